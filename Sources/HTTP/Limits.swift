@@ -1,0 +1,40 @@
+/// Everything the engine bears with, in one place: each limit with its default and what happens past it.
+///
+/// Sizes are bytes. A limit is inclusive: what is exactly as large as the limit is accepted.
+public struct Limits: Sendable, Equatable {
+  /// The longest request line, without its line end. Past it: 414. Default 8 KiB.
+  public var requestLine = 8 * 1024
+  /// The largest header section, with its line ends. Past it: 431. Default 32 KiB.
+  public var headerSection = 32 * 1024
+  /// The most header fields of a request. Past it: 431. Default 100.
+  public var headerFields = 100
+  /// The largest request body, after the chunked coding is taken off. Past it: 413. Default 1 MiB.
+  public var body = 1024 * 1024
+  /// The longest line of the chunked coding: a chunk's size with its extensions, or a trailer field.
+  /// Past it: 400. Default 1 KiB.
+  public var chunkLine = 1024
+  /// How much of a body that no handler wanted is read and thrown away so that the connection can be kept.
+  /// Past it the connection is closed. Default 64 KiB.
+  public var discardedBody = 64 * 1024
+
+  /// How long a head may take from its first byte to its last. Past it: 408. Default 10 s.
+  public var headTime: Duration = .seconds(10)
+  /// How long a body may take before it has to show progress. Default 10 s.
+  public var bodyGrace: Duration = .seconds(10)
+  /// The slowest a body may come after the grace, in bytes a second on average. Slower: 408. Default 1 KiB/s.
+  public var bodyRate = 1024
+  /// How long a connection may be kept without a request. Past it it's closed. Default 75 s.
+  public var idleTime: Duration = .seconds(75)
+  /// How long a client may take nothing of an answer that waits for it. Past it the connection is cut. Default 30 s.
+  public var outputStall: Duration = .seconds(30)
+  /// How long a closing connection waits for the client to read the last answer. Default 2 s.
+  public var lingerTime: Duration = .seconds(2)
+
+  /// Open connections of the whole server. Past it: 503 with `Retry-After`, then close. Default 10,000.
+  public var connections = 10_000
+  /// How long running requests may go on after the server was told to stop. Past it they are cut. Default 8 s.
+  public var drainTime: Duration = .seconds(8)
+
+  /// The defaults.
+  public init() {}
+}

@@ -1,0 +1,45 @@
+/// The header fields of a response, kept as the bytes that go over the wire.
+///
+/// A block made once can be sent any number of times for the price of a copy. This is the only place where outgoing
+/// field values are checked: a byte that could end a field early never gets in.
+public struct HeaderFields: Sendable, Equatable {
+  private(set) var bytes: [UInt8] = []
+
+  /// No fields.
+  public init() {}
+
+  /// Adds a field. Control characters in the value (CR, LF and NUL among them) are replaced by spaces, so a value that
+  /// came from outside can't add a field or end the head.
+  public mutating func append(_ name: FieldName, _ value: some StringProtocol) {
+    bytes.append(contentsOf: name.literal.bytes)
+    bytes.append(UInt8(ascii: ":"))
+    bytes.append(UInt8(ascii: " "))
+    for byte in value.utf8 { bytes.append(byte.isFieldValueByte ? byte : UInt8(ascii: " ")) }
+    bytes.append(UInt8(ascii: "\r"))
+    bytes.append(UInt8(ascii: "\n"))
+  }
+
+  /// Adds all fields of another block.
+  public mutating func append(contentsOf other: HeaderFields) {
+    bytes.append(contentsOf: other.bytes)
+  }
+
+  /// The value of the first field of that name, or nil.
+  public subscript(_ name: FieldName) -> String? {
+    for (field, value) in all where field.utf8.elementsEqual(name.text.utf8, by: { $0.lowercased == $1.lowercased }) {
+      return value
+    }
+    return nil
+  }
+
+  /// Every field, in order.
+  public var all: [(name: String, value: String)] {
+    bytes.split(separator: UInt8(ascii: "\n")).map { line in
+      let colon = line.firstIndex(of: UInt8(ascii: ":")) ?? line.endIndex
+      return (
+        String(decoding: line[..<colon], as: UTF8.self),
+        String(decoding: line[colon...].dropFirst(2).dropLast(), as: UTF8.self)
+      )
+    }
+  }
+}

@@ -1,0 +1,42 @@
+/// A request method. Names are case-sensitive (RFC 9110, 9.1).
+public enum Method: Sendable, Hashable {
+  case get
+  case head
+  case post
+  case put
+  case patch
+  case delete
+  case options
+  /// A method that no route of ours has, by the name it came with.
+  case other(String)
+
+  /// The methods a route can have, in the order in which `Allow` lists them.
+  static let known: [Method] = [.get, .head, .post, .put, .patch, .delete, .options]
+
+  /// The method's name on the wire.
+  public var name: String {
+    switch self {
+    case .get: "GET"
+    case .head: "HEAD"
+    case .post: "POST"
+    case .put: "PUT"
+    case .patch: "PATCH"
+    case .delete: "DELETE"
+    case .options: "OPTIONS"
+    case .other(let name): name
+    }
+  }
+
+  init(_ bytes: UnsafeRawBufferPointer) {
+    switch bytes.count {
+    case 3 where bytes.equals("GET"): self = .get
+    case 3 where bytes.equals("PUT"): self = .put
+    case 4 where bytes.equals("HEAD"): self = .head
+    case 4 where bytes.equals("POST"): self = .post
+    case 5 where bytes.equals("PATCH"): self = .patch
+    case 6 where bytes.equals("DELETE"): self = .delete
+    case 7 where bytes.equals("OPTIONS"): self = .options
+    default: self = .other(String(decoding: bytes, as: UTF8.self))
+    }
+  }
+}

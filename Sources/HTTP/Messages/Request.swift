@@ -1,0 +1,61 @@
+/// A request as a handler sees it.
+public struct Request: Sendable {
+  /// The checked head.
+  public let head: RequestHead
+  /// The body, read when the handler asks for it.
+  public let body: RequestBody
+  /// Who asks.
+  public let peer: PeerAddress
+  /// Which event loop serves the connection, from 0: lets counters be kept a loop, without sharing.
+  public let loop: Int
+  /// What the path's `{…}` stand for, decoded.
+  public var parameters = PathParameters()
+
+  /// A request of its parts.
+  public init(head: RequestHead, body: RequestBody, peer: PeerAddress, loop: Int) {
+    self.head = head
+    self.body = body
+    self.peer = peer
+    self.loop = loop
+  }
+}
+
+/// A body that is read on demand: until a handler asks, nothing of it is taken from the client.
+public enum RequestBody: Sendable {
+  /// A body that is here already; an empty one stands for none.
+  case bytes([UInt8])
+  /// A body still to come.
+  case source(any BodySource)
+
+  /// The whole body. Throws 413 when it's larger than the server's limit, 400 when its coding is broken, 408 when it
+  /// comes too slowly: problems that the handler passes on. To be called once.
+  public func collect() async throws -> [UInt8] {
+    switch self {
+    case .bytes(let bytes): bytes
+    case .source(let source): try await source.collect()
+    }
+  }
+}
+
+/// Where a body comes from.
+public protocol BodySource: AnyObject, Sendable {
+  /// See `RequestBody.collect()`.
+  func collect() async throws -> [UInt8]
+}
+
+/// The address a connection came from.
+public struct PeerAddress: Sendable, Equatable, CustomStringConvertible {
+  /// The address without the port, as text; IPv4 clients of an IPv6 socket show as IPv4.
+  public let host: String
+  /// The port.
+  public let port: Int
+
+  /// An address of its parts.
+  public init(host: String, port: Int) {
+    self.host = host
+    self.port = port
+  }
+
+  /// `127.0.0.1:80` or `[::1]:80`.
+  public var description: String { host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]:\(port)" : "\(host):\(port)" }
+}

@@ -1,0 +1,83 @@
+/// A request's head, checked: its line, its fields, and what they say about the body and the connection.
+///
+/// Only `RequestParser` makes one, so whoever holds a head knows that every rule of RFC 9112 on it held.
+/// It's the bytes as they came, in one array, and the places of the parts in it.
+public struct RequestHead: Sendable {
+  /// How the body's end is found.
+  public enum Body: Sendable, Equatable {
+    /// There is no body.
+    case none
+    /// A body of exactly so many bytes, at least one.
+    case length(Int)
+    /// A body in the chunked coding.
+    case chunked
+  }
+
+  /// What a target is (RFC 9112, 3.2). The absolute form is told as its path.
+  public enum TargetForm: Sendable, Equatable {
+    /// A path, and maybe a query.
+    case path
+    /// `*`: the server as a whole, with `OPTIONS` only.
+    case server
+    /// `host:port`: what a proxy would connect to.
+    case authority
+  }
+
+  /// Where a field's name and value stand in the head.
+  struct FieldPlace: Sendable {
+    let name: Range<Int>
+    let value: Range<Int>
+  }
+
+  /// The request's method.
+  public let method: Method
+  /// Whether the client speaks HTTP/1.1 or a later 1.x; otherwise it's 1.0.
+  public let isVersion11: Bool
+  /// What the target is.
+  public let targetForm: TargetForm
+  /// How the body's end is found.
+  public let body: Body
+  /// Whether the client is ready for another request after this one.
+  public let keepsAlive: Bool
+  /// Whether the client waits for `100 Continue` before it sends the body.
+  public let expectsContinue: Bool
+
+  let bytes: [UInt8]
+  let pathPlace: Range<Int>
+  let queryPlace: Range<Int>
+  let fieldPlaces: [FieldPlace]
+
+  /// The path as it came: not yet decoded. It begins with `/`, or is empty where the target isn't a path.
+  public var path: String { String(decoding: bytes[pathPlace], as: UTF8.self) }
+
+  /// What follows the path's `?`, as it came; empty when there is none.
+  public var query: String { String(decoding: bytes[queryPlace], as: UTF8.self) }
+
+  /// How many bytes the head had.
+  public var size: Int { bytes.count }
+
+  /// The value of the first field of that name, or nil. A byte that isn't UTF-8 shows as U+FFFD.
+  public subscript(_ name: FieldName) -> String? {
+    firstPlace(of: name).map { String(decoding: bytes[$0.value], as: UTF8.self) }
+  }
+
+  /// Whether a field of that name is there, even an empty one.
+  public func has(_ name: FieldName) -> Bool { firstPlace(of: name) != nil }
+
+  /// The elements of all fields of that name, as one comma-separated list (RFC 9110, 5.3).
+  public func list(_ name: FieldName) -> [String] {
+    var elements: [String] = []
+    bytes.withUnsafeBytes { all in
+      for place in fieldPlaces where name.matches(all.slice(place.name)) {
+        all.slice(place.value).forEachListElement { elements.append(String(decoding: $0, as: UTF8.self)) }
+      }
+    }
+    return elements
+  }
+
+  private func firstPlace(of name: FieldName) -> FieldPlace? {
+    bytes.withUnsafeBytes { all in
+      fieldPlaces.first { name.matches(all.slice($0.name)) }
+    }
+  }
+}

@@ -1,0 +1,75 @@
+/// Writes the head of an answer, and its body where that is short, as bytes.
+public struct ResponseSerializer: Sendable {
+  /// What the engine knows about the exchange beyond the answer itself.
+  public struct Exchange: Sendable {
+    /// Whether the request was `HEAD`: everything as for `GET`, but no body.
+    public var isHead: Bool
+    /// Whether the client speaks HTTP/1.1.
+    public var isVersion11: Bool
+    /// Whether the connection is kept for another request.
+    public var keepsAlive: Bool
+
+    /// The exchange of a request.
+    public init(isHead: Bool, isVersion11: Bool, keepsAlive: Bool) {
+      self.isHead = isHead
+      self.isVersion11 = isVersion11
+      self.keepsAlive = keepsAlive
+    }
+  }
+
+  /// Appends the head of `response`, with `dateField` in it, a whole field line as `HTTPDate` makes it.
+  public static func appendHead(
+    of response: Response, for exchange: Exchange, dateField: [UInt8], to output: inout [UInt8]
+  ) {
+    output.append(contentsOf: response.status.line.bytes)
+    output.append(contentsOf: dateField)
+    appendFraming(of: response, for: exchange, to: &output)
+    output.append(contentsOf: response.fields.bytes)
+    if !exchange.keepsAlive {
+      output.append(literal: "Connection: close\r\n")
+    } else if !exchange.isVersion11 {
+      output.append(literal: "Connection: keep-alive\r\n")
+    }
+    output.append(literal: "\r\n")
+  }
+
+  private static func appendFraming(of response: Response, for exchange: Exchange, to output: inout [UInt8]) {
+    guard !response.status.forbidsBody else { return }
+    switch response.body {
+    case .none:
+      output.append(literal: "Content-Length: 0\r\n")
+    case .bytes(let bytes):
+      output.append(literal: "Content-Length: ")
+      output.append(decimal: bytes.count)
+      output.append(literal: "\r\n")
+    case .stream:
+      if exchange.isVersion11 { output.append(literal: "Transfer-Encoding: chunked\r\n") }
+    }
+  }
+}
+
+extension [UInt8] {
+  mutating func append(literal: StaticString) {
+    append(contentsOf: literal.bytes)
+  }
+
+  /// Appends a number that isn't negative, in decimal, without a string in between.
+  mutating func append(decimal number: Int) {
+    if number >= 10 { append(decimal: number / 10) }
+    append(UInt8(ascii: "0") + UInt8(number % 10))
+  }
+
+  /// Appends a chunk of the chunked coding. An empty one would end the body, so nothing is appended for it.
+  public mutating func append(chunk: [UInt8]) {
+    guard !chunk.isEmpty else { return }
+    append(contentsOf: String(chunk.count, radix: 16).utf8)
+    append(literal: "\r\n")
+    append(contentsOf: chunk)
+    append(literal: "\r\n")
+  }
+
+  /// Appends the end of the chunked coding.
+  public mutating func appendLastChunk() {
+    append(literal: "0\r\n\r\n")
+  }
+}

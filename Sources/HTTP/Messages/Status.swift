@@ -1,0 +1,44 @@
+/// A response's status: its code and the phrase that goes with it.
+public struct Status: Sendable, Equatable {
+  /// The three digits.
+  public let code: Int
+  let line: StaticString
+
+  private init(_ code: Int, _ line: StaticString) {
+    self.code = code
+    self.line = line
+  }
+
+  /// Two statuses are equal when their codes are.
+  public static func == (left: Status, right: Status) -> Bool { left.code == right.code }
+
+  /// Whether an answer with it never has a body (RFC 9110, 6.4.1).
+  public var forbidsBody: Bool { code < 200 || code == 204 || code == 304 }
+}
+
+extension Status {
+  public static let ok = Status(200, "HTTP/1.1 200 OK\r\n")
+  public static let created = Status(201, "HTTP/1.1 201 Created\r\n")
+  public static let noContent = Status(204, "HTTP/1.1 204 No Content\r\n")
+  public static let notModified = Status(304, "HTTP/1.1 304 Not Modified\r\n")
+  public static let badRequest = Status(400, "HTTP/1.1 400 Bad Request\r\n")
+  public static let unauthorized = Status(401, "HTTP/1.1 401 Unauthorized\r\n")
+  public static let forbidden = Status(403, "HTTP/1.1 403 Forbidden\r\n")
+  public static let notFound = Status(404, "HTTP/1.1 404 Not Found\r\n")
+  public static let methodNotAllowed = Status(405, "HTTP/1.1 405 Method Not Allowed\r\n")
+  public static let requestTimeout = Status(408, "HTTP/1.1 408 Request Timeout\r\n")
+  public static let conflict = Status(409, "HTTP/1.1 409 Conflict\r\n")
+  public static let preconditionFailed = Status(412, "HTTP/1.1 412 Precondition Failed\r\n")
+  public static let payloadTooLarge = Status(413, "HTTP/1.1 413 Content Too Large\r\n")
+  public static let uriTooLong = Status(414, "HTTP/1.1 414 URI Too Long\r\n")
+  public static let unsupportedMediaType = Status(415, "HTTP/1.1 415 Unsupported Media Type\r\n")
+  public static let expectationFailed = Status(417, "HTTP/1.1 417 Expectation Failed\r\n")
+  public static let unprocessableContent = Status(422, "HTTP/1.1 422 Unprocessable Content\r\n")
+  public static let tooManyRequests = Status(429, "HTTP/1.1 429 Too Many Requests\r\n")
+  public static let headersTooLarge = Status(431, "HTTP/1.1 431 Request Header Fields Too Large\r\n")
+  public static let internalServerError = Status(500, "HTTP/1.1 500 Internal Server Error\r\n")
+  public static let notImplemented = Status(501, "HTTP/1.1 501 Not Implemented\r\n")
+  public static let serviceUnavailable = Status(503, "HTTP/1.1 503 Service Unavailable\r\n")
+  public static let versionNotSupported = Status(505, "HTTP/1.1 505 HTTP Version Not Supported\r\n")
+  public static let insufficientStorage = Status(507, "HTTP/1.1 507 Insufficient Storage\r\n")
+}

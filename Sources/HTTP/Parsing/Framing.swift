@@ -1,0 +1,87 @@
+/// What a head's fields say about the body's end and the connection, gathered field by field.
+///
+/// Whatever could be read in two ways is refused: a second reading is how requests are smuggled (RFC 9112, 11.2).
+struct Framing {
+  private(set) var wantsClose = false
+  private(set) var wantsKeepAlive = false
+  private(set) var expectsContinue = false
+  private var hosts = 0
+  private var contentLength: Int?
+  private var codings: [String] = []
+  private var hasTransferEncoding = false
+
+  /// Takes note of a field. Names are told apart by their length first, so most fields cost one comparison.
+  mutating func note(name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) throws(Problem) {
+    switch name.count {
+    case 4 where FieldName.host.matches(name): try noteHost(value)
+    case 6 where FieldName.expect.matches(name): try noteExpect(value)
+    case 10 where FieldName.connection.matches(name): noteConnection(value)
+    case 14 where FieldName.contentLength.matches(name): try noteContentLength(value)
+    case 17 where FieldName.transferEncoding.matches(name):
+      hasTransferEncoding = true
+      value.forEachListElement { codings.append(String(decoding: $0, as: UTF8.self).lowercased()) }
+    default: break
+    }
+  }
+
+  /// How the body's end is found (RFC 9112, 6.3).
+  func body(isVersion11: Bool) throws(Problem) -> RequestHead.Body {
+    guard hasTransferEncoding else {
+      guard let contentLength, contentLength > 0 else { return .none }
+      return .length(contentLength)
+    }
+    guard contentLength == nil else {
+      throw .malformed("Transfer-Encoding and Content-Length are both there; they could disagree.")
+    }
+    guard isVersion11 else {
+      throw .malformed("Transfer-Encoding came with HTTP/1.0, which doesn't know it.")
+    }
+    guard codings.last == "chunked" else {
+      throw .malformed("The last transfer coding isn't chunked, so the body's end can't be found.")
+    }
+    guard codings.count == 1 else {
+      throw codings.dropLast().contains("chunked")
+        ? .malformed("The chunked coding is applied twice.") : Problem(.notImplemented)
+    }
+    return .chunked
+  }
+
+  func checkHost(isVersion11: Bool) throws(Problem) {
+    guard hosts <= 1 else { throw .malformed("There is more than one Host field.") }
+    guard hosts == 1 || !isVersion11 else { throw .malformed("There is no Host field, which HTTP/1.1 requires.") }
+  }
+
+  private mutating func noteHost(_ value: UnsafeRawBufferPointer) throws(Problem) {
+    hosts += 1
+    guard value.allSatisfy(\.isHostByte) else {
+      throw .malformed("The Host field isn't a host and a port.")
+    }
+  }
+
+  private mutating func noteExpect(_ value: UnsafeRawBufferPointer) throws(Problem) {
+    guard value.equalsIgnoringCase("100-continue") else { throw Problem(.expectationFailed) }
+    expectsContinue = true
+  }
+
+  private mutating func noteConnection(_ value: UnsafeRawBufferPointer) {
+    value.forEachListElement { element in
+      if element.equalsIgnoringCase("close") { wantsClose = true }
+      if element.equalsIgnoringCase("keep-alive") { wantsKeepAlive = true }
+    }
+  }
+
+  private mutating func noteContentLength(_ value: UnsafeRawBufferPointer) throws(Problem) {
+    guard contentLength == nil else { throw .malformed("There is more than one Content-Length.") }
+    guard !value.isEmpty, value.allSatisfy(\.isDigit) else {
+      throw .malformed("Content-Length isn't a decimal number.")
+    }
+    var length = 0
+    for digit in value {
+      let (tenfold, overflows) = length.multipliedReportingOverflow(by: 10)
+      let (sum, overflowsToo) = tenfold.addingReportingOverflow(Int(digit - UInt8(ascii: "0")))
+      guard !overflows, !overflowsToo else { throw Problem(.payloadTooLarge) }
+      length = sum
+    }
+    contentLength = length
+  }
+}

@@ -1,0 +1,96 @@
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// Finds where a request's head ends, however its bytes arrive, and refuses what grows past the limits.
+///
+/// It looks at every byte once: what was scanned isn't scanned again when more arrives. It is an automaton over the
+/// bytes alone, so where they were cut on their way changes nothing.
+struct HeadScanner {
+  /// Where the request line begins: after empty lines, which RFC 9112, 2.2 says to pass over.
+  private(set) var start = 0
+  private var position = 0
+  private var lineStart = 0
+  private var requestLineEnd: Int?
+  private var fields = 0
+
+  /// The length of the head in `bytes`, from `start` to behind its empty line, or nil while that isn't there yet.
+  mutating func scan(_ bytes: UnsafeRawBufferPointer, limits: Limits) throws(Problem) -> Int? {
+    if requestLineEnd == nil, lineStart == start {
+      try skipEmptyLines(bytes, limits: limits)
+      guard try beginsWithMethod(bytes) else { return nil }
+    }
+    while let lineFeed = nextLineFeed(in: bytes) {
+      guard lineFeed > lineStart, bytes[lineFeed - 1] == UInt8(ascii: "\r") else {
+        throw .malformed("A line of the head ends in a bare line feed; lines end in CR LF.")
+      }
+      let isEmpty = lineFeed - 1 == lineStart
+      try countLine(upTo: lineFeed + 1, isEmpty: isEmpty, limits: limits)
+      lineStart = lineFeed + 1
+      position = lineStart
+      if isEmpty { return lineStart - start }
+    }
+    position = bytes.count
+    try checkUnfinishedLine(upTo: bytes.count, limits: limits)
+    return nil
+  }
+
+  private func nextLineFeed(in bytes: UnsafeRawBufferPointer) -> Int? {
+    guard position < bytes.count, let base = bytes.baseAddress,
+      // memchr reads only the `count - position` bytes behind `position`, all of them inside the buffer.
+      let found = memchr(base + position, 0x0A, bytes.count - position)
+    else { return nil }
+    return UnsafeRawPointer(found) - base
+  }
+
+  private mutating func skipEmptyLines(_ bytes: UnsafeRawBufferPointer, limits: Limits) throws(Problem) {
+    while start < bytes.count, bytes[start] == UInt8(ascii: "\r") {
+      guard start + 1 < bytes.count else { return }
+      guard bytes[start + 1] == UInt8(ascii: "\n") else {
+        throw .malformed("The request begins with a bare carriage return.")
+      }
+      start += 2
+      guard start <= limits.requestLine else {
+        throw .malformed("Only empty lines came where a request was due.")
+      }
+    }
+    position = start
+    lineStart = start
+  }
+
+  /// Whether the first byte is there and can begin a method: says at once what a head without line ends would hide.
+  private func beginsWithMethod(_ bytes: UnsafeRawBufferPointer) throws(Problem) -> Bool {
+    guard start < bytes.count, bytes[start] != UInt8(ascii: "\r") else { return false }
+    if bytes[start].isTokenByte { return true }
+    if bytes[start] == 0x16 {
+      throw .malformed("This looks like TLS; this port speaks plain HTTP.")
+    }
+    throw .malformed("A request begins with a method; this one begins with the byte \(bytes[start]).")
+  }
+
+  private mutating func countLine(upTo end: Int, isEmpty: Bool, limits: Limits) throws(Problem) {
+    guard let requestLineEnd else {
+      guard end - 2 - start <= limits.requestLine else { throw .uriTooLong(limits) }
+      self.requestLineEnd = end
+      return
+    }
+    guard end - requestLineEnd <= limits.headerSection + 2 else { throw .headersTooLarge(limits) }
+    guard !isEmpty else { return }
+    fields += 1
+    guard fields <= limits.headerFields else { throw .headersTooLarge(limits) }
+  }
+
+  private func checkUnfinishedLine(upTo end: Int, limits: Limits) throws(Problem) {
+    if let requestLineEnd {
+      // The two bytes are those of the empty line that ends the section.
+      guard end - requestLineEnd <= limits.headerSection + 2 else { throw .headersTooLarge(limits) }
+    } else {
+      // One byte more may be there already: the carriage return that ends the line.
+      guard end - start <= limits.requestLine + 1 else { throw .uriTooLong(limits) }
+    }
+  }
+}

@@ -1,0 +1,44 @@
+/// What answers a request. A `Problem` it throws is told to the client as it is; any other error as `internal`.
+///
+/// It runs on the event loop of its connection, so it must not block. Cancellation of its task means that nobody wants
+/// to wait any longer: the client is gone or the server stops. A handler that waits for something to happen then
+/// returns what it has; one that is at work may finish it. Its answer is still sent where there is a client to read it.
+public typealias Handler = @Sendable (Request) async throws -> Response
+
+/// A method and a path pattern, and what answers there.
+public struct Route: Sendable {
+  /// The method. A `GET` route answers `HEAD` too.
+  public let method: Method
+  /// The path, in which `{name}` stands for one part that isn't empty: `/problems/{slug}`.
+  public let pattern: String
+  /// What it's for, in one sentence.
+  public let summary: String
+  /// What answers.
+  public let handler: Handler
+
+  /// A route of its parts.
+  public init(_ method: Method, _ pattern: String, summary: String, handler: @escaping Handler) {
+    self.method = method
+    self.pattern = pattern
+    self.summary = summary
+    self.handler = handler
+  }
+}
+
+/// What the `{…}` of a pattern stand for in a path.
+public struct PathParameters: Sendable, Equatable {
+  private var values: [(name: String, value: String)] = []
+
+  /// No parameters.
+  public init() {}
+
+  init(_ values: [(name: String, value: String)]) { self.values = values }
+
+  /// The decoded value of a parameter, or nil when the pattern has none of that name.
+  public subscript(_ name: String) -> String? { values.first { $0.name == name }?.value }
+
+  /// Equal when the same names have the same values in the same order.
+  public static func == (left: PathParameters, right: PathParameters) -> Bool {
+    left.values.elementsEqual(right.values) { $0 == $1 }
+  }
+}

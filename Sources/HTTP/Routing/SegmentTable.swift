@@ -1,0 +1,42 @@
+/// A small hash table from a path part to a node of the router's tree, asked with bytes where they lie.
+///
+/// A `Dictionary` would want a key made first: an allocation and a slow hash for each part of each request. The keys
+/// here are the routes' own, so nobody from outside can choose them to collide.
+struct SegmentTable: Sendable {
+  private struct Entry: Sendable {
+    let part: [UInt8]
+    let node: Int
+  }
+
+  private var slots: [Entry?]
+
+  init(_ entries: [(part: [UInt8], node: Int)]) {
+    // A power of two at least twice the entries: a probe soon meets an empty slot.
+    var size = 1
+    while size < entries.count * 2 { size *= 2 }
+    slots = Array(repeating: nil, count: entries.isEmpty ? 0 : size)
+    for entry in entries {
+      var slot = entry.part.withUnsafeBytes { firstSlot(for: $0) }
+      while slots[slot] != nil { slot = (slot + 1) & (slots.count - 1) }
+      slots[slot] = Entry(part: entry.part, node: entry.node)
+    }
+  }
+
+  /// The node for a part, or nil.
+  func find(_ part: UnsafeRawBufferPointer) -> Int? {
+    guard !slots.isEmpty else { return nil }
+    var slot = firstSlot(for: part)
+    while let entry = slots[slot] {
+      if entry.part.count == part.count, entry.part.elementsEqual(part) { return entry.node }
+      slot = (slot + 1) & (slots.count - 1)
+    }
+    return nil
+  }
+
+  // FNV-1a.
+  private func firstSlot(for part: UnsafeRawBufferPointer) -> Int {
+    var hash: UInt64 = 0xCBF2_9CE4_8422_2325
+    for byte in part { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01B3 }
+    return Int(truncatingIfNeeded: hash >> 32) & (slots.count - 1)
+  }
+}

@@ -1,0 +1,83 @@
+import HTTP
+
+extension Connection {
+  /// Adds to what is to be sent. It goes out when the task waits for input, or when there is much of it.
+  func gather(_ write: (inout [UInt8]) -> Void) {
+    if !output.hasBuffer { output.borrow(loop.takeBuffer()) }
+    output.gather(write)
+  }
+
+  /// Sends as much as the client takes now.
+  func flush() {
+    guard !output.isEmpty else { return }
+    guard !isBroken else { return output.discard() }
+    let before = output.count
+    switch output.send(to: socket) {
+    case .bytes: loop.recycle(output.takeBuffer())
+    case .wouldBlock, .end: canWrite = false
+    case .broken:
+      isBroken = true
+      output.discard()
+    }
+    loop.counters.sent.addAsOnlyWriter(before - output.count)
+  }
+
+  /// Sends all there is, however long the client takes, as long as it takes something. Gives whether it worked.
+  func flushed() async -> Bool {
+    flush()
+    guard !output.isEmpty else { return !isBroken }
+    let previousDeadline = deadline
+    setDeadline(stallDeadline)
+    while !output.isEmpty, !isBroken, !isTimedOut { await waitForOutput() }
+    if isTimedOut {
+      loop.counters.timedOut.addAsOnlyWriter(1)
+      isBroken = true
+      output.discard()
+    }
+    clearDeadline()
+    setDeadline(previousDeadline)
+    return !isBroken
+  }
+
+  var stallDeadline: Int64 { loop.now + loop.limits.outputStall.nanoseconds }
+
+  /// Adds a whole answer, or its head where the body is streamed.
+  func add(_ response: Response, for exchange: ResponseSerializer.Exchange) {
+    gather {
+      ResponseSerializer.appendHead(of: response, for: exchange, dateField: loop.dateField, to: &$0)
+    }
+    guard case .bytes(let bytes) = response.body, !exchange.isHead, !response.status.forbidsBody else { return }
+    output.add(body: bytes)
+  }
+
+  func sendContinue() {
+    hasSentContinue = true
+    gather { $0.append(contentsOf: "HTTP/1.1 100 Continue\r\n\r\n".utf8) }
+    flush()
+  }
+}
+
+/// A handler's door to a streamed answer.
+final class ConnectionWriter: BodyWriter {
+  private let connection: Connection
+  private let isChunked: Bool
+
+  init(to connection: Connection, isChunked: Bool) {
+    self.connection = connection
+    self.isChunked = isChunked
+  }
+
+  func write(_ bytes: [UInt8]) async throws {
+    try await withTaskExecutorPreference(connection.loop) {
+      try await connection.send(piece: bytes, isChunked: isChunked)
+    }
+  }
+}
+
+extension Connection {
+  fileprivate func send(piece: [UInt8], isChunked: Bool) async throws {
+    guard !piece.isEmpty else { return }
+    gather { if isChunked { $0.append(chunk: piece) } else { $0.append(contentsOf: piece) } }
+    guard await flushed() else { throw CancellationError() }
+  }
+}

@@ -1,0 +1,105 @@
+import HTTP
+
+extension Connection {
+  /// The life of a connection: one request after the other, then the end.
+  func serve() async {
+    guard !isRefused else { return await turnAway() }
+    var parser = RequestParser(limits: loop.limits)
+    while let head = await nextHead(&parser) {
+      guard await exchange(head) else { break }
+    }
+    await finish()
+  }
+
+  /// Answers one request. Gives whether another one can follow.
+  private func exchange(_ head: RequestHead) async -> Bool {
+    loop.counters.requests.addAsOnlyWriter(1)
+    // An answer that waits to be sent must not wait for this handler.
+    if !output.isEmpty { loop.noteUnflushed(self) }
+    let response = await answer(to: head)
+    let isBodyShort = (body?.knownRemainder ?? 0) <= loop.limits.discardedBody
+    // Who was not told to go on may never send the body, and what comes next could be either.
+    let isBodyComing = body?.isDone ?? true || !head.expectsContinue || hasSentContinue
+    var keepsAlive = head.keepsAlive && !loop.isDraining && !isBodyBroken && isBodyShort && isBodyComing
+    if case .stream = response.body, !head.isVersion11 { keepsAlive = false }
+    guard await send(response, to: head, keepsAlive: keepsAlive), keepsAlive else { return false }
+    guard await discardBody() else { return false }
+    body = nil
+    return true
+  }
+
+  private func answer(to head: RequestHead) async -> Response {
+    var requestBody = RequestBody.bytes([])
+    hasSentContinue = false
+    isBodyBroken = false
+    if head.body != .none {
+      body = BodyProgress(head, limits: loop.limits)
+      requestBody = .source(ConnectionBody(of: self, expectsContinue: head.expectsContinue))
+    }
+    isHandling = true
+    defer { isHandling = false }
+    return await loop.respond(Request(head: head, body: requestBody, peer: peer, loop: loop.index))
+  }
+
+  /// Sends an answer. Short ones may stay in the buffer until the task waits; gives false when the client is gone.
+  private func send(_ response: Response, to head: RequestHead, keepsAlive: Bool) async -> Bool {
+    let exchange = ResponseSerializer.Exchange(
+      isHead: head.method == .head, isVersion11: head.isVersion11, keepsAlive: keepsAlive)
+    if output.hasLongBody {
+      guard await flushed() else { return false }
+    }
+    add(response, for: exchange)
+    if case .stream(let write) = response.body, !exchange.isHead, !response.status.forbidsBody {
+      return await stream(write, isChunked: head.isVersion11)
+    }
+    return output.count < Self.flushSize ? true : await flushed()
+  }
+
+  /// From this size on what was gathered is sent before the next request is looked at.
+  private static var flushSize: Int { 32 * 1024 }
+
+  private func stream(_ write: (any BodyWriter) async throws -> Void, isChunked: Bool) async -> Bool {
+    isHandling = true
+    defer { isHandling = false }
+    do {
+      try await write(ConnectionWriter(to: self, isChunked: isChunked))
+      if isChunked { gather { $0.appendLastChunk() } }
+      return true
+    } catch {
+      // The body isn't whole: without its last chunk, and with the connection cut, the client can see that.
+      isCutShort = true
+      return false
+    }
+  }
+
+  /// Answers what isn't a request; the connection ends after it.
+  func refuse(_ problem: Problem) {
+    loop.counters.malformed.addAsOnlyWriter(1)
+    mayBeSendingStill = true
+    add(problem.response, for: .init(isHead: false, isVersion11: true, keepsAlive: false))
+  }
+
+  /// Answers a connection that is one too many.
+  private func turnAway() async {
+    var problem = Problem(.overloaded, detail: "The server has as many connections as it takes. Try again soon.")
+    problem.fields.append(.retryAfter, "1")
+    mayBeSendingStill = true
+    add(problem.response, for: .init(isHead: false, isVersion11: true, keepsAlive: false))
+    await finish()
+  }
+
+  /// Sends what is left and closes so that the client can still read it: closing with unread input would have the
+  /// kernel reset the connection, and the reset may overtake the answer (RFC 9112, 9.6).
+  private func finish() async {
+    guard !isCutShort, await flushed() else { return }
+    guard mayBeSendingStill || !(body?.isDone ?? true) || !input.isEmpty else { return }
+    socket.finishWriting()
+    input = InputBuffer()
+    setDeadline(loop.now + loop.limits.lingerTime.nanoseconds)
+    var discarded = 0
+    while discarded <= loop.limits.body, case .bytes = await receive() {
+      discarded += input.count
+      input = InputBuffer()
+    }
+  }
+}

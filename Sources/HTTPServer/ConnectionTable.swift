@@ -1,0 +1,36 @@
+/// A loop's connections by their tokens.
+///
+/// A token is the descriptor and a count of how often it was used: an event that was on its way when its connection
+/// closed can't reach the next connection that got the same descriptor.
+struct ConnectionTable {
+  private var slots: [Connection?] = []
+  private var generation: UInt32 = 0
+  private var count = 0
+
+  var isEmpty: Bool { count == 0 }
+
+  mutating func nextToken(for descriptor: Int32) -> UInt64 {
+    generation &+= 1
+    // The two highest generations belong to the loop's own tokens.
+    if generation >= .max - 1 { generation = 1 }
+    return UInt64(generation) << 32 | UInt64(UInt32(bitPattern: descriptor))
+  }
+
+  subscript(token: UInt64) -> Connection? {
+    get {
+      let slot = Int(token & 0xFFFF_FFFF)
+      guard slot < slots.count, let connection = slots[slot], connection.token == token else { return nil }
+      return connection
+    }
+    set {
+      let slot = Int(token & 0xFFFF_FFFF)
+      if slot >= slots.count { slots.append(contentsOf: repeatElement(nil, count: slot + 1 - slots.count)) }
+      count += (newValue == nil ? 0 : 1) - (slots[slot] == nil ? 0 : 1)
+      slots[slot] = newValue
+    }
+  }
+
+  func forEach(_ body: (Connection) -> Void) {
+    for case let connection? in slots { body(connection) }
+  }
+}

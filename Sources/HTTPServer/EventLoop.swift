@@ -1,0 +1,287 @@
+import CLinux
+import Glibc
+import HTTP
+import Synchronization
+
+/// One thread that serves its share of the connections: it waits for events and runs the jobs of their tasks.
+///
+/// It is the task executor of every connection's task, so a handler that awaits something elsewhere comes back here.
+///
+/// `@unchecked Sendable`: all variables below are touched only by the loop's own thread, in `run()` and in the jobs
+/// that `run()` runs. Other threads reach it through `mailbox` alone, which has a lock.
+final class EventLoop: TaskExecutor, @unchecked Sendable {
+  let index: Int
+  let counters = LoopCounters()
+  let limits: Limits
+  let respond: @Sendable (Request) async -> Response
+  private let time: ServerTime
+  private let shared: SharedState
+  private let mailbox: Mailbox
+
+  private let poll: EventPoll
+  private var listener: ListeningSocket?
+  private var wheel: DeadlineWheel<UInt64>
+  private var connections = ConnectionTable()
+  private var thread: pthread_t?
+  private var arrivedJobs: [UnownedJob] = []
+  private var runningJobs: [UnownedJob] = []
+  private var unflushed: [Connection] = []
+  private var spareBuffers: [[UInt8]] = []
+  private let scratch: UnsafeMutableRawBufferPointer
+  private var dateSecond = -1
+  /// The `Date` field of this second.
+  private(set) var dateField: [UInt8] = []
+  /// When this turn of the loop began, in nanoseconds.
+  private(set) var now: Int64
+  private(set) var isDraining = false
+  private var drainDeadline = Int64.max
+
+  private static let listenerToken = EventPoll.bellToken - 1
+  private static let acceptPause: Int64 = 100_000_000
+
+  init(
+    index: Int, listener: ListeningSocket, limits: Limits, time: ServerTime, shared: SharedState,
+    respond: @escaping @Sendable (Request) async -> Response
+  ) throws(SystemError) {
+    self.index = index
+    self.listener = listener
+    self.limits = limits
+    self.time = time
+    self.shared = shared
+    self.respond = respond
+    poll = try EventPoll()
+    mailbox = Mailbox(bell: poll.bellDescriptor)
+    now = time.monotonic()
+    wheel = DeadlineWheel(now: now)
+    scratch = .allocate(byteCount: 64 * 1024, alignment: 16)
+  }
+
+  deinit {
+    scratch.deallocate()
+  }
+
+  // MARK: Running
+
+  /// Serves until it was told to drain and all connections are closed.
+  func run() {
+    thread = pthread_self()
+    if let listener, !poll.watch(listener, token: Self.listenerToken) { stopListening() }
+    while !(isDraining && (connections.isEmpty || now >= drainDeadline)) {
+      turn()
+    }
+    mailbox.close()
+    cutConnections()
+  }
+
+  /// Ends what is still there when the time for draining is over. A handler that doesn't heed its cancellation is left
+  /// where it is; its socket is closed all the same.
+  private func cutConnections() {
+    connections.forEach { $0.cut() }
+    for _ in 0..<16 where !arrivedJobs.isEmpty { runJobs() }
+    connections.forEach { release($0) }
+  }
+
+  private func turn() {
+    poll.wait(nanoseconds: arrivedJobs.isEmpty ? timeToWait() : 0) { event in
+      handle(event)
+    }
+    now = time.monotonic()
+    refreshDate()
+    for token in wheel.advance(to: now) { comeUp(token) }
+    runJobs()
+  }
+
+  private func timeToWait() -> Int64? {
+    let next = wheel.timeUntilNext(from: now)
+    guard isDraining else { return next }
+    return min(next ?? .max, max(0, drainDeadline - now))
+  }
+
+  private func handle(_ event: EventPoll.Event) {
+    switch event.token {
+    case EventPoll.bellToken: collectMail()
+    case Self.listenerToken: acceptConnections()
+    default: connections[event.token]?.handle(event)
+    }
+  }
+
+  private func comeUp(_ token: UInt64) {
+    guard token != Self.listenerToken else {
+      if let listener { poll.setPaused(false, listener, token: token) }
+      return
+    }
+    connections[token]?.checkDeadline()
+  }
+
+  // MARK: Jobs
+
+  /// Takes a job of a task that prefers this loop. May be called from any thread.
+  func enqueue(_ job: consuming ExecutorJob) {
+    let job = UnownedJob(job)
+    if isOnLoop { arrivedJobs.append(job) } else { mailbox.post(job) }
+  }
+
+  // `thread` is set once, before the first job exists, and only compared here.
+  private var isOnLoop: Bool { thread.map { pthread_equal($0, pthread_self()) != 0 } ?? false }
+
+  /// Runs the jobs that are there, not those they bring: events get their turn in between.
+  private func runJobs() {
+    swap(&arrivedJobs, &runningJobs)
+    let executor = asUnownedTaskExecutor()
+    for job in runningJobs {
+      job.runSynchronously(on: executor)
+      flushUnflushed()
+    }
+    runningJobs.removeAll(keepingCapacity: true)
+  }
+
+  private func collectMail() {
+    poll.hearBell()
+    let mail = mailbox.collect()
+    arrivedJobs.append(contentsOf: mail.jobs)
+    for order in mail.orders {
+      switch order {
+      case .drain: beginDraining()
+      case .lookAtClock: break
+      }
+    }
+  }
+
+  // MARK: Accepting
+
+  private func acceptConnections() {
+    guard let listener else { return }
+    // Bounded, so that a flood of new connections doesn't starve those that are there.
+    for _ in 0..<64 {
+      var address = sockaddr_storage()
+      var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+      let descriptor = lockstep_accept(listener.descriptor, &address, &length)
+      guard descriptor >= 0 else {
+        if errno == ECONNABORTED || errno == EINTR { continue }
+        if errno != EAGAIN { pauseAccepting() }
+        return
+      }
+      admit(Socket(descriptor: descriptor), address, length)
+    }
+  }
+
+  /// The system is short of descriptors or memory. The connection stays in the backlog; asking again at once would spin.
+  private func pauseAccepting() {
+    guard let listener else { return }
+    counters.acceptPauses.addAsOnlyWriter(1)
+    poll.setPaused(true, listener, token: Self.listenerToken)
+    wheel.schedule(Self.listenerToken, at: now + Self.acceptPause)
+  }
+
+  private func admit(_ socket: Socket, _ address: sockaddr_storage, _ length: socklen_t) {
+    counters.accepted.addAsOnlyWriter(1)
+    let open = shared.openConnections.add(1, ordering: .relaxed).newValue
+    let isRefused = open > limits.connections
+    // Answering the refused takes descriptors too, so their number is bounded: past it they're only closed.
+    guard open <= limits.connections + SharedState.refusalsAtOnce else {
+      counters.refused.addAsOnlyWriter(1)
+      shared.openConnections.subtract(1, ordering: .relaxed)
+      return socket.close()
+    }
+    socket.disableDelay()
+    let token = connections.nextToken(for: socket.descriptor)
+    let connection = Connection(
+      socket: socket, token: token, address: (address, length), loop: self, isRefused: isRefused)
+    connections[token] = connection
+    counters.open.addAsOnlyWriter(1)
+    guard poll.watch(socket, token: token) else { return release(connection) }
+    if isRefused { counters.refused.addAsOnlyWriter(1) }
+    connection.start()
+  }
+
+  /// Closes a connection that is over.
+  func release(_ connection: Connection) {
+    guard connections[connection.token] === connection else { return }
+    connections[connection.token] = nil
+    connection.socket.close()
+    counters.open.addAsOnlyWriter(-1)
+    shared.openConnections.subtract(1, ordering: .relaxed)
+  }
+
+  // MARK: Draining
+
+  /// Tells the loop something from any thread.
+  func post(_ order: Mailbox.Order) {
+    mailbox.post(order)
+  }
+
+  private func beginDraining() {
+    guard !isDraining else { return }
+    // Whoever is in the backlog was told that the connection stands: serve them, then listen no more.
+    acceptConnections()
+    stopListening()
+    isDraining = true
+    now = time.monotonic()
+    drainDeadline = now + limits.drainTime.nanoseconds
+    connections.forEach { $0.drain() }
+  }
+
+  private func stopListening() {
+    listener?.close()
+    listener = nil
+  }
+
+  // MARK: What connections borrow
+
+  /// Remembers that a connection has output which must be sent even if its handler doesn't return soon.
+  func noteUnflushed(_ connection: Connection) {
+    unflushed.append(connection)
+  }
+
+  private func flushUnflushed() {
+    guard !unflushed.isEmpty else { return }
+    for connection in unflushed { connection.flush() }
+    unflushed.removeAll(keepingCapacity: true)
+  }
+
+  /// Has the connection's deadline looked at when it's due, or earlier. Gives when.
+  func schedule(_ token: UInt64, at deadline: Int64) -> Int64 {
+    wheel.schedule(token, at: deadline)
+  }
+
+  /// Reads from a socket into the loop's own buffer and hands what came to `body`, which must not keep it.
+  func read(_ socket: Socket, _ body: (UnsafeRawBufferPointer) -> Void) -> Socket.Outcome {
+    let outcome = socket.read(into: scratch)
+    if case .bytes(let count) = outcome {
+      counters.received.addAsOnlyWriter(count)
+      body(UnsafeRawBufferPointer(rebasing: scratch[..<count]))
+    }
+    return outcome
+  }
+
+  var scratchSize: Int { scratch.count }
+
+  /// An empty buffer with room in it; give it back with `recycle`.
+  func takeBuffer() -> [UInt8] {
+    if let buffer = spareBuffers.popLast() { return buffer }
+    var buffer: [UInt8] = []
+    buffer.reserveCapacity(4096)
+    return buffer
+  }
+
+  func recycle(_ buffer: consuming [UInt8]) {
+    // Few are out at once, and one that grew is better given back to the system.
+    guard spareBuffers.count < 16, buffer.capacity <= 128 * 1024 else { return }
+    buffer.removeAll(keepingCapacity: true)
+    spareBuffers.append(buffer)
+  }
+
+  private func refreshDate() {
+    let second = time.secondsSince1970()
+    guard second != dateSecond else { return }
+    dateSecond = second
+    dateField = HTTPDate.field(secondsSince1970: second)
+  }
+}
+
+/// What the loops of one server share.
+final class SharedState: Sendable {
+  /// How many connections over the limit are answered at once.
+  static let refusalsAtOnce = 256
+  let openConnections = Atomic(0)
+}

@@ -1,0 +1,88 @@
+import HTTP
+
+/// An HTTP server: event loops, one thread each, and what they share.
+public final class Server: Sendable {
+  /// What a server is made of.
+  public struct Configuration: Sendable {
+    /// The name or address to listen on. `::` takes IPv6 and IPv4. Default `127.0.0.1`.
+    public var host = "127.0.0.1"
+    /// The port; 0 takes a free one. Default 0.
+    public var port = 0
+    /// How many event loops, each with a thread. Default 1.
+    public var loops = 1
+    /// What the server bears with.
+    public var limits = Limits()
+
+    /// The defaults.
+    public init() {}
+  }
+
+  /// Where it listens: with the port that was free, when 0 was asked for.
+  public let address: PeerAddress
+  private let loops: [EventLoop]
+  private let threads: [LoopThread]
+
+  /// Listens and serves from now on; `respond` answers every request, on its connection's loop.
+  ///
+  /// Throws when the address can't be listened on, also when another server has it.
+  public init(
+    _ configuration: Configuration, time: ServerTime = .system,
+    respond: @escaping @Sendable (Request) async -> Response
+  ) throws(SystemError) {
+    let shared = SharedState()
+    var loops: [EventLoop] = []
+    let listeners = try Self.listen(configuration)
+    for (index, listener) in listeners.enumerated() {
+      loops.append(
+        try EventLoop(
+          index: index, listener: listener, limits: configuration.limits, time: time, shared: shared, respond: respond))
+    }
+    var threads: [LoopThread] = []
+    for loop in loops { threads.append(try LoopThread(name: "loop-\(loop.index)") { loop.run() }) }
+    address = listeners[0].address
+    self.loops = loops
+    self.threads = threads
+  }
+
+  /// Stops: accepts no more connections, closes those without a request, cancels the tasks of running requests so that
+  /// who waits answers now, and ends when the last is answered or `Limits.drainTime` is over. Returns at once.
+  public func drain() {
+    for loop in loops { loop.post(.drain) }
+  }
+
+  /// Returns when the server has ended after `drain()`. To be called once, and not on a loop.
+  public func join() {
+    for thread in threads { thread.join() }
+  }
+
+  /// What was counted so far.
+  public var counters: ServerCounters {
+    var total = ServerCounters()
+    for loop in loops { loop.counters.add(to: &total) }
+    return total
+  }
+
+  /// Has the loops look at the time again: for whoever hands in a clock that is moved by hand.
+  public func lookAtClock() {
+    for loop in loops { loop.post(.lookAtClock) }
+  }
+
+  /// One socket a loop. With several, `SO_REUSEPORT` would let a second server listen beside this one and take half of
+  /// its clients, so a socket without it asks first whether the port is free.
+  private static func listen(_ configuration: Configuration) throws(SystemError) -> [ListeningSocket] {
+    let first = try ListeningSocket(host: configuration.host, port: configuration.port, isShared: false)
+    guard configuration.loops > 1 else { return [first] }
+    first.close()
+    var sockets: [ListeningSocket] = []
+    for _ in 0..<configuration.loops {
+      do throws(SystemError) {
+        sockets.append(
+          try ListeningSocket(host: configuration.host, port: first.address.port, isShared: true))
+      } catch {
+        for socket in sockets { socket.close() }
+        throw error
+      }
+    }
+    return sockets
+  }
+}

@@ -1,0 +1,37 @@
+import Glibc
+
+/// Where the server's time comes from. Nothing in the engine asks a clock by itself, so that tests hand in their own.
+public struct ServerTime: Sendable {
+  /// Nanoseconds that never go back, since some fixed moment.
+  public var monotonic: @Sendable () -> Int64
+  /// Seconds since 1970, as people and `Date` tell time.
+  public var secondsSince1970: @Sendable () -> Int
+
+  /// A time of two sources.
+  public init(monotonic: @escaping @Sendable () -> Int64, secondsSince1970: @escaping @Sendable () -> Int) {
+    self.monotonic = monotonic
+    self.secondsSince1970 = secondsSince1970
+  }
+
+  /// The system's clocks.
+  public static let system = ServerTime(
+    monotonic: {
+      var time = timespec()
+      clock_gettime(CLOCK_MONOTONIC, &time)
+      return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
+    },
+    secondsSince1970: {
+      var time = timespec()
+      clock_gettime(CLOCK_REALTIME, &time)
+      return time.tv_sec
+    })
+}
+
+extension Duration {
+  /// The duration in nanoseconds, at most what 63 bits hold.
+  var nanoseconds: Int64 {
+    let (seconds, attoseconds) = components
+    let (whole, overflows) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
+    return overflows ? .max : whole &+ attoseconds / 1_000_000_000
+  }
+}
