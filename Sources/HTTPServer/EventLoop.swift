@@ -13,7 +13,7 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
   let index: Int
   let counters = LoopCounters()
   let limits: Limits
-  let respond: @Sendable (Request) async -> Response
+  private(set) var respond: Responder = { _ in Problem(.overloaded).response }
   private let time: ServerTime
   private let shared: SharedState
   private let mailbox: Mailbox
@@ -40,15 +40,13 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
   private static let acceptPause: Int64 = 100_000_000
 
   init(
-    index: Int, listener: ListeningSocket, limits: Limits, time: ServerTime, shared: SharedState,
-    respond: @escaping @Sendable (Request) async -> Response
+    index: Int, listener: ListeningSocket, limits: Limits, time: ServerTime, shared: SharedState
   ) throws(SystemError) {
     self.index = index
     self.listener = listener
     self.limits = limits
     self.time = time
     self.shared = shared
-    self.respond = respond
     poll = try EventPoll()
     mailbox = Mailbox(bell: poll.bellDescriptor)
     now = time.monotonic()
@@ -63,8 +61,9 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
   // MARK: Running
 
   /// Serves until it was told to drain and all connections are closed.
-  func run() {
+  func run(_ respond: @escaping Responder) {
     thread = pthread_self()
+    self.respond = respond
     if let listener, !poll.watch(listener, token: Self.listenerToken) { stopListening() }
     while !(isDraining && (connections.isEmpty || now >= drainDeadline)) {
       turn()
@@ -272,7 +271,7 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
   }
 
   private func refreshDate() {
-    let second = time.secondsSince1970()
+    let second = Int(time.millisecondsSince1970() / 1000)
     guard second != dateSecond else { return }
     dateSecond = second
     dateField = HTTPDate.field(secondsSince1970: second)

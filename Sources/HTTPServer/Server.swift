@@ -1,4 +1,8 @@
 import HTTP
+import Synchronization
+
+/// What answers a server's requests. It never fails: an error is a response too.
+public typealias Responder = @Sendable (Request) async -> Response
 
 /// An HTTP server: event loops, one thread each, and what they share.
 public final class Server: Sendable {
@@ -20,28 +24,29 @@ public final class Server: Sendable {
   /// Where it listens: with the port that was free, when 0 was asked for.
   public let address: PeerAddress
   private let loops: [EventLoop]
-  private let threads: [LoopThread]
+  private let threads = Mutex<[LoopThread]>([])
 
-  /// Listens and serves from now on; `respond` answers every request, on its connection's loop.
+  /// Listens, and serves once it's started: until then clients wait in the backlog.
   ///
   /// Throws when the address can't be listened on, also when another server has it.
-  public init(
-    _ configuration: Configuration, time: ServerTime = .system,
-    respond: @escaping @Sendable (Request) async -> Response
-  ) throws(SystemError) {
+  public init(_ configuration: Configuration, time: ServerTime = .system) throws(SystemError) {
     let shared = SharedState()
-    var loops: [EventLoop] = []
     let listeners = try Self.listen(configuration)
+    var loops: [EventLoop] = []
     for (index, listener) in listeners.enumerated() {
       loops.append(
-        try EventLoop(
-          index: index, listener: listener, limits: configuration.limits, time: time, shared: shared, respond: respond))
+        try EventLoop(index: index, listener: listener, limits: configuration.limits, time: time, shared: shared))
     }
-    var threads: [LoopThread] = []
-    for loop in loops { threads.append(try LoopThread(name: "loop-\(loop.index)") { loop.run() }) }
     address = listeners[0].address
     self.loops = loops
-    self.threads = threads
+  }
+
+  /// Serves from now on: `respond` answers every request, on its connection's loop. To be called once.
+  public func start(respond: @escaping Responder) throws(SystemError) {
+    for loop in loops {
+      let thread = try LoopThread(name: "loop-\(loop.index)") { loop.run(respond) }
+      threads.withLock { $0.append(thread) }
+    }
   }
 
   /// Stops: accepts no more connections, closes those without a request, cancels the tasks of running requests so that
@@ -52,7 +57,7 @@ public final class Server: Sendable {
 
   /// Returns when the server has ended after `drain()`. To be called once, and not on a loop.
   public func join() {
-    for thread in threads { thread.join() }
+    for thread in threads.withLock({ $0 }) { thread.join() }
   }
 
   /// What was counted so far.

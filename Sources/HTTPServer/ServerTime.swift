@@ -4,13 +4,15 @@ import Glibc
 public struct ServerTime: Sendable {
   /// Nanoseconds that never go back, since some fixed moment.
   public var monotonic: @Sendable () -> Int64
-  /// Seconds since 1970, as people and `Date` tell time.
-  public var secondsSince1970: @Sendable () -> Int
+  /// Milliseconds since 1970 in UTC, as people and `Date` tell time.
+  public var millisecondsSince1970: @Sendable () -> Int64
 
   /// A time of two sources.
-  public init(monotonic: @escaping @Sendable () -> Int64, secondsSince1970: @escaping @Sendable () -> Int) {
+  public init(
+    monotonic: @escaping @Sendable () -> Int64, millisecondsSince1970: @escaping @Sendable () -> Int64
+  ) {
     self.monotonic = monotonic
-    self.secondsSince1970 = secondsSince1970
+    self.millisecondsSince1970 = millisecondsSince1970
   }
 
   /// The system's clocks.
@@ -20,10 +22,10 @@ public struct ServerTime: Sendable {
       clock_gettime(CLOCK_MONOTONIC, &time)
       return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
     },
-    secondsSince1970: {
+    millisecondsSince1970: {
       var time = timespec()
       clock_gettime(CLOCK_REALTIME, &time)
-      return time.tv_sec
+      return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
     })
 }
 

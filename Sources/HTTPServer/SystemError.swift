@@ -9,7 +9,8 @@ public struct SystemError: Error, CustomStringConvertible, Equatable {
   /// What was being done.
   public let purpose: String
 
-  init(_ call: String, purpose: String, code: Int32 = errno) {
+  /// A failure of `call`, made right behind it: the code is `errno` unless given.
+  public init(_ call: String, purpose: String, code: Int32 = errno) {
     self.call = call
     self.code = code
     self.purpose = purpose

@@ -1,0 +1,42 @@
+import HTTP
+import HTTPServer
+import JSON
+
+/// The whole product, serving: what the command runs and what tests run too.
+public final class LockstepServer: Sendable {
+  private let server: Server
+  private let components: Components
+
+  /// Listens and serves. Throws when it can't listen.
+  public init(_ configuration: Configuration, environment: Components.Environment) throws {
+    var engine = Server.Configuration()
+    engine.host = configuration.host
+    engine.port = configuration.port
+    engine.loops = configuration.threads ?? ProcessLimits.cores
+    engine.limits = configuration.limits
+    let server = try Server(engine, time: environment.time)
+    self.server = server
+    components = try Components(
+      configuration, environment: environment, loops: engine.loops, serverCounters: { server.counters })
+    try server.start(respond: components.application.respond)
+    components.logger.log(
+      .info, "listening",
+      ["address": .string(address.description), "threads": .integer(Int64(engine.loops)), "version": .string(lockstepVersion)])
+  }
+
+  /// Where it listens.
+  public var address: PeerAddress { server.address }
+
+  /// Begins to stop: no new connections, who waits is answered, running requests finish. Returns at once.
+  public func drain() {
+    components.readiness.beginDraining()
+    components.logger.log(.info, "draining", ["connections": .integer(Int64(server.counters.open))])
+    server.drain()
+  }
+
+  /// Returns when it has stopped after `drain()`. To be called once.
+  public func join() {
+    server.join()
+    components.logger.log(.info, "stopped")
+  }
+}

@@ -1,0 +1,82 @@
+import CZlib
+import HTTP
+
+/// Sends bodies gzipped to clients that want them so.
+enum Compression {
+  /// Bodies from this size on are worth it.
+  private static let threshold = 1024
+  /// How much is compressed before the loop serves others: about a millisecond's work.
+  private static let slice = 64 * 1024
+
+  /// The response, compressed where that makes sense: the client asked for it, the body is long enough and of a kind
+  /// that gets shorter.
+  static func apply(to response: Response, for head: RequestHead) async -> Response {
+    guard case .bytes(let body) = response.body, body.count > threshold, isCompressible(response.fields) else {
+      return response
+    }
+    var response = response
+    response.fields.append(.vary, "Accept-Encoding")
+    guard ContentCoding.preferred(by: head) == .gzip, let compressed = await gzip(body) else { return response }
+    response.fields.append(.contentEncoding, "gzip")
+    response.body = .bytes(compressed)
+    return response
+  }
+
+  private static func isCompressible(_ fields: HeaderFields) -> Bool {
+    guard let type = fields[.contentType], fields[.contentEncoding] == nil else { return false }
+    return type.hasPrefix("text/") || type.hasPrefix("application/json") || type.contains("+json")
+  }
+
+  /// The bytes as a gzip file without name or time, so that the same bytes always give the same; nil if zlib can't.
+  static func gzip(_ bytes: [UInt8]) async -> [UInt8]? {
+    guard let deflater = Deflater() else { return nil }
+    var output: [UInt8] = []
+    var position = 0
+    while true {
+      let end = min(position + slice, bytes.count)
+      guard deflater.deflate(bytes[position..<end], isLast: end == bytes.count, into: &output) else { return nil }
+      position = end
+      guard position < bytes.count else { return output }
+      await Task.yield()
+    }
+  }
+}
+
+/// One zlib stream, ended when the object goes.
+private final class Deflater {
+  private let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
+
+  init?() {
+    stream.initialize(to: z_stream())
+    // 15 + 16: the largest window, in a gzip frame.
+    let size = Int32(MemoryLayout<z_stream>.size)
+    guard deflateInit2_(stream, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY, ZLIB_VERSION, size) == Z_OK else {
+      return nil
+    }
+  }
+
+  deinit {
+    // Ending a stream that failed to begin is an error zlib reports and nothing else.
+    deflateEnd(stream)
+    stream.deallocate()
+  }
+
+  func deflate(_ bytes: ArraySlice<UInt8>, isLast: Bool, into output: inout [UInt8]) -> Bool {
+    bytes.withUnsafeBufferPointer { input in
+      // zlib only reads its input; its type has no way to say so. Both buffers outlive the calls that use them.
+      stream.pointee.next_in = UnsafeMutablePointer(mutating: input.baseAddress)
+      stream.pointee.avail_in = UInt32(input.count)
+      var status = Z_OK
+      repeat {
+        output += [UInt8](unsafeUninitializedCapacity: 16 * 1024) { room, count in
+          stream.pointee.next_out = room.baseAddress
+          stream.pointee.avail_out = UInt32(room.count)
+          status = CZlib.deflate(stream, isLast ? Z_FINISH : Z_NO_FLUSH)
+          count = room.count - Int(stream.pointee.avail_out)
+        }
+        guard status == Z_OK || status == Z_STREAM_END || status == Z_BUF_ERROR else { return false }
+      } while stream.pointee.avail_out == 0
+      return !isLast || status == Z_STREAM_END
+    }
+  }
+}

@@ -1,0 +1,55 @@
+/// A page in Prometheus' text format (version 0.0.4), family by family.
+struct MetricsPage {
+  enum Kind: String {
+    case counter
+    case gauge
+    case histogram
+  }
+
+  private(set) var text = ""
+  private var family = ""
+
+  /// Begins a family; its samples follow.
+  mutating func family(_ name: String, _ kind: Kind, _ help: String) {
+    family = name
+    text += "# HELP \(name) \(help)\n# TYPE \(name) \(kind.rawValue)\n"
+  }
+
+  /// A family of one sample.
+  mutating func single(_ name: String, _ kind: Kind, _ help: String, _ value: Double) {
+    family(name, kind, help)
+    sample(value, [])
+  }
+
+  /// A sample of the present family.
+  mutating func sample(_ value: Double, _ labels: [(String, String)], suffix: String = "") {
+    let list = labels.map { "\($0)=\"\(Self.escaped($1))\"" }.joined(separator: ",")
+    text += "\(family)\(suffix)\(list.isEmpty ? "" : "{\(list)}") \(Self.number(value))\n"
+  }
+
+  /// A histogram of the present family: `counts` has one entry a bound and one for what is over the last.
+  mutating func histogram(bounds: [Double], counts: [Int], sum: Double, _ labels: [(String, String)]) {
+    var cumulated = 0
+    for (bound, count) in zip(bounds.map(Self.number) + ["+Inf"], counts) {
+      cumulated += count
+      sample(Double(cumulated), labels + [("le", bound)], suffix: "_bucket")
+    }
+    sample(sum, labels, suffix: "_sum")
+    sample(Double(cumulated), labels, suffix: "_count")
+  }
+
+  private static func number(_ value: Double) -> String {
+    Int64(exactly: value).map(String.init) ?? String(value)
+  }
+
+  private static func escaped(_ label: String) -> String {
+    label.reduce(into: "") { text, character in
+      switch character {
+      case "\\": text += "\\\\"
+      case "\"": text += "\\\""
+      case "\n": text += "\\n"
+      default: text.append(character)
+      }
+    }
+  }
+}

@@ -1,0 +1,37 @@
+import HTTP
+import Synchronization
+
+/// Whether requests should be sent here.
+final class Readiness: Sendable {
+  private let isDraining = Atomic(false)
+  private let checkStore: @Sendable () async throws -> Void
+  private let logger: Logger
+
+  /// Ready when `checkStore` succeeds, which writes to the store.
+  init(logger: Logger, checkStore: @escaping @Sendable () async throws -> Void) {
+    self.logger = logger
+    self.checkStore = checkStore
+  }
+
+  /// From now on the server isn't ready: it stops.
+  func beginDraining() {
+    isDraining.store(true, ordering: .relaxed)
+  }
+
+  /// Throws a problem that says what is not ready.
+  func check() async throws {
+    guard !isDraining.load(ordering: .relaxed) else { throw Self.problem("The server is about to stop.") }
+    do {
+      try await checkStore()
+    } catch {
+      logger.log(.error, "the store can't be written", ["error": .string("\(error)")])
+      throw Self.problem("The store can't be written. The server's log has the reason.")
+    }
+  }
+
+  private static func problem(_ detail: String) -> Problem {
+    var problem = Problem(.overloaded, detail: detail)
+    problem.fields.append(.retryAfter, "1")
+    return problem
+  }
+}

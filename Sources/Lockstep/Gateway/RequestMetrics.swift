@@ -1,0 +1,79 @@
+import HTTP
+import Synchronization
+
+/// How many requests each route answered with which status, and how long they took.
+///
+/// Each loop counts for itself, so loops don't wait for each other; they are added up when somebody looks.
+final class RequestMetrics: Sendable {
+  /// The upper bounds of the histogram's buckets, in seconds; one more bucket takes what is slower.
+  static let bounds: [Double] = [
+    0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60,
+  ]
+  private static let nanosecondBounds = bounds.map { Int64($0 * 1_000_000_000) }
+
+  /// What is known of one route.
+  struct Counts: Sendable {
+    var byStatus: [(status: Int, count: Int)] = []
+    var buckets = [Int](repeating: 0, count: RequestMetrics.bounds.count + 1)
+    var nanoseconds: Int64 = 0
+
+    fileprivate mutating func add(status: Int, count: Int) {
+      if let index = byStatus.firstIndex(where: { $0.status == status }) {
+        byStatus[index].count += count
+      } else {
+        byStatus.append((status, count))
+      }
+    }
+
+    fileprivate mutating func add(_ other: Counts) {
+      for entry in other.byStatus { add(status: entry.status, count: entry.count) }
+      for index in buckets.indices { buckets[index] += other.buckets[index] }
+      nanoseconds += other.nanoseconds
+    }
+  }
+
+  private final class Shard: Sendable {
+    let counts: Mutex<[Counts]>
+
+    init(routes: Int) {
+      counts = Mutex(Array(repeating: Counts(), count: routes))
+    }
+  }
+
+  /// What a route is called in a label.
+  struct Label: Sendable {
+    let method: String
+    let pattern: String
+
+    fileprivate static let unmatched = Label(method: "", pattern: "unmatched")
+  }
+
+  private let shards: [Shard]
+  private let labels: [Label]
+
+  /// For these routes, by their index in the table, and one more entry for what matches none.
+  init(routes: [Label], loops: Int) {
+    labels = routes
+    shards = (0..<max(1, loops)).map { _ in Shard(routes: routes.count + 1) }
+  }
+
+  func record(route: Int?, status: Status, nanoseconds: Int64, loop: Int) {
+    let bucket = Self.nanosecondBounds.firstIndex { nanoseconds <= $0 } ?? Self.bounds.count
+    shards[loop % shards.count].counts.withLock { counts in
+      let index = route ?? labels.count
+      counts[index].add(status: status.code, count: 1)
+      counts[index].buckets[bucket] += 1
+      counts[index].nanoseconds += nanoseconds
+    }
+  }
+
+  /// The counts of each route that was asked for, in the table's order, and at the end those of what matched none.
+  func total() -> [(label: Label, counts: Counts)] {
+    var total = (labels + [.unmatched]).map { (label: $0, counts: Counts()) }
+    for shard in shards {
+      let counts = shard.counts.withLock { $0 }
+      for index in total.indices { total[index].counts.add(counts[index]) }
+    }
+    return total.filter { !$0.counts.byStatus.isEmpty }
+  }
+}

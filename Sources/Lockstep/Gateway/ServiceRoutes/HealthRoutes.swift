@@ -1,0 +1,22 @@
+import HTTP
+import JSON
+
+/// `GET /healthz` and `GET /readyz`: what a supervisor and a load balancer ask.
+struct HealthRoutes: Sendable {
+  private let readiness: Readiness
+
+  init(readiness: Readiness) {
+    self.readiness = readiness
+  }
+
+  var routes: [Route] {
+    let healthy = Response.json(["status": "ok"], cacheControl: "no-store")
+    return [
+      Route(.get, "/healthz", summary: "200 as long as the process serves.") { _ in healthy },
+      Route(.get, "/readyz", summary: "200 when the store can be written; 503 otherwise and while draining.") { _ in
+        try await readiness.check()
+        return .json(["status": "ready"], cacheControl: "no-store")
+      },
+    ]
+  }
+}

@@ -1,0 +1,97 @@
+import HTTP
+import HTTPServer
+
+/// `GET /metrics`: what the process counted, in Prometheus' text format.
+struct MetricsRoute: Sendable {
+  /// What the metrics are read from, each when somebody asks.
+  struct Sources: Sendable {
+    let requests: RequestMetrics
+    let server: @Sendable () -> ServerCounters
+    let process: @Sendable () -> ProcessStatistics
+    let droppedLogLines: @Sendable () -> Int
+    let uptimeSeconds: @Sendable () -> Double
+  }
+
+  private let sources: Sources
+
+  init(_ sources: Sources) {
+    self.sources = sources
+  }
+
+  static let pattern = "/metrics"
+
+  var route: Route {
+    Route(.get, Self.pattern, summary: "Metrics in Prometheus' text format.") { _ in
+      var fields = HeaderFields()
+      fields.append(.contentType, "text/plain; version=0.0.4; charset=utf-8")
+      fields.append(.cacheControl, "no-store")
+      return Response(status: .ok, fields: fields, body: .bytes(Array(text().utf8)))
+    }
+  }
+
+  private func text() -> String {
+    var page = MetricsPage()
+    writeRequests(to: &page)
+    writeServer(to: &page)
+    writeProcess(to: &page)
+    return page.text
+  }
+
+  private func writeRequests(to page: inout MetricsPage) {
+    let routes = sources.requests.total()
+    page.family("lockstep_http_requests_total", .counter, "Requests answered, by method, route and status.")
+    for (label, counts) in routes {
+      for entry in counts.byStatus.sorted(by: { $0.status < $1.status }) {
+        page.sample(Double(entry.count), Self.labels(label) + [("status", String(entry.status))])
+      }
+    }
+    page.family(
+      "lockstep_http_request_duration_seconds", .histogram, "From a request's head to its answer, by method and route.")
+    for (label, counts) in routes {
+      page.histogram(
+        bounds: RequestMetrics.bounds, counts: counts.buckets, sum: Double(counts.nanoseconds) / 1_000_000_000,
+        Self.labels(label))
+    }
+  }
+
+  private static func labels(_ label: RequestMetrics.Label) -> [(String, String)] {
+    [("method", label.method), ("route", label.pattern)]
+  }
+
+  private func writeServer(to page: inout MetricsPage) {
+    let server = sources.server()
+    page.single(
+      "lockstep_http_malformed_requests_total", .counter, "Requests the engine refused: not HTTP, too large or too slow.",
+      Double(server.malformed))
+    page.single("lockstep_http_connections", .gauge, "Connections open now.", Double(server.open))
+    page.single(
+      "lockstep_http_connections_accepted_total", .counter, "Connections accepted.", Double(server.accepted))
+    page.single(
+      "lockstep_http_connections_refused_total", .counter, "Connections answered 503 for the limit on connections.",
+      Double(server.refused))
+    page.single(
+      "lockstep_http_connections_timed_out_total", .counter, "Connections ended by a time-out.",
+      Double(server.timedOut))
+    page.single(
+      "lockstep_http_accept_pauses_total", .counter, "Times that accepting paused for want of descriptors or memory.",
+      Double(server.acceptPauses))
+    page.single("lockstep_http_received_bytes_total", .counter, "Bytes received.", Double(server.received))
+    page.single("lockstep_http_sent_bytes_total", .counter, "Bytes sent.", Double(server.sent))
+  }
+
+  private func writeProcess(to page: inout MetricsPage) {
+    let process = sources.process()
+    page.family("lockstep_build_info", .gauge, "Always 1; the version is a label.")
+    page.sample(1, [("version", lockstepVersion)])
+    page.single("lockstep_uptime_seconds", .gauge, "Seconds since the server started.", sources.uptimeSeconds())
+    page.single(
+      "lockstep_log_lines_dropped_total", .counter, "Log lines thrown away because nobody read them in time.",
+      Double(sources.droppedLogLines()))
+    page.single(
+      "process_resident_memory_bytes", .gauge, "Resident memory in bytes.", Double(process.residentBytes))
+    page.single(
+      "process_cpu_seconds_total", .counter, "User and system CPU time in seconds.", process.cpuSeconds)
+    page.single("process_open_fds", .gauge, "Open file descriptors.", Double(process.openDescriptors))
+    page.single("process_max_fds", .gauge, "The most file descriptors.", Double(process.maxDescriptors))
+  }
+}

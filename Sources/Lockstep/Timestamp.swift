@@ -1,0 +1,32 @@
+import HTTP
+
+/// A moment as the service tells it: RFC 3339 in UTC with milliseconds, `2026-11-21T05:00:00.000Z`.
+public struct Timestamp: Sendable, Hashable, Comparable, CustomStringConvertible {
+  /// Milliseconds since the beginning of 1970 in UTC; never negative.
+  public let millisecondsSince1970: Int64
+
+  /// A moment of so many milliseconds since 1970. One before it, or after the year 9999, becomes the nearest in between.
+  public init(millisecondsSince1970 milliseconds: Int64) {
+    millisecondsSince1970 = min(max(milliseconds, 0), 253_402_300_799_999)
+  }
+
+  /// In order of time.
+  public static func < (left: Timestamp, right: Timestamp) -> Bool {
+    left.millisecondsSince1970 < right.millisecondsSince1970
+  }
+
+  /// The RFC 3339 form.
+  public var description: String {
+    let (seconds, milliseconds) = Int(millisecondsSince1970).quotientAndRemainder(dividingBy: 1000)
+    let (days, second) = seconds.quotientAndRemainder(dividingBy: 86_400)
+    let date = CivilDate(daysSince1970: days)
+    let day = "\(Self.padded(date.year, 4))-\(Self.padded(date.month, 2))-\(Self.padded(date.day, 2))"
+    let minutes = "\(Self.padded(second / 3600, 2)):\(Self.padded(second / 60 % 60, 2))"
+    return "\(day)T\(minutes):\(Self.padded(second % 60, 2)).\(Self.padded(milliseconds, 3))Z"
+  }
+
+  private static func padded(_ number: Int, _ width: Int) -> String {
+    let digits = String(number)
+    return String(repeating: "0", count: max(0, width - digits.count)) + digits
+  }
+}

@@ -1,0 +1,19 @@
+import Lockstep
+
+/// The `lockstep` command: finds the subcommand and runs it.
+enum Command {
+  static func run(_ arguments: [String]) -> ExitCode {
+    guard let first = arguments.first else {
+      Terminal.error(Help.command)
+      return .usage
+    }
+    switch first {
+    case "serve": return ServeCommand.run(Array(arguments.dropFirst()))
+    case "--help", "-h", "help": return Terminal.print(Help.command)
+    case "--version", "version": return Terminal.print("lockstep \(lockstepVersion)\n")
+    default:
+      Terminal.error("lockstep: there is no command “\(first)”. `lockstep --help` lists them.\n")
+      return .usage
+    }
+  }
+}

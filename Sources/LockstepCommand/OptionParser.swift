@@ -1,0 +1,57 @@
+import Lockstep
+
+/// Makes a configuration of arguments and variables. Arguments win over variables, variables over defaults.
+enum OptionParser {
+  /// What is wrong with the command line, in a sentence.
+  struct UsageError: Error, Equatable {
+    let message: String
+  }
+
+  static func configuration(
+    arguments: [String], environment: [String: String]
+  ) throws(UsageError) -> Configuration {
+    var configuration = Configuration()
+    for option in ServeOptions.all {
+      guard let value = environment[option.variable] else { continue }
+      try apply(option, value, called: option.variable, to: &configuration)
+    }
+    var rest = arguments[...]
+    while let argument = rest.popFirst() {
+      let (name, inlineValue) = split(argument)
+      guard let option = ServeOptions.all.first(where: { $0.name == name }) else {
+        throw UsageError(message: unknown(argument))
+      }
+      let value = if let inlineValue { inlineValue } else { try followingValue(of: option, in: &rest) }
+      try apply(option, value, called: name, to: &configuration)
+    }
+    return configuration
+  }
+
+  private static func apply(
+    _ option: Option, _ value: String, called name: String, to configuration: inout Configuration
+  ) throws(UsageError) {
+    do {
+      try option.apply(&configuration, value)
+    } catch {
+      throw UsageError(message: "\(name) can't be “\(value)”: \(error.reason).")
+    }
+  }
+
+  private static func followingValue(of option: Option, in rest: inout ArraySlice<String>) throws(UsageError) -> String {
+    guard let placeholder = option.placeholder else { return "true" }
+    guard let value = rest.popFirst() else {
+      throw UsageError(message: "\(option.name) needs a value: \(option.name) \(placeholder).")
+    }
+    return value
+  }
+
+  private static func split(_ argument: String) -> (name: String, value: String?) {
+    guard argument.hasPrefix("--"), let sign = argument.firstIndex(of: "=") else { return (argument, nil) }
+    return (String(argument[..<sign]), String(argument[argument.index(after: sign)...]))
+  }
+
+  private static func unknown(_ argument: String) -> String {
+    argument.hasPrefix("-")
+      ? "there is no option \(argument)." : "“\(argument)” is one word too many; options begin with --."
+  }
+}

@@ -1,0 +1,93 @@
+/// Reads what people write as values: numbers, sizes, times, choices. Each refusal says what would be right.
+enum OptionValue {
+  static func integer(_ text: String, in range: ClosedRange<Int>) throws(Option.ValueError) -> Int {
+    guard let number = plainNumber(text), range.contains(number) else {
+      throw Option.ValueError(reason: "it must be a whole number from \(range.lowerBound) to \(range.upperBound)")
+    }
+    return number
+  }
+
+  /// Bytes: `65536`, `64KiB`, `1MiB`.
+  static func size(_ text: String, in range: ClosedRange<Int>) throws(Option.ValueError) -> Int {
+    let (digits, unit) = split(text)
+    let factors = ["": 1, "b": 1, "kib": 1024, "k": 1024, "mib": 1_048_576, "m": 1_048_576, "gib": 1_073_741_824]
+    guard let number = plainNumber(digits), let factor = factors[unit.lowercased()],
+      case let (size, overflows) = number.multipliedReportingOverflow(by: factor), !overflows, range.contains(size)
+    else {
+      throw Option.ValueError(
+        reason: "it must be a size such as 65536, 64KiB or 1MiB, from \(range.lowerBound) to \(range.upperBound) bytes")
+    }
+    return size
+  }
+
+  /// A time: `10` and `10s` are seconds, `500ms` and `2m` what they say.
+  static func time(_ text: String) throws(Option.ValueError) -> Duration {
+    let (digits, unit) = split(text)
+    let milliseconds = ["": 1000, "s": 1000, "ms": 1, "m": 60_000, "h": 3_600_000]
+    guard let number = plainNumber(digits), let factor = milliseconds[unit], (1...86_400_000).contains(number),
+      number * factor <= 86_400_000
+    else {
+      throw Option.ValueError(reason: "it must be a time such as 500ms, 10s or 2m, at most 24h")
+    }
+    return .milliseconds(number * factor)
+  }
+
+  static func boolean(_ text: String) throws(Option.ValueError) -> Bool {
+    switch text.lowercased() {
+    case "true", "1", "yes", "on": return true
+    case "false", "0", "no", "off": return false
+    default: throw Option.ValueError(reason: "it must be true or false")
+    }
+  }
+
+  static func choice<Choice: RawRepresentable & CaseIterable>(
+    _ text: String
+  ) throws(Option.ValueError) -> Choice where Choice.RawValue == String {
+    guard let choice = Choice(rawValue: text) else {
+      throw Option.ValueError(reason: "it must be one of \(Choice.allCases.map(\.rawValue).joined(separator: ", "))")
+    }
+    return choice
+  }
+
+  /// Origins as browsers send them: a scheme and a host, and no path.
+  static func origins(_ text: String) throws(Option.ValueError) -> [String] {
+    let origins = text.split(separator: ",").map { $0.trimmingSpaces() }.filter { !$0.isEmpty }
+    for origin in origins where origin != "*" {
+      let rest = origin.split(separator: "/", omittingEmptySubsequences: false)
+      guard rest.count == 3, rest[0].count > 1, rest[0].hasSuffix(":"), rest[1].isEmpty, !rest[2].isEmpty,
+        origin.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F })
+      else {
+        throw Option.ValueError(
+          reason: "“\(origin)” is no origin; write it as browsers do, such as https://app.example, without a path")
+      }
+    }
+    return origins
+  }
+
+  static func text(size: Int) -> String {
+    if size > 0, size % 1_048_576 == 0 { return "\(size / 1_048_576)MiB" }
+    if size > 0, size % 1024 == 0 { return "\(size / 1024)KiB" }
+    return String(size)
+  }
+
+  static func text(time: Duration) -> String {
+    let (seconds, attoseconds) = time.components
+    return attoseconds == 0 ? "\(seconds)s" : "\(seconds * 1000 + attoseconds / 1_000_000_000_000_000)ms"
+  }
+
+  private static func plainNumber(_ text: some StringProtocol) -> Int? {
+    guard !text.isEmpty, text.utf8.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }) else { return nil }
+    return Int(text)
+  }
+
+  private static func split(_ text: String) -> (digits: Substring, unit: String) {
+    let digits = text.prefix { $0.isASCII && $0.isNumber }
+    return (digits, String(text.dropFirst(digits.count)))
+  }
+}
+
+extension StringProtocol {
+  fileprivate func trimmingSpaces() -> String {
+    String(drop { $0 == " " }.reversed().drop { $0 == " " }.reversed())
+  }
+}

@@ -1,0 +1,42 @@
+import Glibc
+import HTTPServer
+import Lockstep
+
+/// `lockstep serve`: from the options to a server that runs until a signal.
+enum ServeCommand {
+  static func run(_ arguments: [String]) -> ExitCode {
+    if arguments.contains("--help") || arguments.contains("-h") { return Terminal.print(Help.serve) }
+    do {
+      return try serve(OptionParser.configuration(arguments: arguments, environment: environment()))
+    } catch let error as OptionParser.UsageError {
+      Terminal.error("lockstep serve: \(error.message) `lockstep serve --help` lists the options.\n")
+      return .usage
+    } catch {
+      Terminal.error("lockstep serve: \(error)\n")
+      return .unavailable
+    }
+  }
+
+  private static func serve(_ configuration: Configuration) throws -> ExitCode {
+    ProcessLimits.raiseDescriptorLimit()
+    // Before any thread exists, so that all inherit it and only the one that waits gets a signal.
+    let signals = StopSignals()
+    let log = try LogWriter(descriptor: STDERR_FILENO)
+    defer { log.close() }
+    let environment = Components.Environment(
+      time: .system, checkStore: {}, writeLog: log.write, droppedLogLines: { log.dropped })
+    let server = try LockstepServer(configuration, environment: environment)
+    try signals.onFirst { server.drain() }
+    _ = Terminal.print("lockstep: listening on http://\(server.address)\n")
+    server.join()
+    return .success
+  }
+
+  private static func environment() -> [String: String] {
+    var variables: [String: String] = [:]
+    for option in ServeOptions.all {
+      if let value = getenv(option.variable) { variables[option.variable] = String(cString: value) }
+    }
+    return variables
+  }
+}
