@@ -13,7 +13,10 @@ extension Connection {
 
   /// Waits for more input, until the deadline. What is to be sent is sent before: the client may wait for it.
   func receive() async -> Arrival {
-    guard await flushed() else { return .end }
+    flush()
+    if !output.isEmpty {
+      guard await flushed() else { return .end }
+    }
     while true {
       if isBroken { return .end }
       if canRead {
@@ -31,14 +34,14 @@ extension Connection {
       } else if loop.isDraining, input.isEmpty, body == nil {
         return .stopped
       } else {
-        await waitForInput()
+        await wait(for: .input)
       }
     }
   }
 
   /// The next request's head; nil when the connection is over, which then was answered as it has to be.
   func nextHead(_ parser: inout RequestParser) async -> RequestHead? {
-    if input.isEmpty { setDeadline(loop.now + loop.limits.idleTime.nanoseconds) } else { startHeadTime() }
+    if input.isEmpty { setDeadline(loop.now + loop.timeouts.idle) } else { startHeadTime() }
     while true {
       do throws(Problem) {
         if case .head(let head, let consumed) = try input.withBytes({ bytes throws(Problem) in
@@ -65,7 +68,7 @@ extension Connection {
   }
 
   private func startHeadTime() {
-    setDeadline(loop.now + loop.limits.headTime.nanoseconds)
+    setDeadline(loop.now + loop.timeouts.head)
   }
 
   /// Takes the rest of the body through `sink`, at the pace the limits ask for.
@@ -81,7 +84,7 @@ extension Connection {
       try progress.take(from: &input, sink: sink)
       if progress.received > bound { throw Problem(.payloadTooLarge) }
       if progress.isDone { break }
-      setDeadline(start + loop.limits.bodyGrace.nanoseconds + nanoseconds(for: progress.received))
+      setDeadline(start + loop.timeouts.bodyGrace + nanoseconds(for: progress.received))
       switch await receive() {
       case .bytes: break
       case .end, .stopped: throw .incompleteBody

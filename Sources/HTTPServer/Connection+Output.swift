@@ -28,7 +28,7 @@ extension Connection {
     guard !output.isEmpty else { return !isBroken }
     let previousDeadline = deadline
     setDeadline(stallDeadline)
-    while !output.isEmpty, !isBroken, !isTimedOut { await waitForOutput() }
+    while !output.isEmpty, !isBroken, !isTimedOut { await wait(for: .output) }
     if isTimedOut {
       loop.counters.timedOut.addAsOnlyWriter(1)
       isBroken = true
@@ -39,7 +39,7 @@ extension Connection {
     return !isBroken
   }
 
-  var stallDeadline: Int64 { loop.now + loop.limits.outputStall.nanoseconds }
+  var stallDeadline: Int64 { loop.now + loop.timeouts.outputStall }
 
   /// Adds a whole answer, or its head where the body is streamed.
   func add(_ response: Response, for exchange: ResponseSerializer.Exchange) {

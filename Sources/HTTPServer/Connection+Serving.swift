@@ -16,47 +16,49 @@ extension Connection {
     loop.counters.requests.addAsOnlyWriter(1)
     // An answer that waits to be sent must not wait for this handler.
     if !output.isEmpty { loop.noteUnflushed(self) }
-    let response = await answer(to: head)
-    let isBodyShort = (body?.knownRemainder ?? 0) <= loop.limits.discardedBody
-    // Who was not told to go on may never send the body, and what comes next could be either.
-    let isBodyComing = body?.isDone ?? true || !head.expectsContinue || hasSentContinue
-    var keepsAlive = head.keepsAlive && !loop.isDraining && !isBodyBroken && isBodyShort && isBodyComing
-    if case .stream = response.body, !head.isVersion11 { keepsAlive = false }
-    guard await send(response, to: head, keepsAlive: keepsAlive), keepsAlive else { return false }
+    let request = Request(head: head, body: beginBody(head), peer: peer, arrival: loop.now, loop: loop.index)
+    isHandling = true
+    let response = await loop.respond(request)
+    isHandling = false
+    let keepsAlive = canKeepAlive(head, response)
+    if output.hasLongBody {
+      guard await flushed() else { return false }
+    }
+    let exchange = ResponseSerializer.Exchange(
+      isHead: head.method == .head, isVersion11: head.isVersion11, keepsAlive: keepsAlive)
+    add(response, for: exchange)
+    if case .stream(let write) = response.body, !exchange.isHead, !response.status.forbidsBody {
+      guard await stream(write, isChunked: head.isVersion11) else { return false }
+    }
+    if output.count >= Self.flushSize {
+      guard await flushed() else { return false }
+    }
+    guard keepsAlive else { return false }
+    guard body != nil else { return true }
     guard await discardBody() else { return false }
     body = nil
     return true
   }
 
-  private func answer(to head: RequestHead) async -> Response {
-    var requestBody = RequestBody.bytes([])
-    hasSentContinue = false
-    isBodyBroken = false
-    if head.body != .none {
-      body = BodyProgress(head, limits: loop.limits)
-      requestBody = .source(ConnectionBody(of: self, expectsContinue: head.expectsContinue))
-    }
-    isHandling = true
-    defer { isHandling = false }
-    return await loop.respond(Request(head: head, body: requestBody, peer: peer, loop: loop.index))
-  }
-
-  /// Sends an answer. Short ones may stay in the buffer until the task waits; gives false when the client is gone.
-  private func send(_ response: Response, to head: RequestHead, keepsAlive: Bool) async -> Bool {
-    let exchange = ResponseSerializer.Exchange(
-      isHead: head.method == .head, isVersion11: head.isVersion11, keepsAlive: keepsAlive)
-    if output.hasLongBody {
-      guard await flushed() else { return false }
-    }
-    add(response, for: exchange)
-    if case .stream(let write) = response.body, !exchange.isHead, !response.status.forbidsBody {
-      return await stream(write, isChunked: head.isVersion11)
-    }
-    return output.count < Self.flushSize ? true : await flushed()
-  }
-
   /// From this size on what was gathered is sent before the next request is looked at.
   private static var flushSize: Int { 32 * 1024 }
+
+  private func beginBody(_ head: RequestHead) -> RequestBody {
+    guard head.body != .none else { return .bytes([]) }
+    hasSentContinue = false
+    isBodyBroken = false
+    body = BodyProgress(head, limits: loop.limits)
+    return .source(ConnectionBody(of: self, expectsContinue: head.expectsContinue))
+  }
+
+  private func canKeepAlive(_ head: RequestHead, _ response: Response) -> Bool {
+    guard head.keepsAlive, !loop.isDraining else { return false }
+    if case .stream = response.body, !head.isVersion11 { return false }
+    guard let body, !body.isDone else { return true }
+    // Who was not told to go on may never send the body, and what comes next could be either.
+    let isComing = !head.expectsContinue || hasSentContinue
+    return isComing && !isBodyBroken && body.knownRemainder <= loop.limits.discardedBody
+  }
 
   private func stream(_ write: (any BodyWriter) async throws -> Void, isChunked: Bool) async -> Bool {
     isHandling = true
@@ -95,7 +97,7 @@ extension Connection {
     guard mayBeSendingStill || !(body?.isDone ?? true) || !input.isEmpty else { return }
     socket.finishWriting()
     input = InputBuffer()
-    setDeadline(loop.now + loop.limits.lingerTime.nanoseconds)
+    setDeadline(loop.now + loop.timeouts.linger)
     var discarded = 0
     while discarded <= loop.limits.body, case .bytes = await receive() {
       discarded += input.count

@@ -11,7 +11,7 @@ import HTTP
 /// doors a handler has, `BodySource` and `BodyWriter`, go through `withTaskExecutorPreference`.
 final class Connection: @unchecked Sendable {
   /// What the task waits for.
-  private enum Wait {
+  enum Wait {
     case nothing
     case input
     case output
@@ -130,11 +130,8 @@ final class Connection: @unchecked Sendable {
     isTimedOut = false
   }
 
-  func waitForInput() async { await wait(for: .input) }
-
-  func waitForOutput() async { await wait(for: .output) }
-
-  private func wait(for wait: Wait) async {
+  /// Suspends the task until there may be what it waits for, or its deadline is over, or the connection is.
+  func wait(for wait: Wait) async {
     await withUnsafeContinuation { continuation in
       self.wait = wait
       waiter = continuation

@@ -13,6 +13,7 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
   let index: Int
   let counters = LoopCounters()
   let limits: Limits
+  let timeouts: Timeouts
   private(set) var respond: Responder = { _ in Problem(.overloaded).response }
   private let time: ServerTime
   private let shared: SharedState
@@ -45,6 +46,7 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
     self.index = index
     self.listener = listener
     self.limits = limits
+    timeouts = Timeouts(limits)
     self.time = time
     self.shared = shared
     poll = try EventPoll()
@@ -216,7 +218,7 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
     stopListening()
     isDraining = true
     now = time.monotonic()
-    drainDeadline = now + limits.drainTime.nanoseconds
+    drainDeadline = now + timeouts.drain
     connections.forEach { $0.drain() }
   }
 

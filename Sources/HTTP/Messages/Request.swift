@@ -6,16 +6,19 @@ public struct Request: Sendable {
   public let body: RequestBody
   /// Who asks.
   public let peer: PeerAddress
+  /// When the head was complete, in the nanoseconds of the server's monotonic clock.
+  public let arrival: Int64
   /// Which event loop serves the connection, from 0: lets counters be kept a loop, without sharing.
   public let loop: Int
   /// What the path's `{…}` stand for, decoded.
   public var parameters = PathParameters()
 
   /// A request of its parts.
-  public init(head: RequestHead, body: RequestBody, peer: PeerAddress, loop: Int) {
+  public init(head: RequestHead, body: RequestBody, peer: PeerAddress, arrival: Int64, loop: Int) {
     self.head = head
     self.body = body
     self.peer = peer
+    self.arrival = arrival
     self.loop = loop
   }
 }

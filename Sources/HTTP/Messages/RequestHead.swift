@@ -1,8 +1,9 @@
 /// A request's head, checked: its line, its fields, and what they say about the body and the connection.
 ///
 /// Only `RequestParser` makes one, so whoever holds a head knows that every rule of RFC 9112 on it held.
-/// It's the bytes as they came, in one array, and the places of the parts in it.
-public struct RequestHead: Sendable {
+/// It's the bytes as they came, in one array, and the places of the parts in it. It never changes, so everyone who has
+/// to do with a request shares one.
+public final class RequestHead: Sendable {
   /// How the body's end is found.
   public enum Body: Sendable, Equatable {
     /// There is no body.
@@ -46,6 +47,21 @@ public struct RequestHead: Sendable {
   let pathPlace: Range<Int>
   let queryPlace: Range<Int>
   let fieldPlaces: [FieldPlace]
+
+  init(
+    line: RequestLine, body: Body, keepsAlive: Bool, expectsContinue: Bool, bytes: [UInt8], fieldPlaces: [FieldPlace]
+  ) {
+    method = line.method
+    isVersion11 = line.isVersion11
+    targetForm = line.form
+    pathPlace = line.path
+    queryPlace = line.query
+    self.body = body
+    self.keepsAlive = keepsAlive
+    self.expectsContinue = expectsContinue
+    self.bytes = bytes
+    self.fieldPlaces = fieldPlaces
+  }
 
   /// The path as it came: not yet decoded. It begins with `/`, or is empty where the target isn't a path.
   public var path: String { String(decoding: bytes[pathPlace], as: UTF8.self) }

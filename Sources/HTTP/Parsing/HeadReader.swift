@@ -17,10 +17,10 @@ enum HeadReader {
     let body = try framing.body(isVersion11: line.isVersion11)
     try framing.checkHost(isVersion11: line.isVersion11)
     return RequestHead(
-      method: line.method, isVersion11: line.isVersion11, targetForm: line.form, body: body,
+      line: line, body: body,
       keepsAlive: line.isVersion11 ? !framing.wantsClose : framing.wantsKeepAlive && !framing.wantsClose,
       expectsContinue: framing.expectsContinue && line.isVersion11 && body != .none,
-      bytes: Array(bytes), pathPlace: line.path, queryPlace: line.query, fieldPlaces: places)
+      bytes: Array(bytes), fieldPlaces: places)
   }
 
   /// A field line: a name, a colon right behind it, and a value (RFC 9112, 5).

@@ -10,8 +10,12 @@ struct AccessLog: Sendable {
   }
 
   func record(_ request: Request, _ response: Response, nanoseconds: Int64) {
-    var size: JSON = .null
-    if case .bytes(let bytes) = response.body { size = .integer(Int64(bytes.count)) }
+    var size: JSON = .integer(0)
+    switch response.body {
+    case .none: break
+    case .bytes(let bytes): if request.head.method != .head { size = .integer(Int64(bytes.count)) }
+    case .stream: size = .null
+    }
     logger.log(
       .info, "request",
       [

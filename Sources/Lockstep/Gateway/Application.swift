@@ -28,7 +28,6 @@ public struct Application: Sendable {
 
   /// Answers a request. Whatever happens, there is an answer.
   public func respond(to request: Request) async -> Response {
-    let start = monotonic()
     var route: Int?
     var response: Response
     do {
@@ -42,8 +41,10 @@ public struct Application: Sendable {
       response = Problem(.internal).response
     }
     if cors.isOn { response.fields.append(contentsOf: cors.fields(for: request.head)) }
-    response = await Compression.apply(to: response, for: request.head)
-    let duration = monotonic() - start
+    if Compression.isWorthwhile(for: response) {
+      response = await Compression.apply(to: response, for: request.head)
+    }
+    let duration = monotonic() - request.arrival
     metrics.record(route: route, status: response.status, nanoseconds: duration, loop: request.loop)
     accessLog?.record(request, response, nanoseconds: duration)
     return response

@@ -8,15 +8,19 @@ enum Compression {
   /// How much is compressed before the loop serves others: about a millisecond's work.
   private static let slice = 64 * 1024
 
-  /// The response, compressed where that makes sense: the client asked for it, the body is long enough and of a kind
-  /// that gets shorter.
+  /// Whether the body is long enough, and of a kind that gets shorter.
+  static func isWorthwhile(for response: Response) -> Bool {
+    guard case .bytes(let body) = response.body, body.count > threshold else { return false }
+    return isCompressible(response.fields)
+  }
+
+  /// The response, compressed if the client would rather have it so. Only for one that is worth it.
   static func apply(to response: Response, for head: RequestHead) async -> Response {
-    guard case .bytes(let body) = response.body, body.count > threshold, isCompressible(response.fields) else {
-      return response
-    }
     var response = response
     response.fields.append(.vary, "Accept-Encoding")
-    guard ContentCoding.preferred(by: head) == .gzip, let compressed = await gzip(body) else { return response }
+    guard case .bytes(let body) = response.body, ContentCoding.preferred(by: head) == .gzip,
+      let compressed = await gzip(body)
+    else { return response }
     response.fields.append(.contentEncoding, "gzip")
     response.body = .bytes(compressed)
     return response
