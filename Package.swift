@@ -14,6 +14,7 @@ let package = Package(
     .target(name: "HTTPServer", dependencies: ["CLinux", "HTTP"]),
     .target(name: "Lockstep", dependencies: ["CLinux", "CZlib", "HTTP", "HTTPServer", "JSON"]),
     .executableTarget(name: "LockstepCommand", dependencies: ["Lockstep", "HTTPServer"]),
+    .testTarget(name: "HTTPServerTests", dependencies: ["HTTPServer"]),
   ],
   swiftLanguageModes: [.v6]
 )

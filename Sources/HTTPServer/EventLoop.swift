@@ -215,10 +215,9 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
     guard !isDraining else { return }
     // Whoever is in the backlog was told that the connection stands: serve them, then listen no more.
     acceptConnections()
-    stopListening()
     isDraining = true
-    now = time.monotonic()
-    drainDeadline = now + timeouts.drain
+    drainDeadline = time.monotonic() + timeouts.drain
+    stopListening()
     connections.forEach { $0.drain() }
   }
 

@@ -1,0 +1,83 @@
+import HTTP
+import HTTPServer
+import Testing
+
+@Suite("Draining ends every connection in good order")
+struct DrainingTests {
+  private func start(_ respond: @escaping Responder) throws -> (Server, ManualTime) {
+    let time = ManualTime()
+    let server = try Server(Server.Configuration(), time: time.serverTime)
+    try server.start(respond: respond)
+    return (server, time)
+  }
+
+  @Test("Idle connections are closed, new ones refused, and the server ends")
+  func idle() async throws {
+    let (server, _) = try start(echo)
+    let client = try RawClient(port: server.address.port)
+    try await client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+    _ = try await client.response()
+    server.drain()
+    await ended(server)
+    #expect(try await client.isClosed())
+    #expect(throws: RawClient.Failure.self) { try RawClient(port: server.address.port) }
+    #expect(server.counters.open == 0)
+  }
+
+  @Test("Who waits is answered at once, with the connection's end")
+  func waiting() async throws {
+    let gate = Gate()
+    let (server, _) = try start { _ in
+      await gate.wait()
+      return .text("nothing new")
+    }
+    let client = try RawClient(port: server.address.port)
+    try await client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+    await eventually { gate.waiting == 1 }
+    server.drain()
+    let response = try await client.response()
+    #expect(response.text == "nothing new")
+    #expect(response.field("Connection") == "close")
+    await ended(server)
+  }
+
+  @Test("A request that is on its way is still read and answered")
+  func onItsWay() async throws {
+    let (server, _) = try start(echo)
+    let client = try RawClient(port: server.address.port)
+    let half = "PUT /x HTTP/1.1\r\nHost: h\r\nContent-Length: 4\r\n\r\nab"
+    try await client.send(half)
+    await eventually { server.counters.received == half.utf8.count }
+    server.drain()
+    try await client.send("cd")
+    let response = try await client.response()
+    #expect(response.text == "PUT /x abcd")
+    #expect(response.field("Connection") == "close")
+    await ended(server)
+  }
+
+  @Test("A handler that heeds nothing is left behind when the time is over")
+  func stuck() async throws {
+    let gate = Gate()
+    let (server, time) = try start { _ in
+      await withTaskCancellationShield { await gate.wait() }
+      return .text("too late")
+    }
+    let client = try RawClient(port: server.address.port)
+    try await client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+    await eventually { gate.waiting == 1 }
+    server.drain()
+    // Once it listens no more, its time is running.
+    await eventually { (try? RawClient(port: server.address.port)) == nil }
+    time.advance(by: 9)
+    server.lookAtClock()
+    await ended(server)
+    #expect(try await client.isClosed())
+    gate.open()
+  }
+}
+
+/// Runs something in a task that the caller's cancellation doesn't reach.
+private func withTaskCancellationShield(_ body: @escaping @Sendable () async -> Void) async {
+  await Task.detached { await body() }.value
+}
