@@ -1,0 +1,21 @@
+FROM swift:6.3.1-bookworm AS build
+RUN apt-get update \
+ && apt-get install -y --no-install-recommends libsqlite3-dev zlib1g-dev \
+ && rm -rf /var/lib/apt/lists/*
+WORKDIR /lockstep
+COPY . .
+RUN swift build -c release --product lockstep --static-swift-stdlib \
+ && strip -o /usr/local/bin/lockstep .build/release/lockstep
+
+FROM debian:bookworm-slim
+RUN apt-get update \
+ && apt-get install -y --no-install-recommends libsqlite3-0 libstdc++6 zlib1g \
+ && rm -rf /var/lib/apt/lists/*
+COPY --from=build /usr/local/bin/lockstep /usr/local/bin/lockstep
+# The user is a number so that an orchestrator can see that it isn't root; the folder is made before it becomes a
+# volume so that a new volume belongs to it.
+RUN install -d -o 10001 -g 10001 /data
+VOLUME /data
+USER 10001:10001
+EXPOSE 8080
+ENTRYPOINT ["lockstep", "serve", "--host", "::", "--data", "/data/lockstep.db"]
