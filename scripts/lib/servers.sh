@@ -10,11 +10,14 @@ trap 'exit 130' INT
 trap 'exit 143' TERM
 
 PATH+=:/usr/sbin # where Debian keeps nginx
-ulimit -n "$(ulimit -Hn)"
+ulimit -n 20100 2>/dev/null || ulimit -n "$(ulimit -Hn)" # room for 20,000 connections, or as many as there may be
 
 prepare_servers() {
   ensure_build_tools
   ensure_commands nginx-light:nginx wrk:wrk binutils:strip
+  local load
+  read -r load _ </proc/loadavg
+  [[ $load == 0.* ]] || say "The machine is busy (load $load): the figures will be noisy"
   build_server
   clang -O2 -o "$work/probe" "$root/scripts/lib/probe.c"
 }
