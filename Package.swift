@@ -4,7 +4,7 @@ import PackageDescription
 let package = Package(
   name: "lockstep",
   products: [
-    .executable(name: "lockstep", targets: ["LockstepCommand"]),
+    .executable(name: "lockstep", targets: ["LockstepCommand"])
   ],
   targets: [
     .target(name: "JSON"),

@@ -25,7 +25,10 @@ extension Connection {
       guard await flushed() else { return false }
     }
     let exchange = ResponseSerializer.Exchange(
-      isHead: head.method == .head, isVersion11: head.isVersion11, keepsAlive: keepsAlive)
+      isHead: head.method == .head,
+      isVersion11: head.isVersion11,
+      keepsAlive: keepsAlive
+    )
     add(response, for: exchange)
     if case .stream(let write) = response.body, !exchange.isHead, !response.status.forbidsBody {
       guard await stream(write, isChunked: head.isVersion11) else { return false }

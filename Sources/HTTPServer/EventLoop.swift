@@ -41,7 +41,11 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
   private static let acceptPause: Int64 = 100_000_000
 
   init(
-    index: Int, listener: ListeningSocket, limits: Limits, time: ServerTime, shared: SharedState
+    index: Int,
+    listener: ListeningSocket,
+    limits: Limits,
+    time: ServerTime,
+    shared: SharedState
   ) throws(SystemError) {
     self.index = index
     self.listener = listener
@@ -187,7 +191,12 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
     socket.disableDelay()
     let token = connections.nextToken(for: socket.descriptor)
     let connection = Connection(
-      socket: socket, token: token, address: (address, length), loop: self, isRefused: isRefused)
+      socket: socket,
+      token: token,
+      address: (address, length),
+      loop: self,
+      isRefused: isRefused
+    )
     connections[token] = connection
     counters.open.addAsOnlyWriter(1)
     guard poll.watch(socket, token: token) else { return release(connection) }

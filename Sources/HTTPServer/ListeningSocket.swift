@@ -73,7 +73,14 @@ extension PeerAddress {
       // See `localAddress`: the same layout rule.
       $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
         getnameinfo(
-          $0, length, &host, socklen_t(host.count), &port, socklen_t(port.count), NI_NUMERICHOST | NI_NUMERICSERV)
+          $0,
+          length,
+          &host,
+          socklen_t(host.count),
+          &port,
+          socklen_t(port.count),
+          NI_NUMERICHOST | NI_NUMERICSERV
+        )
       }
     }
     guard code == 0 else {

@@ -10,7 +10,8 @@ public struct LoopThread: Sendable {
     var handle = pthread_t()
     let start = Unmanaged.passRetained(Start(name: name, body: body))
     let code = pthread_create(
-      &handle, nil,
+      &handle,
+      nil,
       { argument in
         // `passRetained` above gave this thread the one reference that is taken here.
         guard let argument else { return nil }
@@ -18,7 +19,9 @@ public struct LoopThread: Sendable {
         _ = lockstep_name_thread(String(start.name.prefix(15)))
         start.body()
         return nil
-      }, start.toOpaque())
+      },
+      start.toOpaque()
+    )
     guard code == 0 else {
       start.release()
       throw SystemError("pthread_create", purpose: "start the thread \(name)", code: code)

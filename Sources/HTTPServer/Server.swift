@@ -35,7 +35,8 @@ public final class Server: Sendable {
     var loops: [EventLoop] = []
     for (index, listener) in listeners.enumerated() {
       loops.append(
-        try EventLoop(index: index, listener: listener, limits: configuration.limits, time: time, shared: shared))
+        try EventLoop(index: index, listener: listener, limits: configuration.limits, time: time, shared: shared)
+      )
     }
     address = listeners[0].address
     self.loops = loops
@@ -82,7 +83,8 @@ public final class Server: Sendable {
     for _ in 0..<configuration.loops {
       do throws(SystemError) {
         sockets.append(
-          try ListeningSocket(host: configuration.host, port: first.address.port, isShared: true))
+          try ListeningSocket(host: configuration.host, port: first.address.port, isShared: true)
+        )
       } catch {
         for socket in sockets { socket.close() }
         throw error

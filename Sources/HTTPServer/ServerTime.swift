@@ -9,7 +9,8 @@ public struct ServerTime: Sendable {
 
   /// A time of two sources.
   public init(
-    monotonic: @escaping @Sendable () -> Int64, millisecondsSince1970: @escaping @Sendable () -> Int64
+    monotonic: @escaping @Sendable () -> Int64,
+    millisecondsSince1970: @escaping @Sendable () -> Int64
   ) {
     self.monotonic = monotonic
     self.millisecondsSince1970 = millisecondsSince1970
@@ -26,7 +27,8 @@ public struct ServerTime: Sendable {
       var time = timespec()
       clock_gettime(CLOCK_REALTIME, &time)
       return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
-    })
+    }
+  )
 }
 
 extension Duration {

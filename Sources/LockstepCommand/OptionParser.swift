@@ -8,7 +8,8 @@ enum OptionParser {
   }
 
   static func configuration(
-    arguments: [String], environment: [String: String]
+    arguments: [String],
+    environment: [String: String]
   ) throws(UsageError) -> Configuration {
     var configuration = Configuration()
     for option in ServeOptions.all {
@@ -28,7 +29,10 @@ enum OptionParser {
   }
 
   private static func apply(
-    _ option: Option, _ value: String, called name: String, to configuration: inout Configuration
+    _ option: Option,
+    _ value: String,
+    called name: String,
+    to configuration: inout Configuration
   ) throws(UsageError) {
     do {
       try option.apply(&configuration, value)
@@ -37,7 +41,8 @@ enum OptionParser {
     }
   }
 
-  private static func followingValue(of option: Option, in rest: inout ArraySlice<String>) throws(UsageError) -> String {
+  private static func followingValue(of option: Option, in rest: inout ArraySlice<String>) throws(UsageError) -> String
+  {
     guard let placeholder = option.placeholder else { return "true" }
     guard let value = rest.popFirst() else {
       throw UsageError(message: "\(option.name) needs a value: \(option.name) \(placeholder).")

@@ -15,7 +15,8 @@ enum OptionValue {
       case let (size, overflows) = number.multipliedReportingOverflow(by: factor), !overflows, range.contains(size)
     else {
       throw Option.ValueError(
-        reason: "it must be a size such as 65536, 64KiB or 1MiB, from \(range.lowerBound) to \(range.upperBound) bytes")
+        reason: "it must be a size such as 65536, 64KiB or 1MiB, from \(range.lowerBound) to \(range.upperBound) bytes"
+      )
     }
     return size
   }
@@ -58,7 +59,8 @@ enum OptionValue {
         origin.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F })
       else {
         throw Option.ValueError(
-          reason: "“\(origin)” is no origin; write it as browsers do, such as https://app.example, without a path")
+          reason: "“\(origin)” is no origin; write it as browsers do, such as https://app.example, without a path"
+        )
       }
     }
     return origins

@@ -24,7 +24,11 @@ enum ServeCommand {
     let log = try LogWriter(descriptor: STDERR_FILENO)
     defer { log.close() }
     let environment = Components.Environment(
-      time: .system, checkStore: {}, writeLog: log.write, droppedLogLines: { log.dropped })
+      time: .system,
+      checkStore: {},
+      writeLog: log.write,
+      droppedLogLines: { log.dropped }
+    )
     let server = try LockstepServer(configuration, environment: environment)
     try signals.onFirst { server.drain() }
     _ = Terminal.print("lockstep: listening on http://\(server.address)\n")

@@ -9,33 +9,43 @@ enum ServeOptions {
 
   private static let serving: [Option] = [
     Option(
-      name: "--host", placeholder: "<address>", group: .server,
+      name: "--host",
+      placeholder: "<address>",
+      group: .server,
       help: "The name or address to listen on; :: takes IPv6 and IPv4. Default \(defaults.host): this machine only."
     ) { configuration, value throws(Option.ValueError) in
       guard !value.isEmpty else { throw Option.ValueError(reason: "it is empty") }
       configuration.host = value
     },
     Option(
-      name: "--port", placeholder: "<number>", group: .server,
+      name: "--port",
+      placeholder: "<number>",
+      group: .server,
       help: "The port to listen on; 0 takes a free one. Default \(defaults.port)."
     ) { configuration, value throws(Option.ValueError) in
       configuration.port = try OptionValue.integer(value, in: 0...65_535)
     },
     Option(
-      name: "--data", placeholder: "<file>", group: .server,
+      name: "--data",
+      placeholder: "<file>",
+      group: .server,
       help: "The SQLite file that holds everything; made when it isn't there. Default \(defaults.data)."
     ) { configuration, value throws(Option.ValueError) in
       guard !value.isEmpty else { throw Option.ValueError(reason: "it is empty") }
       configuration.data = value
     },
     Option(
-      name: "--threads", placeholder: "<number>", group: .server,
+      name: "--threads",
+      placeholder: "<number>",
+      group: .server,
       help: "How many event loops, each a thread. Default: one a core."
     ) { configuration, value throws(Option.ValueError) in
       configuration.threads = try OptionValue.integer(value, in: 1...256)
     },
     Option(
-      name: "--cors-origin", placeholder: "<origins>", group: .server,
+      name: "--cors-origin",
+      placeholder: "<origins>",
+      group: .server,
       help: "Origins whose pages may use the server from a browser, separated by commas, such as https://app.example; "
         + "* allows all. Default: none, CORS is off."
     ) { configuration, value throws(Option.ValueError) in
@@ -45,17 +55,29 @@ enum ServeOptions {
 
   private static let limits: [Option] = [
     Option(
-      name: "--max-connections", placeholder: "<number>", group: .limits,
+      name: "--max-connections",
+      placeholder: "<number>",
+      group: .limits,
       help: "Open connections; past it 503 and close. Default \(defaults.limits.connections)."
     ) { configuration, value throws(Option.ValueError) in
       configuration.limits.connections = try OptionValue.integer(value, in: 1...10_000_000)
     },
     size(
-      "--max-request-line", "The longest request line; past it 414.", \.requestLine, 64...1_048_576),
+      "--max-request-line",
+      "The longest request line; past it 414.",
+      \.requestLine,
+      64...1_048_576
+    ),
     size(
-      "--max-header-section", "The largest header section; past it 431.", \.headerSection, 64...16_777_216),
+      "--max-header-section",
+      "The largest header section; past it 431.",
+      \.headerSection,
+      64...16_777_216
+    ),
     Option(
-      name: "--max-header-fields", placeholder: "<number>", group: .limits,
+      name: "--max-header-fields",
+      placeholder: "<number>",
+      group: .limits,
       help: "The most header fields; past it 431. Default \(defaults.limits.headerFields)."
     ) { configuration, value throws(Option.ValueError) in
       configuration.limits.headerFields = try OptionValue.integer(value, in: 1...10_000)
@@ -63,27 +85,42 @@ enum ServeOptions {
     size("--max-body", "The largest request body; past it 413.", \.body, 0...1_073_741_824),
     time("--head-timeout", "How long a request's head may take to arrive; past it 408.", \.headTime),
     time("--body-grace", "How long a body may take before it has to show progress.", \.bodyGrace),
-    size("--body-rate", "The slowest a body may come after that, in bytes a second; past it 408.", \.bodyRate, 1...1_073_741_824),
+    size(
+      "--body-rate",
+      "The slowest a body may come after that, in bytes a second; past it 408.",
+      \.bodyRate,
+      1...1_073_741_824
+    ),
     time("--idle-timeout", "How long a connection is kept without a request.", \.idleTime),
-    time("--output-timeout", "How long a client may take nothing of its answer; past it the connection is cut.", \.outputStall),
+    time(
+      "--output-timeout",
+      "How long a client may take nothing of its answer; past it the connection is cut.",
+      \.outputStall
+    ),
     time("--drain-timeout", "How long running requests may go on once the server stops.", \.drainTime),
   ]
 
   private static let log: [Option] = [
     Option(
-      name: "--log-format", placeholder: "text|json", group: .log,
+      name: "--log-format",
+      placeholder: "text|json",
+      group: .log,
       help: "How log lines are written to standard error. Default \(defaults.logFormat.rawValue)."
     ) { configuration, value throws(Option.ValueError) in
       configuration.logFormat = try OptionValue.choice(value)
     },
     Option(
-      name: "--log-level", placeholder: "debug|info|warning|error", group: .log,
+      name: "--log-level",
+      placeholder: "debug|info|warning|error",
+      group: .log,
       help: "The least level that is logged. Default \(defaults.logLevel.rawValue)."
     ) { configuration, value throws(Option.ValueError) in
       configuration.logLevel = try OptionValue.choice(value)
     },
     Option(
-      name: "--access-log", placeholder: nil, group: .log,
+      name: "--access-log",
+      placeholder: nil,
+      group: .log,
       help: "Log a line for every request, at level info: client, method, path, status, bytes, time. Default: off."
     ) { configuration, value throws(Option.ValueError) in
       configuration.accessLog = try OptionValue.boolean(value)
@@ -91,10 +128,15 @@ enum ServeOptions {
   ]
 
   private static func size(
-    _ name: String, _ help: String, _ path: WritableKeyPath<Limits, Int> & Sendable, _ range: ClosedRange<Int>
+    _ name: String,
+    _ help: String,
+    _ path: WritableKeyPath<Limits, Int> & Sendable,
+    _ range: ClosedRange<Int>
   ) -> Option {
     Option(
-      name: name, placeholder: "<size>", group: .limits,
+      name: name,
+      placeholder: "<size>",
+      group: .limits,
       help: "\(help) Default \(OptionValue.text(size: defaults.limits[keyPath: path]))."
     ) { configuration, value throws(Option.ValueError) in
       configuration.limits[keyPath: path] = try OptionValue.size(value, in: range)
@@ -102,10 +144,14 @@ enum ServeOptions {
   }
 
   private static func time(
-    _ name: String, _ help: String, _ path: WritableKeyPath<Limits, Duration> & Sendable
+    _ name: String,
+    _ help: String,
+    _ path: WritableKeyPath<Limits, Duration> & Sendable
   ) -> Option {
     Option(
-      name: name, placeholder: "<time>", group: .limits,
+      name: name,
+      placeholder: "<time>",
+      group: .limits,
       help: "\(help) Default \(OptionValue.text(time: defaults.limits[keyPath: path]))."
     ) { configuration, value throws(Option.ValueError) in
       configuration.limits[keyPath: path] = try OptionValue.time(value)

@@ -44,7 +44,9 @@ struct BodyTests {
   func tooLargeChunked() async throws {
     try await TestServer.run({ $0.body = 10 }, respond: echo) { server in
       let client = try server.connect()
-      try await client.send("PUT /x HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n6\r\nabcdef\r\n6\r\nghijkl\r\n")
+      try await client.send(
+        "PUT /x HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n6\r\nabcdef\r\n6\r\nghijkl\r\n"
+      )
       let response = try await client.response()
       #expect(response.status == 413)
       #expect(response.field("Connection") == "close")
@@ -62,7 +64,10 @@ struct BodyTests {
     }
   }
 
-  @Test("A short body that nobody wanted is read and forgotten, and the next request follows", arguments: [false, true])
+  @Test(
+    "A short body that nobody wanted is read and forgotten, and the next request follows",
+    arguments: [false, true]
+  )
   func discarded(chunked: Bool) async throws {
     try await TestServer.run(respond: Self.refusing) { server in
       let client = try server.connect()

@@ -21,7 +21,8 @@ struct KeepAliveTests {
     arguments: [
       ("HTTP/1.1\r\nHost: h\r\nConnection: close", true), ("HTTP/1.1\r\nHost: h\r\nConnection: TE, Close", true),
       ("HTTP/1.0", true), ("HTTP/1.0\r\nConnection: keep-alive", false), ("HTTP/1.1\r\nHost: h", false),
-    ])
+    ]
+  )
   func close(rest: String, closes: Bool) async throws {
     try await TestServer.run(respond: echo) { server in
       let client = try server.connect()

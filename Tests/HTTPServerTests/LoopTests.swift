@@ -8,12 +8,15 @@ import Testing
 struct LoopTests {
   @Test("A handler that awaits something elsewhere comes back on its loop")
   func comesBack() async throws {
-    try await TestServer.run(loops: 2, respond: { _ in
-      let before = pthread_self()
-      let there = await Task.detached { pthread_self() }.value
-      let after = pthread_self()
-      return .text("\(before == after) \(before != there)")
-    }) { server in
+    try await TestServer.run(
+      loops: 2,
+      respond: { _ in
+        let before = pthread_self()
+        let there = await Task.detached { pthread_self() }.value
+        let after = pthread_self()
+        return .text("\(before == after) \(before != there)")
+      }
+    ) { server in
       for _ in 0..<50 {
         let client = try server.connect()
         try await client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
@@ -30,7 +33,8 @@ struct LoopTests {
         status: .ok,
         body: .stream { writer in
           try await Task.detached { try await writer.write(body + body) }.value
-        })
+        }
+      )
     }) { server in
       let client = try server.connect()
       for _ in 0..<100 {
@@ -56,7 +60,10 @@ struct LoopTests {
     }
   }
 
-  @Test("A port that another server has is refused, also when both would share it among their loops", arguments: [1, 2])
+  @Test(
+    "A port that another server has is refused, also when both would share it among their loops",
+    arguments: [1, 2]
+  )
   func portTaken(loops: Int) async throws {
     try await TestServer.run(loops: loops, respond: echo) { server in
       var configuration = Server.Configuration()
@@ -65,7 +72,8 @@ struct LoopTests {
       let error = #expect(throws: SystemError.self) { _ = try Server(configuration) }
       #expect(
         error?.description
-          == "cannot listen on 127.0.0.1:\(server.port): Address already in use (bind, errno 98)")
+          == "cannot listen on 127.0.0.1:\(server.port): Address already in use (bind, errno 98)"
+      )
     }
   }
 

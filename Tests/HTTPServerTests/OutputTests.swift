@@ -6,7 +6,9 @@ import Testing
 struct OutputTests {
   /// Bytes of which no two places look alike for a while: 251 is prime, so a piece out of place shows.
   private static func bytes(_ count: Int) -> [UInt8] {
-    Array(repeatElement((0..<251).map { UInt8($0) }, count: count / 251 + 1).joined().prefix(count))
+    var bytes = (0..<251).map { UInt8($0) }
+    while bytes.count < count { bytes += bytes }
+    return Array(bytes.prefix(count))
   }
 
   @Test("An answer larger than every buffer arrives whole at a client that reads late", arguments: [1, 3])
@@ -32,7 +34,8 @@ struct OutputTests {
             try await writer.write(piece)
             written.add(1, ordering: .sequentiallyConsistent)
           }
-        })
+        }
+      )
     }) { server in
       let client = try server.connect(receiveBuffer: 64 * 1024)
       try await client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
@@ -62,7 +65,8 @@ struct OutputTests {
             failed.store(true, ordering: .sequentiallyConsistent)
             throw error
           }
-        })
+        }
+      )
     }) { server in
       let client = try server.connect(receiveBuffer: 64 * 1024)
       try await client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
@@ -87,7 +91,8 @@ struct OutputTests {
           try await writer.write(Array("one,".utf8))
           try await writer.write([])
           try await writer.write(Array("two".utf8))
-        })
+        }
+      )
     }) { server in
       let new = try server.connect()
       try await new.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
@@ -108,7 +113,8 @@ struct OutputTests {
         body: .stream { writer in
           try await writer.write(Array("half".utf8))
           throw CancellationError()
-        })
+        }
+      )
     }) { server in
       let client = try server.connect()
       try await client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")

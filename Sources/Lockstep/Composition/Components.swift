@@ -17,8 +17,10 @@ public struct Components: Sendable {
 
     /// An environment of its parts.
     public init(
-      time: ServerTime, checkStore: @escaping @Sendable () async throws -> Void,
-      writeLog: @escaping @Sendable ([UInt8]) -> Void, droppedLogLines: @escaping @Sendable () -> Int
+      time: ServerTime,
+      checkStore: @escaping @Sendable () async throws -> Void,
+      writeLog: @escaping @Sendable ([UInt8]) -> Void,
+      droppedLogLines: @escaping @Sendable () -> Int
     ) {
       self.time = time
       self.checkStore = checkStore
@@ -32,32 +34,49 @@ public struct Components: Sendable {
   let application: Application
 
   init(
-    _ configuration: Configuration, environment: Environment, loops: Int,
+    _ configuration: Configuration,
+    environment: Environment,
+    loops: Int,
     serverCounters: @escaping @Sendable () -> ServerCounters
   ) throws {
     let time = environment.time
     logger = Logger(
-      level: configuration.logLevel, format: configuration.logFormat,
-      now: { Timestamp(millisecondsSince1970: time.millisecondsSince1970()) }, write: environment.writeLog)
+      level: configuration.logLevel,
+      format: configuration.logFormat,
+      now: { Timestamp(millisecondsSince1970: time.millisecondsSince1970()) },
+      write: environment.writeLog
+    )
     readiness = Readiness(logger: logger, checkStore: environment.checkStore)
 
     var routes = HealthRoutes(readiness: readiness).routes + ProblemRoutes.routes
-    let labels = (routes.map { ($0.method.name, $0.pattern) } + [("GET", MetricsRoute.pattern), ("GET", IndexRoute.pattern)])
+    let labels =
+      (routes.map { ($0.method.name, $0.pattern) } + [("GET", MetricsRoute.pattern), ("GET", IndexRoute.pattern)])
     let metrics = RequestMetrics(
-      routes: labels.map { RequestMetrics.Label(method: $0.0, pattern: $0.1) }, loops: loops)
+      routes: labels.map { RequestMetrics.Label(method: $0.0, pattern: $0.1) },
+      loops: loops
+    )
     let start = time.monotonic()
     routes.append(
       MetricsRoute(
         MetricsRoute.Sources(
-          requests: metrics, server: serverCounters, process: ProcessStatistics.current,
+          requests: metrics,
+          server: serverCounters,
+          process: ProcessStatistics.current,
           droppedLogLines: environment.droppedLogLines,
-          uptimeSeconds: { Double(time.monotonic() - start) / 1_000_000_000 })
-      ).route)
+          uptimeSeconds: { Double(time.monotonic() - start) / 1_000_000_000 }
+        )
+      ).route
+    )
     routes.append(IndexRoute.route(listing: routes))
 
     application = Application(
-      router: try Router(routes), cors: CORSPolicy(origins: configuration.corsOrigins), limits: configuration.limits,
-      metrics: metrics, accessLog: configuration.accessLog ? AccessLog(logger) : nil, logger: logger,
-      monotonic: time.monotonic)
+      router: try Router(routes),
+      cors: CORSPolicy(origins: configuration.corsOrigins),
+      limits: configuration.limits,
+      metrics: metrics,
+      accessLog: configuration.accessLog ? AccessLog(logger) : nil,
+      logger: logger,
+      monotonic: time.monotonic
+    )
   }
 }

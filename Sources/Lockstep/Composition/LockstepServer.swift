@@ -17,11 +17,20 @@ public final class LockstepServer: Sendable {
     let server = try Server(engine, time: environment.time)
     self.server = server
     components = try Components(
-      configuration, environment: environment, loops: engine.loops, serverCounters: { server.counters })
+      configuration,
+      environment: environment,
+      loops: engine.loops,
+      serverCounters: { server.counters }
+    )
     try server.start(respond: components.application.respond)
     components.logger.log(
-      .info, "listening",
-      ["address": .string(address.description), "threads": .integer(Int64(engine.loops)), "version": .string(lockstepVersion)])
+      .info,
+      "listening",
+      [
+        "address": .string(address.description), "threads": .integer(Int64(engine.loops)),
+        "version": .string(lockstepVersion),
+      ]
+    )
   }
 
   /// Where it listens.

@@ -17,7 +17,8 @@ struct AccessLog: Sendable {
     case .stream: size = .null
     }
     logger.log(
-      .info, "request",
+      .info,
+      "request",
       [
         "client": .string(request.peer.host),
         "method": .string(request.head.method.name),
@@ -25,6 +26,7 @@ struct AccessLog: Sendable {
         "status": .integer(Int64(response.status.code)),
         "bytes": size,
         "microseconds": .integer(nanoseconds / 1000),
-      ])
+      ]
+    )
   }
 }

@@ -14,7 +14,12 @@ public struct Application: Sendable {
   private let monotonic: @Sendable () -> Int64
 
   init(
-    router: Router, cors: CORSPolicy, limits: Limits, metrics: RequestMetrics, accessLog: AccessLog?, logger: Logger,
+    router: Router,
+    cors: CORSPolicy,
+    limits: Limits,
+    metrics: RequestMetrics,
+    accessLog: AccessLog?,
+    logger: Logger,
     monotonic: @escaping @Sendable () -> Int64
   ) {
     self.router = router
@@ -36,8 +41,10 @@ public struct Application: Sendable {
       response = problem.response
     } catch {
       logger.log(
-        .error, "a request failed",
-        ["route": .string(route.map { router.routes[$0].pattern } ?? ""), "error": .string("\(error)")])
+        .error,
+        "a request failed",
+        ["route": .string(route.map { router.routes[$0].pattern } ?? ""), "error": .string("\(error)")]
+      )
       response = Problem(.internal).response
     }
     if cors.isOn { response.fields.append(contentsOf: cors.fields(for: request.head)) }
@@ -80,7 +87,9 @@ public struct Application: Sendable {
 
   private func methodNotAllowed(_ allow: String, for head: RequestHead) -> Problem {
     var problem = Problem(
-      .methodNotAllowed, detail: "\(head.path) doesn't answer \(head.method.name), only \(allow).")
+      .methodNotAllowed,
+      detail: "\(head.path) doesn't answer \(head.method.name), only \(allow)."
+    )
     problem.fields.append(.allow, allow)
     return problem
   }

@@ -11,7 +11,9 @@ public struct Logger: Sendable {
 
   /// A logger that hands whole lines, with their line ends, to `write`.
   public init(
-    level: LogLevel, format: LogFormat, now: @escaping @Sendable () -> Timestamp,
+    level: LogLevel,
+    format: LogFormat,
+    now: @escaping @Sendable () -> Timestamp,
     write: @escaping @Sendable ([UInt8]) -> Void
   ) {
     self.level = level

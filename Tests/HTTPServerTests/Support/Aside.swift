@@ -9,14 +9,18 @@ func aside(_ work: @escaping @Sendable () -> Void) async {
       Work {
         work()
         continuation.resume()
-      })
+      }
+    )
     pthread_create(
-      &thread, nil,
+      &thread,
+      nil,
       { argument in
         guard let argument else { return nil }
         Unmanaged<Work>.fromOpaque(argument).takeRetainedValue().run()
         return nil
-      }, body.toOpaque())
+      },
+      body.toOpaque()
+    )
     pthread_detach(thread)
   }
 }

@@ -8,7 +8,8 @@ final class ManualTime: Sendable {
   var serverTime: ServerTime {
     ServerTime(
       monotonic: { self.nanoseconds.load(ordering: .sequentiallyConsistent) },
-      millisecondsSince1970: { 784_111_777_000 })
+      millisecondsSince1970: { 784_111_777_000 }
+    )
   }
 
   func advance(by seconds: Double) {

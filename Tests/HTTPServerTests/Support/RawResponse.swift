@@ -28,7 +28,9 @@ struct RawResponse: Equatable {
     var body: [UInt8] = []
     var position = 0
     while let lineEnd = bytes[position...].firstIndex(of: 0x0A) {
-      guard let size = Int(String(decoding: bytes[position..<lineEnd - 1], as: UTF8.self), radix: 16) else { return nil }
+      guard let size = Int(String(decoding: bytes[position..<lineEnd - 1], as: UTF8.self), radix: 16) else {
+        return nil
+      }
       let dataEnd = lineEnd + 1 + size
       guard bytes.count >= dataEnd + 2 else { return nil }
       body += bytes[(lineEnd + 1)..<dataEnd]

@@ -22,7 +22,9 @@ struct TestServer {
 
   /// Runs `body` with a server, which has stopped when this returns.
   static func run(
-    loops: Int = 1, _ change: (inout Limits) -> Void = { _ in }, respond: @escaping Responder,
+    loops: Int = 1,
+    _ change: (inout Limits) -> Void = { _ in },
+    respond: @escaping Responder,
     _ body: (TestServer) async throws -> Void
   ) async throws {
     var configuration = Server.Configuration()

@@ -46,11 +46,17 @@ struct MetricsRoute: Sendable {
       }
     }
     page.family(
-      "lockstep_http_request_duration_seconds", .histogram, "From a request's head to its answer, by method and route.")
+      "lockstep_http_request_duration_seconds",
+      .histogram,
+      "From a request's head to its answer, by method and route."
+    )
     for (label, counts) in routes {
       page.histogram(
-        bounds: RequestMetrics.bounds, counts: counts.buckets, sum: Double(counts.nanoseconds) / 1_000_000_000,
-        Self.labels(label))
+        bounds: RequestMetrics.bounds,
+        counts: counts.buckets,
+        sum: Double(counts.nanoseconds) / 1_000_000_000,
+        Self.labels(label)
+      )
     }
   }
 
@@ -61,20 +67,36 @@ struct MetricsRoute: Sendable {
   private func writeServer(to page: inout MetricsPage) {
     let server = sources.server()
     page.single(
-      "lockstep_http_malformed_requests_total", .counter, "Requests the engine refused: not HTTP, too large or too slow.",
-      Double(server.malformed))
+      "lockstep_http_malformed_requests_total",
+      .counter,
+      "Requests the engine refused: not HTTP, too large or too slow.",
+      Double(server.malformed)
+    )
     page.single("lockstep_http_connections", .gauge, "Connections open now.", Double(server.open))
     page.single(
-      "lockstep_http_connections_accepted_total", .counter, "Connections accepted.", Double(server.accepted))
+      "lockstep_http_connections_accepted_total",
+      .counter,
+      "Connections accepted.",
+      Double(server.accepted)
+    )
     page.single(
-      "lockstep_http_connections_refused_total", .counter, "Connections answered 503 for the limit on connections.",
-      Double(server.refused))
+      "lockstep_http_connections_refused_total",
+      .counter,
+      "Connections answered 503 for the limit on connections.",
+      Double(server.refused)
+    )
     page.single(
-      "lockstep_http_connections_timed_out_total", .counter, "Connections ended by a time-out.",
-      Double(server.timedOut))
+      "lockstep_http_connections_timed_out_total",
+      .counter,
+      "Connections ended by a time-out.",
+      Double(server.timedOut)
+    )
     page.single(
-      "lockstep_http_accept_pauses_total", .counter, "Times that accepting paused for want of descriptors or memory.",
-      Double(server.acceptPauses))
+      "lockstep_http_accept_pauses_total",
+      .counter,
+      "Times that accepting paused for want of descriptors or memory.",
+      Double(server.acceptPauses)
+    )
     page.single("lockstep_http_received_bytes_total", .counter, "Bytes received.", Double(server.received))
     page.single("lockstep_http_sent_bytes_total", .counter, "Bytes sent.", Double(server.sent))
   }
@@ -85,12 +107,23 @@ struct MetricsRoute: Sendable {
     page.sample(1, [("version", lockstepVersion)])
     page.single("lockstep_uptime_seconds", .gauge, "Seconds since the server started.", sources.uptimeSeconds())
     page.single(
-      "lockstep_log_lines_dropped_total", .counter, "Log lines thrown away because nobody read them in time.",
-      Double(sources.droppedLogLines()))
+      "lockstep_log_lines_dropped_total",
+      .counter,
+      "Log lines thrown away because nobody read them in time.",
+      Double(sources.droppedLogLines())
+    )
     page.single(
-      "process_resident_memory_bytes", .gauge, "Resident memory in bytes.", Double(process.residentBytes))
+      "process_resident_memory_bytes",
+      .gauge,
+      "Resident memory in bytes.",
+      Double(process.residentBytes)
+    )
     page.single(
-      "process_cpu_seconds_total", .counter, "User and system CPU time in seconds.", process.cpuSeconds)
+      "process_cpu_seconds_total",
+      .counter,
+      "User and system CPU time in seconds.",
+      process.cpuSeconds
+    )
     page.single("process_open_fds", .gauge, "Open file descriptors.", Double(process.openDescriptors))
     page.single("process_max_fds", .gauge, "The most file descriptors.", Double(process.maxDescriptors))
   }

@@ -7,9 +7,12 @@ enum ProblemRoutes {
     let pages = Dictionary(
       uniqueKeysWithValues: ProblemKind.allCases.map {
         ($0.slug, Response.json(page(of: $0), cacheControl: "public, max-age=3600"))
-      })
+      }
+    )
     let list = Response.json(
-      ["items": .array(ProblemKind.allCases.map(page))], cacheControl: "public, max-age=3600")
+      ["items": .array(ProblemKind.allCases.map(page))],
+      cacheControl: "public, max-age=3600"
+    )
     return [
       Route(.get, "/problems", summary: "Every kind of error this service answers with.") { _ in list },
       Route(.get, "/problems/{slug}", summary: "What an error means and what to do.") { request in
