@@ -15,6 +15,7 @@ let package = Package(
     .target(name: "Lockstep", dependencies: ["CLinux", "CZlib", "HTTP", "HTTPServer", "JSON"]),
     .executableTarget(name: "LockstepCommand", dependencies: ["Lockstep", "HTTPServer"]),
     .testTarget(name: "HTTPServerTests", dependencies: ["HTTPServer"]),
+    .testTarget(name: "HTTPTests", dependencies: ["HTTP"]),
   ],
   swiftLanguageModes: [.v6]
 )

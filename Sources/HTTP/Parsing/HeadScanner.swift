@@ -20,7 +20,7 @@ struct HeadScanner {
 
   /// The length of the head in `bytes`, from `start` to behind its empty line, or nil while that isn't there yet.
   mutating func scan(_ bytes: UnsafeRawBufferPointer, limits: Limits) throws(Problem) -> Int? {
-    if requestLineEnd == nil, lineStart == start {
+    if requestLineEnd == nil, position == start {
       try skipEmptyLines(bytes, limits: limits)
       guard try beginsWithMethod(bytes) else { return nil }
     }
@@ -48,6 +48,11 @@ struct HeadScanner {
   }
 
   private mutating func skipEmptyLines(_ bytes: UnsafeRawBufferPointer, limits: Limits) throws(Problem) {
+    // However far it comes: half a line end may be all there is, and the scan goes on behind the last whole one.
+    defer {
+      position = start
+      lineStart = start
+    }
     while start < bytes.count, bytes[start] == UInt8(ascii: "\r") {
       guard start + 1 < bytes.count else { return }
       guard bytes[start + 1] == UInt8(ascii: "\n") else {
@@ -58,8 +63,6 @@ struct HeadScanner {
         throw .malformed("Only empty lines came where a request was due.")
       }
     }
-    position = start
-    lineStart = start
   }
 
   /// Whether the first byte is there and can begin a method: says at once what a head without line ends would hide.
