@@ -25,6 +25,8 @@ struct HeadScanner {
       guard try beginsWithMethod(bytes) else { return nil }
     }
     while let lineFeed = nextLineFeed(in: bytes) {
+      // What is too long was so before its end came, whatever the end is.
+      try checkUnfinishedLine(upTo: lineFeed, limits: limits)
       guard lineFeed > lineStart, bytes[lineFeed - 1] == UInt8(ascii: "\r") else {
         throw .malformed("A line of the head ends in a bare line feed; lines end in CR LF.")
       }
@@ -77,7 +79,6 @@ struct HeadScanner {
 
   private mutating func countLine(upTo end: Int, isEmpty: Bool, limits: Limits) throws(Problem) {
     guard let requestLineEnd else {
-      guard end - 2 - start <= limits.requestLine else { throw .uriTooLong(limits) }
       self.requestLineEnd = end
       return
     }
