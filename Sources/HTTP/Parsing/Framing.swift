@@ -7,8 +7,10 @@ struct Framing {
   private(set) var expectsContinue = false
   private var hosts = 0
   private var contentLength: Int?
-  private var codings: [String] = []
   private var hasTransferEncoding = false
+  private var codings = 0
+  private var chunkedCodings = 0
+  private var endsInChunked = false
 
   /// Takes note of a field. Names are told apart by their length first, so most fields cost one comparison.
   mutating func note(name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) throws(Problem) {
@@ -17,9 +19,7 @@ struct Framing {
     case 6 where FieldName.expect.matches(name): try noteExpect(value)
     case 10 where FieldName.connection.matches(name): noteConnection(value)
     case 14 where FieldName.contentLength.matches(name): try noteContentLength(value)
-    case 17 where FieldName.transferEncoding.matches(name):
-      hasTransferEncoding = true
-      value.forEachListElement { codings.append(String(decoding: $0, as: UTF8.self).lowercased()) }
+    case 17 where FieldName.transferEncoding.matches(name): noteTransferEncoding(value)
     default: break
     }
   }
@@ -36,13 +36,11 @@ struct Framing {
     guard isVersion11 else {
       throw .malformed("Transfer-Encoding came with HTTP/1.0, which doesn't know it.")
     }
-    guard codings.last == "chunked" else {
+    guard endsInChunked else {
       throw .malformed("The last transfer coding isn't chunked, so the body's end can't be found.")
     }
-    guard codings.count == 1 else {
-      throw codings.dropLast().contains("chunked")
-        ? .malformed("The chunked coding is applied twice.") : Problem(.notImplemented)
-    }
+    guard chunkedCodings == 1 else { throw .malformed("The chunked coding is applied twice.") }
+    guard codings == 1 else { throw Problem(.notImplemented) }
     return .chunked
   }
 
@@ -67,6 +65,16 @@ struct Framing {
     value.forEachListElement { element in
       if element.equalsIgnoringCase("close") { wantsClose = true }
       if element.equalsIgnoringCase("keep-alive") { wantsKeepAlive = true }
+    }
+  }
+
+  private mutating func noteTransferEncoding(_ value: UnsafeRawBufferPointer) {
+    hasTransferEncoding = true
+    value.forEachListElement { coding in
+      // Byte by byte, never as text: to a String the Kelvin sign is a K, and only to it.
+      endsInChunked = coding.equalsIgnoringCase("chunked")
+      codings += 1
+      if endsInChunked { chunkedCodings += 1 }
     }
   }
 
