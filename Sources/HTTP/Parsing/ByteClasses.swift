@@ -10,8 +10,8 @@ extension UInt8 {
   /// What a request target may hold: visible ASCII without `#`, which never goes over the wire.
   var isTargetByte: Bool { self > 0x20 && self < 0x7F && self != UInt8(ascii: "#") }
 
-  /// What `Host` may hold: a registered name, an address or `[…]`, and a port.
-  var isHostByte: Bool { isIn(0x2FFF_7FF2_0000_0000, 0x47FF_FFFE_AFFF_FFFE) }
+  /// What a registered name may hold (RFC 3986, 3.2.2); a percent sign only before two hexadecimal digits.
+  var isRegisteredNameByte: Bool { isIn(0x2BFF_7FF2_0000_0000, 0x47FF_FFFE_87FF_FFFE) }
 
   var isDigit: Bool { self >= UInt8(ascii: "0") && self <= UInt8(ascii: "9") }
 

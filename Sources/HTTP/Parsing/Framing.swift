@@ -51,7 +51,7 @@ struct Framing {
 
   private mutating func noteHost(_ value: UnsafeRawBufferPointer) throws(Problem) {
     hosts += 1
-    guard value.allSatisfy(\.isHostByte) else {
+    guard Authority.hostLength(in: value) != nil else {
       throw .malformed("The Host field isn't a host and a port.")
     }
   }

@@ -48,12 +48,15 @@ struct RequestLine {
       throw .malformed("The target is neither a path nor an http:// URL.")
     }
     var pathStart = authorityStart
-    while pathStart < range.upperBound, bytes[pathStart].isHostByte { pathStart += 1 }
-    guard pathStart > authorityStart else { throw .malformed("The target's URL names no host.") }
-    if pathStart == range.upperBound { return (.path, none, none) }
-    guard bytes[pathStart] == UInt8(ascii: "/") || bytes[pathStart] == UInt8(ascii: "?") else {
-      throw .malformed("The host in the target's URL has a character that none may have.")
+    while pathStart < range.upperBound, bytes[pathStart] != UInt8(ascii: "/"), bytes[pathStart] != UInt8(ascii: "?") {
+      pathStart += 1
     }
+    guard let hostLength = Authority.hostLength(in: bytes.slice(authorityStart..<pathStart)) else {
+      throw .malformed("The host in the target's URL isn't a host and a port.")
+    }
+    // A URL of ours without a host must be refused (RFC 9110, 4.2.1).
+    guard hostLength > 0 else { throw .malformed("The target's URL names no host.") }
+    if pathStart == range.upperBound { return (.path, none, none) }
     return split(bytes, pathStart..<range.upperBound)
   }
 
