@@ -5,6 +5,8 @@ public struct Limits: Sendable, Equatable {
   /// The longest request line, without its line end. Past it: 414. Default 8 KiB.
   public var requestLine = 8 * 1024
   /// The largest header section, with its line ends. Past it: 431. Default 32 KiB.
+  ///
+  /// A trailer section may be as large (431), and so may all extensions of a body's chunks together (400).
   public var headerSection = 32 * 1024
   /// The most header fields of a request. Past it: 431. Default 100.
   public var headerFields = 100

@@ -12,6 +12,7 @@ public struct ChunkedDecoder: Sendable {
 
   private let limits: Limits
   private var state = State.size
+  private var extensionSize = 0
   private var trailerSize = 0
   private var trailerFields = 0
 
@@ -31,7 +32,7 @@ public struct ChunkedDecoder: Sendable {
   /// Hands the data in `bytes` to `sink` and gives how many bytes it's done with.
   ///
   /// What is left is the beginning of a line that isn't complete: it must be there again, with more behind it, at the
-  /// next call. Throws 400 where the coding isn't kept to; the connection can't go on then.
+  /// next call. Throws where the coding isn't kept to or a limit is passed; the connection can't go on then.
   public mutating func decode(
     _ bytes: UnsafeRawBufferPointer, sink: (UnsafeRawBufferPointer) -> Void
   ) throws(Problem) -> Int {
@@ -61,7 +62,8 @@ public struct ChunkedDecoder: Sendable {
   private mutating func take(line: UnsafeRawBufferPointer) throws(Problem) {
     switch state {
     case .size:
-      let size = try Self.size(line)
+      let (size, extensions) = try Self.size(line)
+      try countExtensions(extensions)
       state = size == 0 ? .trailer : .data(remaining: size)
     case .dataEnd:
       guard line.isEmpty else { throw .malformed("A chunk is longer than its size says.") }
@@ -94,6 +96,15 @@ public struct ChunkedDecoder: Sendable {
     return nil
   }
 
+  /// Without a bound on all of them, a body within its limit could be hidden in a thousand times as much that's thrown
+  /// away (RFC 9112, 7.1.1).
+  private mutating func countExtensions(_ size: Int) throws(Problem) {
+    extensionSize += size
+    guard extensionSize <= limits.headerSection else {
+      throw .malformed("The chunked coding has more than \(limits.headerSection) bytes of extensions.")
+    }
+  }
+
   private mutating func countTrailer(_ line: UnsafeRawBufferPointer) throws(Problem) {
     _ = try HeadReader.fieldPlace(in: line, 0..<line.count)
     trailerSize += line.count + 2
@@ -103,7 +114,8 @@ public struct ChunkedDecoder: Sendable {
     }
   }
 
-  private static func size(_ line: UnsafeRawBufferPointer) throws(Problem) -> Int {
+  /// The size that a line gives, and how many bytes of extensions follow it.
+  private static func size(_ line: UnsafeRawBufferPointer) throws(Problem) -> (size: Int, extensions: Int) {
     var size = 0
     var index = 0
     while index < line.count, let digit = line[index].hexValue {
@@ -115,7 +127,7 @@ public struct ChunkedDecoder: Sendable {
     guard isExtension(line.slice(index..<line.count)) else {
       throw .malformed("What follows a chunk's size isn't an extension.")
     }
-    return size
+    return (size, line.count - index)
   }
 
   private static func isExtension(_ rest: UnsafeRawBufferPointer) -> Bool {
