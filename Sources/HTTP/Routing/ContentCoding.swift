@@ -24,19 +24,22 @@ public enum ContentCoding: Sendable {
     }
     let gzipWeight = gzip ?? any ?? 0
     // Identity is always acceptable unless it's ruled out, but who names gzip and not identity prefers gzip.
-    return gzipWeight > 0 && gzipWeight >= identity ?? 0 ? .gzip : .identity
+    let identityWeight = identity ?? any ?? 0
+    return gzipWeight > 0 && gzipWeight >= identityWeight ? .gzip : .identity
   }
 
-  /// A `q=` in thousandths; what isn't one counts as zero, since a client that can't say it can't want it.
+  /// A weight in thousandths (RFC 9110, 12.4.2); what isn't one counts as zero, since a client that can't say it can't
+  /// want it.
   private static func weight(_ parameter: Substring) -> Int {
     let text = parameter.trimmingSpaces().lowercased()
-    guard text.hasPrefix("q=") else { return 1000 }
+    guard text.hasPrefix("q=") else { return 0 }
     let parts = text.dropFirst(2).split(separator: ".", omittingEmptySubsequences: false)
     guard let whole = parts.first, parts.count <= 2, whole == "0" || whole == "1" else { return 0 }
     let digits = parts.count == 2 ? parts[1] : ""
     guard digits.count <= 3, digits.allSatisfy({ $0.isASCII && $0.isNumber }) else { return 0 }
     let thousandths = Int(digits + String(repeating: "0", count: 3 - digits.count)) ?? 0
-    return whole == "1" ? 1000 : thousandths
+    guard whole == "1" else { return thousandths }
+    return thousandths == 0 ? 1000 : 0
   }
 }
 
