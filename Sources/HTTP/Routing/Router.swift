@@ -100,9 +100,17 @@ public struct Router: Sendable {
     var names: [String] = []
     for part in Self.parts(of: route.pattern) {
       if let name = Self.parameterName(part) {
+        guard !names.contains(name) else {
+          throw TableError(description: "The pattern \(route.pattern) has two parameters of the name \(name).")
+        }
         names.append(name)
         current = parameterChild(of: current)
       } else {
+        guard !part.contains("{"), !part.contains("}") else {
+          throw TableError(
+            description: "The pattern \(route.pattern) has a part that is neither literal nor a whole {parameter}: "
+              + "\(part).")
+        }
         current = literalChild(of: current, Array(part.utf8))
       }
     }
@@ -130,8 +138,11 @@ public struct Router: Sendable {
     pattern == "/" ? [] : pattern.dropFirst().split(separator: "/", omittingEmptySubsequences: false)
   }
 
+  /// The name in `{name}`, or nil when the part isn't a parameter.
   private static func parameterName(_ part: Substring) -> String? {
-    part.hasPrefix("{") && part.hasSuffix("}") ? String(part.dropFirst().dropLast()) : nil
+    guard part.hasPrefix("{"), part.hasSuffix("}") else { return nil }
+    let name = part.dropFirst().dropLast()
+    return name.isEmpty || name.contains("{") || name.contains("}") ? nil : String(name)
   }
 
   private static func allow(_ methods: [Method]) -> String {
