@@ -33,10 +33,10 @@ struct SegmentTable: Sendable {
     return nil
   }
 
-  // FNV-1a.
+  // FNV-1a, by its low bits: of the high ones, parts that differ in their last letters have the same.
   private func firstSlot(for part: UnsafeRawBufferPointer) -> Int {
     var hash: UInt64 = 0xCBF2_9CE4_8422_2325
     for byte in part { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01B3 }
-    return Int(truncatingIfNeeded: hash >> 32) & (slots.count - 1)
+    return Int(truncatingIfNeeded: hash) & (slots.count - 1)
   }
 }
