@@ -48,7 +48,7 @@ enum HeadReader {
       return "A header field is folded over two lines, or the first is indented; both are refused."
     }
     if index == line.upperBound { return "A header line has no colon." }
-    if index == line.lowerBound { return "A header field has no name." }
+    if bytes[index] == UInt8(ascii: ":") { return "A header field has no name." }
     if bytes[index].isSpaceOrTab { return "There is a space between a header field's name and its colon." }
     return "The name of a header field has a byte that none may have (\(bytes[index]))."
   }
