@@ -19,28 +19,52 @@ public struct FieldName: Sendable, ExpressibleByStringLiteral {
 }
 
 extension FieldName {
+  /// Which types of body the client takes (RFC 9110, 12.5.1); `text/event-stream` asks for a stream.
   public static let accept: FieldName = "Accept"
+  /// Which codings of a body the client takes (RFC 9110, 12.5.3).
   public static let acceptEncoding: FieldName = "Accept-Encoding"
+  /// Which fields a page may send; answers a preflight (Fetch, CORS protocol).
   public static let accessControlAllowHeaders: FieldName = "Access-Control-Allow-Headers"
+  /// Which methods a page may use; answers a preflight (Fetch, CORS protocol).
   public static let accessControlAllowMethods: FieldName = "Access-Control-Allow-Methods"
+  /// Which origin may read the answer (Fetch, CORS protocol).
   public static let accessControlAllowOrigin: FieldName = "Access-Control-Allow-Origin"
+  /// Which fields of the answer a page may read (Fetch, CORS protocol).
   public static let accessControlExposeHeaders: FieldName = "Access-Control-Expose-Headers"
+  /// For how many seconds a browser may remember a preflight (Fetch, CORS protocol).
   public static let accessControlMaxAge: FieldName = "Access-Control-Max-Age"
+  /// Which fields a page wants to send; part of a preflight (Fetch, CORS protocol).
   public static let accessControlRequestHeaders: FieldName = "Access-Control-Request-Headers"
+  /// Which method a page wants to use; makes `OPTIONS` a preflight (Fetch, CORS protocol).
   public static let accessControlRequestMethod: FieldName = "Access-Control-Request-Method"
+  /// The methods that a resource has (RFC 9110, 10.2.1); 405 and `OPTIONS` carry it.
   public static let allow: FieldName = "Allow"
+  /// The client's token (RFC 9110, 11.6.2). Never logged.
   public static let authorization: FieldName = "Authorization"
+  /// Who may keep an answer, and whether they must ask again (RFC 9111, 5.2).
   public static let cacheControl: FieldName = "Cache-Control"
+  /// Whether the connection is kept (RFC 9110, 7.6.1). Written by the engine alone.
   public static let connection: FieldName = "Connection"
+  /// The coding of the body, such as `gzip` (RFC 9110, 8.4).
   public static let contentEncoding: FieldName = "Content-Encoding"
+  /// The length of the body (RFC 9110, 8.6). Written by the engine alone.
   public static let contentLength: FieldName = "Content-Length"
+  /// The type of the body (RFC 9110, 8.3).
   public static let contentType: FieldName = "Content-Type"
+  /// When the answer was made (RFC 9110, 6.6.1). Written by the engine alone.
   public static let date: FieldName = "Date"
+  /// What the client waits for before it sends the body (RFC 9110, 10.1.1): `100-continue` or nothing.
   public static let expect: FieldName = "Expect"
+  /// Which host the client means (RFC 9110, 7.2). HTTP/1.1 requires it.
   public static let host: FieldName = "Host"
+  /// Where what was made can be found (RFC 9110, 10.2.2).
   public static let location: FieldName = "Location"
+  /// Which origin a page that asks is from (RFC 6454, 7).
   public static let origin: FieldName = "Origin"
+  /// After how many seconds to try again (RFC 9110, 10.2.3); 429 and 503 carry it.
   public static let retryAfter: FieldName = "Retry-After"
+  /// How the body is cut for its way (RFC 9112, 6.1). Written by the engine alone.
   public static let transferEncoding: FieldName = "Transfer-Encoding"
+  /// Which fields of the request the answer depends on (RFC 9110, 12.5.5).
   public static let vary: FieldName = "Vary"
 }

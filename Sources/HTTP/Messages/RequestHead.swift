@@ -49,7 +49,12 @@ public final class RequestHead: Sendable {
   let fieldPlaces: [FieldPlace]
 
   init(
-    line: RequestLine, body: Body, keepsAlive: Bool, expectsContinue: Bool, bytes: [UInt8], fieldPlaces: [FieldPlace]
+    line: RequestLine,
+    body: Body,
+    keepsAlive: Bool,
+    expectsContinue: Bool,
+    bytes: [UInt8],
+    fieldPlaces: [FieldPlace]
   ) {
     method = line.method
     isVersion11 = line.isVersion11

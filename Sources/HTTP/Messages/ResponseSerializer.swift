@@ -19,7 +19,10 @@ public struct ResponseSerializer: Sendable {
 
   /// Appends the head of `response`, with `dateField` in it, a whole field line as `HTTPDate` makes it.
   public static func appendHead(
-    of response: Response, for exchange: Exchange, dateField: [UInt8], to output: inout [UInt8]
+    of response: Response,
+    for exchange: Exchange,
+    dateField: [UInt8],
+    to output: inout [UInt8]
   ) {
     output.append(contentsOf: response.status.line.bytes)
     output.append(contentsOf: dateField)

@@ -30,7 +30,8 @@ enum Authority {
     var index = 1
     var colons = 0
     while index < bytes.count, bytes[index] != UInt8(ascii: "]") {
-      guard bytes[index].hexValue != nil || bytes[index] == UInt8(ascii: ":") || bytes[index] == UInt8(ascii: ".") else {
+      guard bytes[index].hexValue != nil || bytes[index] == UInt8(ascii: ":") || bytes[index] == UInt8(ascii: ".")
+      else {
         return nil
       }
       if bytes[index] == UInt8(ascii: ":") { colons += 1 }

@@ -34,7 +34,8 @@ public struct ChunkedDecoder: Sendable {
   /// What is left is the beginning of a line that isn't complete: it must be there again, with more behind it, at the
   /// next call. Throws where the coding isn't kept to or a limit is passed; the connection can't go on then.
   public mutating func decode(
-    _ bytes: UnsafeRawBufferPointer, sink: (UnsafeRawBufferPointer) -> Void
+    _ bytes: UnsafeRawBufferPointer,
+    sink: (UnsafeRawBufferPointer) -> Void
   ) throws(Problem) -> Int {
     var position = 0
     while true {

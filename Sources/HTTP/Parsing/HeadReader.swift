@@ -17,15 +17,19 @@ enum HeadReader {
     let body = try framing.body(isVersion11: line.isVersion11)
     try framing.checkHost(isVersion11: line.isVersion11)
     return RequestHead(
-      line: line, body: body,
+      line: line,
+      body: body,
       keepsAlive: line.isVersion11 ? !framing.wantsClose : framing.wantsKeepAlive && !framing.wantsClose,
       expectsContinue: framing.expectsContinue && line.isVersion11 && body != .none,
-      bytes: Array(bytes), fieldPlaces: places)
+      bytes: Array(bytes),
+      fieldPlaces: places
+    )
   }
 
   /// A field line: a name, a colon right behind it, and a value (RFC 9112, 5).
   static func fieldPlace(
-    in bytes: UnsafeRawBufferPointer, _ line: Range<Int>
+    in bytes: UnsafeRawBufferPointer,
+    _ line: Range<Int>
   ) throws(Problem) -> RequestHead.FieldPlace {
     var colon = line.lowerBound
     while colon < line.upperBound, bytes[colon].isTokenByte { colon += 1 }

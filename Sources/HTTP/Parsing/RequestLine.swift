@@ -17,7 +17,8 @@ struct RequestLine {
     while targetEnd < end, bytes[targetEnd].isTargetByte { targetEnd += 1 }
     guard targetEnd > targetStart, targetEnd < end, bytes[targetEnd] == UInt8(ascii: " ") else {
       throw .malformed(
-        "The request line has no target of visible ASCII followed by one space; other characters are percent-encoded.")
+        "The request line has no target of visible ASCII followed by one space; other characters are percent-encoded."
+      )
     }
     method = Method(bytes.slice(0..<methodEnd))
     isVersion11 = try Self.isVersion11(bytes.slice(targetEnd + 1..<end))
@@ -35,7 +36,9 @@ struct RequestLine {
   }
 
   private static func target(
-    _ bytes: UnsafeRawBufferPointer, _ range: Range<Int>, method: Method
+    _ bytes: UnsafeRawBufferPointer,
+    _ range: Range<Int>,
+    method: Method
   ) throws(Problem) -> (RequestHead.TargetForm, Range<Int>, Range<Int>) {
     let none = range.upperBound..<range.upperBound
     if method == .other("CONNECT") { return (.authority, none, none) }
@@ -61,7 +64,8 @@ struct RequestLine {
   }
 
   private static func split(
-    _ bytes: UnsafeRawBufferPointer, _ range: Range<Int>
+    _ bytes: UnsafeRawBufferPointer,
+    _ range: Range<Int>
   ) -> (RequestHead.TargetForm, Range<Int>, Range<Int>) {
     var mark = range.lowerBound
     while mark < range.upperBound, bytes[mark] != UInt8(ascii: "?") { mark += 1 }

@@ -29,7 +29,10 @@ public struct Problem: Error, Sendable {
 
   /// A problem of a kind, with what is known about this occurrence.
   public init(
-    _ kind: ProblemKind, detail: String? = nil, errors: [Fault] = [], members: [(name: String, value: JSON)] = [],
+    _ kind: ProblemKind,
+    detail: String? = nil,
+    errors: [Fault] = [],
+    members: [(name: String, value: JSON)] = [],
     fields: HeaderFields = HeaderFields()
   ) {
     self.kind = kind
@@ -49,7 +52,8 @@ public struct Problem: Error, Sendable {
     ]
     if !errors.isEmpty {
       document["errors"] = .array(
-        errors.map { .object(["pointer": .string($0.pointer), "detail": .string($0.detail)]) })
+        errors.map { .object(["pointer": .string($0.pointer), "detail": .string($0.detail)]) }
+      )
     }
     for member in members { document[member.name] = member.value }
     return .object(document)
@@ -76,6 +80,7 @@ extension Problem {
     Problem(
       .headersTooLarge,
       detail: "The header section is larger than \(limits.headerSection) bytes or has more than "
-        + "\(limits.headerFields) fields.")
+        + "\(limits.headerFields) fields."
+    )
   }
 }

@@ -1,6 +1,8 @@
 /// Which coding of a body a client would rather have (RFC 9110, 12.5.3).
 public enum ContentCoding: Sendable {
+  /// The body as it is.
   case identity
+  /// The body as zlib compresses it, in the format of RFC 1952.
   case gzip
 
   /// What `Accept-Encoding` asks for: gzip when its weight is over zero and not under that of identity.

@@ -78,7 +78,9 @@ public struct Router: Sendable {
   }
 
   private func parameters(
-    _ names: [String], of pattern: String, in segments: PathSegments
+    _ names: [String],
+    of pattern: String,
+    in segments: PathSegments
   ) throws(Problem) -> PathParameters {
     guard !names.isEmpty else { return PathParameters() }
     var values: [(name: String, value: String)] = []
@@ -109,7 +111,8 @@ public struct Router: Sendable {
         guard !part.contains("{"), !part.contains("}") else {
           throw TableError(
             description: "The pattern \(route.pattern) has a part that is neither literal nor a whole {parameter}: "
-              + "\(part).")
+              + "\(part)."
+          )
         }
         current = literalChild(of: current, Array(part.utf8))
       }

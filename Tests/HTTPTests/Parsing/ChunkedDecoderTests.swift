@@ -4,7 +4,9 @@ import Testing
 @Suite("The chunked coding is taken off, or the body is refused")
 struct ChunkedDecoderTests {
   /// What came of a chunked body that was there at once: its data, and how many bytes were left behind it.
-  private func decode(_ text: String, limits: Limits = Limits()) throws(Problem) -> (data: String, left: Int, isDone: Bool) {
+  private func decode(_ text: String, limits: Limits = Limits()) throws(Problem) -> (
+    data: String, left: Int, isDone: Bool
+  ) {
     var decoder = ChunkedDecoder(limits: limits)
     var data: [UInt8] = []
     let bytes = Array(text.utf8)
@@ -34,7 +36,8 @@ struct ChunkedDecoderTests {
       ("10\r\n0123456789abcdef\r\n0\r\n\r\n", "0123456789abcdef"),
       ("4\r\n\r\n\r\n\r\n0\r\n\r\n", "\r\n\r\n"),
       ("5\r\n0\r\n\r\n\r\n0\r\n\r\n", "0\r\n\r\n"),
-    ])
+    ]
+  )
   func data(coded: String, data: String) throws {
     let result = try decode(coded)
     #expect(result.data == data)
@@ -47,7 +50,8 @@ struct ChunkedDecoderTests {
     arguments: [
       "1;a", "1;a=b", "1;a=\"b\"", "1;a=\"b;c\\\"d\"", "1 ;a", "1\t;\ta = b", "1;a;b;c=d", "1;", "1;a=\"é\"",
       "1;" + String(repeating: "x", count: 1022),
-    ])
+    ]
+  )
   func extensions(size: String) throws {
     #expect(try decode("\(size)\r\nz\r\n0\r\n\r\n").data == "z")
     #expect(try decode("1\r\nz\r\n\("0" + size.dropFirst())\r\n\r\n").data == "z")
@@ -55,7 +59,8 @@ struct ChunkedDecoderTests {
 
   @Test(
     "Trailer fields are checked and passed over",
-    arguments: ["A: b\r\n", "A:\r\nB: c\r\n", "Content-Length: 5\r\n", "Transfer-Encoding: chunked\r\n", "Host: x\r\n"])
+    arguments: ["A: b\r\n", "A:\r\nB: c\r\n", "Content-Length: 5\r\n", "Transfer-Encoding: chunked\r\n", "Host: x\r\n"]
+  )
   func trailers(fields: String) throws {
     let result = try decode("1\r\nz\r\n0\r\n\(fields)\r\n")
     #expect(result.data == "z")
@@ -92,13 +97,16 @@ struct ChunkedDecoderTests {
       ("\r\n", "hexadecimal"), ("x\r\n", "hexadecimal"), (";a\r\n", "hexadecimal"), (" 1\r\n", "hexadecimal"),
       ("-1\r\n", "hexadecimal"), ("+1\r\n", "hexadecimal"), ("\u{661}\r\n", "hexadecimal"), ("0x1\r\n", "extension"),
       ("1 \r\n", "extension"), ("1g\r\n", "extension"), ("1.0\r\n", "extension"), ("1,a\r\n", "extension"),
-      ("1;a\u{0}\r\n", "extension"), ("1;a=\"\r\"\r\n", "extension"), ("1\r\r\n", "extension"), ("1\n", "bare line feed"),
+      ("1;a\u{0}\r\n", "extension"), ("1;a=\"\r\"\r\n", "extension"), ("1\r\r\n", "extension"),
+      ("1\n", "bare line feed"),
       ("1;a=\"\n\"\r\n", "bare line feed"), ("\n", "bare line feed"), ("1\r\nab\r\n", "longer than its size"),
-      ("1\r\na\n", "longer than its size"), ("1\r\na\r\r\n", "longer than its size"), ("1\r\na0", "longer than its size"),
+      ("1\r\na\n", "longer than its size"), ("1\r\na\r\r\n", "longer than its size"),
+      ("1\r\na0", "longer than its size"),
       ("2\r\na\r\n0\r\n", "longer than its size"), ("0\r\nA\r\n", "no colon"), ("0\r\nA : b\r\n", "space between"),
       ("0\r\n A: b\r\n", "folded"), ("0\r\nA: b\r\n c\r\n", "folded"), ("0\r\n: b\r\n", "no name"),
       ("0\r\nA: \u{0}\r\n", "control character"), ("0\r\nA: b\n", "bare line feed"), ("0\r\n\n", "bare line feed"),
-    ])
+    ]
+  )
   func refusals(coded: String, saying: String) throws {
     let problem = try #require(refusal(of: coded))
     #expect(problem.kind == .malformedRequest)
@@ -108,8 +116,10 @@ struct ChunkedDecoderTests {
   @Test(
     "A size past every number is too large, not wrapped around",
     arguments: [
-      "8000000000000000", "ffffffffffffffff", "10000000000000000", "10000000000000001", "FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFF",
-    ])
+      "8000000000000000", "ffffffffffffffff", "10000000000000000", "10000000000000001",
+      "FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFF",
+    ]
+  )
   func hugeSizes(size: String) {
     #expect(refusal(of: "\(size)\r\nz")?.kind == .payloadTooLarge)
   }
@@ -130,7 +140,9 @@ struct ChunkedDecoderTests {
       let problem = refusal(of: "1;\(String(repeating: "x", count: 20))" + end, limits: limits)
       #expect(problem?.detail == "A line of the chunked coding is longer than 10 bytes.")
     }
-    #expect(refusal(of: "0\r\nA: \(String(repeating: "x", count: 8))\r\n\r\n", limits: limits)?.kind == .malformedRequest)
+    #expect(
+      refusal(of: "0\r\nA: \(String(repeating: "x", count: 8))\r\n\r\n", limits: limits)?.kind == .malformedRequest
+    )
   }
 
   @Test("Trailer fields are as many and as large as header fields may be")

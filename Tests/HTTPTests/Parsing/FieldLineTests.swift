@@ -6,9 +6,11 @@ struct FieldLineTests {
   @Test(
     "The value is what stands between the spaces and tabs around it",
     arguments: [
-      ("A:b", "b"), ("A: b", "b"), ("A:\tb", "b"), ("A: \t b \t ", "b"), ("A:", ""), ("A: \t ", ""), ("A: b  c", "b  c"),
+      ("A:b", "b"), ("A: b", "b"), ("A:\tb", "b"), ("A: \t b \t ", "b"), ("A:", ""), ("A: \t ", ""),
+      ("A: b  c", "b  c"),
       ("A: b\tc", "b\tc"), ("A: :", ":"), ("A: \"q\"", "\"q\""), ("A: Grüße", "Grüße"), ("a: b", "b"),
-    ])
+    ]
+  )
   func values(line: String, value: String) throws {
     #expect(try head(fields: [line])["A"] == value)
   }
@@ -40,7 +42,8 @@ struct FieldLineTests {
     arguments: [
       (["A: b"], ["b"]), (["A: b,c"], ["b", "c"]), (["A: b", "A: c"], ["b", "c"]), (["A: b , ,\tc,"], ["b", "c"]),
       (["A: ,,"], []), (["A:"], []), ([], []), (["A: b", "B: x", "a: c, d"], ["b", "c", "d"]),
-    ] as [([String], [String])])
+    ] as [([String], [String])]
+  )
   func lists(lines: [String], elements: [String]) throws {
     #expect(try head(fields: lines).list("A") == elements)
   }
@@ -65,7 +68,8 @@ struct FieldLineTests {
       .field("A\u{0}: b", saying: "(0)"),
       .field("\"A\": b", saying: "(34)"),
       .field("A/B: c", saying: "(47)"),
-    ])
+    ]
+  )
   func refusals(_ expected: Refusal) throws {
     try expectRefusal(expected)
   }
@@ -90,7 +94,8 @@ struct FieldLineTests {
     arguments: [
       "GET / HTTP/1.1\nHost: h\r\n\r\n", "GET / HTTP/1.1\r\nHost: h\n\r\n", "GET / HTTP/1.1\r\nHost: h\r\n\n",
       "GET / HTTP/1.1\n\n", "GET / HTTP/1.1\r\nHost: h\r\nA: b\nB: c\r\n\r\n", "GET\n/ HTTP/1.1\r\n\r\n",
-    ])
+    ]
+  )
   func bareLineFeed(request: String) throws {
     try expectRefusal(Refusal("", request, saying: "bare line feed"))
   }
@@ -98,10 +103,12 @@ struct FieldLineTests {
   @Test(
     "A bare carriage return is refused wherever it stands",
     arguments: [
-      "GET / HTTP/1.1\r\r\nHost: h\r\n\r\n", "GET / HTTP/1.1\r\nHost: h\r\r\n\r\n", "GET / HTTP/1.1\r\nHo\rst: h\r\n\r\n",
+      "GET / HTTP/1.1\r\r\nHost: h\r\n\r\n", "GET / HTTP/1.1\r\nHost: h\r\r\n\r\n",
+      "GET / HTTP/1.1\r\nHo\rst: h\r\n\r\n",
       "GET / HTTP/1.1\r\nHost: h\r\nA:\rb\r\n\r\n", "GET / HTTP/1.1\r\nHost: h\r\n\rA: b\r\n\r\n",
       "GET / HTTP/1.1\r\nHost: h\r\n\r\r\n\r\n", "GET /\r HTTP/1.1\r\nHost: h\r\n\r\n", "\r\rGET / HTTP/1.0\r\n\r\n",
-    ])
+    ]
+  )
   func bareCarriageReturn(request: String) {
     #expect(refusal(of: request)?.kind == .malformedRequest)
   }

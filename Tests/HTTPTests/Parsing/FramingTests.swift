@@ -31,7 +31,8 @@ struct FramingTests {
       Framed("Transfer-Encoding: Chunked \t", body: .chunked),
       Framed("Transfer-Encoding: , chunked,", body: .chunked),
       Framed("Transfer-Encoding:", "Transfer-Encoding: chunked", body: .chunked),
-    ])
+    ]
+  )
   func bodies(_ expected: Framed) throws {
     for method in ["GET", "POST", "DELETE", "OPTIONS"] {
       #expect(try head("\(method) / HTTP/1.1", fields: expected.fields).body == expected.body)
@@ -43,7 +44,8 @@ struct FramingTests {
     arguments: [
       "", "+5", "-5", "-0", "5a", "a5", "0x5", "5.0", "5e1", "5 5", "5,5", "5, 5", "5,6", ",5", "5,", "1_000", "\"5\"",
       "5;", "\u{665}", "½",
-    ])
+    ]
+  )
   func badLength(value: String) throws {
     try expectRefusal(.field("Content-Length: \(value)", saying: "decimal number"))
   }
@@ -53,7 +55,8 @@ struct FramingTests {
     arguments: [
       "9223372036854775808", "18446744073709551616", "18446744073709551621", "99999999999999999999",
       "100000000000000000000000000000000000000000",
-    ])
+    ]
+  )
   func hugeLength(value: String) throws {
     try expectRefusal(.field("Content-Length: \(value)", .payloadTooLarge, saying: "larger than this server takes"))
   }
@@ -63,7 +66,8 @@ struct FramingTests {
     arguments: [
       "Content-Length: 5\r\nContent-Length: 6", "Content-Length: 5\r\nContent-Length: 5",
       "Content-Length: 0\r\ncontent-length: 0", "Content-Length: 5\r\nA: b\r\nCONTENT-LENGTH: 5",
-    ])
+    ]
+  )
   func twoLengths(lines: String) throws {
     try expectRefusal(.field(lines, saying: "more than one Content-Length"))
   }
@@ -74,7 +78,8 @@ struct FramingTests {
       "Content-Length: 5\r\nTransfer-Encoding: chunked", "Transfer-Encoding: chunked\r\nContent-Length: 5",
       "Content-Length: 0\r\nTransfer-Encoding: chunked", "Content-Length: 5\r\nTransfer-Encoding: identity",
       "Content-Length: 5\r\nTransfer-Encoding:", "Content-Length: 5\r\nTransfer-Encoding: gzip, chunked",
-    ])
+    ]
+  )
   func bothFramings(lines: String) throws {
     try expectRefusal(.field(lines, saying: "Content-Length are both there"))
   }
@@ -82,16 +87,19 @@ struct FramingTests {
   @Test(
     "A Transfer-Encoding that doesn't end in chunked is refused: where the body ends nobody knows",
     arguments: [
-      "gzip", "identity", "", ",", "chunked, gzip", "chunked, identity", "chunked;q=1", "chunked x", "xchunked", "chunke",
+      "gzip", "identity", "", ",", "chunked, gzip", "chunked, identity", "chunked;q=1", "chunked x", "xchunked",
+      "chunke",
       "chunkedd", "\"chunked\"", "'chunked'", "chunked\u{A0}", "chun\u{212A}ed", "c\u{200B}hunked", "ｃhunked",
-    ])
+    ]
+  )
   func notChunked(value: String) throws {
     try expectRefusal(.field("Transfer-Encoding: \(value)", saying: "isn't chunked"))
   }
 
   @Test(
     "Control characters don't hide a coding",
-    arguments: ["\u{B}chunked", "chunked\u{B}", "chun\u{0}ked", "\u{C}chunked", "chunked\u{7F}"])
+    arguments: ["\u{B}chunked", "chunked\u{B}", "chun\u{0}ked", "\u{C}chunked", "chunked\u{7F}"]
+  )
   func hiddenCoding(value: String) throws {
     try expectRefusal(.field("Transfer-Encoding: \(value)", saying: "control character"))
   }
@@ -101,7 +109,8 @@ struct FramingTests {
     arguments: [
       "Transfer-Encoding: chunked, chunked", "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked",
       "Transfer-Encoding: chunked, gzip, Chunked",
-    ])
+    ]
+  )
   func chunkedTwice(lines: String) throws {
     try expectRefusal(.field(lines, saying: "twice"))
   }
@@ -112,7 +121,8 @@ struct FramingTests {
       "Transfer-Encoding: gzip, chunked", "Transfer-Encoding: gzip\r\nTransfer-Encoding: chunked",
       "Transfer-Encoding: identity, chunked", "Transfer-Encoding: x;a=\"b\", chunked",
       "Transfer-Encoding: chun\u{212A}ed, chunked",
-    ])
+    ]
+  )
   func otherCoding(lines: String) throws {
     try expectRefusal(.field(lines, .notImplemented, saying: "transfer coding"))
   }
@@ -134,7 +144,8 @@ struct FramingTests {
       ("PUT / HTTP/1.1", "Content-Length: 1", true), ("PUT / HTTP/1.1", "Transfer-Encoding: chunked", true),
       ("PUT / HTTP/1.1", "Content-Length: 0", false), ("PUT / HTTP/1.1", "A: b", false),
       ("PUT / HTTP/1.0", "Content-Length: 1", false),
-    ])
+    ]
+  )
   func expectation(line: String, framing: String, expects: Bool) throws {
     for value in ["100-continue", "100-Continue", "100-CONTINUE"] {
       #expect(try head(line, fields: [framing, "Expect: \(value)"]).expectsContinue == expects)

@@ -8,7 +8,8 @@ struct HostTests {
     arguments: [
       "", "h", "h:", "h:80", "example.com", "EXAMPLE.com:8080", "127.0.0.1:8080", "[::1]", "[::1]:8080",
       "[::ffff:1.2.3.4]", "a_b-c.d~e", "caf%C3%A9.example", "a!$&'()*+,;=b", "localhost:0065536",
-    ])
+    ]
+  )
   func good(host: String) throws {
     #expect(try head("GET / HTTP/1.1\r\nHost: \(host)\r\n\r\n")[.host] == host)
   }
@@ -16,10 +17,12 @@ struct HostTests {
   @Test(
     "What isn't a host and a port is refused",
     arguments: [
-      "a b", "a/b", "a@b", "http://a", "a?b", "a#b", "a\\b", "a\"b", "a<b", "a|b", "é", "h:80:80", "h:a", "h:-1", "h:+1",
+      "a b", "a/b", "a@b", "http://a", "a?b", "a#b", "a\\b", "a\"b", "a<b", "a|b", "é", "h:80:80", "h:a", "h:-1",
+      "h:+1",
       "h: 80", "a:b:c", "::1", "[::1", "::1]", "[]", "[]:80", "[::1]80", "[::1]:x", "[::1]x:80", "x[::1]", "[[::1]]",
       "[a b]", "[g::1]", "[host]", "a%", "a%4", "a%zz", "a%4g:80",
-    ])
+    ]
+  )
   func bad(host: String) throws {
     try expectRefusal(Refusal(host, "GET / HTTP/1.1\r\nHost: \(host)\r\n\r\n", saying: "Host field isn't"))
     try expectRefusal(Refusal(host, "GET / HTTP/1.0\r\nHost: \(host)\r\n\r\n", saying: "Host field isn't"))
@@ -34,7 +37,8 @@ struct HostTests {
 
   @Test(
     "More than one is refused, even the same twice",
-    arguments: ["HTTP/1.1\r\nHost: h\r\nHost: h", "HTTP/1.1\r\nHost: a\r\nhost: b", "HTTP/1.0\r\nHost:\r\nHOST:"])
+    arguments: ["HTTP/1.1\r\nHost: h\r\nHost: h", "HTTP/1.1\r\nHost: a\r\nhost: b", "HTTP/1.0\r\nHost:\r\nHOST:"]
+  )
   func twice(rest: String) throws {
     try expectRefusal(Refusal(rest, "GET / \(rest)\r\n\r\n", saying: "more than one Host"))
   }

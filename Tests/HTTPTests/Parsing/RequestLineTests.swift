@@ -39,7 +39,8 @@ struct RequestLineTests {
       Line("OPTIONS * HTTP/1.1", .server, path: ""),
       Line("OPTIONS /a HTTP/1.1", path: "/a"),
       Line("CONNECT h:443 HTTP/1.1", .authority, path: ""),
-    ])
+    ]
+  )
   func targets(_ expected: Line) throws {
     let head = try head(expected.line, fields: [])
     #expect(head.targetForm == expected.form)
@@ -49,7 +50,8 @@ struct RequestLineTests {
 
   @Test(
     "The version is 1.1 or 1.0, and a later 1.x is taken for 1.1",
-    arguments: [("HTTP/1.1", true), ("HTTP/1.0", false), ("HTTP/1.2", true), ("HTTP/1.9", true)])
+    arguments: [("HTTP/1.1", true), ("HTTP/1.0", false), ("HTTP/1.2", true), ("HTTP/1.9", true)]
+  )
   func versions(version: String, isVersion11: Bool) throws {
     #expect(try head("GET / \(version)", fields: []).isVersion11 == isVersion11)
   }
@@ -61,7 +63,8 @@ struct RequestLineTests {
       ("OPTIONS", .options), ("get", .other("get")), ("Get", .other("Get")), ("GETT", .other("GETT")),
       ("GE", .other("GE")), ("TRACE", .other("TRACE")), ("M-SEARCH", .other("M-SEARCH")),
       ("!#$%&'*+-.^_`|~09az", .other("!#$%&'*+-.^_`|~09az")),
-    ])
+    ]
+  )
   func methods(name: String, method: Method) throws {
     let head = try head("\(name) / HTTP/1.1", fields: [])
     #expect(head.method == method)
@@ -95,7 +98,8 @@ struct RequestLineTests {
       .line("G\u{0}T / HTTP/1.1", saying: "method"),
       .line("(ET / HTTP/1.1", saying: "begins with the byte 40"),
       .line("{\"a\":1} / HTTP/1.1", saying: "begins with the byte 123"),
-    ])
+    ]
+  )
   func refusals(_ expected: Refusal) throws {
     try expectRefusal(expected)
   }
@@ -121,7 +125,8 @@ struct RequestLineTests {
       .line("GET / XTTP/1.1", saying: "version"),
       .line("GET / HTTP1.1", saying: "version"),
       .line("GET / HTTP/\u{661}.1", saying: "version"),
-    ])
+    ]
+  )
   func badVersions(_ expected: Refusal) throws {
     try expectRefusal(expected)
   }
@@ -147,7 +152,8 @@ struct RequestLineTests {
       .line("GET http://h:x/a HTTP/1.1", saying: "host in the target's URL"),
       .line("GET http://[::1/a HTTP/1.1", saying: "host in the target's URL"),
       .line("GET http://h\\a HTTP/1.1", saying: "host in the target's URL"),
-    ])
+    ]
+  )
   func badTargets(_ expected: Refusal) throws {
     try expectRefusal(expected)
   }
@@ -160,7 +166,8 @@ struct RequestLineTests {
       Refusal("a line feed", [0x0A], saying: "begins with the byte 10"),
       Refusal("a high byte", [0xFF], saying: "begins with the byte 255"),
       Refusal("a lone carriage return", [0x0D, 0x47], saying: "bare carriage return"),
-    ])
+    ]
+  )
   func firstByte(_ expected: Refusal) throws {
     try expectRefusal(expected)
   }

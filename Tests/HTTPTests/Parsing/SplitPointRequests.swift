@@ -44,7 +44,10 @@ extension ByteStream {
     ByteStream("two empty lines between", "GET /1 HTTP/1.0\r\n\r\n\r\n\r\nGET /2 HTTP/1.0\r\n\r\n"),
     ByteStream("a request behind a body", "PUT / HTTP/1.0\r\nContent-Length: 3\r\n\r\nabcGET /2 HTTP/1.0\r\n\r\n"),
     ByteStream("a request behind chunks", chunked("2\r\nab\r\n0\r\n\r\n") + "GET /2 HTTP/1.0\r\n\r\n"),
-    ByteStream("a body that looks like a request", "PUT / HTTP/1.0\r\nContent-Length: 18\r\n\r\nGET /2 HTTP/1.0\r\n\r\n"),
+    ByteStream(
+      "a body that looks like a request",
+      "PUT / HTTP/1.0\r\nContent-Length: 18\r\n\r\nGET /2 HTTP/1.0\r\n\r\n"
+    ),
     ByteStream("a bad one behind a good one", "GET /1 HTTP/1.0\r\n\r\nGET /2\r\n\r\n"),
   ]
 
@@ -58,7 +61,10 @@ extension ByteStream {
     ByteStream("a line feed first", "\nGET / HTTP/1.1\r\nHost: h\r\n\r\n"),
     ByteStream("an empty line and a carriage return first", "\r\n\rGET / HTTP/1.1\r\nHost: h\r\n\r\n"),
     ByteStream("a folded field", "GET / HTTP/1.1\r\nHost: h\r\nA: b\r\n c\r\n\r\n"),
-    ByteStream("both framings", "PUT / HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\nx"),
+    ByteStream(
+      "both framings",
+      "PUT / HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\nx"
+    ),
     ByteStream("a TLS hello", "\u{16}\u{3}\u{1}\u{2}\r\n\r\n"),
     ByteStream("the preface of HTTP/2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"),
     ByteStream("a wrong chunk size", chunked("x\r\n\r\n")),

@@ -45,12 +45,15 @@ struct SplitPointTests {
   @Test("Whole, the table's streams say what they should")
   func transcripts() {
     #expect(
-      conversation([Array("GET /1?q HTTP/1.1\r\nHost: h\r\n\r\nPUT /2 HTTP/1.0\r\nContent-Length: 2\r\n\r\nab\r\nG".utf8)])
+      conversation([
+        Array("GET /1?q HTTP/1.1\r\nHost: h\r\n\r\nPUT /2 HTTP/1.0\r\nContent-Length: 2\r\n\r\nab\r\nG".utf8)
+      ])
         == [
           "30 bytes: GET | path | path /1 | query q | 1.1 | body none | keep | sends | Host=h",
           "38 bytes: PUT | path | path /2 | query  | 1.0 | body length(2) | close | sends | Content-Length=2",
           "body: ab",
           "waits for a head with 3 bytes",
-        ])
+        ]
+    )
   }
 }
