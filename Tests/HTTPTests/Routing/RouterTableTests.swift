@@ -18,7 +18,8 @@ struct RouterTableTests {
       ([Route("/{a")], "The pattern /{a has a part that is neither literal nor a whole {parameter}: {a."),
       ([Route("/{")], "The pattern /{ has a part that is neither literal nor a whole {parameter}: {."),
       ([Route("/{{a}}")], "The pattern /{{a}} has a part that is neither literal nor a whole {parameter}: {{a}}."),
-    ])
+    ]
+  )
   func refusals(routes: [Route], sentence: String) {
     let error = #expect(throws: Router.TableError.self) { try Router(routes) }
     #expect(error?.description == sentence)

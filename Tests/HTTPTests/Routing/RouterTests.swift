@@ -30,7 +30,8 @@ struct RouterTests {
       ("/a//c", nil),
       ("/x/", nil),
       ("/a/b/e/", nil),
-    ])
+    ]
+  )
   func paths(target: String, found: String?) throws {
     let router = try Router([
       .init("/"), .init("/a"), .init("/a/"), .init("/a/b"), .init("/a/{id}"), .init("/a/b/c"), .init("/a/{key}/c"),
@@ -69,7 +70,8 @@ struct RouterTests {
     arguments: [
       ("GET", "/a", "GET"), ("HEAD", "/a", "GET"), ("PUT", "/a", "PUT"), ("HEAD", "/own", "HEAD"),
       ("GET", "/own", "GET"), ("OPTIONS", "/own", "OPTIONS"),
-    ])
+    ]
+  )
   func methods(method: String, target: String, found: String) throws {
     let router = try Router([
       Route(.get, "/a"), Route(.put, "/a"), Route(.get, "/own"), Route(.head, "/own"), Route(.options, "/own"),
@@ -84,16 +86,19 @@ struct RouterTests {
   @Test(
     "A path without the method is 405 with what it has; OPTIONS is told the same",
     arguments: [
-      ("/get", "GET, HEAD, OPTIONS"), ("/put", "PUT, OPTIONS"), ("/all", "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"),
+      ("/get", "GET, HEAD, OPTIONS"), ("/put", "PUT, OPTIONS"),
+      ("/all", "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"),
       ("/items/x", "POST, DELETE, OPTIONS"), ("/head", "HEAD, OPTIONS"),
-    ])
+    ]
+  )
   func allow(target: String, allow: String) throws {
     let all: [Method] = [.delete, .patch, .put, .post, .get]
     let router = try Router(
       [
         Route(.get, "/get"), Route(.put, "/put"), Route(.delete, "/items/{id}"), Route(.post, "/items/{id}"),
         Route(.head, "/head"),
-      ] + all.map { Route($0, "/all") })
+      ] + all.map { Route($0, "/all") }
+    )
     guard case .methodNotAllowed(let refused) = try router.match(head("TRACE \(target) HTTP/1.1", fields: [])) else {
       throw Unexpected(description: "not refused")
     }
