@@ -6,7 +6,7 @@ public struct Limits: Sendable, Equatable {
   public var requestLine = 8 * 1024
   /// The largest header section, with its line ends. Past it: 431. Default 32 KiB.
   ///
-  /// A trailer section may be as large (431), and so may all extensions of a body's chunks together (400).
+  /// A trailer section may be as large (431), and so may what the lines of a body's chunks have beside sizes (400).
   public var headerSection = 32 * 1024
   /// The most header fields of a request. Past it: 431. Default 100.
   public var headerFields = 100

@@ -12,7 +12,7 @@ public struct ChunkedDecoder: Sendable {
 
   private let limits: Limits
   private var state = State.size
-  private var extensionSize = 0
+  private var padding = 0
   private var trailerSize = 0
   private var trailerFields = 0
 
@@ -63,8 +63,8 @@ public struct ChunkedDecoder: Sendable {
   private mutating func take(line: UnsafeRawBufferPointer) throws(Problem) {
     switch state {
     case .size:
-      let (size, extensions) = try Self.size(line)
-      try countExtensions(extensions)
+      let size = try Self.size(line)
+      try countPadding(line)
       state = size == 0 ? .trailer : .data(remaining: size)
     case .dataEnd:
       guard line.isEmpty else { throw .malformed("A chunk is longer than its size says.") }
@@ -97,12 +97,14 @@ public struct ChunkedDecoder: Sendable {
     return nil
   }
 
-  /// Without a bound on all of them, a body within its limit could be hidden in a thousand times as much that's thrown
-  /// away (RFC 9112, 7.1.1).
-  private mutating func countExtensions(_ size: Int) throws(Problem) {
-    extensionSize += size
-    guard extensionSize <= limits.headerSection else {
-      throw .malformed("The chunked coding has more than \(limits.headerSection) bytes of extensions.")
+  /// What a line has beyond the digits of the largest size is extensions or zeros. Without a bound on all of it, a body
+  /// within its limit could hide in a thousand times as much that's thrown away (RFC 9112, 7.1.1).
+  private mutating func countPadding(_ line: UnsafeRawBufferPointer) throws(Problem) {
+    padding += max(0, line.count - Int.bitWidth / 4)
+    guard padding <= limits.headerSection else {
+      throw .malformed(
+        "The extensions and leading zeros of all chunks together are more than \(limits.headerSection) bytes."
+      )
     }
   }
 
@@ -115,8 +117,7 @@ public struct ChunkedDecoder: Sendable {
     }
   }
 
-  /// The size that a line gives, and how many bytes of extensions follow it.
-  private static func size(_ line: UnsafeRawBufferPointer) throws(Problem) -> (size: Int, extensions: Int) {
+  private static func size(_ line: UnsafeRawBufferPointer) throws(Problem) -> Int {
     var size = 0
     var index = 0
     while index < line.count, let digit = line[index].hexValue {
@@ -128,7 +129,7 @@ public struct ChunkedDecoder: Sendable {
     guard isExtension(line.slice(index..<line.count)) else {
       throw .malformed("What follows a chunk's size isn't an extension.")
     }
-    return (size, line.count - index)
+    return size
   }
 
   private static func isExtension(_ rest: UnsafeRawBufferPointer) -> Bool {

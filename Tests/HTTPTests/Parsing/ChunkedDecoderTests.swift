@@ -157,11 +157,24 @@ struct ChunkedDecoderTests {
     #expect(refusal(of: "0\r\nA:\r\nB:x\r\n\r\n", limits: limits)?.kind == .headersTooLarge)
   }
 
-  @Test("All extensions of a body together are as large as a header section may be")
-  func extensionLimit() {
+  @Test("Extensions and leading zeros of all chunks together are as many bytes as a header section may have")
+  func paddingLimit() throws {
     var limits = Limits()
-    limits.headerSection = 6
-    #expect(refusal(of: "1;aa\r\nz\r\n1;bb\r\nz\r\n0\r\n\r\n", limits: limits) == nil)
-    #expect(refusal(of: "1;aa\r\nz\r\n0;bbb\r\n\r\n", limits: limits)?.detail.contains("extensions") == true)
+    limits.headerSection = 10
+    for padded in ["1;" + String(repeating: "x", count: 19), String(repeating: "0", count: 20) + "1"] {
+      #expect(try decode("\(padded)\r\na\r\n\(padded)\r\nb\r\n1\r\nc\r\n0\r\n\r\n", limits: limits).data == "abc")
+      let problem = refusal(
+        of: "\(padded)\r\na\r\n\(padded)\r\nb\r\n1;\(String(repeating: "x", count: 15))\r\n",
+        limits: limits
+      )
+      #expect(problem?.kind == .malformedRequest)
+      #expect(problem?.detail.contains("more than 10 bytes") == true)
+    }
+  }
+
+  @Test("Chunks of a single byte with a short extension each aren't refused, however many")
+  func manyShortExtensions() throws {
+    let coded = String(repeating: "1;n=1\r\nx\r\n", count: 10_000) + "0\r\n\r\n"
+    #expect(try decode(coded).data.utf8.count == 10_000)
   }
 }

@@ -95,7 +95,7 @@ extension ByteStream {
     ByteStream("a chunk line of the limit", chunked("1;\(letters(18))\r\nx\r\n0\r\n\r\n")),
     ByteStream("a chunk line past it", chunked("1;\(letters(19))\r\nx\r\n0\r\n\r\n")),
     ByteStream("a chunk line past it with a bare line feed", chunked("1;\(letters(40))\nx\r\n0\r\n\r\n")),
-    ByteStream("more extensions than a header section", chunked(extensions(5) + "0\r\n\r\n")),
+    ByteStream("more extensions than a header section", chunked(extensions(16) + "0\r\n\r\n")),
     ByteStream("more trailer fields than allowed", chunked("0\r\nA:\r\nB:\r\nC:\r\nD:\r\n\r\n")),
   ]
 
@@ -106,6 +106,6 @@ extension ByteStream {
   private static func letters(_ count: Int) -> String { String(repeating: "x", count: count) }
 
   private static func extensions(_ count: Int) -> String {
-    String(repeating: "1;\(letters(15))\r\nx\r\n", count: count)
+    String(repeating: "1;\(letters(18))\r\nx\r\n", count: count)
   }
 }
