@@ -40,31 +40,48 @@ extension Connection {
   }
 
   /// The next request's head; nil when the connection is over, which then was answered as it has to be.
-  func nextHead(_ parser: inout RequestParser) async -> RequestHead? {
+  func nextHead() async -> RequestHead? {
     if input.isEmpty { setDeadline(loop.now + loop.timeouts.idle) } else { startHeadTime() }
     while true {
-      do throws(Problem) {
-        if case .head(let head, let consumed) = try input.withBytes({ bytes throws(Problem) in
-          try parser.parse(bytes)
-        }) {
-          input.removeFirst(consumed)
-          clearDeadline()
-          return head
-        }
-      } catch {
-        refuse(error)
-        return nil
+      switch parse() {
+      case .head(let head): return head
+      case .refused: return nil
+      case .incomplete: break
       }
       let wasIdle = input.isEmpty
       switch await receive() {
       case .bytes: if wasIdle { startHeadTime() }
       case .end, .stopped: return nil
       case .timeout:
-        loop.counters.timedOut.addAsOnlyWriter(1)
-        if !input.isEmpty { refuse(Problem(.requestTimeout)) }
+        noteTimeout()
         return nil
       }
     }
+  }
+
+  private enum Parsed {
+    case head(RequestHead)
+    case incomplete
+    case refused
+  }
+
+  @inline(never)
+  private func parse() -> Parsed {
+    do throws(Problem) {
+      let outcome = try input.withBytes { bytes throws(Problem) in try parser.parse(bytes) }
+      guard case .head(let head, let consumed) = outcome else { return .incomplete }
+      input.removeFirst(consumed)
+      clearDeadline()
+      return .head(head)
+    } catch {
+      refuse(error)
+      return .refused
+    }
+  }
+
+  private func noteTimeout() {
+    loop.counters.timedOut.addAsOnlyWriter(1)
+    if !input.isEmpty { refuse(Problem(.requestTimeout)) }
   }
 
   private func startHeadTime() {
@@ -73,18 +90,10 @@ extension Connection {
 
   /// Takes the rest of the body through `sink`, at the pace the limits ask for.
   private func takeBody(upTo bound: Int, _ sink: (UnsafeRawBufferPointer) -> Void) async throws(Problem) {
-    guard var progress = body else { return }
-    defer {
-      body = progress
-      clearDeadline()
-    }
-    let start = loop.now
     isBodyBroken = true
-    while true {
-      try progress.take(from: &input, sink: sink)
-      if progress.received > bound { throw Problem(.payloadTooLarge) }
-      if progress.isDone { break }
-      setDeadline(start + loop.timeouts.bodyGrace + nanoseconds(for: progress.received))
+    defer { clearDeadline() }
+    let start = loop.now
+    while try !takeArrived(upTo: bound, since: start, sink) {
       switch await receive() {
       case .bytes: break
       case .end, .stopped: throw .incompleteBody
@@ -94,6 +103,22 @@ extension Connection {
       }
     }
     isBodyBroken = false
+  }
+
+  /// Takes what has arrived of the body. Gives whether that was the rest; if not, sets the time for more.
+  @inline(never)
+  private func takeArrived(
+    upTo bound: Int,
+    since start: Int64,
+    _ sink: (UnsafeRawBufferPointer) -> Void
+  ) throws(Problem) -> Bool {
+    guard var progress = body else { return true }
+    defer { body = progress }
+    try progress.take(from: &input, sink: sink)
+    guard progress.received <= bound else { throw Problem(.payloadTooLarge) }
+    guard !progress.isDone else { return true }
+    setDeadline(start + loop.timeouts.bodyGrace + nanoseconds(for: progress.received))
+    return false
   }
 
   /// How long so much of a body may take at the slowest pace allowed.

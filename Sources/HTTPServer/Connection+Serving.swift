@@ -2,10 +2,13 @@ import HTTP
 
 extension Connection {
   /// The life of a connection: one request after the other, then the end.
+  ///
+  /// An idle connection keeps the frames of the async functions it's in, and the task never gives back what its deepest
+  /// moment took. So the async functions here and in the application only decide and await; the work is in synchronous
+  /// ones, whose frames are on the thread's stack.
   func serve() async {
     guard !isRefused else { return await turnAway() }
-    var parser = RequestParser(limits: loop.limits)
-    while let head = await nextHead(&parser) {
+    while let head = await nextHead() {
       guard await exchange(head) else { break }
     }
     await finish()
@@ -13,34 +16,54 @@ extension Connection {
 
   /// Answers one request. Gives whether another one can follow.
   private func exchange(_ head: RequestHead) async -> Bool {
-    loop.counters.requests.addAsOnlyWriter(1)
-    // An answer that waits to be sent must not wait for this handler.
-    if !output.isEmpty { loop.noteUnflushed(self) }
-    let request = Request(head: head, body: beginBody(head), peer: peer, arrival: loop.now, loop: loop.index)
-    isHandling = true
-    let response = await loop.respond(request)
-    isHandling = false
-    let keepsAlive = canKeepAlive(head, response)
-    if output.hasLongBody {
+    let next = conclude(head, await loop.respond(begin(head)))
+    if case .stream(let write, let isChunked, _) = next {
+      guard await stream(write, isChunked: isChunked) else { return false }
+    }
+    if output.hasLongBody || output.count >= Self.flushSize {
       guard await flushed() else { return false }
     }
-    let exchange = ResponseSerializer.Exchange(
-      isHead: head.method == .head,
-      isVersion11: head.isVersion11,
-      keepsAlive: keepsAlive
-    )
-    add(response, for: exchange)
-    if case .stream(let write) = response.body, !exchange.isHead, !response.status.forbidsBody {
-      guard await stream(write, isChunked: head.isVersion11) else { return false }
-    }
-    if output.count >= Self.flushSize {
-      guard await flushed() else { return false }
-    }
-    guard keepsAlive else { return false }
+    guard next.keepsAlive else { return false }
     guard body != nil else { return true }
     guard await discardBody() else { return false }
     body = nil
     return true
+  }
+
+  /// What is to be done once an answer's head is written.
+  private enum Next {
+    case whole(keepsAlive: Bool)
+    case stream(@Sendable (any BodyWriter) async throws -> Void, isChunked: Bool, keepsAlive: Bool)
+
+    var keepsAlive: Bool {
+      switch self {
+      case .whole(let keepsAlive), .stream(_, _, let keepsAlive): keepsAlive
+      }
+    }
+  }
+
+  @inline(never)
+  private func begin(_ head: RequestHead) -> Request {
+    loop.counters.requests.addAsOnlyWriter(1)
+    // An answer that waits to be sent must not wait for this handler.
+    if !output.isEmpty { loop.noteUnflushed(self) }
+    beginHandling()
+    return Request(head: head, body: beginBody(head), peer: peer, arrival: loop.now, loop: loop.index)
+  }
+
+  @inline(never)
+  private func conclude(_ head: RequestHead, _ response: Response) -> Next {
+    isHandling = false
+    let exchange = ResponseSerializer.Exchange(
+      isHead: head.method == .head,
+      isVersion11: head.isVersion11,
+      keepsAlive: canKeepAlive(head, response)
+    )
+    add(response, for: exchange)
+    if case .stream(let write) = response.body, !exchange.isHead, !response.status.forbidsBody {
+      return .stream(write, isChunked: head.isVersion11, keepsAlive: exchange.keepsAlive)
+    }
+    return .whole(keepsAlive: exchange.keepsAlive)
   }
 
   /// From this size on what was gathered is sent before the next request is looked at.
@@ -64,7 +87,7 @@ extension Connection {
   }
 
   private func stream(_ write: (any BodyWriter) async throws -> Void, isChunked: Bool) async -> Bool {
-    isHandling = true
+    beginHandling()
     defer { isHandling = false }
     do {
       try await write(ConnectionWriter(to: self, isChunked: isChunked))

@@ -21,9 +21,9 @@ final class Connection: @unchecked Sendable {
   let token: UInt64
   let loop: EventLoop
   let isRefused: Bool
-  private let address: (sockaddr_storage, socklen_t)
-  private(set) lazy var peer = PeerAddress(address.0, length: address.1)
+  let peer: PeerAddress
 
+  var parser: RequestParser
   var input = InputBuffer()
   var output = OutputBuffer()
   var body: BodyProgress?
@@ -55,12 +55,13 @@ final class Connection: @unchecked Sendable {
   private(set) var deadline = Int64.max
   private var comesUpAt = Int64.max
 
-  init(socket: Socket, token: UInt64, address: (sockaddr_storage, socklen_t), loop: EventLoop, isRefused: Bool) {
+  init(socket: Socket, token: UInt64, peer: PeerAddress, loop: EventLoop, isRefused: Bool) {
     self.socket = socket
     self.token = token
-    self.address = address
+    self.peer = peer
     self.loop = loop
     self.isRefused = isRefused
+    parser = RequestParser(limits: loop.limits)
   }
 
   /// Begins to serve. The task belongs to the connection and ends with it; it's no child of another task because it
@@ -113,6 +114,12 @@ final class Connection: @unchecked Sendable {
     isBroken = true
     task?.cancel()
     resume()
+  }
+
+  /// A handler begins. If the client has already gone, or the server stops, it's told so from the start.
+  func beginHandling() {
+    isHandling = true
+    if isFinished || loop.isDraining { task?.cancel() }
   }
 
   // MARK: Waiting

@@ -193,7 +193,7 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
     let connection = Connection(
       socket: socket,
       token: token,
-      address: (address, length),
+      peer: PeerAddress(address, length: length),
       loop: self,
       isRefused: isRefused
     )

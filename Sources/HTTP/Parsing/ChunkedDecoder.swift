@@ -10,7 +10,7 @@ public struct ChunkedDecoder: Sendable {
     case done
   }
 
-  private let limits: Limits
+  private let bounds: MessageBounds
   private var state = State.size
   private var padding = 0
   private var trailerSize = 0
@@ -26,7 +26,7 @@ public struct ChunkedDecoder: Sendable {
 
   /// A decoder that refuses what is past `limits`; the limit on the body is the caller's to watch, by `decoded`.
   public init(limits: Limits) {
-    self.limits = limits
+    bounds = MessageBounds(limits)
   }
 
   /// Hands the data in `bytes` to `sink` and gives how many bytes it's done with.
@@ -84,15 +84,15 @@ public struct ChunkedDecoder: Sendable {
     if case .dataEnd = state, start < bytes.count, bytes[start] != UInt8(ascii: "\r") {
       throw .malformed("A chunk is longer than its size says.")
     }
-    let bound = min(bytes.count, start + limits.chunkLine + 2)
+    let bound = min(bytes.count, start + bounds.chunkLine + 2)
     for index in start..<bound where bytes[index] == UInt8(ascii: "\n") {
       guard index > start, bytes[index - 1] == UInt8(ascii: "\r") else {
         throw .malformed("A line of the chunked coding ends in a bare line feed.")
       }
       return index - 1
     }
-    guard bytes.count < start + limits.chunkLine + 2 else {
-      throw .malformed("A line of the chunked coding is longer than \(limits.chunkLine) bytes.")
+    guard bytes.count < start + bounds.chunkLine + 2 else {
+      throw .malformed("A line of the chunked coding is longer than \(bounds.chunkLine) bytes.")
     }
     return nil
   }
@@ -101,9 +101,9 @@ public struct ChunkedDecoder: Sendable {
   /// within its limit could hide in a thousand times as much that's thrown away (RFC 9112, 7.1.1).
   private mutating func countPadding(_ line: UnsafeRawBufferPointer) throws(Problem) {
     padding += max(0, line.count - Int.bitWidth / 4)
-    guard padding <= limits.headerSection else {
+    guard padding <= bounds.headerSection else {
       throw .malformed(
-        "The extensions and leading zeros of all chunks together are more than \(limits.headerSection) bytes."
+        "The extensions and leading zeros of all chunks together are more than \(bounds.headerSection) bytes."
       )
     }
   }
@@ -112,8 +112,8 @@ public struct ChunkedDecoder: Sendable {
     _ = try HeadReader.fieldPlace(in: line, 0..<line.count)
     trailerSize += line.count + 2
     trailerFields += 1
-    guard trailerSize <= limits.headerSection, trailerFields <= limits.headerFields else {
-      throw .headersTooLarge(limits)
+    guard trailerSize <= bounds.headerSection, trailerFields <= bounds.headerFields else {
+      throw .headersTooLarge(bounds)
     }
   }
 

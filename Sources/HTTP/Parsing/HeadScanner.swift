@@ -6,7 +6,7 @@
   import Darwin
 #endif
 
-/// Finds where a request's head ends, however its bytes arrive, and refuses what grows past the limits.
+/// Finds where a request's head ends, however its bytes arrive, and refuses what grows past the bounds.
 ///
 /// It looks at every byte once: what was scanned isn't scanned again when more arrives. It is an automaton over the
 /// bytes alone, so where they were cut on their way changes nothing.
@@ -19,25 +19,25 @@ struct HeadScanner {
   private var fields = 0
 
   /// The length of the head in `bytes`, from `start` to behind its empty line, or nil while that isn't there yet.
-  mutating func scan(_ bytes: UnsafeRawBufferPointer, limits: Limits) throws(Problem) -> Int? {
+  mutating func scan(_ bytes: UnsafeRawBufferPointer, bounds: MessageBounds) throws(Problem) -> Int? {
     if requestLineEnd == nil, position == start {
-      try skipEmptyLines(bytes, limits: limits)
+      try skipEmptyLines(bytes, bounds: bounds)
       guard try beginsWithMethod(bytes) else { return nil }
     }
     while let lineFeed = nextLineFeed(in: bytes) {
       // What is too long was so before its end came, whatever the end is.
-      try checkUnfinishedLine(upTo: lineFeed, limits: limits)
+      try checkUnfinishedLine(upTo: lineFeed, bounds: bounds)
       guard lineFeed > lineStart, bytes[lineFeed - 1] == UInt8(ascii: "\r") else {
         throw .malformed("A line of the head ends in a bare line feed; lines end in CR LF.")
       }
       let isEmpty = lineFeed - 1 == lineStart
-      try countLine(upTo: lineFeed + 1, isEmpty: isEmpty, limits: limits)
+      try countLine(upTo: lineFeed + 1, isEmpty: isEmpty, bounds: bounds)
       lineStart = lineFeed + 1
       position = lineStart
       if isEmpty { return lineStart - start }
     }
     position = bytes.count
-    try checkUnfinishedLine(upTo: bytes.count, limits: limits)
+    try checkUnfinishedLine(upTo: bytes.count, bounds: bounds)
     return nil
   }
 
@@ -49,7 +49,7 @@ struct HeadScanner {
     return UnsafeRawPointer(found) - base
   }
 
-  private mutating func skipEmptyLines(_ bytes: UnsafeRawBufferPointer, limits: Limits) throws(Problem) {
+  private mutating func skipEmptyLines(_ bytes: UnsafeRawBufferPointer, bounds: MessageBounds) throws(Problem) {
     // However far it comes: half a line end may be all there is, and the scan goes on behind the last whole one.
     defer {
       position = start
@@ -61,7 +61,7 @@ struct HeadScanner {
         throw .malformed("The request begins with a bare carriage return.")
       }
       start += 2
-      guard start <= limits.requestLine else {
+      guard start <= bounds.requestLine else {
         throw .malformed("Only empty lines came where a request was due.")
       }
     }
@@ -77,24 +77,24 @@ struct HeadScanner {
     throw .malformed("A request begins with a method; this one begins with the byte \(bytes[start]).")
   }
 
-  private mutating func countLine(upTo end: Int, isEmpty: Bool, limits: Limits) throws(Problem) {
+  private mutating func countLine(upTo end: Int, isEmpty: Bool, bounds: MessageBounds) throws(Problem) {
     guard let requestLineEnd else {
       self.requestLineEnd = end
       return
     }
-    guard end - requestLineEnd <= limits.headerSection + 2 else { throw .headersTooLarge(limits) }
+    guard end - requestLineEnd <= bounds.headerSection + 2 else { throw .headersTooLarge(bounds) }
     guard !isEmpty else { return }
     fields += 1
-    guard fields <= limits.headerFields else { throw .headersTooLarge(limits) }
+    guard fields <= bounds.headerFields else { throw .headersTooLarge(bounds) }
   }
 
-  private func checkUnfinishedLine(upTo end: Int, limits: Limits) throws(Problem) {
+  private func checkUnfinishedLine(upTo end: Int, bounds: MessageBounds) throws(Problem) {
     if let requestLineEnd {
       // The two bytes are those of the empty line that ends the section.
-      guard end - requestLineEnd <= limits.headerSection + 2 else { throw .headersTooLarge(limits) }
+      guard end - requestLineEnd <= bounds.headerSection + 2 else { throw .headersTooLarge(bounds) }
     } else {
       // One byte more may be there already: the carriage return that ends the line.
-      guard end - start <= limits.requestLine + 1 else { throw .uriTooLong(limits) }
+      guard end - start <= bounds.requestLine + 1 else { throw .uriTooLong(bounds) }
     }
   }
 }

@@ -11,19 +11,19 @@ public struct RequestParser: Sendable {
     case head(RequestHead, consumed: Int)
   }
 
-  private let limits: Limits
+  private let bounds: MessageBounds
   private var scanner = HeadScanner()
 
   /// A parser that refuses what is past `limits`.
   public init(limits: Limits) {
-    self.limits = limits
+    bounds = MessageBounds(limits)
   }
 
   /// Looks at all bytes that came since the end of the last request: those it saw before and those that are new.
   ///
   /// When this gives a head, the next call begins another one: hand it the bytes behind `consumed`.
   public mutating func parse(_ bytes: UnsafeRawBufferPointer) throws(Problem) -> Outcome {
-    guard let length = try scanner.scan(bytes, limits: limits) else { return .incomplete }
+    guard let length = try scanner.scan(bytes, bounds: bounds) else { return .incomplete }
     let start = scanner.start
     scanner = HeadScanner()
     let head = try HeadReader.read(bytes.slice(start..<start + length))

@@ -72,15 +72,15 @@ public struct Problem: Error, Sendable {
 extension Problem {
   static func malformed(_ detail: String) -> Problem { Problem(.malformedRequest, detail: detail) }
 
-  static func uriTooLong(_ limits: Limits) -> Problem {
-    Problem(.uriTooLong, detail: "The request line is longer than \(limits.requestLine) bytes.")
+  static func uriTooLong(_ bounds: MessageBounds) -> Problem {
+    Problem(.uriTooLong, detail: "The request line is longer than \(bounds.requestLine) bytes.")
   }
 
-  static func headersTooLarge(_ limits: Limits) -> Problem {
+  static func headersTooLarge(_ bounds: MessageBounds) -> Problem {
     Problem(
       .headersTooLarge,
-      detail: "The header section is larger than \(limits.headerSection) bytes or has more than "
-        + "\(limits.headerFields) fields."
+      detail: "The header section is larger than \(bounds.headerSection) bytes or has more than "
+        + "\(bounds.headerFields) fields."
     )
   }
 }

@@ -33,49 +33,82 @@ public struct Application: Sendable {
 
   /// Answers a request. Whatever happens, there is an answer.
   public func respond(to request: Request) async -> Response {
-    var route: Int?
-    var response: Response
-    do {
-      response = try await answer(request, route: &route)
-    } catch let problem as Problem {
-      response = problem.response
-    } catch {
-      logger.log(
-        .error,
-        "a request failed",
-        ["route": .string(route.map { router.routes[$0].pattern } ?? ""), "error": .string("\(error)")]
-      )
-      response = Problem(.internal).response
-    }
+    var (response, route) = await answer(request)
     if cors.isOn { response.fields.append(contentsOf: cors.fields(for: request.head)) }
     if Compression.isWorthwhile(for: response) {
       response = await Compression.apply(to: response, for: request.head)
     }
-    let duration = monotonic() - request.arrival
-    metrics.record(route: route, status: response.status, nanoseconds: duration, loop: request.loop)
-    accessLog?.record(request, response, nanoseconds: duration)
+    record(response, to: request, route: route)
     return response
   }
 
-  private func answer(_ request: Request, route: inout Int?) async throws -> Response {
-    let match = try router.match(request.head)
-    if case .route(let index, _) = match { route = index }
-    // Known from the head alone, so nothing of the body is read.
-    if case .length(let length) = request.head.body, length > limits.body {
-      throw Problem(.payloadTooLarge, detail: "The body is larger than \(limits.body) bytes.")
+  private func answer(_ request: Request) async -> (Response, route: Int?) {
+    switch find(request) {
+    case .answer(let response, let route):
+      return (response, route)
+    case .handler(let route, let request):
+      do {
+        return (try await router.routes[route].handler(request), route)
+      } catch {
+        return (failure(error, of: route), route)
+      }
     }
-    switch match {
-    case .route(let index, let parameters):
-      var request = request
-      request.parameters = parameters
-      return try await router.routes[index].handler(request)
-    case .options(let allow):
-      return options(allow, for: request.head)
-    case .methodNotAllowed(let allow):
-      throw methodNotAllowed(allow, for: request.head)
-    case .notFound:
-      throw Problem(.notFound, detail: "There is nothing at \(request.head.path). GET / lists where to begin.")
+  }
+
+  /// Who answers a request.
+  private enum Found {
+    case handler(route: Int, Request)
+    /// Nobody needs to be asked.
+    case answer(Response, route: Int?)
+  }
+
+  @inline(never)
+  private func find(_ request: Request) -> Found {
+    do throws(Problem) {
+      let match = try router.match(request.head)
+      if let problem = tooLarge(request.head) {
+        if case .route(let route, _) = match { return .answer(problem.response, route: route) }
+        throw problem
+      }
+      switch match {
+      case .route(let route, let parameters):
+        var request = request
+        request.parameters = parameters
+        return .handler(route: route, request)
+      case .options(let allow):
+        return .answer(options(allow, for: request.head), route: nil)
+      case .methodNotAllowed(let allow):
+        throw methodNotAllowed(allow, for: request.head)
+      case .notFound:
+        throw Problem(.notFound, detail: "There is nothing at \(request.head.path). GET / lists where to begin.")
+      }
+    } catch {
+      return .answer(error.response, route: nil)
     }
+  }
+
+  /// The problem of a body that is too large, when the head says so: nothing of it is read then.
+  private func tooLarge(_ head: RequestHead) -> Problem? {
+    guard case .length(let length) = head.body, length > limits.body else { return nil }
+    return Problem(.payloadTooLarge, detail: "The body is larger than \(limits.body) bytes.")
+  }
+
+  @inline(never)
+  private func failure(_ error: any Error, of route: Int) -> Response {
+    if let problem = error as? Problem { return problem.response }
+    logger.log(
+      .error,
+      "a request failed",
+      ["route": .string(router.routes[route].pattern), "error": .string("\(error)")]
+    )
+    return Problem(.internal).response
+  }
+
+  @inline(never)
+  private func record(_ response: Response, to request: Request, route: Int?) {
+    let duration = monotonic() - request.arrival
+    metrics.record(route: route, status: response.status, nanoseconds: duration, loop: request.loop)
+    accessLog?.record(request, response, nanoseconds: duration)
   }
 
   private func options(_ allow: String, for head: RequestHead) -> Response {
