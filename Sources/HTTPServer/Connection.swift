@@ -67,11 +67,14 @@ final class Connection: @unchecked Sendable {
   /// Begins to serve. The task belongs to the connection and ends with it; it's no child of another task because it
   /// must be cancelled alone, when its client goes away.
   func start() {
-    task = Task(executorPreference: loop) {
-      await self.serve()
-      self.task = nil
-      self.loop.release(self)
-    }
+    let isolation = LoopIsolation(loop)
+    task = Task(executorPreference: loop) { await self.run(on: isolation) }
+  }
+
+  private func run(on isolation: isolated LoopIsolation) async {
+    await serve()
+    task = nil
+    loop.release(self)
   }
 
   // MARK: What the loop tells

@@ -5,11 +5,12 @@ import Synchronization
 
 /// One thread that serves its share of the connections: it waits for events and runs the jobs of their tasks.
 ///
-/// It is the task executor of every connection's task, so a handler that awaits something elsewhere comes back here.
+/// It is the executor of every connection's task, so a handler that awaits something elsewhere comes back here, and so do
+/// the child tasks it makes.
 ///
 /// `@unchecked Sendable`: all variables below are touched only by the loop's own thread, in `run()` and in the jobs
 /// that `run()` runs. Other threads reach it through `mailbox` alone, which has a lock.
-final class EventLoop: TaskExecutor, @unchecked Sendable {
+final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
   let index: Int
   let counters = LoopCounters()
   let limits: Limits
@@ -132,9 +133,9 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
   /// Runs the jobs that are there, not those they bring: events get their turn in between.
   private func runJobs() {
     swap(&arrivedJobs, &runningJobs)
-    let executor = asUnownedTaskExecutor()
+    let (serial, task) = (asUnownedSerialExecutor(), asUnownedTaskExecutor())
     for job in runningJobs {
-      job.runSynchronously(on: executor)
+      job.runSynchronously(isolatedTo: serial, taskExecutor: task)
       flushUnflushed()
     }
     runningJobs.removeAll(keepingCapacity: true)
@@ -285,6 +286,20 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
     guard second != dateSecond else { return }
     dateSecond = second
     dateField = HTTPDate.field(secondsSince1970: second)
+  }
+}
+
+/// What it means to be on a loop, as an actor: its executor is the loop.
+///
+/// A task could do with the loop as its preferred executor alone. But then every return from a call asks the runtime for
+/// the preference, under a lock; with an isolation it compares two pointers.
+actor LoopIsolation {
+  private let loop: EventLoop
+
+  nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+  init(_ loop: EventLoop) {
+    self.loop = loop
   }
 }
 
