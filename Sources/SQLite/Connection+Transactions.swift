@@ -1,0 +1,75 @@
+import CSQLite
+
+extension Connection {
+  /// Runs `body` in a transaction that may write from its beginning (`BEGIN IMMEDIATE`), and commits it.
+  ///
+  /// When this returns, all that `body` wrote is on disk. When it throws, be it from `body` or from the commit, nothing
+  /// of it is. SQLite undoes a whole transaction on its own after some errors (a full disk, one of input and output):
+  /// then this throws even where `body` caught the error.
+  ///
+  /// Transactions don't nest: within one, use `savepoint(_:)`.
+  public func transaction<Result>(_ body: () throws -> Result) throws -> Result {
+    let begin: StaticString = "BEGIN IMMEDIATE"
+    if isInTransaction {
+      throw failure(
+        SQLITE_MISUSE,
+        "a transaction is open already: use a savepoint within it",
+        sql: begin.description
+      )
+    }
+    try run(begin)
+    do {
+      let result = try body()
+      try expectTransaction(for: "COMMIT")
+      try run("COMMIT")
+      return result
+    } catch {
+      undo()
+      throw error
+    }
+  }
+
+  /// Runs `body` within the open transaction so that it can fail alone: when it throws, what it wrote is undone, and
+  /// what the transaction wrote before it stays. Savepoints nest.
+  ///
+  /// Throws when no transaction is open, also because SQLite has just undone it: what `body` wrote would otherwise be
+  /// committed by itself, statement for statement.
+  public func savepoint<Result>(_ body: () throws -> Result) throws -> Result {
+    try expectTransaction(for: "SAVEPOINT unit")
+    try run("SAVEPOINT unit")
+    do {
+      let result = try body()
+      try expectTransaction(for: "RELEASE unit")
+      try run("RELEASE unit")
+      return result
+    } catch {
+      undoUnit()
+      throw error
+    }
+  }
+
+  /// Undoes the transaction. That fails only where SQLite has undone it already, and the first error is the one to tell.
+  private func undo() {
+    if isInTransaction { _ = try? run("ROLLBACK") }
+  }
+
+  /// Undoes the savepoint; where that fails, the whole transaction, so that half a unit is never committed.
+  private func undoUnit() {
+    guard isInTransaction else { return }
+    do {
+      try run("ROLLBACK TO unit")
+      try run("RELEASE unit")
+    } catch {
+      undo()
+    }
+  }
+
+  private func expectTransaction(for sql: StaticString) throws(SQLiteError) {
+    if isInTransaction { return }
+    throw failure(
+      SQLITE_ABORT | (2 << 8),
+      "no transaction is open any more: all of it has been undone",
+      sql: sql.description
+    )
+  }
+}

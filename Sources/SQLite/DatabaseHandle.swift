@@ -1,0 +1,81 @@
+import CSQLite
+import Glibc
+
+/// An open database of libsqlite3, closed when nobody holds it any more.
+///
+/// The connection and each of its statements hold it, so that it can't be closed under a statement.
+final class DatabaseHandle {
+  /// Never null and open as long as this object lives: `init` throws otherwise, and only `deinit` closes it.
+  let pointer: OpaquePointer
+  let path: String
+
+  init(path: String, access: Connection.Access) throws(SQLiteError) {
+    self.path = path
+    if path.utf8.contains(0) {
+      throw SQLiteError(extendedCode: SQLITE_CANTOPEN, message: "the path contains a NUL character", path: path)
+    }
+    if access == .readWriteCreate { try Self.createIfMissing(path) }
+    var opened: OpaquePointer?
+    let code = sqlite3_open_v2(Self.asFileName(path), &opened, Self.flags(access), nil)
+    guard let opened else { throw SQLiteError(extendedCode: code, message: Self.text(of: code), path: path) }
+    guard code == SQLITE_OK else {
+      let error = Self.lastError(of: opened, sql: nil, path: path)
+      sqlite3_close_v2(opened)
+      throw error
+    }
+    pointer = opened
+    sqlite3_extended_result_codes(pointer, 1)
+  }
+
+  deinit {
+    sqlite3_close_v2(pointer)
+  }
+
+  /// The error of the call that has just failed on this database.
+  func lastError(sql: String?) -> SQLiteError {
+    Self.lastError(of: pointer, sql: sql, path: path)
+  }
+
+  private static func lastError(of pointer: OpaquePointer, sql: String?, path: String) -> SQLiteError {
+    let code = sqlite3_extended_errcode(pointer)
+    // `sqlite3_errmsg` is never null for an open database; its text is copied before the next call can change it.
+    var message = String(cString: sqlite3_errmsg(pointer))
+    let systemError = sqlite3_system_errno(pointer)
+    if systemError != 0, [SQLITE_CANTOPEN, SQLITE_IOERR].contains(code & 0xFF) {
+      message += ": \(String(cString: strerror(systemError)))"
+    }
+    return SQLiteError(extendedCode: code, message: message, sql: sql, path: path)
+  }
+
+  /// `NOMUTEX`: a connection is owned by one thread at a time, so SQLite's own lock would only cost.
+  private static func flags(_ access: Connection.Access) -> Int32 {
+    switch access {
+    case .readWriteCreate: SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX
+    case .readOnly: SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX
+    }
+  }
+
+  /// Makes an empty file, which is an empty database, that only its owner can read; SQLite would let everybody read it.
+  ///
+  /// `mknod`, because it opens nothing: closing a descriptor of a database drops the locks of every connection that
+  /// this process has to it.
+  private static func createIfMissing(_ path: String) throws(SQLiteError) {
+    guard mknod(path, S_IFREG | 0o600, 0) != 0 else { return }
+    let code = errno
+    if code == EEXIST { return }
+    throw SQLiteError(
+      extendedCode: SQLITE_CANTOPEN,
+      message: "cannot create the file: \(String(cString: strerror(code)))",
+      path: path
+    )
+  }
+
+  /// SQLite gives names like `:memory:` and `file:…` a meaning of their own; ours are names of files.
+  private static func asFileName(_ path: String) -> String {
+    path.hasPrefix("/") ? path : "./" + path
+  }
+
+  private static func text(of code: Int32) -> String {
+    sqlite3_errstr(code).map { String(cString: $0) } ?? "unknown error"
+  }
+}

@@ -1,0 +1,30 @@
+import Foundation
+
+/// A folder of a test's own, removed with all that is in it when the test has ended.
+public final class TemporaryDirectory: Sendable {
+  /// The folder's path.
+  public let path: String
+
+  /// Makes the folder.
+  public init() throws {
+    path = FileManager.default.temporaryDirectory.appendingPathComponent("lockstep-\(UUID().uuidString)").path
+    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+  }
+
+  deinit {
+    try? FileManager.default.removeItem(atPath: path)
+  }
+
+  /// The path of a file in the folder, which need not exist.
+  public func file(_ name: String) -> String { path + "/" + name }
+
+  /// The file's bytes.
+  public func contents(of name: String) throws -> [UInt8] {
+    [UInt8](try Data(contentsOf: URL(fileURLWithPath: file(name))))
+  }
+
+  /// Writes the file anew.
+  public func write(_ bytes: [UInt8], to name: String) throws {
+    try Data(bytes).write(to: URL(fileURLWithPath: file(name)))
+  }
+}
