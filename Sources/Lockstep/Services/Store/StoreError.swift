@@ -1,0 +1,50 @@
+import SQLite
+
+/// Why a store can't be opened or written, each with a sentence that says what to do.
+public enum StoreError: Error, Sendable, Equatable {
+  /// The file is a SQLite database, but some other program's.
+  case notAStore(path: String)
+  /// A newer lockstep has changed the schema.
+  case newerSchema(path: String, found: Int, known: Int)
+  /// The store has been through a migration of another name than the one of this number here.
+  case unknownMigration(path: String, number: Int, name: String)
+  /// The store has been through a migration whose text was another than the one here.
+  case changedMigration(path: String, number: Int, name: String)
+  /// What the store says about itself doesn't fit together.
+  case inconsistent(path: String, what: String)
+  /// SQLite would not.
+  case database(SQLiteError)
+  /// The threads for work that blocks have too much of it.
+  case overloaded
+  /// The store has been closed.
+  case closed
+}
+
+extension StoreError: CustomStringConvertible {
+  /// What happened, and what to do.
+  public var description: String {
+    switch self {
+    case .notAStore(let path):
+      "\(path) is a SQLite database, but not a Lockstep store. Nothing in it was changed. Name another file, or move "
+        + "this one out of the way."
+    case .newerSchema(let path, let found, let known):
+      "The store \(path) has schema \(found), and this lockstep knows those up to \(known): a newer lockstep has used "
+        + "it. Run that one, or restore a backup from before the upgrade."
+    case .unknownMigration(let path, let number, let name):
+      "The store \(path) has been through a migration \(number) named \(name), which this lockstep doesn't know. Run "
+        + "the lockstep that made it."
+    case .changedMigration(let path, let number, let name):
+      "The store \(path) has been through migration \(number) (\(name)) with another text than the one this lockstep "
+        + "carries. Run the lockstep that made it, or restore the migration's text and make the change in a new one."
+    case .inconsistent(let path, let what):
+      "The store \(path) doesn't fit together: \(what). Somebody has changed it by hand, or it is damaged: restore it "
+        + "from a backup."
+    case .database(let error):
+      error.description
+    case .overloaded:
+      "Too much work waits for the store. Try again later."
+    case .closed:
+      "The store has been closed: the server is shutting down."
+    }
+  }
+}

@@ -1,0 +1,27 @@
+import Glibc
+
+/// Where a store's time comes from: nothing in it asks a clock by itself, so that tests hand in their own.
+public struct StoreTime: Sendable {
+  /// How much time has passed since some fixed moment; never goes back.
+  public var elapsed: @Sendable () -> Duration
+  /// Milliseconds since 1970, as people tell time; written beside what happened, never calculated with.
+  public var millisecondsSince1970: @Sendable () -> Int64
+
+  /// A time of two sources.
+  public init(elapsed: @escaping @Sendable () -> Duration, millisecondsSince1970: @escaping @Sendable () -> Int64) {
+    self.elapsed = elapsed
+    self.millisecondsSince1970 = millisecondsSince1970
+  }
+
+  /// The system's clocks.
+  public static let system = StoreTime(
+    elapsed: { read(CLOCK_MONOTONIC) },
+    millisecondsSince1970: { Int64(read(CLOCK_REALTIME) / .milliseconds(1)) }
+  )
+
+  private static func read(_ clock: clockid_t) -> Duration {
+    var time = timespec()
+    clock_gettime(clock, &time)
+    return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
+  }
+}

@@ -1,0 +1,63 @@
+import Lockstep
+import SQLite
+import Synchronization
+import TestSupport
+import Workers
+
+/// A clock that moves only when it is told to.
+final class ManualTime: Sendable {
+  private let now = Mutex(Duration.zero)
+
+  func advance(by duration: Duration) { now.withLock { $0 += duration } }
+
+  /// The store's time: it began at 1,000,000 milliseconds since 1970.
+  var time: StoreTime {
+    StoreTime(
+      elapsed: { self.now.withLock { $0 } },
+      millisecondsSince1970: { 1_000_000 + Int64(self.now.withLock { $0 } / .milliseconds(1)) }
+    )
+  }
+}
+
+/// Random numbers that are 1, 2, 3 and so on.
+struct CountingNumbers: RandomNumberGenerator {
+  private var last: UInt64 = 0
+
+  mutating func next() -> UInt64 {
+    last += 1
+    return last
+  }
+}
+
+/// A folder, a worker and a clock: what a store needs.
+final class StoreFixture: Sendable {
+  let folder: TemporaryDirectory
+  let workers: WorkerPool
+  let clock = ManualTime()
+  let path: String
+
+  init() throws {
+    folder = try TemporaryDirectory()
+    path = folder.file("lockstep.db")
+    workers = try WorkerPool(name: "store", threads: 1, capacity: 10_000)
+  }
+
+  deinit {
+    workers.shutDown()
+  }
+
+  func store(_ path: String? = nil, migrator: Migrator = Migrator()) throws(StoreError) -> DurableStore {
+    try DurableStore(
+      path: path ?? self.path,
+      workers: workers,
+      time: clock.time,
+      busyTimeout: .zero,
+      migrator: migrator
+    )
+  }
+
+  /// Another program's look at the file.
+  func sqlite(_ path: String? = nil) throws -> Connection {
+    try Connection(path: path ?? self.path, options: .init(journal: .asFound, busyTimeout: .zero))
+  }
+}
