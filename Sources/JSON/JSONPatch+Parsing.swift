@@ -1,0 +1,124 @@
+/// Everything that is wrong with the form of a JSON Patch.
+public struct JSONPatchFormatError: Error, Sendable, Hashable, CustomStringConvertible {
+  /// One thing that is wrong.
+  public struct Fault: Sendable, Hashable {
+    /// Where in the patch document, e.g. `/3/path`.
+    public let pointer: JSONPointer
+    /// What is wrong there, as a sentence.
+    public let detail: String
+  }
+
+  /// No more faults than this are gathered, so that the answer to a hostile patch stays small.
+  public static let maximumFaults = 100
+
+  /// All faults in the order of the document, up to `maximumFaults`.
+  public let faults: [Fault]
+
+  /// All faults with their places, one a line.
+  public var description: String {
+    faults.map { "\($0.pointer): \($0.detail)" }.joined(separator: "\n")
+  }
+}
+
+extension JSONPatch {
+  /// Reads a patch from its JSON: an array of operations, each an object with `op`, `path` and what that
+  /// operation needs. Members that an operation does not need are ignored, as RFC 6902 asks.
+  ///
+  /// - Throws: `JSONPatchFormatError` with every fault.
+  public init(parsing document: JSON, limits: JSONPatchLimits = .standard) throws(JSONPatchFormatError) {
+    var reader = OperationReader()
+    let operations = reader.readOperations(document, limits: limits)
+    guard reader.faults.isEmpty else { throw JSONPatchFormatError(faults: reader.faults) }
+    self.init(operations)
+  }
+}
+
+/// Reads operations and gathers what is wrong with them.
+private struct OperationReader {
+  private(set) var faults: [JSONPatchFormatError.Fault] = []
+
+  mutating func readOperations(_ document: JSON, limits: JSONPatchLimits) -> [JSONPatch.Operation] {
+    guard case .array(let elements) = document else {
+      report(.root, "A JSON Patch must be an array of operations, not \(document.typeWithArticle).")
+      return []
+    }
+    guard elements.count <= limits.maximumOperations else {
+      report(.root, "A JSON Patch must not have more than \(limits.maximumOperations) operations.")
+      return []
+    }
+    var operations: [JSONPatch.Operation] = []
+    for (index, element) in elements.enumerated() where faults.count < JSONPatchFormatError.maximumFaults {
+      if let operation = readOperation(element, at: JSONPointer.root.appending(index)) { operations.append(operation) }
+    }
+    return operations
+  }
+
+  private mutating func readOperation(_ element: JSON, at place: JSONPointer) -> JSONPatch.Operation? {
+    guard case .object(let object) = element else {
+      report(place, "An operation must be an object, not \(element.typeWithArticle).")
+      return nil
+    }
+    let name = readString("op", of: object, at: place)
+    let path = readPointer("path", of: object, at: place)
+    switch name {
+    case nil: return nil
+    case "add": return combine(path, readValue(of: object, at: place)).map(JSONPatch.Operation.add)
+    case "remove": return path.map(JSONPatch.Operation.remove)
+    case "replace": return combine(path, readValue(of: object, at: place)).map(JSONPatch.Operation.replace)
+    case "move":
+      return combine(readPointer("from", of: object, at: place), path).map { .move(from: $0, to: $1) }
+    case "copy":
+      return combine(readPointer("from", of: object, at: place), path).map { .copy(from: $0, to: $1) }
+    case "test": return combine(path, readValue(of: object, at: place)).map(JSONPatch.Operation.test)
+    default:
+      report(place.appending("op"), "The operation must be add, remove, replace, move, copy or test.")
+      return nil
+    }
+  }
+
+  private mutating func readString(_ name: String, of object: JSONObject, at place: JSONPointer) -> String? {
+    switch object[name] {
+    case .string(let string)?: return string
+    case nil: report(place.appending(name), "The operation needs \"\(name)\", a string.")
+    case let other?: report(place.appending(name), "This must be a string, not \(other.typeWithArticle).")
+    }
+    return nil
+  }
+
+  private mutating func readPointer(_ name: String, of object: JSONObject, at place: JSONPointer) -> JSONPointer? {
+    guard let text = readString(name, of: object, at: place) else { return nil }
+    do throws(JSONPointerError) {
+      return try JSONPointer(parsing: text)
+    } catch {
+      report(place.appending(name), error.description)
+      return nil
+    }
+  }
+
+  private mutating func readValue(of object: JSONObject, at place: JSONPointer) -> JSON? {
+    if let value = object["value"] { return value }
+    report(place.appending("value"), "The operation needs \"value\", which may be null.")
+    return nil
+  }
+
+  private func combine<First, Second>(_ first: First?, _ second: Second?) -> (First, Second)? {
+    guard let first, let second else { return nil }
+    return (first, second)
+  }
+
+  private mutating func report(_ place: JSONPointer, _ detail: String) {
+    guard faults.count < JSONPatchFormatError.maximumFaults else { return }
+    faults.append(JSONPatchFormatError.Fault(pointer: place, detail: detail))
+  }
+}
+
+extension JSON {
+  /// The type with its article, e.g. `a string`.
+  fileprivate var typeWithArticle: String {
+    switch self {
+    case .null: "null"
+    case .array, .object: "an \(typeName)"
+    default: "a \(typeName)"
+    }
+  }
+}

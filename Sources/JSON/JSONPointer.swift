@@ -1,0 +1,149 @@
+/// A JSON Pointer (RFC 6901): the way to one value inside another, e.g. `/items/0/title`.
+///
+/// Pointers are equal when their tokens have the same bytes in UTF-8.
+public struct JSONPointer: Sendable {
+  /// The names and indices on the way, unescaped. Without any, the pointer means the whole document.
+  public let tokens: [String]
+
+  /// The pointer to the whole document.
+  public static let root = JSONPointer(tokens: [])
+
+  /// A pointer of these tokens, which are taken as they are.
+  public init(tokens: [String]) {
+    self.tokens = tokens
+  }
+
+  /// Reads a pointer: nothing, or tokens with a slash before each, with `~1` for `/` and `~0` for `~` in them.
+  ///
+  /// - Throws: `JSONPointerError` when the text has another form.
+  public init(parsing text: String) throws(JSONPointerError) {
+    guard !text.isEmpty else {
+      self = .root
+      return
+    }
+    guard text.utf8.first == Ascii.slash else { throw JSONPointerError(kind: .missingSlash, pointer: text) }
+    var tokens: [String] = []
+    for token in text.utf8.dropFirst().split(separator: Ascii.slash, omittingEmptySubsequences: false) {
+      guard let unescaped = Self.unescape(token) else { throw JSONPointerError(kind: .invalidEscape, pointer: text) }
+      tokens.append(unescaped)
+    }
+    self.tokens = tokens
+  }
+
+  /// The value that the pointer leads to.
+  ///
+  /// - Throws: `JSONPointerError`, which says at which token the way ends.
+  public func resolve(in document: JSON) throws(JSONPointerError) -> JSON {
+    var value = document
+    for position in tokens.indices {
+      value = try child(of: value, at: position)
+    }
+    return value
+  }
+
+  /// The pointer to a child of what this one points to.
+  public func appending(_ token: String) -> JSONPointer {
+    JSONPointer(tokens: tokens + [token])
+  }
+
+  /// The pointer to an element of what this one points to.
+  public func appending(_ index: Int) -> JSONPointer {
+    appending(String(index))
+  }
+
+  /// Whether this pointer leads to something that holds what the other leads to.
+  public func isProperPrefix(of other: JSONPointer) -> Bool {
+    tokens.count < other.tokens.count
+      && zip(tokens, other.tokens).allSatisfy { $0.hasSameBytes(as: $1) }
+  }
+
+  private func child(of value: JSON, at position: Int) throws(JSONPointerError) -> JSON {
+    let token = tokens[position]
+    switch value {
+    case .object(let object):
+      guard let child = object[token] else { throw error(.noSuchMember, at: position) }
+      return child
+    case .array(let elements):
+      let index = try elementIndex(at: position, count: elements.count)
+      return elements[index]
+    default: throw error(.notAContainer, at: position)
+    }
+  }
+
+  /// The token as the index of one of `count` elements.
+  func elementIndex(at position: Int, count: Int) throws(JSONPointerError) -> Int {
+    guard let index = Self.index(of: tokens[position]) else { throw error(.invalidIndex, at: position) }
+    guard index < count else { throw error(.noSuchElement(count: count), at: position) }
+    return index
+  }
+
+  /// The number that a token is: digits without a needless zero in front. `-` is none.
+  static func index(of token: String) -> Int? {
+    let digits = token.utf8
+    guard let first = digits.first, digits.allSatisfy(Ascii.isDigit) else { return nil }
+    guard first != Ascii.zero || digits.count == 1 else { return nil }
+    // A number too large for an `Int` is an index all the same, beyond the end of every array.
+    return Int(token) ?? Int.max
+  }
+
+  func error(_ kind: JSONPointerError.Kind, at position: Int) -> JSONPointerError {
+    JSONPointerError(kind: kind, pointer: JSONPointer(tokens: Array(tokens[...position])).description)
+  }
+
+  private static func unescape(_ token: Substring.UTF8View.SubSequence) -> String? {
+    guard token.contains(Ascii.letter("~")) else { return String(Substring(token)) }
+    var bytes: [UInt8] = []
+    var isEscape = false
+    for byte in token {
+      switch (isEscape, byte) {
+      case (false, Ascii.letter("~")):
+        isEscape = true
+        continue
+      case (false, _): bytes.append(byte)
+      case (true, Ascii.zero): bytes.append(Ascii.letter("~"))
+      case (true, Ascii.letter("1")): bytes.append(Ascii.slash)
+      default: return nil
+      }
+      isEscape = false
+    }
+    return isEscape ? nil : String(decoding: bytes, as: UTF8.self)
+  }
+}
+
+extension JSONPointer: CustomStringConvertible {
+  /// The pointer as RFC 6901 spells it; reading it again gives the same pointer.
+  public var description: String {
+    var bytes: [UInt8] = []
+    for token in tokens {
+      bytes.append(Ascii.slash)
+      for byte in token.utf8 {
+        switch byte {
+        case Ascii.letter("~"): bytes.append(word: "~0")
+        case Ascii.slash: bytes.append(word: "~1")
+        default: bytes.append(byte)
+        }
+      }
+    }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+}
+
+extension JSONPointer: Hashable {
+  /// Whether both have the same tokens, byte for byte.
+  public static func == (left: JSONPointer, right: JSONPointer) -> Bool {
+    left.tokens.count == right.tokens.count
+      && zip(left.tokens, right.tokens).allSatisfy { $0.hasSameBytes(as: $1) }
+  }
+
+  /// Feeds the tokens to the hasher.
+  public func hash(into hasher: inout Hasher) {
+    for token in tokens { token.hashBytes(into: &hasher) }
+  }
+}
+
+extension JSON {
+  /// The value that a pointer leads to, or nil when it leads nowhere.
+  public subscript(pointer: JSONPointer) -> JSON? {
+    try? pointer.resolve(in: self)
+  }
+}
