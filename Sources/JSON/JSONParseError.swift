@@ -52,7 +52,9 @@ public struct JSONParseError: Error, Sendable, Hashable, CustomStringConvertible
   }
 
   init(_ fault: ParseFault, in text: UnsafeBufferPointer<UInt8>) {
-    kind = fault.problem.kind
+    // Whatever is missing at the very end may just not have come yet.
+    let isAtEnd = fault.offset == text.count && fault.problem.kind != .emptyText
+    kind = isAtEnd ? .unexpectedEnd : fault.problem.kind
     byteOffset = fault.offset
     var line = 1
     var column = 1
