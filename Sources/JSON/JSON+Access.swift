@@ -15,7 +15,7 @@ extension JSON {
     switch self {
     case .integer(let value): value
     case .unsigned(let value): Int64(exactly: value)
-    case .double(let value): Int64(exactly: value)
+    case .double(let value): Int64(sameAs: value)
     default: nil
     }
   }
@@ -30,7 +30,7 @@ extension JSON {
     switch self {
     case .integer(let value): UInt64(exactly: value)
     case .unsigned(let value): value
-    case .double(let value): UInt64(exactly: value)
+    case .double(let value): UInt64(sameAs: value)
     default: nil
     }
   }

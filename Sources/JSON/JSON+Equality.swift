@@ -104,9 +104,9 @@ private enum NumberValue: Hashable {
     case .integer(let integer): self = .integer(integer)
     case .unsigned(let unsigned): self = Int64(exactly: unsigned).map(Self.integer) ?? .unsigned(unsigned)
     case .double(let double):
-      if let integer = Int64(exactly: double) {
+      if let integer = Int64(sameAs: double) {
         self = .integer(integer)
-      } else if let unsigned = UInt64(exactly: double) {
+      } else if let unsigned = UInt64(sameAs: double) {
         self = .unsigned(unsigned)
       } else {
         self = double.isNaN ? .notANumber : .fraction(double)

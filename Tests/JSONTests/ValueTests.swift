@@ -75,20 +75,22 @@ import Testing
 
   @Test("Values of any depth can be measured, written, compared and hashed without overflow of the stack")
   func deepValues() {
-    func makeDeep(_ levels: Int) -> JSON {
-      var value: JSON = 1
-      for level in 0..<levels { value = level.isMultiple(of: 2) ? [value] : ["a": value] }
-      return value
-    }
-    // Deep enough to overflow a test's stack if anything recursed with more than some tens of bytes a level, and
-    // no deeper, since letting go of the value is Swift's own recursion.
-    let levels = 4_000
-    let value = makeDeep(levels)
-    #expect(value.depth == levels)
+    let (value, equal, different) = (Self.deep, Self.equallyDeep, Self.differentAtTheEnd)
+    #expect(value.depth == 200_000)
     #expect(value.encoded().count == value.encodedByteCount)
-    #expect(value == makeDeep(levels))
-    #expect(value != makeDeep(levels - 2))
-    #expect(value.hashValue == makeDeep(levels).hashValue)
+    // Outside of the macro, which would describe the values at length if they were not as expected.
+    let (isEqual, isDifferent) = (value == equal, value != different)
+    #expect(isEqual && isDifferent)
+    #expect(value.hashValue == equal.hashValue)
+  }
+
+  // Never freed, since Swift itself would recurse for that.
+  private static let deep = makeDeep(around: 1)
+  private static let equallyDeep = makeDeep(around: 1)
+  private static let differentAtTheEnd = makeDeep(around: 2)
+
+  private static func makeDeep(around core: JSON) -> JSON {
+    (0..<200_000).reduce(core) { value, level in level.isMultiple(of: 2) ? [value] : ["a": value] }
   }
 
   static let equalNumbers: [(JSON, JSON)] = [
