@@ -100,6 +100,7 @@ struct Parser: ~Copyable {
 
   private mutating func open(isObject: Bool) throws(ParseFault) {
     guard containers.count < maximumDepth else { throw fault(.tooDeep(limit: maximumDepth)) }
+    if containers.isEmpty { containers.reserveCapacity(8) }
     containers.append(Container(firstValue: values.count, firstName: isObject ? names.count : -1))
     position &+= 1
     skipWhitespace()

@@ -22,6 +22,7 @@ struct Writer: ~Copyable {
 
   mutating func write(_ value: JSON) {
     guard !writeLeaf(value) else { return }
+    containers.reserveCapacity(8)
     open(value)
     while var container = containers.popLast() {
       if let child = writeChildren(of: &container) {
