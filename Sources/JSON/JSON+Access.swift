@@ -82,4 +82,19 @@ extension JSON {
     case .object: "object"
     }
   }
+
+  /// Takes the object out and leaves null behind, so that whoever changes it is the only one to hold it and
+  /// nothing is copied. (A pattern alone would leave a second reference in the value that is matched.)
+  mutating func takeObject() -> JSONObject? {
+    guard case .object(let object) = self else { return nil }
+    self = .null
+    return object
+  }
+
+  /// Takes the elements out and leaves null behind, for the same reason.
+  mutating func takeElements() -> [JSON]? {
+    guard case .array(let elements) = self else { return nil }
+    self = .null
+    return elements
+  }
 }

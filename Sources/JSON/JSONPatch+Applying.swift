@@ -80,16 +80,14 @@ private struct PatchApplication {
     let size = try measure(value, at: path)
     guard let last = path.tokens.last else { return try replaceDocument(with: value, size: size) }
     let change = try modifyParent(of: path) { (parent) throws(JSONPointerError) -> Change in
-      switch parent {
-      case .object(var object):
-        parent = .null
+      if var object = parent.takeObject() {
         let old = object.updateValue(value, named: last)
         parent = .object(object)
         let nameSize = JSONMeasure.byteCount(ofString: last) + 1
         return Change(old: old, grownBy: old == nil ? nameSize + (object.count > 1 ? 1 : 0) : 0, placesMoved: 0)
-      case .array(var elements):
+      }
+      if var elements = parent.takeElements() {
         let index = try path.insertionIndex(count: elements.count)
-        parent = .null
         elements.insert(value, at: index)
         parent = .array(elements)
         return Change(
@@ -97,8 +95,8 @@ private struct PatchApplication {
           grownBy: elements.count > 1 ? 1 : 0,
           placesMoved: elements.count - index
         )
-      default: throw path.error(.notAContainer, at: path.tokens.count - 1)
       }
+      throw path.error(.notAContainer, at: path.tokens.count - 1)
     }
     try account(for: change, newSize: size)
   }
@@ -107,24 +105,22 @@ private struct PatchApplication {
   private mutating func remove(at path: JSONPointer, member: String = "path") throws(PatchFault) -> JSON? {
     guard let last = path.tokens.last else { throw PatchFault(kind: .removesDocument, member: member) }
     let change = try modifyParent(of: path, member: member) { (parent) throws(JSONPointerError) -> Change in
-      switch parent {
-      case .object(var object):
-        parent = .null
+      if var object = parent.takeObject() {
         let countBefore = object.count
         let old = object.removeValue(named: last)
         parent = .object(object)
         guard old != nil else { throw path.error(.noSuchMember, at: path.tokens.count - 1) }
         let nameSize = JSONMeasure.byteCount(ofString: last) + 1
         return Change(old: old, grownBy: -nameSize - (countBefore > 1 ? 1 : 0), placesMoved: countBefore)
-      case .array(var elements):
+      }
+      if var elements = parent.takeElements() {
         let index = try path.elementIndex(at: path.tokens.count - 1, count: elements.count)
         let countBefore = elements.count
-        parent = .null
         let old = elements.remove(at: index)
         parent = .array(elements)
         return Change(old: old, grownBy: countBefore > 1 ? -1 : 0, placesMoved: countBefore - index)
-      default: throw path.error(.notAContainer, at: path.tokens.count - 1)
       }
+      throw path.error(.notAContainer, at: path.tokens.count - 1)
     }
     try account(for: change, newSize: 0)
     return change.old
@@ -135,21 +131,19 @@ private struct PatchApplication {
     let size = try measure(value, at: path)
     guard let last = path.tokens.last else { return try replaceDocument(with: value, size: size) }
     let change = try modifyParent(of: path) { (parent) throws(JSONPointerError) -> Change in
-      switch parent {
-      case .object(var object):
-        parent = .null
+      if var object = parent.takeObject() {
         let old = object.updateValue(value, named: last)
         parent = .object(object)
         return Change(old: old, grownBy: 0, placesMoved: 0)
-      case .array(var elements):
+      }
+      if var elements = parent.takeElements() {
         let index = try path.elementIndex(at: path.tokens.count - 1, count: elements.count)
-        parent = .null
         let old = elements[index]
         elements[index] = value
         parent = .array(elements)
         return Change(old: old, grownBy: 0, placesMoved: 0)
-      default: throw path.error(.notAContainer, at: path.tokens.count - 1)
       }
+      throw path.error(.notAContainer, at: path.tokens.count - 1)
     }
     try account(for: change, newSize: size)
   }
@@ -224,23 +218,22 @@ extension JSONPointer {
     _ body: (inout JSON) throws(JSONPointerError) -> Result
   ) throws(JSONPointerError) -> Result {
     guard position < tokens.count - 1 else { return try body(&value) }
-    switch value {
-    case .object(var object):
-      // While the child is changed only `object` holds it, so that nothing is copied; likewise below.
-      value = .null
-      defer { value = .object(object) }
+    // What is taken out is put back only after success: a failure ends the whole patch, and this document with it.
+    if var object = value.takeObject() {
       let result = try object.modifyValue(named: tokens[position]) { (child) throws(JSONPointerError) -> Result in
         try modifyParent(in: &child, from: position + 1, body)
       }
       guard let result else { throw error(.noSuchMember, at: position) }
+      value = .object(object)
       return result
-    case .array(var elements):
-      let index = try elementIndex(at: position, count: elements.count)
-      value = .null
-      defer { value = .array(elements) }
-      return try modifyParent(in: &elements[index], from: position + 1, body)
-    default: throw error(.notAContainer, at: position)
     }
+    if var elements = value.takeElements() {
+      let index = try elementIndex(at: position, count: elements.count)
+      let result = try modifyParent(in: &elements[index], from: position + 1, body)
+      value = .array(elements)
+      return result
+    }
+    throw error(.notAContainer, at: position)
   }
 
   /// Where in an array of `count` elements the last token inserts; `-` is the end.

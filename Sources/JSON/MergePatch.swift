@@ -16,10 +16,7 @@ extension JSON {
       self = patch
       return
     }
-    var target = JSONObject()
-    if case .object(let object) = self { target = object }
-    // Only `target` holds the object now, so that it is changed where it is instead of in a copy.
-    self = .null
+    var target = takeObject() ?? JSONObject()
     target.merge(patchObject)
     self = .object(target)
   }

@@ -44,7 +44,11 @@ struct NameIndex: Sendable {
     var hole = firstSlot(for: members[place].name)
     while slots[hole] != Int32(place) { hole = (hole + 1) & (slots.count - 1) }
     closeHole(at: hole, members)
-    for slot in slots.indices where slots[slot] > Int32(place) { slots[slot] -= 1 }
+    let removed = Int32(place)
+    slots.withUnsafeMutableBufferPointer { slots in
+      // Without a branch or a check in it, the loop takes many slots at a time. The indices are the buffer's own.
+      for slot in slots.indices { slots[slot] &-= slots[slot] > removed ? 1 : 0 }
+    }
   }
 
   /// Starts over with these members and room for as many as the capacity; few need no index.

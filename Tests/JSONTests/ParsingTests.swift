@@ -66,6 +66,22 @@ import Testing
     }
   }
 
+  @Test("A byte that is not UTF-8 is refused at every place in a word, in strings and in names")
+  func invalidBytes() {
+    for before in 0..<17 {
+      for after in [0, 1, 7, 20] {
+        let text = [UInt8](repeating: 0x61, count: before) + [0xFF] + [UInt8](repeating: 0x61, count: after)
+        for (start, end) in [("[\"", "\", 12345678]"), ("{\"", "\": 12345678}"), ("[\"\\n", "\", 12345678]")] {
+          let error = #expect(throws: JSONParseError.self) {
+            try JSON(parsing: Array(start.utf8) + text + Array(end.utf8))
+          }
+          #expect(error?.kind == .invalidUTF8)
+          #expect(error?.byteOffset == start.utf8.count + before)
+        }
+      }
+    }
+  }
+
   @Test("Of a repeated name the last value wins, in the place of the first")
   func repeatedNames() throws {
     let few = try JSON(parsing: #"{"a":1,"b":2,"\u0061":3}"#)

@@ -214,6 +214,12 @@ func apply(_ patch: String, to document: String, limits: JSONPatchLimits = .stan
       expected: #"{"a":1}"#
     ),
     Example(
+      name: "Moving the root to the root changes nothing",
+      document: #"{"a":1}"#,
+      patch: #"[{"op":"move","from":"","path":""}]"#,
+      expected: #"{"a":1}"#
+    ),
+    Example(
       name: "Moving a part to the root",
       document: #"{"a":[1]}"#,
       patch: #"[{"op":"move","from":"/a","path":""}]"#,
