@@ -138,20 +138,24 @@ extension Connection {
   }
 }
 
-/// A handler's door to the body of its request.
+/// A handler's door to the body of its request, from wherever the handler is.
 final class ConnectionBody: BodySource {
   private let connection: Connection
+  private let isolation: LoopIsolation
   private let expectsContinue: Bool
 
   init(of connection: Connection, expectsContinue: Bool) {
     self.connection = connection
+    isolation = connection.loop.isolation
     self.expectsContinue = expectsContinue
   }
 
   func collect() async throws -> [UInt8] {
-    try await withTaskExecutorPreference(connection.loop) {
-      try await connection.collectBody(expectsContinue: expectsContinue)
-    }
+    try await collect(on: isolation)
+  }
+
+  private func collect(on isolation: isolated LoopIsolation) async throws -> [UInt8] {
+    try await connection.collectBody(expectsContinue: expectsContinue)
   }
 }
 

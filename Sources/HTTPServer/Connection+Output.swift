@@ -57,20 +57,24 @@ extension Connection {
   }
 }
 
-/// A handler's door to a streamed answer.
+/// A handler's door to a streamed answer, from wherever the handler is.
 final class ConnectionWriter: BodyWriter {
   private let connection: Connection
+  private let isolation: LoopIsolation
   private let isChunked: Bool
 
   init(to connection: Connection, isChunked: Bool) {
     self.connection = connection
+    isolation = connection.loop.isolation
     self.isChunked = isChunked
   }
 
   func write(_ bytes: [UInt8]) async throws {
-    try await withTaskExecutorPreference(connection.loop) {
-      try await connection.send(piece: bytes, isChunked: isChunked)
-    }
+    try await write(bytes, on: isolation)
+  }
+
+  private func write(_ bytes: [UInt8], on isolation: isolated LoopIsolation) async throws {
+    try await connection.send(piece: bytes, isChunked: isChunked)
   }
 }
 

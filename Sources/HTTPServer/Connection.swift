@@ -7,8 +7,8 @@ import HTTP
 /// The loop tells it what happened to the socket (`handle`) and to its deadline (`checkDeadline`); the task does the
 /// work (`serve`) and, when it can't go on, waits here for either. Everything happens on the loop's thread, in turn.
 ///
-/// `@unchecked Sendable`: touched only by its loop's thread. The task prefers the loop as its executor, and the two
-/// doors a handler has, `BodySource` and `BodyWriter`, go through `withTaskExecutorPreference`.
+/// `@unchecked Sendable`: touched only by its loop's thread. The task is isolated to the loop, and so are the two doors a
+/// handler has, `ConnectionBody` and `ConnectionWriter`.
 final class Connection: @unchecked Sendable {
   /// What the task waits for.
   enum Wait {
@@ -67,7 +67,7 @@ final class Connection: @unchecked Sendable {
   /// Begins to serve. The task belongs to the connection and ends with it; it's no child of another task because it
   /// must be cancelled alone, when its client goes away.
   func start() {
-    let isolation = LoopIsolation(loop)
+    let isolation = loop.isolation
     task = Task(executorPreference: loop) { await self.run(on: isolation) }
   }
 

@@ -33,6 +33,8 @@ final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
   private var dateSecond = -1
   /// The `Date` field of this second.
   private(set) var dateField: [UInt8] = []
+  /// What a task is isolated to while it touches what belongs to this loop.
+  private(set) lazy var isolation = LoopIsolation(self)
   /// When this turn of the loop began, in nanoseconds.
   private(set) var now: Int64
   private(set) var isDraining = false
@@ -286,20 +288,6 @@ final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
     guard second != dateSecond else { return }
     dateSecond = second
     dateField = HTTPDate.field(secondsSince1970: second)
-  }
-}
-
-/// What it means to be on a loop, as an actor: its executor is the loop.
-///
-/// A task could do with the loop as its preferred executor alone. But then every return from a call asks the runtime for
-/// the preference, under a lock; with an isolation it compares two pointers.
-actor LoopIsolation {
-  private let loop: EventLoop
-
-  nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
-
-  init(_ loop: EventLoop) {
-    self.loop = loop
   }
 }
 

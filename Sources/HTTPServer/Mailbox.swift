@@ -1,6 +1,6 @@
 import CLinux
 import Glibc
-import Synchronization
+import Workers
 
 /// How other threads reach a loop: jobs to run and orders to follow, and a bell that wakes it.
 final class Mailbox: Sendable {
@@ -12,17 +12,17 @@ final class Mailbox: Sendable {
     case lookAtClock
   }
 
-  private struct Contents {
+  private struct Contents: Sendable {
     var jobs: [UnownedJob] = []
     var orders: [Order] = []
     var bell: Int32?
     var isEmpty: Bool { jobs.isEmpty && orders.isEmpty }
   }
 
-  private let contents: Mutex<Contents>
+  private let contents: Monitor<Contents>
 
   init(bell: Int32) {
-    contents = Mutex(Contents(bell: bell))
+    contents = Monitor(Contents(bell: bell))
   }
 
   func post(_ job: UnownedJob) {

@@ -1,5 +1,5 @@
 import HTTP
-import Synchronization
+import Workers
 
 /// What answers a server's requests. It never fails: an error is a response too.
 public typealias Responder = @Sendable (Request) async -> Response
@@ -24,7 +24,7 @@ public final class Server: Sendable {
   /// Where it listens: with the port that was free, when 0 was asked for.
   public let address: PeerAddress
   private let loops: [EventLoop]
-  private let threads = Mutex<[LoopThread]>([])
+  private let threads = Monitor<[NamedThread]>([])
 
   /// Listens, and serves once it's started: until then clients wait in the backlog.
   ///
@@ -43,10 +43,18 @@ public final class Server: Sendable {
   }
 
   /// Serves from now on: `respond` answers every request, on its connection's loop. To be called once.
-  public func start(respond: @escaping Responder) throws(SystemError) {
-    for loop in loops {
-      let thread = try LoopThread(name: "loop-\(loop.index)") { loop.run(respond) }
-      threads.withLock { $0.append(thread) }
+  ///
+  /// Throws when the system has no thread for a loop; nothing is served then.
+  public func start(respond: @escaping Responder) throws(NamedThread.NotStarted) {
+    do {
+      for loop in loops {
+        let thread = try NamedThread(name: "loop-\(loop.index)") { loop.run(respond) }
+        threads.withLock { $0.append(thread) }
+      }
+    } catch {
+      drain()
+      join()
+      throw error
     }
   }
 

@@ -11,6 +11,9 @@ enum ServeCommand {
     } catch let error as OptionParser.UsageError {
       Terminal.error("lockstep serve: \(error.message) `lockstep serve --help` lists the options.\n")
       return .usage
+    } catch let error as StoreError {
+      Terminal.error("lockstep serve: \(error)\n")
+      return .store
     } catch {
       Terminal.error("lockstep serve: \(error)\n")
       return .unavailable
@@ -23,13 +26,9 @@ enum ServeCommand {
     let signals = StopSignals()
     let log = try LogWriter(descriptor: STDERR_FILENO)
     defer { log.close() }
-    let environment = Components.Environment(
-      time: .system,
-      checkStore: {},
-      writeLog: log.write,
-      droppedLogLines: { log.dropped }
-    )
-    let server = try LockstepServer(configuration, environment: environment)
+    let environment = Environment(time: .system, writeLog: log.write, droppedLogLines: { log.dropped })
+    let services = try Services.durable(configuration, time: environment.time)
+    let server = try LockstepServer(configuration, environment: environment, services: services)
     try signals.onFirst { server.drain() }
     _ = Terminal.print("lockstep: listening on http://\(server.address)\n")
     server.join()

@@ -1,5 +1,6 @@
 import Glibc
 import HTTPServer
+import Workers
 
 /// SIGTERM and SIGINT, taken by a thread that waits for them instead of a handler that may do next to nothing.
 struct StopSignals {
@@ -19,7 +20,7 @@ struct StopSignals {
   /// Calls `stop` at the first signal, and ends the process at the second.
   func onFirst(_ stop: @escaping @Sendable () -> Void) throws {
     let signals = signals
-    _ = try LoopThread(name: "signals") {
+    _ = try NamedThread(name: "signals") {
       var set = signals
       var number: Int32 = 0
       sigwait(&set, &number)

@@ -2,33 +2,8 @@ import HTTP
 import HTTPServer
 
 /// The one object that builds and holds what the product is made of. All wiring is here; whoever wants another part
-/// in its place, a test for instance, hands it in through `Environment`.
-public struct Components: Sendable {
-  /// What comes from outside the product: clocks, the store's health, the log.
-  public struct Environment: Sendable {
-    /// The clocks.
-    public var time: ServerTime
-    /// Writes to the store and throws when that fails.
-    public var checkStore: @Sendable () async throws -> Void
-    /// Where log lines go.
-    public var writeLog: @Sendable ([UInt8]) -> Void
-    /// How many log lines were lost.
-    public var droppedLogLines: @Sendable () -> Int
-
-    /// An environment of its parts.
-    public init(
-      time: ServerTime,
-      checkStore: @escaping @Sendable () async throws -> Void,
-      writeLog: @escaping @Sendable ([UInt8]) -> Void,
-      droppedLogLines: @escaping @Sendable () -> Int
-    ) {
-      self.time = time
-      self.checkStore = checkStore
-      self.writeLog = writeLog
-      self.droppedLogLines = droppedLogLines
-    }
-  }
-
+/// in its place, a test for instance, hands it in.
+struct Components: Sendable {
   let logger: Logger
   let readiness: Readiness
   let application: Application
@@ -36,6 +11,7 @@ public struct Components: Sendable {
   init(
     _ configuration: Configuration,
     environment: Environment,
+    services: Services,
     loops: Int,
     serverCounters: @escaping @Sendable () -> ServerCounters
   ) throws {
@@ -46,7 +22,8 @@ public struct Components: Sendable {
       now: { Timestamp(millisecondsSince1970: time.millisecondsSince1970()) },
       write: environment.writeLog
     )
-    readiness = Readiness(logger: logger, checkStore: environment.checkStore)
+    let store = services.store
+    readiness = Readiness(logger: logger) { try await store.checkWritable() }
 
     var routes = HealthRoutes(readiness: readiness).routes + ProblemRoutes.routes
     let labels =

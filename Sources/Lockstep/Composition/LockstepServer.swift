@@ -5,10 +5,11 @@ import JSON
 /// The whole product, serving: what the command runs and what tests run too.
 public final class LockstepServer: Sendable {
   private let server: Server
+  private let services: Services
   private let components: Components
 
-  /// Listens and serves. Throws when it can't listen.
-  public init(_ configuration: Configuration, environment: Components.Environment) throws {
+  /// Listens and serves, with these services, which it ends when it has stopped. Throws when it can't listen.
+  public init(_ configuration: Configuration, environment: Environment, services: Services) throws {
     var engine = Server.Configuration()
     engine.host = configuration.host
     engine.port = configuration.port
@@ -16,9 +17,11 @@ public final class LockstepServer: Sendable {
     engine.limits = configuration.limits
     let server = try Server(engine, time: environment.time)
     self.server = server
+    self.services = services
     components = try Components(
       configuration,
       environment: environment,
+      services: services,
       loops: engine.loops,
       serverCounters: { server.counters }
     )
@@ -27,8 +30,8 @@ public final class LockstepServer: Sendable {
       .info,
       "listening",
       [
-        "address": .string(address.description), "threads": .integer(Int64(engine.loops)),
-        "version": .string(lockstepVersion),
+        "address": .string(address.description), "data": .string(configuration.data),
+        "threads": .integer(Int64(engine.loops)), "version": .string(lockstepVersion),
       ]
     )
   }
@@ -46,6 +49,7 @@ public final class LockstepServer: Sendable {
   /// Returns when it has stopped after `drain()`. To be called once.
   public func join() {
     server.join()
+    services.shutDown()
     components.logger.log(.info, "stopped")
   }
 }

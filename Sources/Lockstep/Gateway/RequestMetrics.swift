@@ -1,5 +1,5 @@
 import HTTP
-import Synchronization
+import Workers
 
 /// How many requests each route answered with which status, and how long they took.
 ///
@@ -33,10 +33,10 @@ final class RequestMetrics: Sendable {
   }
 
   private final class Shard: Sendable {
-    let counts: Mutex<[Counts]>
+    let counts: Monitor<[Counts]>
 
     init(routes: Int) {
-      counts = Mutex(Array(repeating: Counts(), count: routes))
+      counts = Monitor(Array(repeating: Counts(), count: routes))
     }
   }
 

@@ -1,4 +1,5 @@
 import Glibc
+import TestSupport
 
 /// A client that sends exactly the bytes it's told to and reads exactly what comes, over a real socket on loopback.
 ///

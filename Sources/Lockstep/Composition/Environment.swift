@@ -1,0 +1,22 @@
+import HTTPServer
+
+/// What comes from outside the product: the clocks, and where the log goes.
+public struct Environment: Sendable {
+  /// The clocks.
+  public var time: ServerTime
+  /// Where log lines go.
+  public var writeLog: @Sendable ([UInt8]) -> Void
+  /// How many log lines were lost.
+  public var droppedLogLines: @Sendable () -> Int
+
+  /// An environment of its parts.
+  public init(
+    time: ServerTime,
+    writeLog: @escaping @Sendable ([UInt8]) -> Void,
+    droppedLogLines: @escaping @Sendable () -> Int
+  ) {
+    self.time = time
+    self.writeLog = writeLog
+    self.droppedLogLines = droppedLogLines
+  }
+}

@@ -1,0 +1,38 @@
+import HTTPServer
+import Workers
+
+/// What a server needs of its store to know whether it can do its work.
+public protocol StoreHealth: Sendable {
+  /// Returns when something has just been written and is on disk, or throws why that can't be.
+  func checkWritable() async throws
+}
+
+extension DurableStore: StoreHealth {}
+
+/// The services of a server: the real ones, or whatever a test puts in their place.
+public struct Services: Sendable {
+  /// The store's health.
+  public var store: any StoreHealth
+  /// Ends them all, when nobody uses them any more. Blocks until what they do is done.
+  public var shutDown: @Sendable () -> Void
+
+  /// Services of their parts.
+  public init(store: any StoreHealth, shutDown: @escaping @Sendable () -> Void = {}) {
+    self.store = store
+    self.shutDown = shutDown
+  }
+
+  /// The real ones, on the store that the configuration names. Throws when that can't be opened.
+  public static func durable(_ configuration: Configuration, time: ServerTime) throws -> Services {
+    let workers = try WorkerPool(name: "store", threads: 1, capacity: 64)
+    let storeTime = StoreTime(
+      elapsed: { .nanoseconds(time.monotonic()) },
+      millisecondsSince1970: time.millisecondsSince1970
+    )
+    let store = try DurableStore(path: configuration.data, workers: workers, time: storeTime)
+    return Services(store: store) {
+      workers.shutDown()
+      store.close()
+    }
+  }
+}
