@@ -31,7 +31,7 @@ extension Connection {
         }
       } else if isTimedOut {
         return .timeout
-      } else if loop.isDraining, input.isEmpty, body == nil {
+      } else if isToStop {
         return .stopped
       } else {
         await wait(for: .input)

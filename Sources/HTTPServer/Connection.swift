@@ -104,19 +104,19 @@ final class Connection: @unchecked Sendable {
     guard deadline <= loop.now else { return setDeadline(deadline) }
     deadline = .max
     isTimedOut = true
-    resume()
+    resumeIfPossible()
   }
 
   /// The server stops: who waits for a request goes, who waits for something to happen answers now.
   func drain() {
-    if isHandling { task?.cancel() } else if wait == .input, input.isEmpty, body == nil { resume() }
+    if isHandling { task?.cancel() } else { resumeIfPossible() }
   }
 
   /// Time is up: nothing more is read or written.
   func cut() {
     isBroken = true
     task?.cancel()
-    resume()
+    resumeIfPossible()
   }
 
   /// A handler begins. If the client has already gone, or the server stops, it's told so from the start.
@@ -145,16 +145,22 @@ final class Connection: @unchecked Sendable {
     await withUnsafeContinuation { continuation in
       self.wait = wait
       waiter = continuation
+      // Whoever calls has looked already. But a task that comes from elsewhere may have queued for the loop since, and
+      // what it waits for has come and gone unnoticed.
+      resumeIfPossible()
     }
   }
 
   private func resumeIfPossible() {
     switch wait {
     case .nothing: return
-    case .input: if canRead || isBroken { resume() }
-    case .output: if output.isEmpty || isBroken { resume() }
+    case .input: if canRead || isBroken || isTimedOut || isToStop { resume() }
+    case .output: if output.isEmpty || isBroken || isTimedOut { resume() }
     }
   }
+
+  /// Whether the server stops and nobody would miss this connection: it's between two requests.
+  var isToStop: Bool { loop.isDraining && input.isEmpty && body == nil }
 
   private func resume() {
     wait = .nothing

@@ -7,6 +7,7 @@ script=$(realpath --relative-to="$root" "$0")
 
 # What the build links, as Debian calls the package, and the header that shows that it's there.
 build_packages=(
+  libsodium-dev:sodium.h
   libsqlite3-dev:sqlite3.h
   zlib1g-dev:zlib.h
 )

@@ -13,6 +13,20 @@ public enum Method: Sendable, Hashable {
   /// The methods a route can have, in the order in which `Allow` lists them.
   static let known: [Method] = [.get, .head, .post, .put, .patch, .delete, .options]
 
+  /// The method's place in `known`, or one behind the last for any other: an index for tables.
+  var ordinal: Int {
+    switch self {
+    case .get: 0
+    case .head: 1
+    case .post: 2
+    case .put: 3
+    case .patch: 4
+    case .delete: 5
+    case .options: 6
+    case .other: 7
+    }
+  }
+
   /// The method's name on the wire.
   public var name: String {
     switch self {

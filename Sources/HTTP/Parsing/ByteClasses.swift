@@ -1,3 +1,11 @@
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
 // What RFC 9110 and RFC 9112 call a byte, as bit sets: one shift and one test a byte, no table in memory.
 
 extension UInt8 {
@@ -38,6 +46,15 @@ extension UInt8 {
 extension UnsafeRawBufferPointer {
   // A slice stays inside the buffer it was cut from and is used only while that buffer is.
   func slice(_ range: Range<Int>) -> UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: self[range]) }
+
+  /// Where the first line feed at or behind `start` is.
+  func firstLineFeed(from start: Int) -> Int? {
+    guard start < count, let base = baseAddress,
+      // memchr reads only the `count - start` bytes behind `start`, all of them inside the buffer.
+      let found = memchr(base + start, 0x0A, count - start)
+    else { return nil }
+    return UnsafeRawPointer(found) - base
+  }
 
   func equals(_ literal: StaticString) -> Bool {
     count == literal.utf8CodeUnitCount && elementsEqual(literal.bytes)

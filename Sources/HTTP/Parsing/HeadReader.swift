@@ -62,8 +62,6 @@ extension UnsafeRawBufferPointer {
   /// Where the line's CR LF begins. The scanner made sure that every line feed has its carriage return before it;
   /// a carriage return elsewhere stays in the line, and whoever reads the line refuses it.
   fileprivate func endOfLine(from start: Int) -> Int {
-    var index = start
-    while index + 1 < count, self[index + 1] != UInt8(ascii: "\n") { index += 1 }
-    return index
+    (firstLineFeed(from: start) ?? count) - 1
   }
 }

@@ -1,11 +1,3 @@
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#elseif canImport(Darwin)
-  import Darwin
-#endif
-
 /// Finds where a request's head ends, however its bytes arrive, and refuses what grows past the bounds.
 ///
 /// It looks at every byte once: what was scanned isn't scanned again when more arrives. It is an automaton over the
@@ -24,7 +16,7 @@ struct HeadScanner {
       try skipEmptyLines(bytes, bounds: bounds)
       guard try beginsWithMethod(bytes) else { return nil }
     }
-    while let lineFeed = nextLineFeed(in: bytes) {
+    while let lineFeed = bytes.firstLineFeed(from: position) {
       // What is too long was so before its end came, whatever the end is.
       try checkUnfinishedLine(upTo: lineFeed, bounds: bounds)
       guard lineFeed > lineStart, bytes[lineFeed - 1] == UInt8(ascii: "\r") else {
@@ -39,14 +31,6 @@ struct HeadScanner {
     position = bytes.count
     try checkUnfinishedLine(upTo: bytes.count, bounds: bounds)
     return nil
-  }
-
-  private func nextLineFeed(in bytes: UnsafeRawBufferPointer) -> Int? {
-    guard position < bytes.count, let base = bytes.baseAddress,
-      // memchr reads only the `count - position` bytes behind `position`, all of them inside the buffer.
-      let found = memchr(base + position, 0x0A, bytes.count - position)
-    else { return nil }
-    return UnsafeRawPointer(found) - base
   }
 
   private mutating func skipEmptyLines(_ bytes: UnsafeRawBufferPointer, bounds: MessageBounds) throws(Problem) {

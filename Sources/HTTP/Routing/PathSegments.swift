@@ -8,8 +8,10 @@ struct PathSegments {
   /// The parts of a request's path: none for `/`, and an empty one where two slashes meet or the last one ends it.
   init(of head: RequestHead) throws(Problem) {
     var decoded: [UInt8]? = nil
-    if head.bytes[head.pathPlace].contains(UInt8(ascii: "%")) { decoded = [] }
-    places.reserveCapacity(6)
+    if head.pathPlace.count > 1 {
+      if head.bytes[head.pathPlace].contains(UInt8(ascii: "%")) { decoded = [] }
+      places.reserveCapacity(6)
+    }
     var position = head.pathPlace.lowerBound + 1
     let end = head.pathPlace.upperBound
     while position < end || (position == end && end > head.pathPlace.lowerBound + 1) {

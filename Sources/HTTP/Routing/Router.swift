@@ -21,11 +21,19 @@ public struct Router: Sendable {
     public let description: String
   }
 
+  /// A route that ends at a node: its index, and the depths and names of its parameters.
+  private struct Entry: Sendable {
+    let index: Int
+    let parameters: [(depth: Int, name: String)]
+  }
+
   private struct Node: Sendable {
     var literals: [(part: [UInt8], node: Int)] = []
     var table = SegmentTable([])
     var parameter: Int?
-    var routes: [(method: Method, index: Int, names: [String])] = []
+    /// By the method's ordinal.
+    var entries = [Entry?](repeating: nil, count: Method.known.count + 1)
+    var hasRoutes = false
     var allow = ""
   }
 
@@ -41,7 +49,9 @@ public struct Router: Sendable {
     for index in routes.indices { try insert(index) }
     for index in nodes.indices {
       nodes[index].table = SegmentTable(nodes[index].literals)
-      nodes[index].allow = Self.allow(nodes[index].routes.map(\.method))
+      nodes[index].allow = Self.allow(Method.known.filter { nodes[index].entries[$0.ordinal] != nil })
+      let head = Method.head.ordinal
+      nodes[index].entries[head] = nodes[index].entries[head] ?? nodes[index].entries[Method.get.ordinal]
     }
   }
 
@@ -52,42 +62,32 @@ public struct Router: Sendable {
     }
     let segments = try PathSegments(of: head)
     guard let found = node(for: segments, from: 0, depth: 0) else { return .notFound }
-    guard let (index, names) = route(at: nodes[found], for: head.method) else {
+    guard let entry = nodes[found].entries[head.method.ordinal] else {
       let allow = nodes[found].allow
       return head.method == .options ? .options(allow: allow) : .methodNotAllowed(allow: allow)
     }
-    return .route(index, try parameters(names, of: routes[index].pattern, in: segments))
+    return .route(entry.index, try parameters(entry.parameters, in: segments))
   }
 
+  // A node is never copied here: its arrays would each be retained and released for it.
   private func node(for segments: PathSegments, from index: Int, depth: Int) -> Int? {
-    let node = nodes[index]
-    guard depth < segments.places.count else { return node.routes.isEmpty ? nil : index }
-    if let next = segments.withBytes(of: depth, { node.table.find($0) }),
-      let found = self.node(for: segments, from: next, depth: depth + 1)
+    guard depth < segments.places.count else { return nodes[index].hasRoutes ? index : nil }
+    if let next = segments.withBytes(of: depth, { nodes[index].table.find($0) }),
+      let found = node(for: segments, from: next, depth: depth + 1)
     {
       return found
     }
-    guard let next = node.parameter, !segments.places[depth].isEmpty else { return nil }
-    return self.node(for: segments, from: next, depth: depth + 1)
-  }
-
-  private func route(at node: Node, for method: Method) -> (index: Int, names: [String])? {
-    if let entry = node.routes.first(where: { $0.method == method }) { return (entry.index, entry.names) }
-    guard method == .head, let entry = node.routes.first(where: { $0.method == .get }) else { return nil }
-    return (entry.index, entry.names)
+    guard let next = nodes[index].parameter, !segments.places[depth].isEmpty else { return nil }
+    return node(for: segments, from: next, depth: depth + 1)
   }
 
   private func parameters(
-    _ names: [String],
-    of pattern: String,
+    _ parameters: [(depth: Int, name: String)],
     in segments: PathSegments
   ) throws(Problem) -> PathParameters {
-    guard !names.isEmpty else { return PathParameters() }
+    guard !parameters.isEmpty else { return PathParameters() }
     var values: [(name: String, value: String)] = []
-    for (depth, part) in Self.parts(of: pattern).enumerated() {
-      guard let name = Self.parameterName(part) else { continue }
-      values.append((name, try segments.text(of: depth)))
-    }
+    for parameter in parameters { values.append((parameter.name, try segments.text(of: parameter.depth))) }
     return PathParameters(values)
   }
 
@@ -99,13 +99,13 @@ public struct Router: Sendable {
       throw TableError(description: "The pattern \(route.pattern) doesn't begin with a slash.")
     }
     var current = 0
-    var names: [String] = []
-    for part in Self.parts(of: route.pattern) {
+    var parameters: [(depth: Int, name: String)] = []
+    for (depth, part) in Self.parts(of: route.pattern).enumerated() {
       if let name = Self.parameterName(part) {
-        guard !names.contains(name) else {
+        guard !parameters.contains(where: { $0.name == name }) else {
           throw TableError(description: "The pattern \(route.pattern) has two parameters of the name \(name).")
         }
-        names.append(name)
+        parameters.append((depth, name))
         current = parameterChild(of: current)
       } else {
         guard !part.contains("{"), !part.contains("}") else {
@@ -117,10 +117,14 @@ public struct Router: Sendable {
         current = literalChild(of: current, Array(part.utf8))
       }
     }
-    guard !nodes[current].routes.contains(where: { $0.method == route.method }) else {
+    guard route.method.ordinal < Method.known.count else {
+      throw TableError(description: "A route can't answer \(route.method.name), which no client of ours sends.")
+    }
+    guard nodes[current].entries[route.method.ordinal] == nil else {
       throw TableError(description: "Two routes answer \(route.method.name) \(route.pattern).")
     }
-    nodes[current].routes.append((route.method, index, names))
+    nodes[current].entries[route.method.ordinal] = Entry(index: index, parameters: parameters)
+    nodes[current].hasRoutes = true
   }
 
   private mutating func parameterChild(of index: Int) -> Int {
