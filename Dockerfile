@@ -1,15 +1,16 @@
 FROM swift:6.3.1-bookworm AS build
 RUN apt-get update \
- && apt-get install -y --no-install-recommends libsqlite3-dev zlib1g-dev \
+ && apt-get install -y --no-install-recommends libsodium-dev libsqlite3-dev zlib1g-dev \
  && rm -rf /var/lib/apt/lists/*
 WORKDIR /lockstep
 COPY . .
-RUN swift build -c release --product lockstep --static-swift-stdlib \
+# The flags of scripts/lib/common.sh.
+RUN swift build -c release --product lockstep --static-swift-stdlib -Xswiftc -enforce-exclusivity=unchecked \
  && strip -o /usr/local/bin/lockstep .build/release/lockstep
 
 FROM debian:bookworm-slim
 RUN apt-get update \
- && apt-get install -y --no-install-recommends libsqlite3-0 libstdc++6 zlib1g \
+ && apt-get install -y --no-install-recommends libsodium23 libsqlite3-0 libstdc++6 zlib1g \
  && rm -rf /var/lib/apt/lists/*
 COPY --from=build /usr/local/bin/lockstep /usr/local/bin/lockstep
 # The user is a number so that an orchestrator can see that it isn't root; the folder is made before it becomes a
