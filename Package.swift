@@ -28,7 +28,7 @@ let package = Package(
 
     // Tests, one target a room; Acceptance drives the binary from outside.
     .target(name: "TestSupport", dependencies: ["Workers"], path: "Tests/TestSupport"),
-    .testTarget(name: "JSONTests", dependencies: ["JSON"]),
+    .testTarget(name: "JSONTests", dependencies: ["JSON", "TestSupport"]),
     .testTarget(name: "WorkersTests", dependencies: ["Workers"]),
     .testTarget(name: "SQLiteTests", dependencies: ["SQLite", "TestSupport"]),
     .testTarget(name: "MigrationsTests", dependencies: ["Migrations"]),

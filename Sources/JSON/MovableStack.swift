@@ -44,6 +44,8 @@ struct MovableStack<Element>: ~Copyable {
     precondition(start >= 0 && start <= count)
     let moved = count - start
     count = start
+    // An empty array would be the one that all share, and to write its count, even the zero that it is, would be a race.
+    guard moved > 0 else { return [] }
     let source = base + start
     return [Element](unsafeUninitializedCapacity: moved) { buffer, initialized in
       buffer.baseAddress?.moveInitialize(from: source, count: moved)

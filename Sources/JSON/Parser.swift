@@ -124,6 +124,8 @@ struct Parser: ~Copyable {
   }
 
   private mutating func takeObject(_ container: Container) -> JSONObject {
+    // See `moveTail`: the empty array that all share is not to be written.
+    guard names.count > container.firstName else { return JSONObject() }
     let mayRepeatNames = mayRepeatNames(from: container.firstName)
     let members = names.takeTail(from: container.firstName) { names in
       values.takeTail(from: container.firstValue) { values in
