@@ -1,0 +1,90 @@
+import Synchronization
+
+/// A typed channel through which facts are announced to everybody who subscribed.
+///
+/// The order is fixed by `dispatch`, which is synchronous: every subscriber sees the elements of
+/// all senders in the same order. Dispatching runs no code of the subscribers and never waits for
+/// them; each has a bounded queue (`events()`) or a slot for the newest (`BoundValue`).
+public final class DispatchSubject<Element: Sendable>: Sendable {
+  /// Puts an element where a subscriber will find it; hands back whom to wake, and garbage to be
+  /// released after the lock.
+  typealias Sink = @Sendable (Element) -> (garbage: (any Sendable)?, wake: Wake)
+
+  private struct Subscriber: Sendable {
+    let id: Int
+    let receive: Sink
+    let finish: @Sendable () -> Wake
+  }
+
+  private struct Subscribers: Sendable {
+    var list: [Subscriber] = []
+    var nextID = 0
+    var isFinished = false
+  }
+
+  private let subscribers = Mutex(Subscribers())
+
+  /// A subject that nobody listens to yet. What is dispatched to nobody is gone.
+  public init() {}
+
+  /// Announces `element` to everybody subscribed at this moment.
+  public func dispatch(_ element: Element) {
+    let deliveries = subscribers.withLock { subscribers in
+      subscribers.list.map { $0.receive(element) }
+    }
+    for delivery in deliveries { delivery.wake.resume() }
+  }
+
+  /// Ends every stream after what it still holds. Later elements are gone.
+  public func finish() {
+    let wakes = subscribers.withLock { subscribers in
+      subscribers.isFinished = true
+      let wakes = subscribers.list.map { $0.finish() }
+      subscribers.list = []
+      return wakes
+    }
+    for wake in wakes { wake.resume() }
+  }
+
+  /// Subscribes *now*, not when the first element is awaited, so nothing falls between.
+  ///
+  /// - Parameter capacity: How many events may wait for a slow reader before the oldest is dropped.
+  public func events(capacity: Int = 256) -> EventStream<Element> {
+    let queue = EventQueue<Element>(capacity: capacity)
+    let id = subscribe(
+      receive: { element in
+        let (dropped, wake) = queue.offerDeferringWake(element)
+        return (dropped, wake)
+      },
+      finish: { queue.finishDeferringWake() }
+    )
+    let subscription = EventSubscription(queue: queue) { [self] in unsubscribe(id) }
+    return EventStream(subscription: subscription)
+  }
+
+  /// How many subscribers there are, for tests and metrics.
+  public var subscriberCount: Int {
+    subscribers.withLock(\.list.count)
+  }
+
+  func subscribe(receive: @escaping Sink, finish: @escaping @Sendable () -> Wake) -> Int {
+    let (id, wake) = subscribers.withLock { subscribers -> (Int, Wake?) in
+      let id = subscribers.nextID
+      subscribers.nextID += 1
+      if subscribers.isFinished { return (id, finish()) }
+      subscribers.list.append(Subscriber(id: id, receive: receive, finish: finish))
+      return (id, nil)
+    }
+    wake?.resume()
+    return id
+  }
+
+  func unsubscribe(_ id: Int) {
+    // The subscriber is released after the lock: its end may run a deinitializer.
+    let removed = subscribers.withLock { subscribers -> Subscriber? in
+      guard let index = subscribers.list.firstIndex(where: { $0.id == id }) else { return nil }
+      return subscribers.list.remove(at: index)
+    }
+    withExtendedLifetime(removed) {}
+  }
+}

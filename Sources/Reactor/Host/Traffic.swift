@@ -1,0 +1,32 @@
+/// An effect that takes time, from its start to its end.
+@usableFromInline
+struct RunningEffect<R: Reactor> {
+  @usableFromInline let action: R.Action
+  @usableFromInline let receipt: Receipt<R.State>?
+  @usableFromInline let lane: Lane?
+  @usableFromInline let signal: CancelSignal?
+  /// Set when a newer effect of the lane won. What it still emits is dropped.
+  @usableFromInline var isCancelled = false
+
+  @inlinable
+  init(action: R.Action, receipt: Receipt<R.State>?, lane: Lane?, signal: CancelSignal?) {
+    self.action = action
+    self.receipt = receipt
+    self.lane = lane
+    self.signal = signal
+  }
+}
+
+/// What runs in a lane and what waits for it.
+@usableFromInline
+struct LaneTraffic<R: Reactor> {
+  @usableFromInline typealias Waiting = (action: R.Action, receipt: Receipt<R.State>?)
+
+  @usableFromInline var running: [EffectID] = []
+  @usableFromInline var waiting = FirstInFirstOut<Waiting>()
+
+  @inlinable
+  init() {}
+
+  @inlinable var isIdle: Bool { running.isEmpty && waiting.isEmpty }
+}

@@ -1,0 +1,125 @@
+/// A value that can be read at any time and watched by any number of tasks.
+///
+/// There is one slot for everybody: a watcher that is slow finds the newest value in it and never a
+/// queue of old ones, so a watcher costs a few words whatever it misses. Writing runs no code of the
+/// watchers; they are woken and compare for themselves.
+public final class Latest<Value: Sendable & Equatable>: Sendable {
+  @usableFromInline struct Slot: Sendable {
+    @usableFromInline var value: Value
+    /// Counts the values published; 0 is what a watcher has seen before its first look.
+    @usableFromInline var version: UInt64 = 1
+    @usableFromInline var isFinished = false
+
+    @inlinable
+    init(value: Value) { self.value = value }
+  }
+
+  @usableFromInline let slot: Monitor<Slot>
+
+  /// Starts with `value`, which every watcher is given first unless a newer one has come.
+  @inlinable
+  public init(_ value: Value) {
+    slot = Monitor(Slot(value: value))
+  }
+
+  /// The newest value.
+  @inlinable
+  public var value: Value {
+    slot.withState(\.value)
+  }
+
+  /// Replaces the value and wakes whoever waits. After `finish()` it does nothing.
+  @inlinable
+  public func publish(_ value: Value) {
+    let (_, wake) = publishDeferringWake(value)
+    wake.resume()
+  }
+
+  /// Ends every sequence of values, each after it has delivered the newest value.
+  @inlinable
+  public func finish() {
+    slot.change { $0.isFinished = true }
+  }
+
+  /// The newest value at once, then each newer one that differs from the one delivered before.
+  ///
+  /// Every iterator is a watcher of its own. The sequence ends when its task is cancelled or the
+  /// source is finished.
+  @inlinable
+  public var values: LatestValues<Value> {
+    LatestValues(source: self)
+  }
+
+  /// The replaced value is handed back so that it is released after the lock.
+  @inlinable
+  func publishDeferringWake(_ value: Value) -> (replaced: Value?, wake: Wake) {
+    slot.changeDeferringWake { slot in
+      guard !slot.isFinished else { return nil }
+      let replaced = slot.value
+      slot.value = value
+      slot.version &+= 1
+      return replaced
+    }
+  }
+
+  @inlinable
+  func next(
+    after seen: UInt64,
+    isolation: isolated (any Actor)?
+  ) async -> (value: Value, version: UInt64)? {
+    let found = await slot.wait(isolation: isolation) { slot -> (value: Value, version: UInt64)?? in
+      if slot.version != seen { return (slot.value, slot.version) }
+      return slot.isFinished ? .some(nil) : nil
+    }
+    return found ?? nil
+  }
+}
+
+/// The values of a `Latest`: the newest at once, then distinct ones; latest wins for slow readers.
+public struct LatestValues<Value: Sendable & Equatable>: AsyncSequence, Sendable {
+  /// The element.
+  public typealias Element = Value
+  /// Watching cannot fail.
+  public typealias Failure = Never
+
+  @usableFromInline let source: Latest<Value>
+
+  @inlinable
+  init(source: Latest<Value>) { self.source = source }
+
+  /// A new watcher, which has seen nothing yet.
+  @inlinable
+  public func makeAsyncIterator() -> Iterator {
+    Iterator(source: source)
+  }
+
+  /// One watcher and what it has seen last.
+  public struct Iterator: AsyncIteratorProtocol {
+    @usableFromInline let source: Latest<Value>
+    @usableFromInline var seen: UInt64 = 0
+    @usableFromInline var delivered: Value?
+
+    @inlinable
+    init(source: Latest<Value>) {
+      self.source = source
+    }
+
+    /// The next value that differs from the last one delivered; `nil` at the end or on cancellation.
+    @inlinable
+    public mutating func next(isolation actor: isolated (any Actor)?) async -> Value? {
+      while let found = await source.next(after: seen, isolation: actor) {
+        seen = found.version
+        if found.value == delivered { continue }
+        delivered = found.value
+        return found.value
+      }
+      return nil
+    }
+
+    /// The next value that differs from the last one delivered; `nil` at the end or on cancellation.
+    @inlinable
+    public mutating func next() async -> Value? {
+      await next(isolation: nil)
+    }
+  }
+}

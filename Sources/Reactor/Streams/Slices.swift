@@ -1,0 +1,60 @@
+extension AsyncSequence where Self: Sendable {
+  /// One part of each element, when it differs from the part before: a view's label, not its screen.
+  public func distinct<Part: Equatable & Sendable>(
+    _ part: @escaping @Sendable (Element) -> Part
+  ) -> DistinctParts<Self, Part, Part> {
+    DistinctParts(base: self, key: part, part: { _, key in key })
+  }
+
+  /// The value of a pulse at once, then at every assignment, of an equal value too.
+  ///
+  /// For a reader that is slower than the assignments the latest wins, as with every state.
+  public func pulse<Value: Sendable>(
+    _ pulse: @escaping @Sendable (Element) -> Pulse<Value>
+  ) -> DistinctParts<Self, UInt64, Value> {
+    DistinctParts(base: self, key: { pulse($0).count }, part: { element, _ in pulse(element).wrappedValue })
+  }
+}
+
+/// Parts of the elements of a sequence, without those whose key is that of the part before.
+public struct DistinctParts<Base: AsyncSequence & Sendable, Key: Equatable & Sendable, Part: Sendable>:
+  AsyncSequence, Sendable
+{
+  /// The element.
+  public typealias Element = Part
+  /// Fails as the base fails.
+  public typealias Failure = Base.Failure
+
+  let base: Base
+  let key: @Sendable (Base.Element) -> Key
+  let part: @Sendable (Base.Element, Key) -> Part
+
+  /// A reader with a base iterator of its own.
+  public func makeAsyncIterator() -> Iterator {
+    Iterator(base: base.makeAsyncIterator(), key: key, part: part)
+  }
+
+  /// Reads the base and remembers the last key.
+  public struct Iterator: AsyncIteratorProtocol {
+    var base: Base.AsyncIterator
+    let key: @Sendable (Base.Element) -> Key
+    let part: @Sendable (Base.Element, Key) -> Part
+    var last: Key?
+
+    /// The next part that differs; `nil` at the end of the base.
+    public mutating func next(isolation actor: isolated (any Actor)?) async throws(Failure) -> Part? {
+      while let element = try await base.next(isolation: actor) {
+        let key = key(element)
+        if key == last { continue }
+        last = key
+        return part(element, key)
+      }
+      return nil
+    }
+
+    /// The next part that differs; `nil` at the end of the base.
+    public mutating func next() async throws(Failure) -> Part? {
+      try await next(isolation: nil)
+    }
+  }
+}

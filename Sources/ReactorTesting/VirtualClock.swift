@@ -1,0 +1,189 @@
+import Synchronization
+
+/// A clock whose time moves only when a test moves it, and the executor on which a test's world runs.
+///
+/// Start the world with `start`; it runs when `advance` or `run` is called, on the calling thread, one
+/// job after another in the order in which they became ready. When such a call returns, everything
+/// that those instants caused has happened. Sleepers wake in order of time, then of falling asleep, and
+/// what one causes is finished before the next wakes. So the same test gives the same record, always.
+///
+/// The condition: only structured tasks. Child tasks and actors without an executor of their own stay
+/// in the world; `Task { }`, `Task.detached` and main-actor code leave it.
+public final class VirtualClock: Clock {
+  /// A point in virtual time.
+  public struct Instant: InstantProtocol, CustomStringConvertible {
+    /// The time since the start of the clock.
+    public let offset: Duration
+
+    /// The point this long after the start of the clock.
+    public init(offset: Duration) { self.offset = offset }
+
+    /// The point this much later.
+    public func advanced(by duration: Duration) -> Instant { Instant(offset: offset + duration) }
+    /// The time from this point to another.
+    public func duration(to other: Instant) -> Duration { other.offset - offset }
+    /// Whether one point is before another.
+    public static func < (left: Instant, right: Instant) -> Bool { left.offset < right.offset }
+    /// The offset.
+    public var description: String { "\(offset)" }
+  }
+
+  private struct Time: Sendable {
+    var now = Instant(offset: .zero)
+    var sleepers = Sleepers()
+    var isMoving = false
+  }
+
+  private let time = Mutex(Time())
+  private let failures: FailureReporter
+
+  /// The executor of this clock's world, for `Task(executorPreference:)` and `withTaskExecutorPreference`.
+  public let executor = VirtualExecutor()
+
+  /// A clock at time zero, with nobody asleep.
+  public init(failures: FailureReporter = .issue) {
+    self.failures = failures
+  }
+
+  /// The present virtual time.
+  public var now: Instant { time.withLock(\.now) }
+
+  /// Virtual time has no smallest step.
+  public var minimumResolution: Duration { .zero }
+
+  /// How many tasks are asleep.
+  public var sleeperCount: Int { time.withLock(\.sleepers.count) }
+
+  /// Sleeps until a test moves the time to `deadline`; throws `CancellationError` when cancelled before.
+  public func sleep(until deadline: Instant, tolerance: Duration? = nil) async throws {
+    let id = time.withLock { $0.sleepers.nextID() }
+    try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { continuation in
+        let answer: Result<Void, any Error>? = time.withLock { time in
+          if Task.isCancelled { return .failure(CancellationError()) }
+          if deadline <= time.now { return .success(()) }
+          time.sleepers.insert(Sleeper(id: id, deadline: deadline, continuation: continuation))
+          return nil
+        }
+        if let answer { continuation.resume(with: answer) }
+      }
+    } onCancel: {
+      let sleeper = time.withLock { $0.sleepers.remove(id) }
+      sleeper?.continuation.resume(throwing: CancellationError())
+    }
+  }
+
+  /// Adds a task to the world. It begins to run at the next `advance` or `run`.
+  @discardableResult
+  public func start(_ body: @escaping @Sendable () async -> Void) -> Task<Void, Never> {
+    Task(executorPreference: executor) { await body() }
+  }
+
+  /// Moves the time to `deadline`, inclusive: who sleeps until then wakes.
+  public func advance(to deadline: Instant, location: FailureLocation = .here()) {
+    move(location) {
+      while let sleeper = time.withLock({ $0.wakeNext(until: deadline) }) {
+        sleeper.continuation.resume()
+        executor.drain()
+      }
+      time.withLock { $0.now = max($0.now, deadline) }
+    }
+  }
+
+  /// Moves the time on by `duration`, inclusive.
+  public func advance(by duration: Duration, location: FailureLocation = .here()) {
+    advance(to: now.advanced(by: duration), location: location)
+  }
+
+  /// Runs what is ready, without moving the time.
+  public func settle(location: FailureLocation = .here()) {
+    advance(to: now, location: location)
+  }
+
+  /// Moves the time from sleeper to sleeper until nobody sleeps any more.
+  ///
+  /// A world with an endless timer never comes to rest: after `maximumWakes` that is reported as a failure.
+  public func run(maximumWakes: Int = 1_000_000, location: FailureLocation = .here()) {
+    move(location) {
+      var wakes = 0
+      while wakes < maximumWakes, let sleeper = time.withLock({ $0.wakeNext(until: nil) }) {
+        wakes += 1
+        sleeper.continuation.resume()
+        executor.drain()
+      }
+      if sleeperCount > 0 {
+        failures.report(
+          """
+          The virtual clock still has sleepers after \(maximumWakes) wakes: a timer seems to repeat without end.
+          Cancel what repeats, or move the time with advance(to:) or advance(by:) instead of run().
+          """,
+          location
+        )
+      }
+    }
+  }
+
+  /// Runs what is ready, then `body`; refuses to be entered from within the world it moves.
+  private func move(_ location: FailureLocation, _ body: () -> Void) {
+    let isFree = time.withLock { time in
+      defer { time.isMoving = true }
+      return !time.isMoving
+    }
+    guard isFree else {
+      failures.report(
+        """
+        The virtual clock was moved while it is already moving.
+        Move it from the test only, never from a task inside its world; there, use sleep.
+        """,
+        location
+      )
+      return
+    }
+    executor.drain()
+    body()
+    time.withLock { $0.isMoving = false }
+  }
+}
+
+extension VirtualClock.Time {
+  /// Takes out the first sleeper and moves the time to its deadline.
+  fileprivate mutating func wakeNext(until limit: VirtualClock.Instant?) -> Sleeper? {
+    guard let first = sleepers.first else { return nil }
+    if let limit, first.deadline > limit { return nil }
+    now = max(now, first.deadline)
+    return sleepers.removeFirst()
+  }
+}
+
+private struct Sleeper: Sendable {
+  let id: Int
+  let deadline: VirtualClock.Instant
+  let continuation: CheckedContinuation<Void, any Error>
+}
+
+/// Sleepers in order of their deadlines, and of falling asleep.
+private struct Sleepers: Sendable {
+  private var inOrder: [Sleeper] = []
+  private var lastID = 0
+
+  var count: Int { inOrder.count }
+  var first: Sleeper? { inOrder.first }
+
+  mutating func nextID() -> Int {
+    lastID += 1
+    return lastID
+  }
+
+  mutating func insert(_ sleeper: Sleeper) {
+    let later = inOrder.lastIndex { $0.deadline <= sleeper.deadline }
+    inOrder.insert(sleeper, at: later.map { $0 + 1 } ?? 0)
+  }
+
+  mutating func remove(_ id: Int) -> Sleeper? {
+    inOrder.firstIndex { $0.id == id }.map { inOrder.remove(at: $0) }
+  }
+
+  mutating func removeFirst() -> Sleeper? {
+    inOrder.isEmpty ? nil : inOrder.removeFirst()
+  }
+}

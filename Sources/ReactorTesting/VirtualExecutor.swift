@@ -1,0 +1,25 @@
+import Synchronization
+
+/// Runs jobs first in, first out, on the thread of whoever drains it. Priorities play no part.
+public final class VirtualExecutor: TaskExecutor {
+  private let ready = Mutex<[UnownedJob]>([])
+
+  /// Queues a job. Called by the Swift runtime.
+  public func enqueue(_ job: consuming ExecutorJob) {
+    let job = UnownedJob(job)
+    ready.withLock { $0.append(job) }
+  }
+
+  /// Runs what is ready, and what becomes ready by it, until nothing is.
+  func drain() {
+    while true {
+      let jobs = ready.withLock { ready in
+        let jobs = ready
+        ready = []
+        return jobs
+      }
+      if jobs.isEmpty { return }
+      for job in jobs { job.runSynchronously(on: asUnownedTaskExecutor()) }
+    }
+  }
+}
