@@ -32,6 +32,14 @@ public final class VirtualClock: Clock {
     var now = Instant(offset: .zero)
     var sleepers = Sleepers()
     var isMoving = false
+
+    /// Takes out the first sleeper and moves the time to its deadline.
+    mutating func wakeNext(until limit: Instant?) -> Sleeper? {
+      guard let first = sleepers.first else { return nil }
+      if let limit, first.deadline > limit { return nil }
+      now = max(now, first.deadline)
+      return sleepers.removeFirst()
+    }
   }
 
   private let time = Mutex(Time())
@@ -142,48 +150,5 @@ public final class VirtualClock: Clock {
     executor.drain()
     body()
     time.withLock { $0.isMoving = false }
-  }
-}
-
-extension VirtualClock.Time {
-  /// Takes out the first sleeper and moves the time to its deadline.
-  fileprivate mutating func wakeNext(until limit: VirtualClock.Instant?) -> Sleeper? {
-    guard let first = sleepers.first else { return nil }
-    if let limit, first.deadline > limit { return nil }
-    now = max(now, first.deadline)
-    return sleepers.removeFirst()
-  }
-}
-
-private struct Sleeper: Sendable {
-  let id: Int
-  let deadline: VirtualClock.Instant
-  let continuation: CheckedContinuation<Void, any Error>
-}
-
-/// Sleepers in order of their deadlines, and of falling asleep.
-private struct Sleepers: Sendable {
-  private var inOrder: [Sleeper] = []
-  private var lastID = 0
-
-  var count: Int { inOrder.count }
-  var first: Sleeper? { inOrder.first }
-
-  mutating func nextID() -> Int {
-    lastID += 1
-    return lastID
-  }
-
-  mutating func insert(_ sleeper: Sleeper) {
-    let later = inOrder.lastIndex { $0.deadline <= sleeper.deadline }
-    inOrder.insert(sleeper, at: later.map { $0 + 1 } ?? 0)
-  }
-
-  mutating func remove(_ id: Int) -> Sleeper? {
-    inOrder.firstIndex { $0.id == id }.map { inOrder.remove(at: $0) }
-  }
-
-  mutating func removeFirst() -> Sleeper? {
-    inOrder.isEmpty ? nil : inOrder.removeFirst()
   }
 }

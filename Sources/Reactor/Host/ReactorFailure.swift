@@ -40,12 +40,14 @@ public enum ReactorTrace<R: Reactor>: Sendable {
   case action(R.Action)
   /// An action was not given to `mutate`: filtered out, or another effect of its lane came first.
   case ignored(R.Action)
-  /// A mutation was reduced, and led to this state.
-  case mutation(R.Mutation, R.State)
-  /// Work that takes time began.
-  case effectStarted(R.Action)
+  /// A mutation was reduced.
+  case mutation(R.Mutation)
+  /// A state that differs from the one before was shown.
+  case state(R.State)
+  /// Work that takes time began. The number tells the effects of one host apart.
+  case effectStarted(R.Action, effect: UInt64)
   /// Work that takes time ended: done, failed or cancelled.
-  case effectEnded(R.Action)
+  case effectEnded(R.Action, effect: UInt64)
   /// Something failed.
   case failure(ReactorFailure<R.Action>)
 }

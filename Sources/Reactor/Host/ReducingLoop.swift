@@ -175,7 +175,7 @@ extension ReducingLoop {
     let id = lastEffect
     let signal = lane == nil ? nil : CancelSignal()
     running[id] = RunningEffect(action: action, receipt: receipt, lane: lane, signal: signal)
-    outlets.trace?(.effectStarted(action))
+    outlets.trace?(.effectStarted(action, effect: id))
     group.addTask { [inbox] in
       let emit = Emit<R.Mutation> { mutation in
         try Task.checkCancellation()
@@ -191,7 +191,7 @@ extension ReducingLoop {
   @inlinable
   mutating func end(_ id: EffectID, _ error: (any Error)?, _ group: inout DiscardingTaskGroup) {
     guard let effect = running.removeValue(forKey: id) else { return }
-    outlets.trace?(.effectEnded(effect.action))
+    outlets.trace?(.effectEnded(effect.action, effect: id))
     if effect.isCancelled {
       settle(effect.receipt, CancellationError())
     } else {
@@ -242,7 +242,7 @@ extension ReducingLoop {
   @inlinable
   mutating func apply(_ mutation: R.Mutation) {
     R.reduce(&state, mutation)
-    outlets.trace?(.mutation(mutation, state))
+    outlets.trace?(.mutation(mutation))
     guard let stage = stages.state else { return show(state) }
     if let shaped = stage(state) { show(shaped) }
   }
@@ -251,6 +251,7 @@ extension ReducingLoop {
   mutating func show(_ state: R.State) {
     if state == shown { return }
     shown = state
+    outlets.trace?(.state(state))
     outlets.states.publish(state)
   }
 }

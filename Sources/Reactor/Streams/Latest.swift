@@ -41,6 +41,10 @@ public final class Latest<Value: Sendable & Equatable>: Sendable {
     slot.change { $0.isFinished = true }
   }
 
+  func finishDeferringWake() -> Wake {
+    slot.changeDeferringWake { $0.isFinished = true }.1
+  }
+
   /// The newest value at once, then each newer one that differs from the one delivered before.
   ///
   /// Every iterator is a watcher of its own. The sequence ends when its task is cancelled or the

@@ -24,10 +24,13 @@ struct WaiterList: Sendable {
 
   @inlinable
   mutating func park(_ waiter: Waiter, ticket: Int) {
+    entries.append(Entry(ticket: ticket, waiter: waiter))
     // Two tasks may take their tickets in one order and the lock in the other.
-    var position = entries.endIndex
-    while position > 0, entries[position - 1].ticket > ticket { position -= 1 }
-    entries.insert(Entry(ticket: ticket, waiter: waiter), at: position)
+    var position = entries.count - 1
+    while position > 0, entries[position - 1].ticket > ticket {
+      entries.swapAt(position - 1, position)
+      position -= 1
+    }
   }
 
   @inlinable

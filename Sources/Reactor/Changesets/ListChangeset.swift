@@ -1,0 +1,194 @@
+/// The difference between two lists of identified elements, in the form of a table view's batch update.
+///
+/// Indices of `deletions`, of `moves.from` and of `modifications.index` are indices in the *old* list;
+/// indices of `insertions`, `moves.to` and `modifications.newIndex` are indices in the *new* list. Each
+/// array is in ascending order of its first index. Moves are the fewest possible. An element that moved
+/// and changed is in both `moves` and `modifications`; one that merely shifted because of others is in neither.
+public struct ListChangeset<Element: Identifiable & Equatable & Sendable>: Sendable, Equatable
+where Element.ID: Sendable {
+  /// An element that is in the old list only.
+  public struct Deletion: Sendable, Equatable {
+    /// Where it was in the old list.
+    public let index: Int
+    /// Which one it was.
+    public let id: Element.ID
+
+    /// A deletion.
+    public init(index: Int, id: Element.ID) {
+      self.index = index
+      self.id = id
+    }
+  }
+
+  /// An element that is in the new list only.
+  public struct Insertion: Sendable, Equatable {
+    /// Where it is in the new list.
+    public let index: Int
+    /// The element.
+    public let element: Element
+
+    /// An insertion.
+    public init(index: Int, element: Element) {
+      self.index = index
+      self.element = element
+    }
+  }
+
+  /// An element that changed its place among those that are in both lists.
+  public struct Move: Sendable, Equatable {
+    /// Where it was in the old list.
+    public let from: Int
+    /// Where it is in the new list.
+    public let to: Int
+    /// Which one it is.
+    public let id: Element.ID
+
+    /// A move.
+    public init(from: Int, to: Int, id: Element.ID) {
+      self.from = from
+      self.to = to
+      self.id = id
+    }
+  }
+
+  /// An element of the same identity and another content.
+  public struct Modification: Sendable, Equatable {
+    /// Where it was in the old list.
+    public let index: Int
+    /// Where it is in the new list.
+    public let newIndex: Int
+    /// Its new content.
+    public let element: Element
+
+    /// A modification.
+    public init(index: Int, newIndex: Int, element: Element) {
+      self.index = index
+      self.newIndex = newIndex
+      self.element = element
+    }
+  }
+
+  /// What is gone, by ascending old index.
+  public var deletions: [Deletion]
+  /// What is new, by ascending new index.
+  public var insertions: [Insertion]
+  /// What changed its place, by ascending old index; the fewest that explain the new order.
+  public var moves: [Move]
+  /// What changed its content, by ascending old index.
+  public var modifications: [Modification]
+
+  /// A changeset from its parts, as when it was received; `apply` checks whether it fits a list.
+  public init(
+    deletions: [Deletion] = [],
+    insertions: [Insertion] = [],
+    moves: [Move] = [],
+    modifications: [Modification] = []
+  ) {
+    self.deletions = deletions
+    self.insertions = insertions
+    self.moves = moves
+    self.modifications = modifications
+  }
+
+  /// Whether old and new list are equal.
+  public var isEmpty: Bool {
+    deletions.isEmpty && insertions.isEmpty && moves.isEmpty && modifications.isEmpty
+  }
+}
+
+extension ListChangeset {
+  /// The list that this changeset leads to from `old`, as a client would apply it.
+  ///
+  /// Takes out every deletion and every move's source, puts in every insertion and every move in
+  /// ascending order of the new index, then replaces what was modified. Throws ``ChangesetMismatch``, and
+  /// never traps, when the changeset was not made for this list.
+  public func apply(to old: [Element]) throws(ChangesetMismatch) -> [Element] {
+    let kept = try removingSources(from: old)
+    var new = try puttingIn(kept)
+    for modification in modifications {
+      guard new.indices.contains(modification.newIndex),
+        new[modification.newIndex].id == modification.element.id
+      else { throw ChangesetMismatch(part: .modification, index: modification.newIndex) }
+      new[modification.newIndex] = modification.element
+    }
+    return new
+  }
+
+  /// What leads from `base` through this changeset and then `next` to the end: the smallest such
+  /// changeset, equal to the difference of the first and the last list. What came and went is not in it.
+  ///
+  /// The base is needed: only with it can one know that what was changed twice is as it was, and
+  /// which moves are the fewest.
+  public func followed(
+    by next: ListChangeset,
+    from base: [Element]
+  ) throws -> ListChangeset {
+    try ListChangeset(from: base, to: next.apply(to: apply(to: base)))
+  }
+
+  private func removingSources(from old: [Element]) throws(ChangesetMismatch) -> [Element] {
+    var isRemoved = [Bool](repeating: false, count: old.count)
+    for deletion in deletions {
+      guard old.indices.contains(deletion.index), old[deletion.index].id == deletion.id,
+        !isRemoved[deletion.index]
+      else { throw ChangesetMismatch(part: .deletion, index: deletion.index) }
+      isRemoved[deletion.index] = true
+    }
+    for move in moves {
+      guard old.indices.contains(move.from), old[move.from].id == move.id, !isRemoved[move.from]
+      else { throw ChangesetMismatch(part: .move, index: move.from) }
+      isRemoved[move.from] = true
+    }
+    return old.indices.compactMap { isRemoved[$0] ? nil : old[$0] }
+      + moves.map { old[$0.from] }
+  }
+
+  /// `kept` is what stays in its order, then what moves, in the order of `moves`.
+  private func puttingIn(_ kept: [Element]) throws(ChangesetMismatch) -> [Element] {
+    let stayingCount = kept.count - moves.count
+    var arrivals = insertions.map { (index: $0.index, element: $0.element, part: ChangesetMismatch.Part.insertion) }
+    for (offset, move) in moves.enumerated() {
+      arrivals.append((move.to, kept[stayingCount + offset], .move))
+    }
+    arrivals.sort { $0.index < $1.index }
+    var new: [Element] = []
+    new.reserveCapacity(stayingCount + arrivals.count)
+    var staying = 0
+    for arrival in arrivals {
+      while new.count < arrival.index, staying < stayingCount {
+        new.append(kept[staying])
+        staying += 1
+      }
+      guard new.count == arrival.index else { throw ChangesetMismatch(part: arrival.part, index: arrival.index) }
+      new.append(arrival.element)
+    }
+    new.append(contentsOf: kept[staying..<stayingCount])
+    return new
+  }
+}
+
+/// A changeset was applied to a list that it was not made for.
+public struct ChangesetMismatch: Error, Hashable, CustomStringConvertible {
+  /// The part of a changeset that does not fit.
+  public enum Part: String, Sendable {
+    /// A deletion.
+    case deletion
+    /// An insertion.
+    case insertion
+    /// A move.
+    case move
+    /// A modification.
+    case modification
+  }
+
+  /// The part that does not fit.
+  public let part: Part
+  /// The index in it.
+  public let index: Int
+
+  /// What happened and what to do.
+  public var description: String {
+    "the \(part.rawValue) at index \(index) does not fit the list; "
+      + "the changeset leads from another state, so fetch the whole list and start over"
+  }
+}

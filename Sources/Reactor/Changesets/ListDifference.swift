@@ -1,0 +1,128 @@
+extension ListChangeset {
+  /// The difference from `old` to `new`.
+  ///
+  /// Linear in the lengths of the lists, plus n log n for the moves. Throws ``DuplicateIdentity`` when two
+  /// elements of one list have the same id: there is no difference to speak of then.
+  public init(from old: [Element], to new: [Element]) throws(DuplicateIdentity<Element.ID>) {
+    let pairing = try Pairing(old, new)
+    let movedNewIndices = pairing.newIndicesThatMove()
+
+    var deletions: [Deletion] = []
+    var moves: [Move] = []
+    var modifications: [Modification] = []
+    for (index, element) in old.enumerated() {
+      let newIndex = pairing.newIndexOfOld[index]
+      if newIndex == Pairing.unpaired {
+        deletions.append(Deletion(index: index, id: element.id))
+        continue
+      }
+      if movedNewIndices[newIndex] { moves.append(Move(from: index, to: newIndex, id: element.id)) }
+      if new[newIndex] != element {
+        modifications.append(Modification(index: index, newIndex: newIndex, element: new[newIndex]))
+      }
+    }
+    var insertions: [Insertion] = []
+    for (index, oldIndex) in pairing.oldIndexOfNew.enumerated() where oldIndex == Pairing.unpaired {
+      insertions.append(Insertion(index: index, element: new[index]))
+    }
+    self.init(deletions: deletions, insertions: insertions, moves: moves, modifications: modifications)
+  }
+}
+
+/// Which element of the old list is which of the new.
+private struct Pairing {
+  static let unpaired = -1
+
+  var newIndexOfOld: [Int]
+  var oldIndexOfNew: [Int]
+
+  init<Element: Identifiable>(
+    _ old: [Element],
+    _ new: [Element]
+  ) throws(DuplicateIdentity<Element.ID>) where Element.ID: Sendable {
+    newIndexOfOld = Array(repeating: Pairing.unpaired, count: old.count)
+    oldIndexOfNew = Array(repeating: Pairing.unpaired, count: new.count)
+
+    var oldIndices: [Element.ID: Int] = [:]
+    oldIndices.reserveCapacity(old.count)
+    for (index, element) in old.enumerated() {
+      if let first = oldIndices.updateValue(index, forKey: element.id) {
+        throw DuplicateIdentity(id: element.id, list: .old, indices: [first, index])
+      }
+    }
+    var insertedIndices: [Element.ID: Int] = [:]
+    for (index, element) in new.enumerated() {
+      if let oldIndex = oldIndices[element.id] {
+        let first = newIndexOfOld[oldIndex]
+        if first != Pairing.unpaired {
+          throw DuplicateIdentity(id: element.id, list: .new, indices: [first, index])
+        }
+        newIndexOfOld[oldIndex] = index
+        oldIndexOfNew[index] = oldIndex
+      } else if let first = insertedIndices.updateValue(index, forKey: element.id) {
+        throw DuplicateIdentity(id: element.id, list: .new, indices: [first, index])
+      }
+    }
+  }
+
+  /// What stays is a longest run of elements that are in the same order in both lists; all else that
+  /// is in both must move, and no choice could move fewer.
+  func newIndicesThatMove() -> [Bool] {
+    var doesMove = oldIndexOfNew.map { $0 != Pairing.unpaired }
+    let common = oldIndexOfNew.indices.filter { doesMove[$0] }
+    for position in longestIncreasingSubsequence(of: common.map { oldIndexOfNew[$0] }) {
+      doesMove[common[position]] = false
+    }
+    return doesMove
+  }
+}
+
+/// The positions of a longest strictly increasing subsequence, ascending. n log n.
+func longestIncreasingSubsequence(of values: [Int]) -> [Int] {
+  // ends[k] is the position of the smallest value that ends an increasing subsequence of length k + 1.
+  var ends: [Int] = []
+  var predecessors = [Int](repeating: -1, count: values.count)
+  for (position, value) in values.enumerated() {
+    var low = 0
+    var high = ends.count
+    // Most lists are nearly in order: then the value goes to the end without a search.
+    if let last = ends.last, values[last] < value { low = high }
+    while low < high {
+      let middle = (low + high) / 2
+      if values[ends[middle]] < value { low = middle + 1 } else { high = middle }
+    }
+    if low > 0 { predecessors[position] = ends[low - 1] }
+    if low == ends.count { ends.append(position) } else { ends[low] = position }
+  }
+  var chain: [Int] = []
+  var position = ends.last ?? -1
+  while position >= 0 {
+    chain.append(position)
+    position = predecessors[position]
+  }
+  return chain.reversed()
+}
+
+/// Two elements of one list have the same id.
+public struct DuplicateIdentity<ID: Hashable & Sendable>: Error, Hashable, CustomStringConvertible {
+  /// One of the two lists of a difference.
+  public enum List: String, Sendable {
+    /// The list that the difference starts from.
+    case old
+    /// The list that it leads to.
+    case new
+  }
+
+  /// The id that is there twice.
+  public let id: ID
+  /// The list that has it twice.
+  public let list: List
+  /// The first two places of it.
+  public let indices: [Int]
+
+  /// What happened and what to do.
+  public var description: String {
+    let places = indices.map(String.init).joined(separator: " and ")
+    return "the \(list.rawValue) list has the id \(id) twice, at indices \(places); give every element an id of its own"
+  }
+}
