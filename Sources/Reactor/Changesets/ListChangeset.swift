@@ -14,6 +14,7 @@ where Element.ID: Sendable {
     public let id: Element.ID
 
     /// A deletion.
+    @inlinable
     public init(index: Int, id: Element.ID) {
       self.index = index
       self.id = id
@@ -28,6 +29,7 @@ where Element.ID: Sendable {
     public let element: Element
 
     /// An insertion.
+    @inlinable
     public init(index: Int, element: Element) {
       self.index = index
       self.element = element
@@ -44,6 +46,7 @@ where Element.ID: Sendable {
     public let id: Element.ID
 
     /// A move.
+    @inlinable
     public init(from: Int, to: Int, id: Element.ID) {
       self.from = from
       self.to = to
@@ -61,6 +64,7 @@ where Element.ID: Sendable {
     public let element: Element
 
     /// A modification.
+    @inlinable
     public init(index: Int, newIndex: Int, element: Element) {
       self.index = index
       self.newIndex = newIndex
@@ -78,6 +82,7 @@ where Element.ID: Sendable {
   public var modifications: [Modification]
 
   /// A changeset from its parts, as when it was received; `apply` checks whether it fits a list.
+  @inlinable
   public init(
     deletions: [Deletion] = [],
     insertions: [Insertion] = [],
@@ -185,6 +190,12 @@ public struct ChangesetMismatch: Error, Hashable, CustomStringConvertible {
   public let part: Part
   /// The index in it.
   public let index: Int
+
+  /// A mismatch.
+  public init(part: Part, index: Int) {
+    self.part = part
+    self.index = index
+  }
 
   /// What happened and what to do.
   public var description: String {

@@ -3,6 +3,7 @@ extension ListChangeset {
   ///
   /// Linear in the lengths of the lists, plus n log n for the moves. Throws ``DuplicateIdentity`` when two
   /// elements of one list have the same id: there is no difference to speak of then.
+  @inlinable
   public init(from old: [Element], to new: [Element]) throws(DuplicateIdentity<Element.ID>) {
     let pairing = try Pairing(old, new)
     let movedNewIndices = pairing.newIndicesThatMove()
@@ -30,12 +31,14 @@ extension ListChangeset {
 }
 
 /// Which element of the old list is which of the new.
-private struct Pairing {
-  static let unpaired = -1
+@usableFromInline
+struct Pairing {
+  @usableFromInline static let unpaired = -1
 
-  var newIndexOfOld: [Int]
-  var oldIndexOfNew: [Int]
+  @usableFromInline var newIndexOfOld: [Int]
+  @usableFromInline var oldIndexOfNew: [Int]
 
+  @inlinable
   init<Element: Identifiable>(
     _ old: [Element],
     _ new: [Element]
@@ -67,6 +70,7 @@ private struct Pairing {
 
   /// What stays is a longest run of elements that are in the same order in both lists; all else that
   /// is in both must move, and no choice could move fewer.
+  @usableFromInline
   func newIndicesThatMove() -> [Bool] {
     var doesMove = oldIndexOfNew.map { $0 != Pairing.unpaired }
     let common = oldIndexOfNew.indices.filter { doesMove[$0] }
@@ -119,6 +123,13 @@ public struct DuplicateIdentity<ID: Hashable & Sendable>: Error, Hashable, Custo
   public let list: List
   /// The first two places of it.
   public let indices: [Int]
+
+  /// A duplicate.
+  public init(id: ID, list: List, indices: [Int]) {
+    self.id = id
+    self.list = list
+    self.indices = indices
+  }
 
   /// What happened and what to do.
   public var description: String {
