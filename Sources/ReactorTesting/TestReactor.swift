@@ -1,5 +1,6 @@
 import Reactor
 import Synchronization
+import Testing
 
 /// Runs a reactor in virtual time and checks every state it shows, every error and every effect.
 ///
@@ -21,7 +22,7 @@ public final class TestReactor<R: Reactor> {
   private let host: ReactorHost<R>
   private let record: TraceRecord<R>
   private let failures: FailureReporter
-  private let origin: FailureLocation
+  private let origin: SourceLocation
   private let running: Task<Void, Never>
   private var isFinished = false
 
@@ -36,7 +37,7 @@ public final class TestReactor<R: Reactor> {
     _ reactor: R,
     clock: VirtualClock = VirtualClock(),
     failures: FailureReporter = .issue,
-    location: FailureLocation = .here()
+    location: SourceLocation = #_sourceLocation
   ) {
     self.clock = clock
     self.failures = failures
@@ -58,11 +59,12 @@ public final class TestReactor<R: Reactor> {
 
   /// Sends an action, lets happen what happens without time passing, and asserts the states that come.
   ///
-  /// Each closure turns the last asserted state into the one expected next; without one, no state may come.
+  /// Each closure turns the last asserted state into the one expected next. What comes beyond them is for
+  /// `receive` and `receiveFailure`, and a failure if it waits for them until the next `send` or `finish`.
   public func send(
     _ action: R.Action,
     _ changes: (inout R.State) -> Void...,
-    location: FailureLocation = .here()
+    location: SourceLocation = #_sourceLocation
   ) {
     verifyNothingWaits(before: "send(\(action))", location)
     if host.send(action) != .accepted {
@@ -73,11 +75,10 @@ public final class TestReactor<R: Reactor> {
     for (index, change) in changes.enumerated() {
       assertNextState("State \(index + 1) of \(changes.count) after send(\(action))", change, location)
     }
-    if changes.isEmpty { verifyNothingWaits(before: "the end of send(\(action))", location) }
   }
 
   /// Asserts the states that came since, from effects and merged streams.
-  public func receive(_ changes: (inout R.State) -> Void..., location: FailureLocation = .here()) {
+  public func receive(_ changes: (inout R.State) -> Void..., location: SourceLocation = #_sourceLocation) {
     clock.settle(location: location)
     for (index, change) in changes.enumerated() {
       assertNextState("State \(index + 1) of \(changes.count) of receive()", change, location)
@@ -88,7 +89,7 @@ public final class TestReactor<R: Reactor> {
   public func receiveFailure(
     _ description: String = "an error",
     where matches: (any Error) -> Bool = { _ in true },
-    location: FailureLocation = .here()
+    location: SourceLocation = #_sourceLocation
   ) {
     clock.settle(location: location)
     guard let failure = record.takeFailure() else {
@@ -101,7 +102,7 @@ public final class TestReactor<R: Reactor> {
   }
 
   /// Lets virtual time pass.
-  public func advance(by duration: Duration, location: FailureLocation = .here()) {
+  public func advance(by duration: Duration, location: SourceLocation = #_sourceLocation) {
     clock.advance(by: duration, location: location)
   }
 
@@ -116,7 +117,7 @@ public final class TestReactor<R: Reactor> {
   /// - Parameters:
   ///   - effects: How many effects are meant to go on for as long as the reactor lives.
   ///   - location: Where the test ends.
-  public func finish(running effects: Int = 0, location: FailureLocation = .here()) {
+  public func finish(running effects: Int = 0, location: SourceLocation = #_sourceLocation) {
     clock.settle(location: location)
     isFinished = true
     verifyNothingIsLeft(during: "finish()", allowedEffects: effects, location)
@@ -128,7 +129,7 @@ public final class TestReactor<R: Reactor> {
 // MARK: Checks
 
 extension TestReactor {
-  private func assertNextState(_ title: String, _ change: (inout R.State) -> Void, _ location: FailureLocation) {
+  private func assertNextState(_ title: String, _ change: (inout R.State) -> Void, _ location: SourceLocation) {
     var expected = state
     change(&expected)
     guard let actual = record.takeState() else {
@@ -141,7 +142,7 @@ extension TestReactor {
     state = actual
   }
 
-  private func verifyNothingWaits(before moment: String, _ location: FailureLocation) {
+  private func verifyNothingWaits(before moment: String, _ location: SourceLocation) {
     clock.settle(location: location)
     var previous = state
     var differences: [String] = []
@@ -156,7 +157,7 @@ extension TestReactor {
     if !unasserted.isEmpty { failures.report(FailureText.unassertedFailures(moment, unasserted), location) }
   }
 
-  private func verifyNothingIsLeft(during moment: String, allowedEffects: Int, _ location: FailureLocation) {
+  private func verifyNothingIsLeft(during moment: String, allowedEffects: Int, _ location: SourceLocation) {
     verifyNothingWaits(before: moment, location)
     let effects = record.runningEffects
     if effects.count == allowedEffects { return }

@@ -1,3 +1,5 @@
+import Testing
+
 /// Tests that read as tables of (time, event), in the manner of RxTest, for asynchronous sequences.
 ///
 /// Describe the world first (sequences, observers, what happens when), then `start()`. Times are whole
@@ -113,12 +115,12 @@ public final class TestScheduler: Sendable {
   }
 
   /// Lets everything happen, until nobody waits for a time any more.
-  public func start(location: FailureLocation = .here()) {
+  public func start(location: SourceLocation = #_sourceLocation) {
     clock.run(location: location)
   }
 
   /// Lets happen what happens up to a time, inclusive.
-  public func advance(to time: Int, location: FailureLocation = .here()) {
+  public func advance(to time: Int, location: SourceLocation = #_sourceLocation) {
     clock.advance(to: instant(time), location: location)
   }
 }

@@ -1,4 +1,5 @@
 import Synchronization
+import Testing
 
 /// A clock whose time moves only when a test moves it, and the executor on which a test's world runs.
 ///
@@ -88,7 +89,7 @@ public final class VirtualClock: Clock {
   }
 
   /// Moves the time to `deadline`, inclusive: who sleeps until then wakes.
-  public func advance(to deadline: Instant, location: FailureLocation = .here()) {
+  public func advance(to deadline: Instant, location: SourceLocation = #_sourceLocation) {
     move(location) {
       while let sleeper = time.withLock({ $0.wakeNext(until: deadline) }) {
         sleeper.continuation.resume()
@@ -99,19 +100,19 @@ public final class VirtualClock: Clock {
   }
 
   /// Moves the time on by `duration`, inclusive.
-  public func advance(by duration: Duration, location: FailureLocation = .here()) {
+  public func advance(by duration: Duration, location: SourceLocation = #_sourceLocation) {
     advance(to: now.advanced(by: duration), location: location)
   }
 
   /// Runs what is ready, without moving the time.
-  public func settle(location: FailureLocation = .here()) {
+  public func settle(location: SourceLocation = #_sourceLocation) {
     advance(to: now, location: location)
   }
 
   /// Moves the time from sleeper to sleeper until nobody sleeps any more.
   ///
   /// A world with an endless timer never comes to rest: after `maximumWakes` that is reported as a failure.
-  public func run(maximumWakes: Int = 1_000_000, location: FailureLocation = .here()) {
+  public func run(maximumWakes: Int = 1_000_000, location: SourceLocation = #_sourceLocation) {
     move(location) {
       var wakes = 0
       while wakes < maximumWakes, let sleeper = time.withLock({ $0.wakeNext(until: nil) }) {
@@ -132,7 +133,7 @@ public final class VirtualClock: Clock {
   }
 
   /// Runs what is ready, then `body`; refuses to be entered from within the world it moves.
-  private func move(_ location: FailureLocation, _ body: () -> Void) {
+  private func move(_ location: SourceLocation, _ body: () -> Void) {
     let isFree = time.withLock { time in
       defer { time.isMoving = true }
       return !time.isMoving
