@@ -107,6 +107,7 @@ extension ListChangeset {
   /// Takes out every deletion and every move's source, puts in every insertion and every move in
   /// ascending order of the new index, then replaces what was modified. Throws ``ChangesetMismatch``, and
   /// never traps, when the changeset was not made for this list.
+  @inlinable
   public func apply(to old: [Element]) throws(ChangesetMismatch) -> [Element] {
     let kept = try removingSources(from: old)
     var new = try puttingIn(kept)
@@ -131,7 +132,8 @@ extension ListChangeset {
     try ListChangeset(from: base, to: next.apply(to: apply(to: base)))
   }
 
-  private func removingSources(from old: [Element]) throws(ChangesetMismatch) -> [Element] {
+  @inlinable
+  func removingSources(from old: [Element]) throws(ChangesetMismatch) -> [Element] {
     var isRemoved = [Bool](repeating: false, count: old.count)
     for deletion in deletions {
       guard old.indices.contains(deletion.index), old[deletion.index].id == deletion.id,
@@ -149,7 +151,8 @@ extension ListChangeset {
   }
 
   /// `kept` is what stays in its order, then what moves, in the order of `moves`.
-  private func puttingIn(_ kept: [Element]) throws(ChangesetMismatch) -> [Element] {
+  @inlinable
+  func puttingIn(_ kept: [Element]) throws(ChangesetMismatch) -> [Element] {
     let stayingCount = kept.count - moves.count
     var arrivals = insertions.map { (index: $0.index, element: $0.element, part: ChangesetMismatch.Part.insertion) }
     for (offset, move) in moves.enumerated() {

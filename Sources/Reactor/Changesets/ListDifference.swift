@@ -54,8 +54,12 @@ struct Pairing {
       }
     }
     var insertedIndices: [Element.ID: Int] = [:]
+    var expected = 0
     for (index, element) in new.enumerated() {
-      if let oldIndex = oldIndices[element.id] {
+      // After one element its old successor is the likeliest; to compare is cheaper than to hash.
+      let isExpected = expected < old.count && old[expected].id == element.id
+      if let oldIndex = isExpected ? expected : oldIndices[element.id] {
+        expected = oldIndex + 1
         let first = newIndexOfOld[oldIndex]
         if first != Pairing.unpaired {
           throw DuplicateIdentity(id: element.id, list: .new, indices: [first, index])

@@ -1,0 +1,58 @@
+import Reactor
+
+/// Prints a table of what the reactor library costs, on one core, and what it is meant to reach.
+func runBenchmark() {
+  if CommandLine.arguments.contains("--help") {
+    print(
+      "usage: reactor-benchmark [--rounds N]\n\nPrints a Markdown table; each figure is the median of N rounds (5)."
+    )
+    return
+  }
+  let rounds = option("--rounds") ?? 5
+  print("| what | measured | reach |")
+  print("|---|---|---|")
+  row("step without a host: mutate, reduce", reach: "≥ 1,000,000 a second", rounds, perSecond: StepBenchmark.bare)
+  row("host, 256 actions sent at a time", reach: "≥ 1,000,000 a second", rounds, perSecond: StepBenchmark.bursts)
+  row("host, each action wakes the loop", reach: "", rounds, perSecond: StepBenchmark.single)
+  row("host, send and await the state", reach: "", rounds, perSecond: StepBenchmark.roundTrips)
+  row("an effect that emits, from send to settled", reach: "", rounds, perSecond: StepBenchmark.effects)
+  row("10,000 items, 100 random edits: difference", reach: "≤ 3 ms", rounds, milliseconds: ChangesetBenchmark.edits)
+  row("10,000 items shuffled: difference", reach: "", rounds, milliseconds: ChangesetBenchmark.shuffle)
+  row("10,000 items, 100 edits: apply", reach: "", rounds, milliseconds: ChangesetBenchmark.apply)
+  row("100,000 subscribers of one store told", reach: "≤ 100 ms", rounds, milliseconds: StoreBenchmark.tellEverybody)
+}
+
+private func option(_ name: String) -> Int? {
+  guard let index = CommandLine.arguments.firstIndex(of: name) else { return nil }
+  let value = CommandLine.arguments.dropFirst(index + 1).first
+  return value.flatMap { Int($0) }
+}
+
+private func row(_ what: String, reach: String, _ rounds: Int, perSecond measure: () -> (steps: Int, time: Duration)) {
+  let rates = (0..<rounds).map { _ -> Double in
+    let (steps, time) = measure()
+    return Double(steps) / (time / .seconds(1))
+  }
+  print("| \(what) | \(grouped(Int(median(rates)))) a second | \(reach) |")
+}
+
+private func row(_ what: String, reach: String, _ rounds: Int, milliseconds measure: () -> Duration) {
+  let times = (0..<rounds).map { _ in measure() / .milliseconds(1) }
+  let rounded = (median(times) * 100).rounded() / 100
+  print("| \(what) | \(rounded) ms | \(reach) |")
+}
+
+private func median(_ values: [Double]) -> Double {
+  let sorted = values.sorted()
+  return sorted.isEmpty ? 0 : sorted[sorted.count / 2]
+}
+
+private func grouped(_ number: Int) -> String {
+  var digits = String(number)
+  var position = digits.count - 3
+  while position > 0 {
+    digits.insert(",", at: digits.index(digits.startIndex, offsetBy: position))
+    position -= 3
+  }
+  return digits
+}

@@ -1,0 +1,32 @@
+import Synchronization
+import Reactor
+
+/// Runs everything on the calling thread, as a server's event loop would.
+final class SingleCoreExecutor: TaskExecutor {
+  private let ready = Mutex<[UnownedJob]>([])
+
+  func enqueue(_ job: consuming ExecutorJob) {
+    let job = UnownedJob(job)
+    ready.withLock { $0.append(job) }
+  }
+
+  func drain() {
+    var jobs: [UnownedJob] = []
+    while true {
+      ready.withLock { swap(&$0, &jobs) }
+      if jobs.isEmpty { return }
+      for job in jobs { job.runSynchronously(on: asUnownedTaskExecutor()) }
+      jobs.removeAll(keepingCapacity: true)
+    }
+  }
+
+  /// Runs a host while `body` runs.
+  func hosting<R: Reactor>(_ reactor: R, _ body: (ReactorHost<R>) -> Void) {
+    let host = ReactorHost(reactor)
+    _ = Task(executorPreference: self) { await host.run() }
+    drain()
+    body(host)
+    host.close()
+    drain()
+  }
+}
