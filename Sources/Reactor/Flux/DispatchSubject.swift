@@ -48,7 +48,7 @@ public final class DispatchSubject<Element: Sendable>: Sendable {
 
   /// Subscribes *now*, not when the first element is awaited, so nothing falls between.
   ///
-  /// - Parameter capacity: How many events may wait for a slow reader before the oldest is dropped.
+  /// `capacity` is how many events may wait for a slow reader before the oldest is dropped.
   public func events(capacity: Int = 256) -> EventStream<Element> {
     let queue = EventQueue<Element>(capacity: capacity)
     let id = subscribe(

@@ -33,12 +33,10 @@ public func retryWhenConfirmed<Value>(
   throw CancellationError()
 }
 
-/// Runs `work` up to `attempts` times *in total*, and throws the last error.
+/// Runs `work` up to `attempts` times *in total* (less than 1 counts as 1), and throws the last error.
 ///
-/// - Parameters:
-///   - attempts: How often the work is run at most; less than 1 counts as 1.
-///   - pause: Waits before the attempt of this number, the second being 2.
-///   - work: What to do.
+/// `pause` waits before each further attempt and is given its number, the second being 2. Cancellation
+/// is not tried again.
 public func retry<Value>(
   attempts: Int,
   isolation: isolated (any Actor)? = #isolation,
