@@ -165,6 +165,14 @@ struct ReactorHostTests {
     #expect(closed.currentState == "")
   }
 
+  @Test("a host that is let go of without having run ends its streams")
+  func letGo() {
+    let scheduler = TestScheduler()
+    let states = scheduler.observe(ReactorHost(Setting()).states)
+    scheduler.start()
+    #expect(states.events == [.next(200, 0), .completed(200)])
+  }
+
   @Test("a host runs once: a second run() returns at once")
   func runsOnce() {
     let world = World()

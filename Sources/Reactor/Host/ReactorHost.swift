@@ -41,6 +41,11 @@ public final class ReactorHost<R: Reactor>: ViewModel {
     outlets = Outlets(initial: stages.state?(initial) ?? initial, trace: trace)
   }
 
+  deinit {
+    // A host that nobody ran: whoever waits for its states or failures would wait for ever.
+    close()
+  }
+
   /// Queues an action, synchronously: what is sent first is handled first, from whatever thread.
   ///
   /// An action sent while another is handled (by an observer of its state, say) is handled after it.

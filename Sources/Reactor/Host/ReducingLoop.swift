@@ -66,8 +66,11 @@
   /// Settles what still runs when the host closes; to be called after every effect has ended.
   @inlinable
   mutating func abandon() {
-    for effect in running.values { effect.receipt?.settle(.failure(CancellationError())) }
-    for var traffic in lanes.values {
+    // In order of their starts and of the lanes' names: the order of a dictionary differs from run to run.
+    for (_, effect) in running.sorted(by: { $0.key < $1.key }) {
+      effect.receipt?.settle(.failure(CancellationError()))
+    }
+    for (_, var traffic) in lanes.sorted(by: { $0.key.description < $1.key.description }) {
       while let next = traffic.waiting.removeFirst() { next.receipt?.settle(.failure(CancellationError())) }
     }
     running = [:]

@@ -56,12 +56,12 @@ extension Effect {
   ///
   /// Give the action the policy ``EffectPolicy/latest(_:)``: then the newest input wins, and the
   /// judgement on an older one is never reduced. `pause` lets a person finish typing first.
-  public static func validating<ValidationClock: Clock>(
-    pause: ValidationClock.Duration,
-    clock: ValidationClock,
+  public static func validating(
+    pause: Duration,
+    clock: any Clock<Duration>,
     as mutation: @escaping @Sendable (ValidationResult) -> Mutation,
     check: @escaping @Sendable () async throws -> ValidationResult
-  ) -> Effect where ValidationClock.Duration: Sendable {
+  ) -> Effect {
     .concat(
       .just(mutation(.validating)),
       .run { emit in
