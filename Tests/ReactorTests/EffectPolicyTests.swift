@@ -74,11 +74,19 @@ struct EffectPolicyTests {
 
   @Test("a mutation that a cancelled effect has given but nobody reduced yet is dropped")
   func nothingOfTheCancelledIsReduced() {
-    // Both happen in the instant 110: the old effect emits, then the new action comes.
-    world.send(100, clock.steps("old", policy: .latest("x"), [(10, "old"), (0, "older")]))
-    world.send(110, clock.steps("new", policy: .latest("x"), [(10, "new")]))
+    // The old effect sends the new action, and then emits: the loop finds both, in this order.
+    let host = world.host
+    let new = clock.steps("new", policy: .latest("x"), [(10, "new")])
+    let old = Script.Action(description: "old", policy: .latest("x")) { _ in
+      .run { emit in
+        host.send(new)
+        try await emit("old")
+      }
+    }
+    world.send(100, old)
     world.scheduler.start()
-    #expect(world.host.currentState == "new")
+    #expect(world.states.events == [.next(0, ""), .next(110, "new"), .completed(1000)])
+    #expect(world.failures.events == [])
   }
 
   @Test("lanes do not know of each other")
