@@ -4,13 +4,15 @@
 /// task nor, for a single mutation, an allocation. The part that takes time runs as a child task of
 /// the host, is cancelled with it, and may be endless.
 public struct Effect<Mutation: Sendable>: Sendable {
-  @usableFromInline enum Immediate: Sendable {
+  @usableFromInline
+  enum Immediate: Sendable {
     case none
     case one(Mutation)
     case many([Mutation])
   }
 
-  @usableFromInline enum Rest: Sendable {
+  @usableFromInline
+  enum Rest: Sendable {
     case none
     case failure(any Error)
     case operation(Operation)

@@ -88,16 +88,7 @@ public final class TestScheduler: Sendable {
     from: Int = TestScheduler.subscribed,
     until: Int? = TestScheduler.disposed
   ) where Elements.Element: Sendable {
-    scheduleAt(from) {
-      await withTaskGroup(of: Void.self) { group in
-        group.addTask { await observer.read(elements) }
-        if let until {
-          group.addTask { try? await self.clock.sleep(until: self.instant(until)) }
-        }
-        await group.next()
-        group.cancelAll()
-      }
-    }
+    run(from: from, until: until) { await observer.read(elements) }
   }
 
   /// Runs a task of the test's world from a time on, until it ends or `until` comes, which cancels it.

@@ -1,5 +1,6 @@
 /// Lets the loop cancel one effect: a child task of a group cannot be cancelled alone from outside.
-@usableFromInline final class CancelSignal: Sendable {
+@usableFromInline
+final class CancelSignal: Sendable {
   @usableFromInline let isRaised = Monitor(false)
 
   @inlinable

@@ -1,5 +1,6 @@
 /// What the reducing loop is told, one at a time, in the order in which it was told.
-@usableFromInline enum Input<R: Reactor>: Sendable {
+@usableFromInline
+enum Input<R: Reactor>: Sendable {
   case action(R.Action, Receipt<R.State>?)
   case emitted(R.Mutation, by: EffectID, Rendezvous)
   case ended(EffectID, (any Error)?)
@@ -29,10 +30,13 @@ public enum Admission: Sendable, Hashable {
 ///
 /// Bounded it is by counting actions from their admission until their effects have ended. All other
 /// inputs come from effects and merged streams, each of which waits for its last one to be handled.
-@usableFromInline final class Inbox<R: Reactor>: Sendable {
-  @usableFromInline enum Phase: Sendable { case idle, running, closed }
+@usableFromInline
+final class Inbox<R: Reactor>: Sendable {
+  @usableFromInline
+  enum Phase: Sendable { case idle, running, closed }
 
-  @usableFromInline struct Contents: Sendable {
+  @usableFromInline
+  struct Contents: Sendable {
     @usableFromInline var phase = Phase.idle
     @usableFromInline var inputs: [Input<R>] = []
     @usableFromInline var unsettled = 0

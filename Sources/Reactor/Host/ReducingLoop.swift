@@ -2,7 +2,8 @@
 ///
 /// It owns the state, the running effects and the lanes; nobody else can reach them, so there is
 /// nothing to lock. It handles one input after another and never suspends in between.
-@usableFromInline struct ReducingLoop<R: Reactor> {
+@usableFromInline
+struct ReducingLoop<R: Reactor> {
   @usableFromInline let reactor: R
   @usableFromInline let stages: Stages<R>
   @usableFromInline let outlets: Outlets<R>

@@ -1,5 +1,6 @@
 /// A queue on an array: both ends cost constant time on average.
-@usableFromInline struct FirstInFirstOut<Element> {
+@usableFromInline
+struct FirstInFirstOut<Element> {
   @usableFromInline var slots: [Element?] = []
   @usableFromInline var head = 0
 

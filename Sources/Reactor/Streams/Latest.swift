@@ -4,7 +4,8 @@
 /// queue of old ones, so a watcher costs a few words whatever it misses. Writing runs no code of the
 /// watchers; they are woken and compare for themselves.
 public final class Latest<Value: Sendable & Equatable>: Sendable {
-  @usableFromInline struct Slot: Sendable {
+  @usableFromInline
+  struct Slot: Sendable {
     @usableFromInline var value: Value
     /// Counts the values published; 0 is what a watcher has seen before its first look.
     @usableFromInline var version: UInt64 = 1
