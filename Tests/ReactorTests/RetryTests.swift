@@ -111,6 +111,18 @@ struct RetryTests {
     #expect(observer.elements == [#"Broken(name: "broken")"#])
     #expect(pauses.elements == Array(2..<(made + 1)))
   }
+
+  @Test("the attempt that works ends it")
+  func worksAtLast() async throws {
+    let tries = TryCount()
+    let value = try await retry(attempts: 5) {
+      tries.add()
+      if tries.count < 3 { throw Broken() }
+      return "value"
+    }
+    #expect(value == "value")
+    #expect(tries.count == 3)
+  }
 }
 
 private final class TryCount: Sendable {
