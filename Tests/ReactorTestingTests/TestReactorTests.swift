@@ -231,6 +231,26 @@ struct TestReactorTests {
     )
   }
 
+  @Test("an action that the reactor refuses because too many are unsettled")
+  func refused() {
+    let test = makeTest()
+    test.send(.load) { $0.isLoading = true }
+    for _ in 2...1_024 { test.send(.load) }
+    test.send(.nothing)
+    test.advance(by: .seconds(5))
+    test.skipStates()
+    test.finish()
+    #expect(
+      log.texts == [
+        """
+        send(nothing) was refused: as many actions as the host's capacity are not settled yet.
+
+        Let effects end with advance(by:) before sending more.
+        """
+      ]
+    )
+  }
+
   @Test("failures go to Swift Testing unless told otherwise")
   func issues() {
     withKnownIssue {

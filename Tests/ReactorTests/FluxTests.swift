@@ -114,6 +114,19 @@ struct FluxTests {
     return observer.events
   }
 
+  @Test("a subject that finishes ends the values bound to it, after the newest")
+  func finishedSubject() {
+    let dispatcher = PlayerDispatcher()
+    let store = PlayerStore(dispatcher: dispatcher)
+    let values = scheduler.observe(store.player.values)
+    scheduler.scheduleAt(300) {
+      dispatcher.players.dispatch("Ada")
+      dispatcher.players.finish()
+    }
+    scheduler.start()
+    #expect(values.events == [.next(200, "nobody"), .next(300, "Ada"), .completed(300)])
+  }
+
   @Test("a store that is let go of unbinds itself")
   func unbinding() {
     let dispatcher = PlayerDispatcher()
