@@ -3,8 +3,12 @@ import PackageDescription
 
 let package = Package(
   name: "lockstep",
+  // What the library products need: `Synchronization.Mutex` and typed task executors. The server itself is for Linux.
+  platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
   products: [
-    .executable(name: "lockstep", targets: ["LockstepCommand"])
+    .executable(name: "lockstep", targets: ["LockstepCommand"]),
+    .library(name: "Reactor", targets: ["Reactor"]),
+    .library(name: "ReactorTesting", targets: ["ReactorTesting"]),
   ],
   targets: [
     // C libraries of the system.
@@ -15,6 +19,8 @@ let package = Package(
 
     // The rooms, from those that know nobody to the product. Arrows only point up this list.
     .target(name: "JSON"),
+    .target(name: "Reactor"),
+    .target(name: "ReactorTesting", dependencies: ["Reactor"]),
     .target(name: "Workers"),
     .target(name: "SQLite", dependencies: ["CSQLite"]),
     .target(name: "Migrations", path: "migrations", resources: [.embedInCode("0001_store.sql")]),
@@ -29,6 +35,8 @@ let package = Package(
     // Tests, one target a room; Acceptance drives the binary from outside.
     .target(name: "TestSupport", dependencies: ["Workers"], path: "Tests/TestSupport"),
     .testTarget(name: "JSONTests", dependencies: ["JSON", "TestSupport"]),
+    .testTarget(name: "ReactorTests", dependencies: ["Reactor", "ReactorTesting"]),
+    .testTarget(name: "ReactorTestingTests", dependencies: ["Reactor", "ReactorTesting"]),
     .testTarget(name: "WorkersTests", dependencies: ["Workers"]),
     .testTarget(name: "SQLiteTests", dependencies: ["SQLite", "TestSupport"]),
     .testTarget(name: "MigrationsTests", dependencies: ["Migrations"]),
@@ -41,12 +49,15 @@ let package = Package(
 
     // Benchmarks, run by scripts/bench.
     .executableTarget(name: "json-benchmark", dependencies: ["JSON"], path: "Benchmarks/JSON"),
+    .executableTarget(name: "reactor-benchmark", dependencies: ["Reactor"], path: "Benchmarks/Reactor"),
   ],
   swiftLanguageModes: [.v6]
 )
 
-// An async function runs where its caller runs unless it says otherwise (SE-0461). Without this every call and every
-// return of one asks the runtime which executor the task prefers: a third of what a request costs outside the kernel.
-for target in package.targets where target.type != .system {
+// An async function of the server runs where its caller runs unless it says otherwise (SE-0461). Without this every call
+// and every return of one asks the runtime which executor the task prefers: a third of what a request costs outside the
+// kernel. The reactor's rooms are for everyone and don't depend on it.
+let reactorRooms: Set = ["Reactor", "ReactorTesting", "ReactorTests", "ReactorTestingTests", "reactor-benchmark"]
+for target in package.targets where target.type != .system && !reactorRooms.contains(target.name) {
   target.swiftSettings = (target.swiftSettings ?? []) + [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]
 }
