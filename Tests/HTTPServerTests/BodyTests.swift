@@ -1,4 +1,5 @@
 import HTTP
+import TestSupport
 import Testing
 
 @Suite("Bodies are taken when a handler asks, and only so much of them")

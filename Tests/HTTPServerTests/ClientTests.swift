@@ -1,6 +1,7 @@
 import Glibc
 import HTTP
 import Synchronization
+import TestSupport
 import Testing
 
 @Suite("Clients that are slow, half gone or gone")

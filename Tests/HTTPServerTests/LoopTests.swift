@@ -2,6 +2,7 @@ import Glibc
 import HTTP
 import HTTPServer
 import Synchronization
+import TestSupport
 import Testing
 
 @Suite("Handlers run on the loop of their connection")

@@ -1,5 +1,6 @@
 import HTTP
 import Synchronization
+import TestSupport
 import Testing
 
 @Suite("Answers are sent no faster than they are read")

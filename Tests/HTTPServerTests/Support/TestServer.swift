@@ -1,7 +1,6 @@
-import Glibc
-import TestSupport
 import HTTP
 import HTTPServer
+import TestSupport
 import Testing
 
 /// A server on a free port of loopback, for as long as a test's body runs.
@@ -52,16 +51,6 @@ func stop(_ server: Server) async {
 /// Waits for the end of a server that was drained.
 func ended(_ server: Server) async {
   await aside { server.join() }
-}
-
-/// Waits until something holds: looks, gives way, looks again. How long that takes changes nothing but the time; after a
-/// minute only a defect explains it.
-func eventually(_ condition: () -> Bool, sourceLocation: SourceLocation = #_sourceLocation) async {
-  for _ in 0..<60_000 {
-    if condition() { return }
-    await aside { usleep(1000) }
-  }
-  Issue.record("it never came about", sourceLocation: sourceLocation)
 }
 
 extension Response {

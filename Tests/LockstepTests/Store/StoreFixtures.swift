@@ -5,7 +5,7 @@ import TestSupport
 import Workers
 
 /// A clock that moves only when it is told to.
-final class ManualTime: Sendable {
+final class StoreClock: Sendable {
   private let now = Mutex(Duration.zero)
 
   func advance(by duration: Duration) { now.withLock { $0 += duration } }
@@ -33,7 +33,7 @@ struct CountingNumbers: RandomNumberGenerator {
 final class StoreFixture: Sendable {
   let folder: TemporaryDirectory
   let workers: WorkerPool
-  let clock = ManualTime()
+  let clock = StoreClock()
   let path: String
 
   init() throws {

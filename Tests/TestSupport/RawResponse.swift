@@ -1,13 +1,21 @@
 /// An answer as it came over the wire, taken apart.
-struct RawResponse: Equatable {
-  let status: Int
-  let fields: [String]
-  let body: [UInt8]
+public struct RawResponse: Equatable, Sendable {
+  /// The status code.
+  public let status: Int
+  /// The field lines.
+  public let fields: [String]
+  /// The body, without the chunked coding.
+  public let body: [UInt8]
 
-  var text: String { String(decoding: body, as: UTF8.self) }
+  /// The body as text.
+  public var text: String { String(decoding: body, as: UTF8.self) }
 
-  func field(_ name: String) -> String? {
-    fields.first { $0.lowercased().hasPrefix(name.lowercased() + ":") }
+  /// The value of the first field of that name.
+  public func field(_ name: String) -> String? { values(of: name).first }
+
+  /// The values of all fields of that name, in order.
+  public func values(of name: String) -> [String] {
+    fields.filter { $0.lowercased().hasPrefix(name.lowercased() + ":") }
       .map { String($0.drop { $0 != ":" }.dropFirst(2)) }
   }
 

@@ -2,17 +2,22 @@ import HTTPServer
 import Synchronization
 
 /// A clock that stands still until it's told to go on.
-final class ManualTime: Sendable {
+public final class ManualTime: Sendable {
   private let nanoseconds = Atomic<Int64>(1_000_000_000)
 
-  var serverTime: ServerTime {
+  /// A clock that shows a fixed moment.
+  public init() {}
+
+  /// The server's time: the calendar's stands at 6 November 1994, 08:49:37.
+  public var serverTime: ServerTime {
     ServerTime(
       monotonic: { self.nanoseconds.load(ordering: .sequentiallyConsistent) },
       millisecondsSince1970: { 784_111_777_000 }
     )
   }
 
-  func advance(by seconds: Double) {
+  /// Lets time pass.
+  public func advance(by seconds: Double) {
     nanoseconds.add(Int64(seconds * 1_000_000_000), ordering: .sequentiallyConsistent)
   }
 }

@@ -1,19 +1,23 @@
 import Glibc
-import TestSupport
 
 /// A client that sends exactly the bytes it's told to and reads exactly what comes, over a real socket on loopback.
 ///
-/// It never blocks the thread it's on: tests share few, and a server's handlers may need one. Reading fails after a minute without a byte, so that a server that hangs fails a test instead of stopping the
-/// run; no test that passes waits for it.
-final class RawClient {
-  struct Failure: Error, CustomStringConvertible {
-    let description: String
+/// It never blocks the thread it's on: tests share few, and a server's handlers may need one. Reading fails after a
+/// minute without a byte, so that a server that hangs fails a test instead of stopping the run; no test that passes
+/// waits for it.
+public final class RawClient {
+  /// What went wrong, in a sentence.
+  public struct Failure: Error, CustomStringConvertible {
+    /// The sentence.
+    public let description: String
   }
 
-  private(set) var descriptor: Int32
+  /// The socket; -1 once closed.
+  public private(set) var descriptor: Int32
   private var buffered: [UInt8] = []
 
-  init(port: Int, receiveBuffer: Int32? = nil) throws {
+  /// A client connected to a port of 127.0.0.1.
+  public init(port: Int, receiveBuffer: Int32? = nil) throws {
     descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     guard descriptor >= 0 else { throw Failure(description: "socket: errno \(errno)") }
     // Without it a test that sends twice in a row would wait for the kernel's delayed acknowledgement.
@@ -40,29 +44,32 @@ final class RawClient {
 
   deinit { close() }
 
-  func close() {
+  /// Closes in good order.
+  public func close() {
     guard descriptor >= 0 else { return }
     _ = Glibc.close(descriptor)
     descriptor = -1
   }
 
   /// Closes with a reset instead of an orderly end.
-  func reset() {
+  public func reset() {
     var option = linger(l_onoff: 1, l_linger: 0)
     setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
     close()
   }
 
   /// Says that nothing more will be sent, and goes on reading.
-  func finishSending() {
+  public func finishSending() {
     shutdown(descriptor, Int32(SHUT_WR))
   }
 
-  func send(_ text: String) async throws {
+  /// Sends a text's bytes.
+  public func send(_ text: String) async throws {
     try await send(Array(text.utf8))
   }
 
-  func send(_ bytes: [UInt8]) async throws {
+  /// Sends bytes, however long the server takes to read them.
+  public func send(_ bytes: [UInt8]) async throws {
     var rest = bytes[...]
     while !rest.isEmpty {
       let count = rest.withUnsafeBytes {
@@ -78,7 +85,7 @@ final class RawClient {
   }
 
   /// One whole answer, as its `Content-Length` or its chunks say.
-  func response(toHead: Bool = false) async throws -> RawResponse {
+  public func response(toHead: Bool = false) async throws -> RawResponse {
     while true {
       if let (response, used) = RawResponse.parse(buffered, toHead: toHead) {
         buffered.removeFirst(used)
@@ -94,14 +101,14 @@ final class RawClient {
   }
 
   /// Everything until the server closes. A reset counts as the end.
-  func readToEnd() async throws -> String {
+  public func readToEnd() async throws -> String {
     while try await receive() {}
     defer { buffered = [] }
     return String(decoding: buffered, as: UTF8.self)
   }
 
   /// Whether the server has closed without sending anything more.
-  func isClosed() async throws -> Bool {
+  public func isClosed() async throws -> Bool {
     try await readToEnd().isEmpty
   }
 
