@@ -44,8 +44,11 @@ let package = Package(
     .testTarget(name: "HTTPServerTests", dependencies: ["HTTPServer", "TestSupport"]),
     .testTarget(
       name: "LockstepTests",
-      dependencies: ["Lockstep", "Migrations", "SQLite", "TestSupport", "Workers"]
+      dependencies: [
+        "CZlib", "HTTP", "HTTPServer", "JSON", "Lockstep", "Migrations", "SQLite", "TestSupport", "Workers",
+      ]
     ),
+    .testTarget(name: "LockstepCommandTests", dependencies: ["HTTP", "Lockstep", "LockstepCommand"]),
 
     // Benchmarks, run by scripts/bench.
     .executableTarget(name: "json-benchmark", dependencies: ["JSON"], path: "Benchmarks/JSON"),

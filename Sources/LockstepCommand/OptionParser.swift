@@ -20,7 +20,7 @@ enum OptionParser {
     while let argument = rest.popFirst() {
       let (name, inlineValue) = split(argument)
       guard let option = ServeOptions.all.first(where: { $0.name == name }) else {
-        throw UsageError(message: unknown(argument))
+        throw UsageError(message: unknown(name))
       }
       let value = if let inlineValue { inlineValue } else { try followingValue(of: option, in: &rest) }
       try apply(option, value, called: name, to: &configuration)
@@ -41,12 +41,15 @@ enum OptionParser {
     }
   }
 
+  /// A word that looks like an option is none's value: `--data --access-log` would make a file of that name. Who does
+  /// mean it writes `--data=--access-log`.
   private static func followingValue(of option: Option, in rest: inout ArraySlice<String>) throws(UsageError) -> String
   {
     guard let placeholder = option.placeholder else { return "true" }
-    guard let value = rest.popFirst() else {
+    guard let value = rest.first, !value.hasPrefix("--") else {
       throw UsageError(message: "\(option.name) needs a value: \(option.name) \(placeholder).")
     }
+    rest.removeFirst()
     return value
   }
 
@@ -55,8 +58,7 @@ enum OptionParser {
     return (String(argument[..<sign]), String(argument[argument.index(after: sign)...]))
   }
 
-  private static func unknown(_ argument: String) -> String {
-    argument.hasPrefix("-")
-      ? "there is no option \(argument)." : "“\(argument)” is one word too many; options begin with --."
+  private static func unknown(_ name: String) -> String {
+    name.hasPrefix("-") ? "there is no option \(name)." : "“\(name)” is one word too many; options begin with --."
   }
 }

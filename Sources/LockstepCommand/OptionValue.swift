@@ -10,7 +10,10 @@ enum OptionValue {
   /// Bytes: `65536`, `64KiB`, `1MiB`.
   static func size(_ text: String, in range: ClosedRange<Int>) throws(Option.ValueError) -> Int {
     let (digits, unit) = split(text)
-    let factors = ["": 1, "b": 1, "kib": 1024, "k": 1024, "mib": 1_048_576, "m": 1_048_576, "gib": 1_073_741_824]
+    let factors = [
+      "": 1, "b": 1, "k": 1024, "kib": 1024, "m": 1_048_576, "mib": 1_048_576, "g": 1_073_741_824,
+      "gib": 1_073_741_824,
+    ]
     guard let number = plainNumber(digits), let factor = factors[unit.lowercased()],
       case let (size, overflows) = number.multipliedReportingOverflow(by: factor), !overflows, range.contains(size)
     else {
@@ -28,7 +31,7 @@ enum OptionValue {
     guard let number = plainNumber(digits), let factor = milliseconds[unit], (1...86_400_000).contains(number),
       number * factor <= 86_400_000
     else {
-      throw Option.ValueError(reason: "it must be a time such as 500ms, 10s or 2m, at most 24h")
+      throw Option.ValueError(reason: "it must be a time such as 500ms, 10s or 2m, from 1ms to 24h")
     }
     return .milliseconds(number * factor)
   }
@@ -50,13 +53,14 @@ enum OptionValue {
     return choice
   }
 
-  /// Origins as browsers send them: a scheme and a host, and no path.
+  /// Origins as browsers send them: a scheme and a host in small letters, and nothing behind them. A capital is made
+  /// small, since an origin that no browser sends would be allowed in vain; so is whatever else is refused here.
   static func origins(_ text: String) throws(Option.ValueError) -> [String] {
-    let origins = text.split(separator: ",").map { $0.trimmingSpaces() }.filter { !$0.isEmpty }
+    let origins = text.split(separator: ",").map { $0.trimmingSpaces().lowercased() }.filter { !$0.isEmpty }
     for origin in origins where origin != "*" {
       let rest = origin.split(separator: "/", omittingEmptySubsequences: false)
       guard rest.count == 3, rest[0].count > 1, rest[0].hasSuffix(":"), rest[1].isEmpty, !rest[2].isEmpty,
-        origin.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F })
+        origin.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }), !origin.contains(where: { "?#@*".contains($0) })
       else {
         throw Option.ValueError(
           reason: "“\(origin)” is no origin; write it as browsers do, such as https://app.example, without a path"

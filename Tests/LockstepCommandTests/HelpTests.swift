@@ -1,0 +1,80 @@
+import Lockstep
+import Testing
+
+@testable import LockstepCommand
+
+@Suite("The help names all there is")
+struct HelpTests {
+  /// Each option's default, as the help says it.
+  private static let defaults: [(name: String, text: String)] = [
+    ("--host", "Default 127.0.0.1"), ("--port", "Default 8080"), ("--data", "Default ./lockstep.db"),
+    ("--threads", "Default: one a core"), ("--cors-origin", "Default: none"), ("--max-connections", "Default 10000"),
+    ("--max-request-line", "Default 8KiB"), ("--max-header-section", "Default 32KiB"),
+    ("--max-header-fields", "Default 100"), ("--max-body", "Default 1MiB"), ("--head-timeout", "Default 10s"),
+    ("--body-grace", "Default 10s"), ("--body-rate", "Default 1KiB"), ("--idle-timeout", "Default 75s"),
+    ("--output-timeout", "Default 30s"), ("--drain-timeout", "Default 8s"), ("--log-format", "Default text"),
+    ("--log-level", "Default info"), ("--access-log", "Default: off"),
+  ]
+
+  /// The help's entries: an option's line, and the text below it on one line.
+  private var entries: [String: String] {
+    var entries: [String: String] = [:]
+    var name = ""
+    for line in Help.serve.split(separator: "\n") where line.hasPrefix("  ") {
+      let text = line.drop { $0 == " " }
+      if line.hasPrefix("  --") {
+        name = String(text.prefix { $0 != " " })
+        entries[name] = ""
+      } else if let entry = entries[name] {
+        entries[name] = entry.isEmpty ? String(text) : "\(entry) \(text)"
+      }
+    }
+    return entries
+  }
+
+  @Test("Every option has its entry, with its default", arguments: defaults)
+  func entry(name: String, text: String) throws {
+    let entry = try #require(entries[name])
+    #expect(entry.contains(text))
+    #expect(entry.hasSuffix("."))
+  }
+
+  @Test("No option is left out, and none is there that isn't")
+  func complete() {
+    #expect(Set(entries.keys) == Set(ServeOptions.all.map(\.name)))
+    #expect(Set(Self.defaults.map(\.name)) == Set(ServeOptions.all.map(\.name)))
+  }
+
+  @Test("A value's place is shown beside the name, and a switch has none")
+  func placeholders() {
+    for option in ServeOptions.all {
+      let line = Help.serve.split(separator: "\n").first {
+        $0 == "  \(option.name)" || $0.hasPrefix("  \(option.name) ")
+      }
+      #expect(line.map(String.init) == "  \(option.name)\(option.placeholder.map { " \($0)" } ?? "")")
+    }
+    #expect(Help.serve.contains("\n  --access-log\n"))
+    #expect(Help.serve.contains("\n  --log-format text|json\n"))
+  }
+
+  @Test("Lines fit a terminal of 120 columns", arguments: [Help.command, Help.serve])
+  func width(text: String) {
+    for line in text.split(separator: "\n") { #expect(line.count <= 120, "\(line)") }
+    #expect(text.hasSuffix("\n"))
+  }
+
+  @Test("The command's help names every command")
+  func commands() {
+    for name in ["serve", "--help", "--version"] { #expect(Help.command.contains("\n  \(name) ")) }
+  }
+
+  @Test("Values in the help are read back as what they say", arguments: [0, 1, 1023, 1024, 8192, 1_048_576, 1_572_864])
+  func sizes(bytes: Int) throws {
+    #expect(try OptionValue.size(OptionValue.text(size: bytes), in: 0...Int.max) == bytes)
+  }
+
+  @Test("So are times", arguments: [1, 500, 1000, 1500, 10_000, 86_400_000])
+  func times(milliseconds: Int) throws {
+    #expect(try OptionValue.time(OptionValue.text(time: .milliseconds(milliseconds))) == .milliseconds(milliseconds))
+  }
+}

@@ -1,0 +1,144 @@
+import HTTP
+import Lockstep
+import Testing
+
+@testable import LockstepCommand
+
+@Suite("Options are read from the command line and from variables")
+struct OptionParserTests {
+  /// One option: a value that isn't the default, and whether a configuration has it.
+  struct Case: Sendable, CustomTestStringConvertible {
+    let name: String
+    let value: String
+    let variable: String
+    let isSet: @Sendable (Configuration) -> Bool
+    var testDescription: String { name }
+
+    init(_ name: String, _ value: String, _ variable: String, isSet: @escaping @Sendable (Configuration) -> Bool) {
+      self.name = name
+      self.value = value
+      self.variable = variable
+      self.isSet = isSet
+    }
+  }
+
+  private static let cases = [
+    Case("--host", "::1", "LOCKSTEP_HOST") { $0.host == "::1" },
+    Case("--port", "65535", "LOCKSTEP_PORT") { $0.port == 65_535 },
+    Case("--data", "/x/y z.db", "LOCKSTEP_DATA") { $0.data == "/x/y z.db" },
+    Case("--threads", "3", "LOCKSTEP_THREADS") { $0.threads == 3 },
+    Case("--cors-origin", "https://a.example, http://localhost:3000", "LOCKSTEP_CORS_ORIGIN") {
+      $0.corsOrigins == ["https://a.example", "http://localhost:3000"]
+    },
+    Case("--max-connections", "17", "LOCKSTEP_MAX_CONNECTIONS") { $0.limits.connections == 17 },
+    Case("--max-request-line", "1KiB", "LOCKSTEP_MAX_REQUEST_LINE") { $0.limits.requestLine == 1024 },
+    Case("--max-header-section", "2k", "LOCKSTEP_MAX_HEADER_SECTION") { $0.limits.headerSection == 2048 },
+    Case("--max-header-fields", "9", "LOCKSTEP_MAX_HEADER_FIELDS") { $0.limits.headerFields == 9 },
+    Case("--max-body", "3MiB", "LOCKSTEP_MAX_BODY") { $0.limits.body == 3 * 1_048_576 },
+    Case("--head-timeout", "500ms", "LOCKSTEP_HEAD_TIMEOUT") { $0.limits.headTime == .milliseconds(500) },
+    Case("--body-grace", "2m", "LOCKSTEP_BODY_GRACE") { $0.limits.bodyGrace == .seconds(120) },
+    Case("--body-rate", "1", "LOCKSTEP_BODY_RATE") { $0.limits.bodyRate == 1 },
+    Case("--idle-timeout", "1h", "LOCKSTEP_IDLE_TIMEOUT") { $0.limits.idleTime == .seconds(3600) },
+    Case("--output-timeout", "7s", "LOCKSTEP_OUTPUT_TIMEOUT") { $0.limits.outputStall == .seconds(7) },
+    Case("--drain-timeout", "3", "LOCKSTEP_DRAIN_TIMEOUT") { $0.limits.drainTime == .seconds(3) },
+    Case("--log-format", "json", "LOCKSTEP_LOG_FORMAT") { $0.logFormat == .json },
+    Case("--log-level", "debug", "LOCKSTEP_LOG_LEVEL") { $0.logLevel == .debug },
+    Case("--access-log", "true", "LOCKSTEP_ACCESS_LOG") { $0.accessLog },
+  ]
+
+  private func parse(_ arguments: [String], _ environment: [String: String] = [:]) throws -> Configuration {
+    try OptionParser.configuration(arguments: arguments, environment: environment)
+  }
+
+  private func refusal(_ arguments: [String], _ environment: [String: String] = [:]) -> String? {
+    do {
+      _ = try parse(arguments, environment)
+      return nil
+    } catch {
+      return (error as? OptionParser.UsageError)?.message
+    }
+  }
+
+  @Test("No option is without its case here")
+  func complete() {
+    #expect(Set(Self.cases.map(\.name)) == Set(ServeOptions.all.map(\.name)))
+    #expect(Set(ServeOptions.all.map(\.name)).count == ServeOptions.all.count)
+  }
+
+  @Test("Nothing given, everything is as the defaults say")
+  func defaults() throws {
+    let configuration = try parse([])
+    for option in Self.cases { #expect(!option.isSet(configuration), "\(option.name)") }
+    #expect(configuration.host == "127.0.0.1" && configuration.port == 8080 && configuration.data == "./lockstep.db")
+    #expect(configuration.limits == Limits())
+  }
+
+  @Test("Each option is set by --name value, --name=value and its variable, and touches nothing else", arguments: cases)
+  func everyWay(option: Case) throws {
+    let separate = option.name == "--access-log" ? [option.name] : [option.name, option.value]
+    let configurations = [
+      try parse(separate), try parse(["\(option.name)=\(option.value)"]),
+      try parse([], [option.variable: option.value]),
+    ]
+    for configuration in configurations {
+      #expect(option.isSet(configuration))
+      for other in Self.cases where other.name != option.name { #expect(!other.isSet(configuration), "\(other.name)") }
+    }
+  }
+
+  @Test("The command line wins over the variable, and the last of an option given twice")
+  func precedence() throws {
+    #expect(try parse(["--port", "1"], ["LOCKSTEP_PORT": "2"]).port == 1)
+    #expect(try parse(["--port=1", "--port", "3"]).port == 3)
+    #expect(try parse(["--access-log=false"], ["LOCKSTEP_ACCESS_LOG": "true"]).accessLog == false)
+    #expect(try parse(["--threads", "2"], ["LOCKSTEP_PORT": "2"]).port == 2)
+    #expect(refusal(["--port", "1"], ["LOCKSTEP_PORT": "x"]) != nil, "a wrong variable isn't passed over in silence")
+    #expect(try parse([], ["LOCKSTEP_UNKNOWN": "x", "PORT": "1"]).port == 8080)
+  }
+
+  /// Options, values that are taken, and what they become.
+  private static let numbers: [(value: String, bytes: Int)] = [
+    ("0", 0), ("1", 1), ("00010", 10), ("1b", 1), ("1B", 1), ("1k", 1024), ("1K", 1024), ("1KiB", 1024),
+    ("1kib", 1024), ("1m", 1_048_576), ("1MiB", 1_048_576), ("1g", 1_073_741_824), ("1GiB", 1_073_741_824),
+  ]
+
+  @Test("Sizes are bytes, or have a unit of 1024", arguments: numbers)
+  func sizes(value: String, bytes: Int) throws {
+    #expect(try parse(["--max-body", value]).limits.body == bytes)
+  }
+
+  @Test(
+    "Times have a unit or are seconds, up to a day",
+    arguments: [
+      ("1", 1000), ("1s", 1000), ("1ms", 1), ("1m", 60_000), ("24h", 86_400_000), ("86400", 86_400_000),
+      ("86400000ms", 86_400_000), ("1440m", 86_400_000),
+    ]
+  )
+  func times(value: String, milliseconds: Int) throws {
+    #expect(try parse(["--idle-timeout", value]).limits.idleTime == .milliseconds(milliseconds))
+  }
+
+  @Test(
+    "A switch takes the usual words when it's given a value",
+    arguments: [
+      ("true", true), ("1", true), ("YES", true), ("on", true), ("false", false), ("0", false), ("No", false),
+      ("off", false),
+    ]
+  )
+  func booleans(value: String, isOn: Bool) throws {
+    #expect(try parse(["--access-log=\(value)"], ["LOCKSTEP_ACCESS_LOG": "\(!isOn)"]).accessLog == isOn)
+  }
+
+  /// Origins as people write them, and as browsers send them.
+  private static let origins: [(value: String, origins: [String])] = [
+    ("", []), ("*", ["*"]),
+    (" https://a.example ,,http://b.example:81,", ["https://a.example", "http://b.example:81"]),
+    ("HTTPS://App.Example", ["https://app.example"]), ("capacitor://localhost", ["capacitor://localhost"]),
+    ("https://[::1]:8443", ["https://[::1]:8443"]),
+  ]
+
+  @Test("Origins are separated by commas, and compared as browsers write them", arguments: origins)
+  func corsOrigins(value: String, origins: [String]) throws {
+    #expect(try parse(["--cors-origin", value]).corsOrigins == origins)
+  }
+}

@@ -1,0 +1,103 @@
+import Lockstep
+import Testing
+
+@testable import LockstepCommand
+
+@Suite("What an option can't be is refused, with the option and what it may be")
+struct RefusalTests {
+  private static let size = "it must be a size such as 65536, 64KiB or 1MiB, from"
+  private static let time = "it must be a time such as 500ms, 10s or 2m, from 1ms to 24h"
+  private static let sizes = ["", "x", "-1", "1.5", "1 KiB", "1TiB", "KiB", "９", "9223372036854775808", "8388608GiB"]
+  private static let times = ["", "0", "0ms", "-1", "1.5s", "s", "1d", "25h", "86401", "99999999999999999999", "1 s"]
+
+  /// An option, values that it can't have, and what may be.
+  private static let refusals: [(name: String, values: [String], reason: String)] = [
+    ("--host", [""], "it is empty"),
+    ("--port", ["", "-1", "65536", "80a", "0x50", "８０", " 80", "+80"], "it must be a whole number from 0 to 65535"),
+    ("--data", [""], "it is empty"),
+    ("--threads", ["", "0", "257", "two"], "it must be a whole number from 1 to 256"),
+    (
+      "--cors-origin",
+      [
+        "app.example", "https://app.example/", "https://app.example/x", "https:/app.example", "https://", "null",
+        "https://a b", "https://ä.example", "://x", "https://app.example?x", "https://app.example#x",
+        "https://user@app.example", "https://*.example", "https://a.example,nonsense",
+      ],
+      "is no origin; write it as browsers do, such as https://app.example, without a path"
+    ),
+    ("--max-connections", ["", "0", "10000001", "1k"], "it must be a whole number from 1 to 10000000"),
+    ("--max-request-line", sizes + ["0", "63", "2MiB"], "\(size) 64 to 1048576 bytes"),
+    ("--max-header-section", sizes + ["0", "63", "17MiB"], "\(size) 64 to 16777216 bytes"),
+    ("--max-header-fields", ["", "0", "10001"], "it must be a whole number from 1 to 10000"),
+    ("--max-body", sizes + ["1073741825", "2GiB"], "\(size) 0 to 1073741824 bytes"),
+    ("--body-rate", sizes + ["0"], "\(size) 1 to 1073741824 bytes"),
+    ("--head-timeout", times, time), ("--body-grace", times, time), ("--idle-timeout", times, time),
+    ("--output-timeout", times, time), ("--drain-timeout", times, time),
+    ("--log-format", ["", "xml", "JSON"], "it must be one of text, json"),
+    ("--log-level", ["", "trace", "Info"], "it must be one of debug, info, warning, error"),
+    ("--access-log", ["", "maybe", "2"], "it must be true or false"),
+  ]
+
+  private func refusal(_ arguments: [String], _ environment: [String: String] = [:]) -> String? {
+    do {
+      _ = try OptionParser.configuration(arguments: arguments, environment: environment)
+      return nil
+    } catch {
+      return error.message
+    }
+  }
+
+  @Test("No option takes everything")
+  func complete() {
+    #expect(Set(Self.refusals.map(\.name)) == Set(ServeOptions.all.map(\.name)))
+  }
+
+  @Test("Whichever way it comes, it's refused by the name it came by", arguments: refusals)
+  func values(name: String, values: [String], reason: String) throws {
+    let option = try #require(ServeOptions.all.first { $0.name == name })
+    for value in values {
+      let line = try #require(refusal(["\(name)=\(value)"]), "\(value)")
+      #expect(line.hasPrefix("\(name) can't be “\(value)”: "))
+      #expect(line.hasSuffix("\(reason)."), "\(line)")
+      let variable = try #require(refusal([], [option.variable: value]), "\(value)")
+      #expect(variable.hasPrefix("\(option.variable) can't be “\(value)”: "))
+      #expect(variable.hasSuffix("\(reason)."), "\(variable)")
+    }
+  }
+
+  @Test("An option at the end, or before another one, needs its value", arguments: ServeOptions.all.map(\.name))
+  func missing(name: String) throws {
+    let option = try #require(ServeOptions.all.first { $0.name == name })
+    guard let placeholder = option.placeholder else {
+      #expect(refusal([name]) == nil)
+      return
+    }
+    let message = "\(name) needs a value: \(name) \(placeholder)."
+    #expect(refusal([name]) == message)
+    #expect(refusal([name, "--access-log"]) == message)
+    #expect(refusal([name, "--port=1"]) == message)
+    #expect(refusal([name, "--"]) == message)
+  }
+
+  @Test("Who wants a value that looks like an option writes it with an equals sign")
+  func dashes() throws {
+    let configuration = try OptionParser.configuration(arguments: ["--data=--port"], environment: [:])
+    #expect(configuration.data == "--port")
+    let relative = try OptionParser.configuration(arguments: ["--data", "-"], environment: [:])
+    #expect(relative.data == "-")
+  }
+
+  @Test(
+    "What isn't an option is named",
+    arguments: [
+      (["--prot", "80"], "there is no option --prot."), (["--prot=80"], "there is no option --prot."),
+      (["-p", "80"], "there is no option -p."), (["--Port", "80"], "there is no option --Port."),
+      (["--"], "there is no option --."), (["8080"], "“8080” is one word too many; options begin with --."),
+      (["--access-log", "on"], "“on” is one word too many; options begin with --."),
+      ([""], "“” is one word too many; options begin with --."),
+    ]
+  )
+  func unknown(arguments: [String], message: String) {
+    #expect(refusal(arguments) == message)
+  }
+}
