@@ -1,0 +1,137 @@
+import JSON
+import TestSupport
+import Testing
+
+@testable import Lockstep
+
+@Suite("The access log has a line a request, and no secret in it")
+struct AccessLogTests {
+  @Test("Unless it's switched on there is none")
+  func off() async throws {
+    try await Gateway.run { gateway in
+      _ = try await gateway.get("/healthz")
+      #expect(gateway.log.requests.isEmpty)
+    }
+  }
+
+  @Test("It's at level info: a higher level silences it")
+  func level() async throws {
+    try await Gateway.run({
+      $0.accessLog = true
+      $0.logLevel = .warning
+    }) { gateway in
+      _ = try await gateway.get("/healthz")
+      #expect(gateway.log.lines.isEmpty)
+    }
+  }
+
+  @Test("A line of text says who asked for what, and what came of it")
+  func text() async throws {
+    try await Gateway.run({ $0.accessLog = true }) { gateway in
+      let client = try gateway.connect()
+      try await client.send(Gateway.request("GET", "/healthz?a=b"))
+      _ = try await client.response()
+      try await client.send(Gateway.request("HEAD", "/healthz") + Gateway.request("BREW", "/healthz"))
+      _ = try await client.response(toHead: true)
+      let refusal = try await client.response()
+      let start = "1994-11-06T08:49:37.000Z INFO request client=127.0.0.1"
+      #expect(
+        gateway.log.requests == [
+          "\(start) method=GET path=/healthz status=200 bytes=15 microseconds=0\n",
+          "\(start) method=HEAD path=/healthz status=200 bytes=0 microseconds=0\n",
+          "\(start) method=BREW path=/healthz status=405 bytes=\(refusal.body.count) microseconds=0\n",
+        ]
+      )
+    }
+  }
+
+  @Test("A line of JSON says the same")
+  func json() async throws {
+    try await Gateway.run({
+      $0.accessLog = true
+      $0.logFormat = .json
+    }) { gateway in
+      _ = try await gateway.get("/nowhere?a=b")
+      let line = try #require(gateway.log.requests.first)
+      guard case .object(let object) = try JSON(parsing: Array(line.utf8)) else {
+        Issue.record("no object: \(line)")
+        return
+      }
+      #expect(
+        object.map(\.name) == [
+          "time", "level", "message", "client", "method", "path", "status", "bytes", "microseconds",
+        ]
+      )
+      #expect(object["time"] == "1994-11-06T08:49:37.000Z")
+      #expect(object["path"] == "/nowhere")
+      #expect(object["status"] == 404)
+    }
+  }
+
+  /// Requests with a secret in every place where people put them.
+  private static let secret = "hunter2-Zm9vYmFy"
+  private static let requests = [
+    "GET /healthz?token=\(secret) HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer \(secret)\r\n\r\n",
+    "GET /nowhere?\(secret) HTTP/1.1\r\nHost: h\r\nCookie: \(secret)\r\nX-\(secret): \(secret)\r\n\r\n",
+    "GET /readyz?\(secret) HTTP/1.1\r\nHost: h\r\nUser-Agent: \(secret)\r\nReferer: http://h/\(secret)\r\n\r\n",
+    "POST /healthz HTTP/1.1\r\nHost: h\r\nContent-Length: \(secret.utf8.count)\r\n\r\n\(secret)",
+    "GET http://user:\(secret)@h/healthz HTTP/1.1\r\nHost: h\r\n\r\n",
+    "OPTIONS /healthz?\(secret) HTTP/1.1\r\nHost: h\r\nOrigin: http://\(secret)\r\n\r\n",
+    "GET /healthz?\(secret) HTTP/1.1\r\nHost: h\r\nHost: \(secret)\r\n\r\n",
+    "GET /% HTTP/1.1\r\nHost: h\r\nAuthorization: \(secret)\r\n\r\n",
+    "\(secret)\r\n\r\n",
+  ]
+
+  @Test("A token in a field, a query or a body is in no line of any format", arguments: LogFormat.allCases)
+  func noSecrets(format: LogFormat) async throws {
+    try await Gateway.run({
+      $0.accessLog = true
+      $0.logLevel = .debug
+      $0.logFormat = format
+    }) { gateway in
+      gateway.store.setBroken(true)
+      for request in Self.requests {
+        let client = try gateway.connect()
+        try await client.send(request)
+        _ = try await client.response()
+      }
+      #expect(gateway.log.requests.count >= 6)
+      #expect(!gateway.log.text.contains(Self.secret))
+    }
+  }
+
+  /// Paths that would like to be more than one line, or more than one field.
+  private static let hostile = [
+    "/%0D%0A2026-01-01T00:00:00.000Z%20ERROR%20forged", "/a\"%22b", "/x=1%20status=200", "/a\\nb", "/\u{2028}line",
+    "/{\"level\":\"error\"}", "/%00%1B[31m", "/a=b",
+  ]
+
+  @Test("No path makes two lines of one, or fields of its own", arguments: hostile)
+  func injection(path: String) async throws {
+    for format in LogFormat.allCases {
+      try await Gateway.run({
+        $0.accessLog = true
+        $0.logFormat = format
+      }) { gateway in
+        let answer = try await gateway.get(path)
+        try #require(answer.status == 404 || answer.status == 400)
+        // Bytes that no target may have are refused before they are a request.
+        guard let line = gateway.log.requests.first else { return #expect(answer.status == 400) }
+        #expect(gateway.log.requests.count == 1)
+        #expect(line.utf8.filter { $0 < 0x20 } == [UInt8(ascii: "\n")])
+        #expect(line.hasSuffix("\n"))
+        if format == .json {
+          guard case .object(let object) = try JSON(parsing: Array(line.utf8)) else {
+            Issue.record("no object: \(line)")
+            return
+          }
+          #expect(object["path"] == .string(path))
+          #expect(object["status"] == .integer(Int64(answer.status)))
+        } else {
+          let fields = line.split(separator: " ").filter { $0.hasPrefix("status=") }
+          #expect(fields.map(String.init) == ["status=\(answer.status)"])
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,82 @@
+import HTTP
+import Lockstep
+import TestSupport
+import Testing
+
+@Suite("Pages of other origins get what the operator allows")
+struct CORSTests {
+  private static let app = "https://app.example"
+  /// One request of each way an answer comes about.
+  private static let requests: [(method: String, target: String, status: Int)] = [
+    ("GET", "/healthz", 200), ("HEAD", "/healthz", 200), ("OPTIONS", "/healthz", 204), ("OPTIONS", "*", 204),
+    ("GET", "/nowhere", 404), ("POST", "/healthz", 405), ("GET", "/%", 400), ("GET", "/problems/none", 404),
+    ("GET", "/readyz", 503),
+  ]
+
+  @Test("Switched off, no answer says anything of it")
+  func off() async throws {
+    try await Gateway.run { gateway in
+      gateway.store.setBroken(true)
+      for (method, target, status) in Self.requests {
+        let answer = try await gateway.ask(
+          method,
+          target,
+          ["Origin: \(Self.app)", "Access-Control-Request-Method: GET"]
+        )
+        #expect(answer.status == status)
+        #expect(!answer.fields.contains { $0.hasPrefix("Access-Control") }, "\(method) \(target)")
+        #expect(answer.values(of: "Vary").isEmpty)
+      }
+    }
+  }
+
+  @Test("An origin of the list may read every answer, errors too; another may read none")
+  func listed() async throws {
+    try await Gateway.run({ $0.corsOrigins = ["https://other.example", Self.app] }) { gateway in
+      gateway.store.setBroken(true)
+      for (method, target, status) in Self.requests {
+        let answer = try await gateway.ask(method, target, ["Origin: \(Self.app)"])
+        #expect(answer.status == status)
+        #expect(answer.values(of: "Access-Control-Allow-Origin") == [Self.app], "\(method) \(target)")
+        #expect(answer.field("Access-Control-Expose-Headers")?.contains("ETag, Cursor") == true)
+        #expect(answer.values(of: "Vary") == ["Origin"])
+        for origin in [["Origin: https://app.example.evil"], ["Origin: null"], []] {
+          let denied = try await gateway.ask(method, target, origin)
+          #expect(denied.status == status)
+          #expect(!denied.fields.contains { $0.hasPrefix("Access-Control") }, "\(method) \(target) \(origin)")
+          #expect(denied.values(of: "Vary") == ["Origin"])
+        }
+      }
+    }
+  }
+
+  @Test("A star allows every origin, and the answer doesn't depend on it")
+  func any() async throws {
+    try await Gateway.run({ $0.corsOrigins = ["*"] }) { gateway in
+      let answer = try await gateway.get("/healthz", ["Origin: null"])
+      #expect(answer.values(of: "Access-Control-Allow-Origin") == ["*"])
+      #expect(answer.values(of: "Vary").isEmpty)
+    }
+  }
+
+  @Test("A preflight is told the methods, the fields one by one, and for how long")
+  func preflight() async throws {
+    try await Gateway.run({ $0.corsOrigins = [Self.app] }) { gateway in
+      let fields = ["Access-Control-Request-Method: GET", "Access-Control-Request-Headers: authorization"]
+      let allowed = try await gateway.ask("OPTIONS", "/healthz", ["Origin: \(Self.app)"] + fields)
+      #expect(allowed.status == 204)
+      #expect(allowed.values(of: "Access-Control-Allow-Origin") == [Self.app])
+      #expect(allowed.field("Access-Control-Allow-Methods") == "GET, HEAD, OPTIONS")
+      let headers = allowed.field("Access-Control-Allow-Headers") ?? ""
+      for name in ["Authorization", "Content-Type", "If-Match", "If-None-Match", "Prefer", "Idempotency-Key"] {
+        #expect(headers.split(separator: ", ").contains(Substring(name)))
+      }
+      #expect(allowed.field("Access-Control-Max-Age") == "7200")
+      let denied = try await gateway.ask("OPTIONS", "/healthz", ["Origin: https://evil.example"] + fields)
+      #expect(denied.status == 204)
+      #expect(!denied.fields.contains { $0.hasPrefix("Access-Control") })
+      let plain = try await gateway.ask("OPTIONS", "/healthz", ["Origin: \(Self.app)"])
+      #expect(plain.field("Access-Control-Allow-Methods") == nil)
+    }
+  }
+}

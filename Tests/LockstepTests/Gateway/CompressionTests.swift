@@ -1,0 +1,134 @@
+import CZlib
+import HTTP
+import JSON
+import TestSupport
+import Testing
+
+@testable import Lockstep
+
+@Suite("Long answers of text are gzipped for clients that want them so")
+struct CompressionTests {
+  /// What clients say, and whether they then get gzip.
+  private static let wishes: [(accept: [String], isGzipped: Bool)] = [
+    ([], false), (["Accept-Encoding: gzip"], true), (["Accept-Encoding: GZIP"], true),
+    (["Accept-Encoding: deflate, gzip, br"], true), (["Accept-Encoding: gzip;q=0.5"], true),
+    (["Accept-Encoding: gzip;q=0"], false), (["Accept-Encoding: gzip; q=0.000"], false),
+    (["Accept-Encoding: identity"], false), (["Accept-Encoding: br"], false), (["Accept-Encoding: *"], true),
+    (["Accept-Encoding: *;q=0"], false), (["Accept-Encoding: gzip;q=0, *"], false), (["Accept-Encoding:"], false),
+    (["Accept-Encoding: gzip;q=0.4, identity;q=0.5"], false), (["Accept-Encoding: br", "Accept-Encoding: gzip"], true),
+    (["Accept-Encoding: gzip;q=nonsense"], false),
+  ]
+
+  @Test("Accept-Encoding decides, and the decoded bytes are those of the plain answer", arguments: wishes)
+  func negotiation(accept: [String], isGzipped: Bool) async throws {
+    try await Gateway.run { gateway in
+      let plain = try await gateway.get("/problems")
+      #expect(plain.body.count > 1024)
+      #expect(plain.field("Content-Encoding") == nil)
+      #expect(plain.values(of: "Vary") == ["Accept-Encoding"])
+      let answer = try await gateway.get("/problems", accept)
+      #expect(answer.status == 200)
+      #expect(answer.values(of: "Vary") == ["Accept-Encoding"], "a cache must keep the two apart")
+      #expect(answer.field("Content-Type") == plain.field("Content-Type"))
+      if isGzipped {
+        #expect(answer.values(of: "Content-Encoding") == ["gzip"])
+        #expect(answer.body.count < plain.body.count)
+        #expect(try gunzipped(answer.body) == plain.body)
+      } else {
+        #expect(answer.field("Content-Encoding") == nil)
+        #expect(answer.body == plain.body)
+      }
+    }
+  }
+
+  @Test("HEAD has the fields that a gzipped GET has")
+  func head() async throws {
+    try await Gateway.run { gateway in
+      let get = try await gateway.get("/problems", ["Accept-Encoding: gzip"])
+      let head = try await gateway.ask("HEAD", "/problems", ["Accept-Encoding: gzip"])
+      #expect(head.fields == get.fields)
+    }
+  }
+
+  @Test("A short answer stays as it is, and doesn't depend on what the client wants")
+  func short() async throws {
+    try await Gateway.run { gateway in
+      for target in ["/healthz", "/nowhere", "/"] {
+        let answer = try await gateway.get(target, ["Accept-Encoding: gzip"])
+        #expect(answer.field("Content-Encoding") == nil)
+        #expect(answer.values(of: "Vary").isEmpty)
+      }
+    }
+  }
+
+  @Test("CORS and compression both say what the answer depends on")
+  func varyTwice() async throws {
+    try await Gateway.run({ $0.corsOrigins = ["https://app.example"] }) { gateway in
+      let answer = try await gateway.get("/problems", ["Accept-Encoding: gzip"])
+      #expect(Set(answer.values(of: "Vary")) == ["Origin", "Accept-Encoding"])
+    }
+  }
+
+  /// Types and sizes, and whether such a body is compressed.
+  private static let bodies: [(type: String, count: Int, isWorthwhile: Bool)] = [
+    ("application/json", 1025, true), ("application/json", 1024, false), ("application/problem+json", 1025, true),
+    ("text/plain; charset=utf-8", 1025, true), ("text/html", 1025, true), ("image/png", 100_000, false),
+    ("application/octet-stream", 100_000, false), ("application/gzip", 100_000, false),
+  ]
+
+  @Test("Only what gets shorter is worth it", arguments: bodies)
+  func worthwhile(type: String, count: Int, isWorthwhile: Bool) {
+    var fields = HeaderFields()
+    fields.append(.contentType, type)
+    let response = Response(status: .ok, fields: fields, body: .bytes([UInt8](repeating: 0x61, count: count)))
+    #expect(Compression.isWorthwhile(for: response) == isWorthwhile)
+    var encoded = response
+    encoded.fields.append(.contentEncoding, "br")
+    #expect(!Compression.isWorthwhile(for: encoded))
+    #expect(!Compression.isWorthwhile(for: Response(status: .ok, fields: fields, body: .stream { _ in })))
+    #expect(!Compression.isWorthwhile(for: Response(status: .ok, fields: fields)))
+    #expect(!Compression.isWorthwhile(for: Response(status: .ok, body: response.body)))
+  }
+
+  private static let slice = 64 * 1024
+
+  @Test(
+    "Whatever its length, what is gzipped comes out again",
+    arguments: [0, 1, 1025, slice - 1, slice, slice + 1, 2 * slice, 3 * slice + 12_345],
+    [1, 8]
+  )
+  func roundTrip(count: Int, bits: UInt64) async throws {
+    // One bit a byte gets much shorter, eight don't at all: then zlib's output fills more than its input.
+    var state: UInt64 = 42
+    let bytes = (0..<count).map { _ -> UInt8 in
+      state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+      return UInt8(truncatingIfNeeded: state >> 33 & ((1 << bits) - 1))
+    }
+    let gzipped = try #require(await Compression.gzip(bytes))
+    #expect(try gunzipped(gzipped) == bytes)
+    #expect(await Compression.gzip(bytes) == gzipped, "the same bytes give the same")
+  }
+}
+
+private struct ZlibFailed: Error { let status: Int32 }
+
+/// What zlib makes of a gzip file, which must end where the bytes do.
+private func gunzipped(_ bytes: [UInt8]) throws -> [UInt8] {
+  var input = bytes
+  var output = [UInt8](repeating: 0, count: 16 * 1024 * 1024)
+  return try input.withUnsafeMutableBufferPointer { input in
+    var stream = z_stream()
+    stream.next_in = input.baseAddress
+    stream.avail_in = UInt32(input.count)
+    var status = inflateInit2_(&stream, 15 + 16, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size))
+    guard status == Z_OK else { throw ZlibFailed(status: status) }
+    defer { inflateEnd(&stream) }
+    output.withUnsafeMutableBufferPointer { output in
+      stream.next_out = output.baseAddress
+      stream.avail_out = UInt32(output.count)
+      status = inflate(&stream, Z_FINISH)
+    }
+    guard status == Z_STREAM_END, stream.avail_in == 0 else { throw ZlibFailed(status: status) }
+    return Array(output[..<Int(stream.total_out)])
+  }
+}

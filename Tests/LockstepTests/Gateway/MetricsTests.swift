@@ -1,0 +1,164 @@
+import HTTP
+import TestSupport
+import Testing
+
+@testable import Lockstep
+
+@Suite("The metrics say what was served, in Prometheus' text format")
+struct MetricsTests {
+  private func page(_ gateway: Gateway) async throws -> PrometheusText {
+    try PrometheusText(try await gateway.get("/metrics").text)
+  }
+
+  @Test("The page is of the format's type and is never kept")
+  func type() async throws {
+    try await Gateway.run { gateway in
+      let answer = try await gateway.get("/metrics")
+      #expect(answer.status == 200)
+      #expect(answer.field("Content-Type") == "text/plain; version=0.0.4; charset=utf-8")
+      #expect(answer.field("Cache-Control") == "no-store")
+    }
+  }
+
+  @Test("There are at least a dozen families, each once, with its help and type, and no series comes twice")
+  func format() async throws {
+    try await Gateway.run { gateway in
+      for (method, target) in [("GET", "/"), ("HEAD", "/"), ("GET", "/x"), ("POST", "/"), ("GET", "/problems/%22%0A")] {
+        _ = try await gateway.ask(method, target)
+      }
+      let page = try await page(gateway)
+      #expect(page.families.count >= 12)
+      for family in page.families {
+        #expect(!family.type.isEmpty && family.help.hasSuffix("."), "\(family.name)")
+        #expect(!family.samples.isEmpty, "\(family.name)")
+        if family.type == "counter" {
+          #expect(family.name.hasSuffix("_total"))
+        }
+        let series = family.samples.map { sample in
+          sample.name + sample.labels.map { " \($0.name)=\($0.value)" }.sorted().joined()
+        }
+        #expect(Set(series).count == series.count, "\(family.name)")
+        for sample in family.samples {
+          #expect(Set(sample.labels.map(\.name)).count == sample.labels.count)
+          #expect(sample.value >= 0 && sample.value.isFinite)
+        }
+      }
+    }
+  }
+
+  @Test("Requests are counted by route and status, and what matches no route makes no series of its own")
+  func requests() async throws {
+    try await Gateway.run { gateway in
+      gateway.store.setBroken(true)
+      let asked: [(method: String, target: String, count: Int)] = [
+        ("GET", "/healthz", 3), ("HEAD", "/healthz", 2), ("GET", "/readyz", 1), ("GET", "/problems/conflict", 1),
+        ("GET", "/problems/none", 2), ("GET", "/a", 1), ("GET", "/b", 1), ("POST", "/", 1), ("OPTIONS", "/", 1),
+      ]
+      for (method, target, count) in asked {
+        for _ in 0..<count { _ = try await gateway.ask(method, target) }
+      }
+      let family = try #require(try await page(gateway).family("lockstep_http_requests_total"))
+      let counts = family.samples.map { sample in
+        "\(sample.label("method") ?? "-") \(sample.label("route") ?? "-") \(sample.label("status") ?? "-"): "
+          + "\(Int(sample.value))"
+      }
+      #expect(
+        Set(counts) == [
+          "GET /healthz 200: 5", "GET /readyz 503: 1", "GET /problems/{slug} 200: 1", "GET /problems/{slug} 404: 2",
+          " unmatched 404: 2", " unmatched 405: 1", " unmatched 204: 1",
+        ]
+      )
+    }
+  }
+
+  @Test("Each histogram grows from bucket to bucket, ends with all, and agrees with the count of requests")
+  func histogram() async throws {
+    try await Gateway.run { gateway in
+      for target in ["/", "/", "/healthz", "/nowhere"] { _ = try await gateway.get(target) }
+      let page = try await page(gateway)
+      let requests = try #require(page.family("lockstep_http_requests_total"))
+      let durations = try #require(page.family("lockstep_http_request_duration_seconds"))
+      for route in Set(requests.samples.compactMap { $0.label("route") }) {
+        let count = requests.samples.filter { $0.label("route") == route }.reduce(0) { $0 + $1.value }
+        let samples = durations.samples.filter { $0.label("route") == route }
+        let buckets = samples.filter { $0.name.hasSuffix("_bucket") }
+        let bounds = buckets.compactMap { $0.label("le").flatMap { Double($0) } }
+        #expect(bounds == RequestMetrics.bounds + [.infinity])
+        #expect(buckets.map(\.value) == buckets.map(\.value).sorted())
+        #expect(buckets.last?.value == count)
+        #expect(samples.filter { $0.name.hasSuffix("_count") }.map(\.value) == [count])
+        // The clock stands still: nothing took any time.
+        #expect(samples.filter { $0.name.hasSuffix("_sum") }.map(\.value) == [0])
+        #expect(buckets.first?.value == count)
+      }
+    }
+  }
+
+  /// Times in nanoseconds, and the bound under which each is counted first.
+  private static let durations: [(nanoseconds: Int64, bound: Double)] = [
+    (0, 0.000_1), (100_000, 0.000_1), (100_001, 0.000_25), (1_000_000, 0.001), (1_000_001, 0.002_5),
+    (59_999_999_999, 60), (60_000_000_000, 60), (60_000_000_001, .infinity), (.max / 4, .infinity),
+  ]
+
+  @Test("A bucket's bound is in it", arguments: durations)
+  func bucket(nanoseconds: Int64, bound: Double) {
+    let metrics = RequestMetrics(routes: [.init(method: "GET", pattern: "/")], loops: 2)
+    metrics.record(route: 0, status: .ok, nanoseconds: nanoseconds, loop: 1)
+    let counts = metrics.total().first?.counts.buckets
+    #expect(counts?.firstIndex(of: 1).map { (RequestMetrics.bounds + [.infinity])[$0] } == bound)
+  }
+
+  @Test("The loops' counts are added up, and routes nobody asked for are left out")
+  func loops() {
+    let labels = ["/a", "/b", "/c"].map { RequestMetrics.Label(method: "GET", pattern: $0) }
+    let metrics = RequestMetrics(routes: labels, loops: 2)
+    metrics.record(route: 0, status: .ok, nanoseconds: 1, loop: 0)
+    metrics.record(route: 0, status: .ok, nanoseconds: 2, loop: 1)
+    metrics.record(route: 2, status: .notFound, nanoseconds: 3, loop: 1)
+    metrics.record(route: nil, status: .notFound, nanoseconds: 4, loop: 2)
+    let total = metrics.total()
+    #expect(total.map(\.label.pattern) == ["/a", "/c", "unmatched"])
+    #expect(total.map(\.counts.nanoseconds) == [3, 3, 4])
+    #expect(total[0].counts.byStatus.map(\.count) == [2])
+  }
+
+  @Test("The engine, the process and the log have their figures")
+  func figures() async throws {
+    try await Gateway.run { gateway in
+      let first = try await page(gateway)
+      #expect(first.value("lockstep_http_connections") == 1)
+      #expect(first.value("lockstep_http_connections_accepted_total") == 1)
+      #expect(first.value("lockstep_log_lines_dropped_total") == 7)
+      #expect(first.value("lockstep_uptime_seconds") == 0)
+      #expect(first.family("lockstep_build_info")?.samples.first?.label("version") == lockstepVersion)
+      #expect(try #require(first.value("process_resident_memory_bytes")) > 1_000_000)
+      #expect(try #require(first.value("process_cpu_seconds_total")) > 0)
+      #expect(try #require(first.value("process_open_fds")) >= 6)
+      let most = try #require(first.value("process_max_fds"))
+      #expect(try #require(first.value("process_open_fds")) < most)
+
+      gateway.time.advance(by: 90.5)
+      let malformed = try gateway.connect()
+      try await malformed.send("nonsense\r\n\r\n")
+      _ = try await malformed.response()
+      malformed.close()
+      let second = try await page(gateway)
+      #expect(second.value("lockstep_uptime_seconds") == 90.5)
+      #expect(second.value("lockstep_http_malformed_requests_total") == 1)
+      #expect(second.value("lockstep_http_connections_accepted_total") == 3)
+      for name in ["lockstep_http_received_bytes_total", "lockstep_http_sent_bytes_total"] {
+        #expect(try #require(second.value(name)) > (try #require(first.value(name))))
+      }
+    }
+  }
+
+  @Test("A label's value can't end the label or the line")
+  func escaping() throws {
+    var page = MetricsPage()
+    page.family("a_total", .counter, "Help.")
+    let value = "quote \" backslash \\ line\nend \\n \r\n}"
+    page.sample(1, [("label", value)])
+    let parsed = try PrometheusText(page.text)
+    #expect(parsed.family("a_total")?.samples.first?.label("label") == value)
+  }
+}

@@ -1,0 +1,216 @@
+import HTTP
+import JSON
+import Lockstep
+import TestSupport
+import Testing
+
+@Suite("The service routes answer as the contract says")
+struct ServiceRouteTests {
+  /// Every path of the table, with the type of what's there.
+  private static let paths = ["/", "/healthz", "/readyz", "/metrics", "/problems"] + problems
+  private static let problems = ProblemKind.allCases.map { "/problems/\($0.slug)" }
+  private static let allow = "GET, HEAD, OPTIONS"
+
+  @Test("The index links every page that needs no parameter, and nothing that isn't there")
+  func index() async throws {
+    try await Gateway.run { gateway in
+      let index = try await gateway.get("/")
+      #expect(index.status == 200)
+      #expect(index.field("Content-Type") == "application/json")
+      #expect(index.object["name"] == "lockstep")
+      #expect(index.object["version"] == .string(lockstepVersion))
+      guard case .object(let links)? = index.object["links"] else {
+        Issue.record("no links: \(index.text)")
+        return
+      }
+      #expect(Set(links.map(\.name)) == ["healthz", "readyz", "metrics", "problems"])
+      for (name, link) in links {
+        #expect(link == .string("/\(name)"))
+        #expect(try await gateway.get("/\(name)").status == 200)
+      }
+    }
+  }
+
+  @Test("A process that serves is healthy, whatever its store says")
+  func healthz() async throws {
+    try await Gateway.run { gateway in
+      gateway.store.setBroken(true)
+      let health = try await gateway.get("/healthz")
+      #expect(health.status == 200)
+      #expect(health.text == #"{"status":"ok"}"#)
+      #expect(health.field("Cache-Control") == "no-store")
+      #expect(gateway.store.checks == 0)
+    }
+  }
+
+  @Test("It's ready while the store can be written, asked anew each time")
+  func readyz() async throws {
+    try await Gateway.run { gateway in
+      let ready = try await gateway.get("/readyz")
+      #expect(ready.status == 200)
+      #expect(ready.text == #"{"status":"ready"}"#)
+      #expect(ready.field("Cache-Control") == "no-store")
+      gateway.store.setBroken(true)
+      let broken = try await gateway.get("/readyz")
+      #expect(broken.status == 503)
+      #expect(broken.field("Retry-After") == "1")
+      #expect(broken.object["type"] == "/problems/overloaded")
+      #expect(!broken.text.contains("Broken"), "the reason is the operator's business")
+      #expect(gateway.log.text.contains("ERROR the store can't be written error="))
+      gateway.store.setBroken(false)
+      #expect(try await gateway.get("/readyz").status == 200)
+      #expect(gateway.store.checks == 3)
+    }
+  }
+
+  @Test("While it drains it's healthy but not ready, and doesn't ask the store")
+  func draining() async throws {
+    let gateway = try Gateway.start()
+    let half = try gateway.connect()
+    let other = try gateway.connect()
+    try await half.send("GET /readyz HTTP/1.1\r\nHo")
+    try await other.send("GET /healthz HTTP/1.1\r\nHo")
+    // A third connection is answered only once the loop has read both halves, which came before it.
+    _ = try await gateway.get("/healthz")
+    gateway.server.drain()
+    try await half.send("st: h\r\n\r\n")
+    try await other.send("st: h\r\n\r\n")
+    let answer = try await half.response()
+    #expect(answer.status == 503)
+    #expect(answer.field("Retry-After") == "1")
+    #expect(answer.field("Connection") == "close")
+    #expect(try await other.response().text == #"{"status":"ok"}"#)
+    #expect(gateway.store.checks == 0)
+    await gateway.ended()
+    #expect(gateway.store.shutDowns == 1)
+    #expect(gateway.log.lines.last?.hasSuffix("INFO stopped\n") == true)
+  }
+
+  @Test("Every kind of problem has its page, and the list has every page")
+  func problemPages() async throws {
+    try await Gateway.run { gateway in
+      var pages: [JSON] = []
+      for kind in ProblemKind.allCases {
+        let page = try await gateway.get("/problems/\(kind.slug)")
+        #expect(page.status == 200)
+        #expect(page.field("Content-Type") == "application/json")
+        #expect(page.object["type"] == .string("/problems/\(kind.slug)"))
+        #expect(page.object["title"] == .string(kind.title))
+        #expect(page.object["status"] == .integer(Int64(kind.status.code)))
+        #expect(page.object["explanation"] == .string(kind.explanation))
+        pages.append(.object(page.object))
+      }
+      #expect(try await gateway.get("/problems").object["items"] == .array(pages))
+    }
+  }
+
+  @Test(
+    "An unknown problem is a problem",
+    arguments: ["/problems/unknown", "/problems/%22%0D%0A", "/problems/Internal", "/problems/conflict%2F"]
+  )
+  func unknownProblem(path: String) async throws {
+    try await Gateway.run { gateway in
+      let answer = try await gateway.get(path)
+      #expect(answer.status == 404)
+      #expect(answer.field("Content-Type") == "application/problem+json")
+      #expect(answer.object["type"] == "/problems/not-found")
+    }
+  }
+
+  @Test("HEAD gives what GET gives, without the body; OPTIONS gives the methods", arguments: paths)
+  func headAndOptions(path: String) async throws {
+    try await Gateway.run { gateway in
+      let client = try gateway.connect()
+      try await client.send(Gateway.request("GET", path))
+      let get = try await client.response()
+      try await client.send(Gateway.request("HEAD", path) + Gateway.request("OPTIONS", path))
+      let head = try await client.response(toHead: true)
+      let options = try await client.response()
+      #expect(get.status == 200)
+      #expect(head.status == get.status)
+      // The metrics have changed between the two.
+      let fixed = path == "/metrics" ? { $0.filter { !$0.hasPrefix("Content-Length") } } : { (all: [String]) in all }
+      #expect(fixed(head.fields) == fixed(get.fields))
+      #expect(options.status == 204)
+      #expect(options.field("Allow") == Self.allow)
+      #expect(options.field("Content-Length") == nil)
+    }
+  }
+
+  @Test("Another method is told which there are", arguments: ["POST", "PUT", "PATCH", "DELETE", "BREW", "get"])
+  func methodNotAllowed(method: String) async throws {
+    try await Gateway.run { gateway in
+      for path in Self.paths {
+        let answer = try await gateway.ask(method, path)
+        #expect(answer.status == 405, "\(path)")
+        #expect(answer.field("Allow") == Self.allow)
+        #expect(answer.object["type"] == "/problems/method-not-allowed")
+      }
+    }
+  }
+
+  @Test("OPTIONS * is about the server as a whole")
+  func optionsOfTheServer() async throws {
+    try await Gateway.run { gateway in
+      let answer = try await gateway.ask("OPTIONS", "*")
+      #expect(answer.status == 204)
+      #expect(answer.field("Allow") == Self.allow)
+    }
+  }
+
+  @Test(
+    "What isn't there is 404, and says where to begin",
+    arguments: ["/nowhere", "/healthz/", "/Healthz", "//", "/problems/", "/problems/a/b", "/health%7A/", "/metrics%00"]
+  )
+  func notFound(path: String) async throws {
+    try await Gateway.run { gateway in
+      for method in ["GET", "POST", "OPTIONS"] {
+        let answer = try await gateway.ask(method, path)
+        #expect(answer.status == 404, "\(method) \(path)")
+        #expect(answer.object["type"] == "/problems/not-found")
+        #expect(answer.field("Cache-Control") == "no-store")
+      }
+    }
+  }
+
+  @Test("A path is compared after it's decoded, once")
+  func decoding() async throws {
+    try await Gateway.run { gateway in
+      #expect(try await gateway.get("/health%7A").status == 200)
+      #expect(try await gateway.get("/health%257A").status == 404)
+      #expect(try await gateway.get("/healthz?x=%zz").status == 200)
+      let malformed = try await gateway.get("/health%7")
+      #expect(malformed.status == 400)
+      #expect(malformed.object["type"] == "/problems/invalid-parameter")
+    }
+  }
+
+  @Test("A body whose announced length is too large is refused before any of it is read", arguments: [false, true])
+  func payloadTooLarge(expects: Bool) async throws {
+    try await Gateway.run({ $0.limits.body = 10 }) { gateway in
+      let client = try gateway.connect()
+      let expectation = expects ? ["Expect: 100-continue"] : []
+      // Nothing of the body is ever sent, so an answer that waited for it wouldn't come.
+      try await client.send(Gateway.request("GET", "/healthz", ["Content-Length: 11"] + expectation))
+      let answer = try await client.response()
+      #expect(answer.status == 413)
+      #expect(answer.object["type"] == "/problems/payload-too-large")
+      client.finishSending()
+      #expect(try await client.isClosed())
+      let fits = try gateway.connect()
+      try await fits.send(Gateway.request("GET", "/healthz", ["Content-Length: 10"]) + "0123456789")
+      #expect(try await fits.response().status == 200)
+    }
+  }
+
+  @Test("A server that could not listen leaves its services to its maker, and says why")
+  func addressTaken() async throws {
+    try await Gateway.run { gateway in
+      let error = #expect(throws: (any Error).self) {
+        try Gateway.start { $0.port = gateway.server.address.port }
+      }
+      let text = error.map { "\($0)" } ?? ""
+      #expect(text.contains("cannot listen on 127.0.0.1:\(gateway.server.address.port): Address already in use"))
+    }
+  }
+}

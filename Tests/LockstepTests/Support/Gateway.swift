@@ -1,0 +1,119 @@
+import HTTP
+import JSON
+import Lockstep
+import Synchronization
+import TestSupport
+import Testing
+
+/// A whole server of the product on a free port, with a store that does as it's told and a clock that stands still.
+struct Gateway {
+  let server: LockstepServer
+  let time: ManualTime
+  let log: LogRecorder
+  let store: StubStore
+
+  func connect() throws -> RawClient { try RawClient(port: server.address.port) }
+
+  /// Sends one request on a connection of its own and gives the answer.
+  func ask(_ method: String, _ target: String, _ fields: [String] = []) async throws -> RawResponse {
+    let client = try connect()
+    defer { client.close() }
+    try await client.send(Self.request(method, target, fields))
+    return try await client.response(toHead: method == "HEAD")
+  }
+
+  func get(_ target: String, _ fields: [String] = []) async throws -> RawResponse {
+    try await ask("GET", target, fields)
+  }
+
+  static func request(_ method: String, _ target: String, _ fields: [String] = []) -> String {
+    (["\(method) \(target) HTTP/1.1", "Host: h"] + fields + ["", ""]).joined(separator: "\r\n")
+  }
+
+  /// Runs `body` with a server, which has stopped when this returns.
+  static func run(
+    _ change: (inout Configuration) -> Void = { _ in },
+    _ body: (Gateway) async throws -> Void
+  ) async throws {
+    let gateway = try start(change)
+    do {
+      try await body(gateway)
+    } catch {
+      Issue.record(error)
+    }
+    await gateway.stop()
+  }
+
+  /// A server that the caller stops.
+  static func start(_ change: (inout Configuration) -> Void = { _ in }) throws -> Gateway {
+    var configuration = Configuration()
+    configuration.port = 0
+    configuration.threads = 1
+    change(&configuration)
+    let (time, log, store) = (ManualTime(), LogRecorder(), StubStore())
+    let server = try LockstepServer(
+      configuration,
+      environment: Environment(
+        time: time.serverTime,
+        writeLog: { log.record($0) },
+        droppedLogLines: { 7 }
+      ),
+      services: Services(store: store) { store.shutDown() }
+    )
+    return Gateway(server: server, time: time, log: log, store: store)
+  }
+
+  func stop() async {
+    server.drain()
+    await ended()
+  }
+
+  func ended() async {
+    await aside { server.join() }
+  }
+}
+
+/// Keeps the log's lines.
+final class LogRecorder: Sendable {
+  private let all = Mutex<[String]>([])
+
+  var lines: [String] { all.withLock { $0 } }
+  var text: String { lines.joined() }
+
+  func record(_ line: [UInt8]) {
+    all.withLock { $0.append(String(decoding: line, as: UTF8.self)) }
+  }
+
+  /// The lines of requests.
+  var requests: [String] { lines.filter { $0.contains("INFO request ") || $0.contains(#""message":"request""#) } }
+}
+
+/// A store that is as healthy as a test wants it.
+final class StubStore: StoreHealth {
+  struct Broken: Error {}
+
+  private let state = Mutex((isBroken: false, checks: 0, shutDowns: 0))
+
+  var checks: Int { state.withLock { $0.checks } }
+  var shutDowns: Int { state.withLock { $0.shutDowns } }
+
+  func setBroken(_ isBroken: Bool) { state.withLock { $0.isBroken = isBroken } }
+  func shutDown() { state.withLock { $0.shutDowns += 1 } }
+
+  func checkWritable() async throws {
+    let isBroken = state.withLock { state in
+      state.checks += 1
+      return state.isBroken
+    }
+    if isBroken { throw Broken() }
+  }
+}
+
+extension RawResponse {
+  /// The body as a JSON object; an empty one, and a failure, when it's none.
+  var object: JSONObject {
+    if case .object(let object)? = try? JSON(parsing: body) { return object }
+    Issue.record("no JSON object: \(text)")
+    return [:]
+  }
+}
