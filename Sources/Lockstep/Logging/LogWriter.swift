@@ -16,13 +16,21 @@ public final class LogWriter: Sendable {
 
   private let descriptor: Int32
   private let bound: Int
+  private let patience: Int32
   private let pending = Monitor(Pending())
   private let thread = Monitor<NamedThread?>(nil)
 
-  /// A writer to an open descriptor, which keeps up to `bound` bytes for a reader that is slow.
-  public init(descriptor: Int32, bound: Int = 1024 * 1024) throws(NamedThread.NotStarted) {
+  /// As much as goes into a pipe that has room at all, without waiting (Linux's `PIPE_BUF`).
+  private static let piece = 4096
+  /// How often a writer whose reader takes nothing looks whether it is to end, in milliseconds.
+  private static let pause: Int32 = 100
+
+  /// A writer to an open descriptor, which keeps up to `bound` bytes for a reader that is slow. Once it's closed, a
+  /// reader that takes nothing for `patience` milliseconds is given up: the server's end must not wait for it.
+  public init(descriptor: Int32, bound: Int = 1024 * 1024, patience: Int32 = 1000) throws(NamedThread.NotStarted) {
     self.descriptor = descriptor
     self.bound = bound
+    self.patience = patience
     let thread = try NamedThread(name: "log") { self.run() }
     self.thread.withLock { $0 = thread }
   }
@@ -43,7 +51,7 @@ public final class LogWriter: Sendable {
   /// How many lines were dropped so far.
   public var dropped: Int { pending.withLock { $0.droppedEver } }
 
-  /// Writes what is left and ends. What is written after it is lost.
+  /// Writes what is left, as long as somebody takes it, and ends. What is written after it is lost.
   public func close() {
     pending.withLock { $0.isClosed = true }
     pending.wakeOne()
@@ -73,12 +81,24 @@ public final class LogWriter: Sendable {
 
   private func writeAll(_ bytes: [UInt8]) {
     var rest = bytes[...]
-    while !rest.isEmpty {
-      let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+    while !rest.isEmpty, waitForRoom() {
+      let count = rest.prefix(Self.piece).withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
       if count < 0, errno == EINTR || errno == EAGAIN { continue }
       // Nobody to tell: the log is where one would tell it.
       guard count > 0 else { return }
       rest = rest.dropFirst(count)
     }
+  }
+
+  /// Returns when the reader takes something, or can't any more, which writing will tell; false when it's given up.
+  private func waitForRoom() -> Bool {
+    var entry = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+    var waited: Int32 = 0
+    while poll(&entry, 1, Self.pause) == 0 {
+      guard pending.withLock({ $0.isClosed }) else { continue }
+      waited += Self.pause
+      guard waited < patience else { return false }
+    }
+    return true
   }
 }

@@ -42,7 +42,7 @@ struct LogWriterTests {
   @Test("Every line arrives, whole and in order, before close returns")
   func nothingLost() async throws {
     let pipe = try Pipe()
-    let log = try LogWriter(descriptor: pipe.writing)
+    let log = try LogWriter(descriptor: pipe.writing, patience: 60_000)
     for number in 0..<5000 { log.write(Self.line(number)) }
     // Much more than a pipe holds: it's closed while somebody reads.
     let closing = Task.detached {
@@ -60,7 +60,7 @@ struct LogWriterTests {
   func slowReader() async throws {
     let pipe = try Pipe()
     pipe.fill()
-    let log = try LogWriter(descriptor: pipe.writing, bound: 100)
+    let log = try LogWriter(descriptor: pipe.writing, bound: 100, patience: 60_000)
     for number in 0..<1000 { log.write(Self.line(number)) }
     let dropped = log.dropped
     // The bound's worth waits, and as much again may be in the writer's hand.
@@ -91,6 +91,18 @@ struct LogWriterTests {
     await aside { log.close() }
     close(ends[1])
     #expect(log.dropped == 0)
+  }
+
+  @Test("A reader that is there and takes nothing doesn't keep the writer from ending")
+  func stuckReader() async throws {
+    let pipe = try Pipe()
+    pipe.fill()
+    let log = try LogWriter(descriptor: pipe.writing, patience: 0)
+    for number in 0..<100 { log.write(Self.line(number)) }
+    // Returns at all: nobody reads until it has.
+    await aside { log.close() }
+    pipe.closeWriting()
+    #expect(pipe.readAll().allSatisfy { $0 == UInt8(ascii: "x") })
   }
 
   private final class Reading: @unchecked Sendable {
