@@ -48,6 +48,7 @@ let package = Package(
         "CZlib", "HTTP", "HTTPServer", "JSON", "Lockstep", "Migrations", "SQLite", "TestSupport", "Workers",
       ]
     ),
+    .testTarget(name: "Acceptance", dependencies: ["LockstepCommand", "SQLite", "TestSupport"]),
     .testTarget(name: "LockstepCommandTests", dependencies: ["HTTP", "Lockstep", "LockstepCommand"]),
 
     // Benchmarks, run by scripts/bench.

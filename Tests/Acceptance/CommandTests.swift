@@ -1,0 +1,106 @@
+import Glibc
+import SQLite
+import TestSupport
+import Testing
+
+@Suite("The command ends as scripts expect it to")
+struct CommandTests {
+  /// Arguments, variables, the code, and what standard output or standard error begins with.
+  private static let runs: [(arguments: [String], variables: [String: String], code: Int32, text: String)] = [
+    ([], [:], 64, "Lockstep keeps an app's state"), (["--help"], [:], 0, "Lockstep keeps an app's state"),
+    (["-h"], [:], 0, "Lockstep keeps"), (["help"], [:], 0, "Lockstep keeps"), (["--version"], [:], 0, "lockstep "),
+    (["version"], [:], 0, "lockstep "), (["serve", "--help"], [:], 0, "Serve until SIGTERM"),
+    (["serve", "--port", "x", "-h"], [:], 0, "Serve until SIGTERM"),
+    (["srve"], [:], 64, "lockstep: there is no command “srve”."), (["--serve"], [:], 64, "lockstep: there is no"),
+    (["serve", "--prot", "1"], [:], 64, "lockstep serve: there is no option --prot. `lockstep serve --help`"),
+    (["serve", "--port", "x"], [:], 64, "lockstep serve: --port can't be “x”: it must be a whole number"),
+    (["serve"], ["LOCKSTEP_PORT": "x"], 64, "lockstep serve: LOCKSTEP_PORT can't be “x”"),
+    (["serve", "--host", "256.1.1.1", "--port", "0", "--data", ":memory:"], [:], 69, "lockstep serve: cannot listen"),
+    (["serve", "--data", "/nonexistent/x.db"], [:], 74, "lockstep serve: SQLite could not open /nonexistent/x.db"),
+  ]
+
+  @Test("Each way to call it has its exit code and its words", arguments: runs)
+  func codes(arguments: [String], variables: [String: String], code: Int32, text: String) async throws {
+    let process = try LockstepProcess(arguments, in: TemporaryDirectory(), variables: variables)
+    #expect(await process.ended() == .exit(code))
+    let (shown, other) = code == 0 ? (process.output, process.errors) : (process.errors, process.output)
+    #expect(shown.contains(text) && shown.hasSuffix("\n"))
+    #expect(other.isEmpty)
+  }
+
+  @Test("A text that can't be printed is a failure", arguments: [">&-", ">/dev/full"])
+  func unprintable(redirection: String) async throws {
+    let process = try LockstepProcess(["--help"], in: TemporaryDirectory(), redirection: redirection)
+    #expect(await process.ended() == .exit(74))
+  }
+
+  @Test("A port that is taken is named, and the store is left closed", arguments: [1, 2])
+  func portTaken(threads: Int) async throws {
+    let folder = try TemporaryDirectory()
+    let (first, port) = try await LockstepProcess.serving(in: folder)
+    let second = try LockstepProcess(
+      ["serve", "--port", "\(port)", "--threads", "\(threads)", "--data", folder.file("second.db")],
+      in: folder,
+      name: "second"
+    )
+    #expect(await second.ended() == .exit(69))
+    #expect(
+      second.errors == "lockstep serve: cannot listen on 127.0.0.1:\(port): Address already in use (bind, errno 98)\n"
+    )
+    #expect(second.output.isEmpty)
+    #expect(access(folder.file("second.db-wal"), F_OK) != 0, "the log was folded into the file")
+    first.send(SIGTERM)
+    #expect(await first.ended() == .exit(0))
+  }
+
+  @Test("A new store is its owner's alone, and opens again after a restart")
+  func store() async throws {
+    let folder = try TemporaryDirectory()
+    for name in ["first", "second"] {
+      let (process, port) = try await LockstepProcess.serving(in: folder, name: name)
+      let client = try RawClient(port: port)
+      try await client.send("GET /readyz HTTP/1.1\r\nHost: h\r\n\r\n")
+      #expect(try await client.response().status == 200)
+      var status = stat()
+      #expect(stat(folder.file("lockstep.db"), &status) == 0)
+      #expect(status.st_mode & 0o777 == 0o600)
+      process.send(SIGINT)
+      #expect(await process.ended() == .exit(0))
+      #expect(process.output == "lockstep: listening on http://127.0.0.1:\(port)\n")
+      #expect(access(folder.file("lockstep.db-wal"), F_OK) != 0)
+    }
+  }
+
+  @Test(
+    "A file that is no store is refused in a sentence, and left as it was",
+    arguments: ["garbage", "other", "newer"]
+  )
+  func strangeStore(kind: String) async throws {
+    let folder = try TemporaryDirectory()
+    let words: String
+    switch kind {
+    case "garbage":
+      try folder.write(
+        Array("This is a text and no database. ".utf8) + [UInt8](repeating: 0x41, count: 4096),
+        to: "lockstep.db"
+      )
+      words = "The file is no SQLite database"
+    case "other":
+      try Connection(path: folder.file("lockstep.db"), options: .init(journal: .asFound)).run("CREATE TABLE t (a)")
+      words = "is a SQLite database, but not a Lockstep store. Nothing in it was changed."
+    default:
+      let (process, _) = try await LockstepProcess.serving(in: folder, name: "maker")
+      process.send(SIGTERM)
+      #expect(await process.ended() == .exit(0))
+      let connection = try Connection(path: folder.file("lockstep.db"), options: .init(journal: .asFound))
+      try connection.run("PRAGMA user_version = 1000000")
+      words = "a newer lockstep has used it. Run that one, or restore a backup"
+    }
+    let before = try folder.contents(of: "lockstep.db")
+    let process = try LockstepProcess(["serve", "--port", "0", "--data", folder.file("lockstep.db")], in: folder)
+    #expect(await process.ended() == .exit(74))
+    #expect(process.errors.hasPrefix("lockstep serve: ") && process.errors.contains(words), "\(process.errors)")
+    #expect(process.output.isEmpty)
+    #expect(try folder.contents(of: "lockstep.db") == before)
+  }
+}

@@ -1,0 +1,161 @@
+import Foundation
+import Glibc
+import Synchronization
+import TestSupport
+import Testing
+
+/// The real binary, running: started with what a test says, ended by its own process id and nobody else's.
+final class LockstepProcess: Sendable {
+  struct Failure: Error, CustomStringConvertible {
+    let description: String
+  }
+
+  /// How it ended.
+  enum Ending: Equatable {
+    case exit(Int32)
+    case signal(Int32)
+  }
+
+  let id: pid_t
+  let folder: TemporaryDirectory
+  private let ending = Mutex<Ending?>(nil)
+  private let name: String
+
+  /// The product that was built beside this test's own bundle.
+  static var binary: String {
+    var path = [CChar](repeating: 0, count: 4096)
+    let count = readlink("/proc/self/exe", &path, path.count)
+    let own = String(decoding: path[..<max(0, count)].map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    return URL(fileURLWithPath: own).deletingLastPathComponent().appendingPathComponent("lockstep").path
+  }
+
+  /// Starts the binary. What it prints goes to files in the folder, unless `redirection` says something else, such as
+  /// `2>&-`; `limit` is the most descriptors it may have.
+  init(
+    _ arguments: [String],
+    in folder: TemporaryDirectory,
+    name: String = "run",
+    redirection: String = "",
+    limit: Int? = nil,
+    variables: [String: String] = [:],
+    descriptor: Int32? = nil
+  ) throws {
+    self.folder = folder
+    self.name = name
+    let limiting = limit.map { "ulimit -n \($0); " } ?? ""
+    // The shell replaces itself, so the process that was started is the binary.
+    let script =
+      "\(limiting)exec \"$0\" \"$@\" >'\(folder.file("\(name).out"))' 2>'\(folder.file("\(name).err"))' "
+      + redirection
+    let words = ["/bin/sh", "-c", script, Self.binary] + arguments
+    let environment = ["PATH=/usr/bin:/bin"] + variables.map { "\($0.key)=\($0.value)" }
+    id = try Self.spawn(words, environment, passing: descriptor)
+  }
+
+  deinit {
+    guard ending.withLock({ $0 }) == nil else { return }
+    kill(id, SIGKILL)
+    waitpid(id, nil, 0)
+  }
+
+  /// Serves on a free port with a store in the folder; returns once it listens.
+  static func serving(
+    _ arguments: [String] = [],
+    in folder: TemporaryDirectory,
+    name: String = "run",
+    redirection: String = "",
+    limit: Int? = nil,
+    descriptor: Int32? = nil
+  ) async throws -> (process: LockstepProcess, port: Int) {
+    let process = try LockstepProcess(
+      ["serve", "--port", "0", "--threads", "1", "--data", folder.file("lockstep.db")] + arguments,
+      in: folder,
+      name: name,
+      redirection: redirection,
+      limit: limit,
+      descriptor: descriptor
+    )
+    return (process, try await process.port())
+  }
+
+  /// The port of the line that says where it listens.
+  func port() async throws -> Int {
+    await eventually { self.output.hasSuffix("\n") || self.hasEnded }
+    let start = "lockstep: listening on http://127.0.0.1:"
+    guard output.hasPrefix(start), let port = Int(output.dropFirst(start.count).dropLast()) else {
+      throw Failure(description: "it doesn't listen; it said: \(output) \(errors)")
+    }
+    return port
+  }
+
+  /// What it printed to standard output so far.
+  var output: String { text("\(name).out") }
+  /// What it printed to standard error so far.
+  var errors: String { text("\(name).err") }
+
+  private func text(_ file: String) -> String {
+    String(decoding: (try? folder.contents(of: file)) ?? [], as: UTF8.self)
+  }
+
+  func send(_ signal: Int32) {
+    guard ending.withLock({ $0 }) == nil else { return }
+    kill(id, signal)
+  }
+
+  /// Waits for its end.
+  func ended() async -> Ending? {
+    await eventually { self.hasEnded }
+    return ending.withLock { $0 }
+  }
+
+  private var hasEnded: Bool {
+    ending.withLock { ending in
+      if ending != nil { return true }
+      var status: Int32 = 0
+      guard waitpid(id, &status, WNOHANG) == id else { return false }
+      ending = status & 0x7F == 0 ? .exit(status >> 8 & 0xFF) : .signal(status & 0x7F)
+      return true
+    }
+  }
+
+  /// The CPU time it has used, in hundredths of a second.
+  var processorTicks: Int {
+    let stat = (try? String(contentsOfFile: "/proc/\(id)/stat", encoding: .utf8)) ?? ""
+    let fields = stat.split(separator: ")").last?.split(separator: " ") ?? []
+    guard fields.count > 12 else { return 0 }
+    return (Int(fields[11]) ?? 0) + (Int(fields[12]) ?? 0)
+  }
+
+  /// Starts a process that inherits nothing of this one: no descriptor but the standard ones (and one passed as its
+  /// standard error), no signal's treatment. Other tests' sockets would else stay open in it.
+  private static func spawn(_ words: [String], _ environment: [String], passing descriptor: Int32?) throws -> pid_t {
+    typealias CloseFrom = @convention(c) (UnsafeMutablePointer<posix_spawn_file_actions_t>, Int32) -> Int32
+    guard let symbol = dlsym(nil, "posix_spawn_file_actions_addclosefrom_np") else {
+      throw Failure(description: "this C library can't close what a child shouldn't have")
+    }
+    // The symbol is glibc's function of exactly this type, which Swift's Glibc doesn't show.
+    let closeFrom = unsafeBitCast(symbol, to: CloseFrom.self)
+    var actions = posix_spawn_file_actions_t()
+    posix_spawn_file_actions_init(&actions)
+    defer { posix_spawn_file_actions_destroy(&actions) }
+    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+    if let descriptor { posix_spawn_file_actions_adddup2(&actions, descriptor, 9) }
+    _ = closeFrom(&actions, descriptor == nil ? 3 : 10)
+    var attributes = posix_spawnattr_t()
+    posix_spawnattr_init(&attributes)
+    defer { posix_spawnattr_destroy(&attributes) }
+    var (none, all) = (sigset_t(), sigset_t())
+    sigemptyset(&none)
+    sigfillset(&all)
+    posix_spawnattr_setsigmask(&attributes, &none)
+    posix_spawnattr_setsigdefault(&attributes, &all)
+    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
+    var arguments: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) } + [nil]
+    var variables: [UnsafeMutablePointer<CChar>?] = environment.map { strdup($0) } + [nil]
+    defer { for text in arguments + variables { free(text) } }
+    var id: pid_t = 0
+    let code = posix_spawn(&id, "/bin/sh", &actions, &attributes, &arguments, &variables)
+    guard code == 0 else { throw Failure(description: "posix_spawn: errno \(code)") }
+    return id
+  }
+}
