@@ -109,6 +109,8 @@ final class Connection: @unchecked Sendable {
 
   /// The server stops: who waits for a request goes, who waits for something to happen answers now.
   func drain() {
+    // What has arrived and wasn't told yet is a request on its way too: the socket is looked at once more.
+    canRead = true
     if isHandling { task?.cancel() } else { resumeIfPossible() }
   }
 

@@ -157,8 +157,10 @@ final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
 
   // MARK: Accepting
 
-  private func acceptConnections() {
-    guard let listener else { return }
+  /// Accepts who waits. Gives whether there may be more.
+  @discardableResult
+  private func acceptConnections() -> Bool {
+    guard let listener else { return false }
     // Bounded, so that a flood of new connections doesn't starve those that are there.
     for _ in 0..<64 {
       var address = sockaddr_storage()
@@ -167,10 +169,11 @@ final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
       guard descriptor >= 0 else {
         if errno == ECONNABORTED || errno == EINTR { continue }
         if errno != EAGAIN { pauseAccepting() }
-        return
+        return false
       }
       admit(Socket(descriptor: descriptor), address, length)
     }
+    return true
   }
 
   /// The system is short of descriptors or memory. The connection stays in the backlog; asking again at once would spin.
@@ -226,7 +229,10 @@ final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
   private func beginDraining() {
     guard !isDraining else { return }
     // Whoever is in the backlog was told that the connection stands: serve them, then listen no more.
-    acceptConnections()
+    // Bounded by what the backlog held: new ones may come as fast as they are accepted.
+    for _ in 0..<64 {
+      guard acceptConnections() else { break }
+    }
     isDraining = true
     drainDeadline = time.monotonic() + timeouts.drain
     stopListening()

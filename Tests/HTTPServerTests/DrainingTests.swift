@@ -57,6 +57,22 @@ struct DrainingTests {
     await ended(server)
   }
 
+  @Test("Whoever was let into the backlog is served, however many they are and however soon the end comes")
+  func backlog() async throws {
+    let server = try Server(Server.Configuration(), time: ManualTime().serverTime)
+    let clients = try (0..<200).map { _ in try RawClient(port: server.address.port) }
+    for client in clients { try await client.send("GET /x HTTP/1.1\r\nHost: h\r\n\r\n") }
+    // Told to stop before it has looked at anybody.
+    server.drain()
+    try server.start(respond: echo)
+    for client in clients {
+      let response = try await client.response()
+      #expect(response.text == "GET /x ")
+      #expect(response.field("Connection") == "close")
+    }
+    await ended(server)
+  }
+
   @Test("A handler that heeds nothing is left behind when the time is over")
   func stuck() async throws {
     let gate = Gate()
