@@ -22,7 +22,7 @@ public struct Problem: Error, Sendable {
   public var detail: String
   /// Every fault of a body, not only the first.
   public var errors: [Fault]
-  /// Further members of the document, such as `current`.
+  /// Further members of the document, such as `current`. One named as a standard member is left out.
   public var members: [(name: String, value: JSON)]
   /// Header fields that go with the answer, such as `Allow`.
   public var fields: HeaderFields
@@ -55,7 +55,8 @@ public struct Problem: Error, Sendable {
         errors.map { .object(["pointer": .string($0.pointer), "detail": .string($0.detail)]) }
       )
     }
-    for member in members { document[member.name] = member.value }
+    // The standard members say what the kind says: none of the further ones can take their place.
+    for member in members where document[member.name] == nil { document[member.name] = member.value }
     return .object(document)
   }
 

@@ -116,8 +116,8 @@ public enum ProblemKind: String, Sendable, CaseIterable {
       Entry(
         status: .requestTimeout,
         title: "The request took too long to arrive",
-        explanation: "The head must be here within 10 s, and a body has to make progress. The connection is closed; "
-          + "send the request again on a new one."
+        explanation: "The head has to arrive within the time this server gives it, and a body has to make progress. "
+          + "The connection is closed; send the request again on a new one."
       )
     case .conflict:
       Entry(

@@ -60,6 +60,19 @@ struct ProblemTests {
     )
   }
 
+  @Test("A further member never takes the place of a standard one")
+  func reservedMembers() {
+    let members: [(name: String, value: JSON)] = [
+      ("type", "x"), ("title", "x"), ("status", 200), ("detail", "x"), ("errors", []), ("cursor", "c"),
+    ]
+    let problem = Problem(.conflict, detail: "d", errors: [.init(pointer: "", detail: "e")], members: members)
+    #expect(
+      text(of: problem)
+        == #"{"type":"/problems/conflict","title":"Conflict","status":409,"detail":"d","#
+        + #""errors":[{"pointer":"","detail":"e"}],"cursor":"c"}"#
+    )
+  }
+
   @Test("The answer has the status, the type, the fields of the problem, and isn't stored")
   func response() {
     var problem = Problem(.methodNotAllowed)
