@@ -13,6 +13,18 @@ public struct FieldName: Sendable, ExpressibleByStringLiteral {
   /// The name as it is written.
   public var text: String { literal.description }
 
+  /// Whether only the engine writes it: `Content-Length`, `Transfer-Encoding`, `Connection`, `Date`.
+  var isEngines: Bool {
+    let name = UnsafeRawBufferPointer(literal.bytes)
+    return switch name.count {
+    case 4: FieldName.date.matches(name)
+    case 10: FieldName.connection.matches(name)
+    case 14: FieldName.contentLength.matches(name)
+    case 17: FieldName.transferEncoding.matches(name)
+    default: false
+    }
+  }
+
   func matches(_ name: UnsafeRawBufferPointer) -> Bool {
     name.equalsIgnoringCase(literal)
   }

@@ -9,8 +9,10 @@ public struct HeaderFields: Sendable, Equatable {
   public init() {}
 
   /// Adds a field. Control characters in the value (CR, LF and NUL among them) are replaced by spaces, so a value that
-  /// came from outside can't add a field or end the head.
+  /// came from outside can't add a field or end the head. The fields that frame a message are the engine's alone
+  /// (`FieldName.isEngines`) and aren't added: two lengths of one body would be the smuggler's door.
   public mutating func append(_ name: FieldName, _ value: some StringProtocol) {
+    guard !name.isEngines else { return }
     bytes.append(contentsOf: name.literal.bytes)
     bytes.append(UInt8(ascii: ":"))
     bytes.append(UInt8(ascii: " "))

@@ -46,4 +46,17 @@ struct HeaderFieldsTests {
     #expect(HeaderFields().bytes.isEmpty)
     #expect(HeaderFields().all.isEmpty)
   }
+
+  @Test("The fields that frame a message are the engine's alone, however they are written")
+  func enginesFields() {
+    var fields = HeaderFields()
+    let names: [FieldName] = [
+      .contentLength, .transferEncoding, .connection, .date, "content-length", "TRANSFER-ENCODING", "conNection",
+      "DATE",
+    ]
+    for name in names { fields.append(name, "1") }
+    #expect(fields == HeaderFields())
+    for name: FieldName in ["Etag", "Content-Type", "Etagetaget", "Content-Lengtt"] { fields.append(name, "1") }
+    #expect(fields.all.count == 4)
+  }
 }
