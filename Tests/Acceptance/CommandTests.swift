@@ -15,13 +15,18 @@ struct CommandTests {
     (["serve", "--prot", "1"], [:], 64, "lockstep serve: there is no option --prot. `lockstep serve --help`"),
     (["serve", "--port", "x"], [:], 64, "lockstep serve: --port can't be “x”: it must be a whole number"),
     (["serve"], ["LOCKSTEP_PORT": "x"], 64, "lockstep serve: LOCKSTEP_PORT can't be “x”"),
-    (["serve", "--host", "256.1.1.1", "--port", "0", "--data", ":memory:"], [:], 69, "lockstep serve: cannot listen"),
+    (
+      ["serve", "--host", "256.1.1.1", "--port", "0", "--data", "{folder}/x.db"], [:], 69,
+      "lockstep serve: cannot listen"
+    ),
     (["serve", "--data", "/nonexistent/x.db"], [:], 74, "lockstep serve: SQLite could not open /nonexistent/x.db"),
   ]
 
   @Test("Each way to call it has its exit code and its words", arguments: runs)
   func codes(arguments: [String], variables: [String: String], code: Int32, text: String) async throws {
-    let process = try LockstepProcess(arguments, in: TemporaryDirectory(), variables: variables)
+    let folder = try TemporaryDirectory()
+    let words = arguments.map { $0.hasPrefix("{folder}/") ? folder.file(String($0.dropFirst(9))) : $0 }
+    let process = try LockstepProcess(words, in: folder, variables: variables)
     #expect(await process.ended() == .exit(code))
     let (shown, other) = code == 0 ? (process.output, process.errors) : (process.errors, process.output)
     #expect(shown.contains(text) && shown.hasSuffix("\n"))
