@@ -33,7 +33,7 @@ let package = Package(
     .executableTarget(name: "LockstepCommand", dependencies: ["Lockstep", "HTTPServer", "Workers"]),
 
     // Tests, one target a room; Acceptance drives the binary from outside.
-    .target(name: "TestSupport", dependencies: ["Workers"], path: "Tests/TestSupport"),
+    .target(name: "TestSupport", dependencies: ["HTTPServer", "Workers"], path: "Tests/TestSupport"),
     .testTarget(name: "JSONTests", dependencies: ["JSON", "TestSupport"]),
     .testTarget(name: "ReactorTests", dependencies: ["Reactor", "ReactorTesting"]),
     .testTarget(name: "ReactorTestingTests", dependencies: ["Reactor", "ReactorTesting"]),
@@ -48,8 +48,8 @@ let package = Package(
         "CZlib", "HTTP", "HTTPServer", "JSON", "Lockstep", "Migrations", "SQLite", "TestSupport", "Workers",
       ]
     ),
-    .testTarget(name: "Acceptance", dependencies: ["LockstepCommand", "SQLite", "TestSupport"]),
     .testTarget(name: "LockstepCommandTests", dependencies: ["HTTP", "Lockstep", "LockstepCommand"]),
+    .testTarget(name: "Acceptance", dependencies: ["LockstepCommand", "SQLite", "TestSupport"]),
 
     // Benchmarks, run by scripts/bench.
     .executableTarget(name: "json-benchmark", dependencies: ["JSON"], path: "Benchmarks/JSON"),

@@ -99,18 +99,21 @@ struct WireTests {
       return line.flatMap { Int($0.drop { $0 != " " }.dropFirst()) } ?? 0
     }
     var crowd = try (0..<60).map { _ in try RawClient(port: port) }
-    var count = 0
-    while count == 0 { count = try await pauses() }
-    let (start, ticks) = (ContinuousClock.now, process.processorTicks)
+    var (count, start, ticks) = (0, ContinuousClock.now, 0)
+    while count == 0 {
+      // Before the question: how long its answer takes to be noticed is part of the time.
+      (start, ticks) = (ContinuousClock.now, process.processorTicks)
+      count = try await pauses()
+    }
     let begun = count
     while count < begun + 5 {
       await aside { usleep(20_000) }
       count = try await pauses()
     }
-    // Each failed accept is a pause of a tenth of a second; a loop that turned would have had thousands. How long this
-    // machine took is measured, not assumed.
+    // Each failed accept is a pause of a tenth of a second for its loop; a loop that turned would have had thousands. How
+    // long this machine took is measured, not assumed.
     let hundredths = Int((ContinuousClock.now - start) / .milliseconds(10))
-    #expect(count - begun <= hundredths / 10 + 2)
+    #expect(count - begun <= hundredths + 10)
     #expect(process.processorTicks - ticks <= hundredths / 2 + 5)
     for client in crowd.prefix(40) { client.close() }
     crowd.removeFirst(40)
