@@ -18,7 +18,7 @@ struct ListeningSocket {
     var found: UnsafeMutablePointer<addrinfo>?
     let code = getaddrinfo(host, String(port), &hints, &found)
     guard code == 0, let first = found else {
-      throw SystemError("getaddrinfo", purpose: "\(purpose) (\(String(cString: gai_strerror(code))))", code: EINVAL)
+      throw SystemError("getaddrinfo", purpose: purpose, code: code, reason: String(cString: gai_strerror(code)))
     }
     defer { freeaddrinfo(first) }
     descriptor = try Self.open(first.pointee, isShared: isShared, purpose: purpose)
