@@ -104,7 +104,8 @@ extension Connection {
   func refuse(_ problem: Problem) {
     loop.counters.malformed.addAsOnlyWriter(1)
     mayBeSendingStill = true
-    add(problem.response, for: .init(isHead: false, isVersion11: true, keepsAlive: false))
+    let isHead = input.withBytes { $0.starts(with: "HEAD ".utf8) }
+    add(problem.response, for: .init(isHead: isHead, isVersion11: true, keepsAlive: false))
   }
 
   /// Answers a connection that is one too many.

@@ -186,13 +186,15 @@ final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
 
   private func admit(_ socket: Socket, _ address: sockaddr_storage, _ length: socklen_t) {
     counters.accepted.addAsOnlyWriter(1)
-    let open = shared.openConnections.add(1, ordering: .relaxed).newValue
-    let isRefused = open > limits.connections
-    // Answering the refused takes descriptors too, so their number is bounded: past it they're only closed.
-    guard open <= limits.connections + SharedState.refusalsAtOnce else {
+    let isRefused = shared.served.add(1, ordering: .relaxed).newValue > limits.connections
+    if isRefused {
       counters.refused.addAsOnlyWriter(1)
-      shared.openConnections.subtract(1, ordering: .relaxed)
-      return socket.close()
+      shared.served.subtract(1, ordering: .relaxed)
+      // Answering the refused takes descriptors too, so their number is bounded: past it they're only closed.
+      guard shared.refused.add(1, ordering: .relaxed).newValue <= SharedState.refusalsAtOnce else {
+        shared.refused.subtract(1, ordering: .relaxed)
+        return socket.close()
+      }
     }
     socket.disableDelay()
     let token = connections.nextToken(for: socket.descriptor)
@@ -206,7 +208,6 @@ final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
     connections[token] = connection
     counters.open.addAsOnlyWriter(1)
     guard poll.watch(socket, token: token) else { return release(connection) }
-    if isRefused { counters.refused.addAsOnlyWriter(1) }
     connection.start()
   }
 
@@ -216,7 +217,11 @@ final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
     connections[connection.token] = nil
     connection.socket.close()
     counters.open.addAsOnlyWriter(-1)
-    shared.openConnections.subtract(1, ordering: .relaxed)
+    if connection.isRefused {
+      shared.refused.subtract(1, ordering: .relaxed)
+    } else {
+      shared.served.subtract(1, ordering: .relaxed)
+    }
   }
 
   // MARK: Draining
@@ -301,5 +306,8 @@ final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
 final class SharedState: Sendable {
   /// How many connections over the limit are answered at once.
   static let refusalsAtOnce = 256
-  let openConnections = Atomic(0)
+  /// Connections that are served.
+  let served = Atomic(0)
+  /// Connections that are one too many and are being told so: they take nobody's place.
+  let refused = Atomic(0)
 }

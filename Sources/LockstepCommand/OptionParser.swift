@@ -13,7 +13,8 @@ enum OptionParser {
   ) throws(UsageError) -> Configuration {
     var configuration = Configuration()
     for option in ServeOptions.all {
-      guard let value = environment[option.variable] else { continue }
+      // Empty stands for unset: compose files pass on variables that nobody gave a value.
+      guard let value = environment[option.variable], !value.isEmpty else { continue }
       try apply(option, value, called: option.variable, to: &configuration)
     }
     var rest = arguments[...]

@@ -24,7 +24,7 @@ enum ServeCommand {
     ProcessLimits.raiseDescriptorLimit()
     // Before any thread exists, so that all inherit it and only the one that waits gets a signal.
     let signals = StopSignals()
-    let log = try LogWriter(descriptor: STDERR_FILENO)
+    let log = try LogWriter(descriptor: STDERR_FILENO, format: configuration.logFormat)
     defer { log.close() }
     let environment = Environment(time: .system, writeLog: log.write, droppedLogLines: { log.dropped })
     let services = try Services.durable(configuration, time: environment.time)

@@ -127,9 +127,9 @@ struct ClientTests {
       #expect(refusal.status == 503)
       #expect(refusal.field("Retry-After") == "1")
       #expect(refusal.field("Connection") == "close")
-      third.close()
+      // The third is still there, being told; it takes nobody's place.
       first.close()
-      await eventually { server.server.counters.open == 1 }
+      await eventually { server.server.counters.open == 2 }
       let fourth = try server.connect()
       try await fourth.send("GET /four HTTP/1.1\r\nHost: h\r\n\r\n")
       #expect(try await fourth.response().text == "GET /four ")

@@ -59,6 +59,10 @@ struct RefusalTests {
       let line = try #require(refusal(["\(name)=\(value)"]), "\(value)")
       #expect(line.hasPrefix("\(name) can't be “\(value)”: "))
       #expect(line.hasSuffix("\(reason)."), "\(line)")
+      guard !value.isEmpty else {
+        #expect(refusal([], [option.variable: value]) == nil, "an empty variable counts as unset")
+        continue
+      }
       let variable = try #require(refusal([], [option.variable: value]), "\(value)")
       #expect(variable.hasPrefix("\(option.variable) can't be “\(value)”: "))
       #expect(variable.hasSuffix("\(reason)."), "\(variable)")

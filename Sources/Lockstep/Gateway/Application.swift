@@ -121,7 +121,7 @@ public struct Application: Sendable {
   private func methodNotAllowed(_ allow: String, for head: RequestHead) -> Problem {
     var problem = Problem(
       .methodNotAllowed,
-      detail: "\(head.path) doesn't answer \(head.method.name), only \(allow)."
+      detail: "\(head.path.isEmpty ? "The server" : head.path) doesn't answer \(head.method.name), only \(allow)."
     )
     problem.fields.append(.allow, allow)
     return problem

@@ -4,6 +4,7 @@ import Synchronization
 /// Whether requests should be sent here.
 final class Readiness: Sendable {
   private let isDraining = Atomic(false)
+  private let wasWritable = Atomic(true)
   private let checkStore: @Sendable () async throws -> Void
   private let logger: Logger
 
@@ -24,9 +25,13 @@ final class Readiness: Sendable {
     do {
       try await checkStore()
     } catch {
-      logger.log(.error, "the store can't be written", ["error": .string("\(error)")])
+      // Once for each time it stops working: those who ask are many, and some ask every second.
+      if wasWritable.exchange(false, ordering: .relaxed) {
+        logger.log(.error, "the store can't be written", ["error": .string("\(error)")])
+      }
       throw Self.problem("The store can't be written. The server's log has the reason.")
     }
+    if !wasWritable.exchange(true, ordering: .relaxed) { logger.log(.info, "the store can be written again") }
   }
 
   private static func problem(_ detail: String) -> Problem {

@@ -1,4 +1,5 @@
 import Glibc
+import JSON
 import Workers
 
 /// Writes log lines to a descriptor from a thread of its own, so that a terminal or pipe that nobody reads can stop the
@@ -15,6 +16,7 @@ public final class LogWriter: Sendable {
   }
 
   private let descriptor: Int32
+  private let format: LogFormat
   private let bound: Int
   private let patience: Int32
   private let pending = Monitor(Pending())
@@ -27,8 +29,14 @@ public final class LogWriter: Sendable {
 
   /// A writer to an open descriptor, which keeps up to `bound` bytes for a reader that is slow. Once it's closed, a
   /// reader that takes nothing for `patience` milliseconds is given up: the server's end must not wait for it.
-  public init(descriptor: Int32, bound: Int = 1024 * 1024, patience: Int32 = 1000) throws(NamedThread.NotStarted) {
+  public init(
+    descriptor: Int32,
+    format: LogFormat = .text,
+    bound: Int = 1024 * 1024,
+    patience: Int32 = 1000
+  ) throws(NamedThread.NotStarted) {
     self.descriptor = descriptor
+    self.format = format
     self.bound = bound
     self.patience = patience
     let thread = try NamedThread(name: "log") { self.run() }
@@ -73,7 +81,7 @@ public final class LogWriter: Sendable {
       }
       writeAll(taken.bytes)
       if taken.dropped > 0 {
-        writeAll(Array("lockstep: \(taken.dropped) log lines were dropped: the log is read too slowly\n".utf8))
+        writeAll(notice(dropped: taken.dropped))
       }
       if taken.isClosed { return }
     }
@@ -100,5 +108,15 @@ public final class LogWriter: Sendable {
       guard waited < patience else { return false }
     }
     return true
+  }
+
+  private func notice(dropped count: Int) -> [UInt8] {
+    let message = "log lines were dropped: the log is read too slowly"
+    switch format {
+    case .text: return Array("lockstep: \(count) \(message)\n".utf8)
+    case .json:
+      let line: JSON = ["level": "warning", "message": .string(message), "lines": .integer(Int64(count))]
+      return line.encoded() + [UInt8(ascii: "\n")]
+    }
   }
 }
