@@ -6,7 +6,8 @@ import HTTPServer
 struct Components: Sendable {
   let logger: Logger
   let readiness: Readiness
-  let application: Application
+  /// One for each loop: they are alike, and share nothing that a request touches.
+  let applications: [Application]
 
   init(
     _ configuration: Configuration,
@@ -25,35 +26,36 @@ struct Components: Sendable {
     let store = services.store
     readiness = Readiness(logger: logger) { try await store.checkWritable() }
 
-    var routes = HealthRoutes(readiness: readiness).routes + ProblemRoutes.routes
+    let start = time.monotonic()
+    let readiness = readiness
+    let patterns = HealthRoutes(readiness: readiness).routes + ProblemRoutes.routes
     let labels =
-      (routes.map { ($0.method.name, $0.pattern) } + [("GET", MetricsRoute.pattern), ("GET", IndexRoute.pattern)])
+      patterns.map { ($0.method.name, $0.pattern) } + [("GET", MetricsRoute.pattern), ("GET", IndexRoute.pattern)]
     let metrics = RequestMetrics(
       routes: labels.map { RequestMetrics.Label(method: $0.0, pattern: $0.1) },
       loops: loops
     )
-    let start = time.monotonic()
-    routes.append(
-      MetricsRoute(
-        MetricsRoute.Sources(
-          requests: metrics,
-          server: serverCounters,
-          process: ProcessStatistics.current,
-          droppedLogLines: environment.droppedLogLines,
-          uptimeSeconds: { Double(time.monotonic() - start) / 1_000_000_000 }
-        )
-      ).route
+    let sources = MetricsRoute.Sources(
+      requests: metrics,
+      server: serverCounters,
+      process: ProcessStatistics.current,
+      droppedLogLines: environment.droppedLogLines,
+      uptimeSeconds: { Double(time.monotonic() - start) / 1_000_000_000 }
     )
-    routes.append(IndexRoute.route(listing: routes))
-
-    application = Application(
-      router: try Router(routes),
-      cors: CORSPolicy(origins: configuration.corsOrigins),
-      limits: configuration.limits,
-      metrics: metrics,
-      accessLog: configuration.accessLog ? AccessLog(logger) : nil,
-      logger: logger,
-      monotonic: time.monotonic
-    )
+    let logger = logger
+    applications = try (0..<loops).map { loop in
+      var routes = HealthRoutes(readiness: readiness).routes + ProblemRoutes.routes
+      routes.append(MetricsRoute(sources).route)
+      routes.append(IndexRoute.route(listing: routes))
+      return Application(
+        router: try Router(routes),
+        cors: CORSPolicy(origins: configuration.corsOrigins),
+        limits: configuration.limits,
+        metrics: metrics.shard(ofLoop: loop),
+        accessLog: configuration.accessLog ? AccessLog(logger) : nil,
+        logger: logger,
+        monotonic: time.monotonic
+      )
+    }
   }
 }

@@ -25,7 +25,7 @@ public final class LockstepServer: Sendable {
       loops: engine.loops,
       serverCounters: { server.counters }
     )
-    try server.start(respond: components.application.respond)
+    try server.start { components.applications[$0].respond }
     components.logger.log(
       .info,
       "listening",

@@ -8,7 +8,7 @@ public struct Application: Sendable {
   private let router: Router
   private let cors: CORSPolicy
   private let limits: Limits
-  private let metrics: RequestMetrics
+  private let metrics: RequestMetrics.Shard
   private let accessLog: AccessLog?
   private let logger: Logger
   private let monotonic: @Sendable () -> Int64
@@ -17,7 +17,7 @@ public struct Application: Sendable {
     router: Router,
     cors: CORSPolicy,
     limits: Limits,
-    metrics: RequestMetrics,
+    metrics: RequestMetrics.Shard,
     accessLog: AccessLog?,
     logger: Logger,
     monotonic: @escaping @Sendable () -> Int64
@@ -107,7 +107,7 @@ public struct Application: Sendable {
   @inline(never)
   private func record(_ response: Response, to request: Request, route: Int?) {
     let duration = monotonic() - request.arrival
-    metrics.record(route: route, status: response.status, nanoseconds: duration, loop: request.loop)
+    metrics.record(route: route, status: response.status, nanoseconds: duration)
     accessLog?.record(request, response, nanoseconds: duration)
   }
 

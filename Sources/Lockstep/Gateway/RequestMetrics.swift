@@ -9,7 +9,7 @@ final class RequestMetrics: Sendable {
   static let bounds: [Double] = [
     0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60,
   ]
-  private static let nanosecondBounds = bounds.map { Int64($0 * 1_000_000_000) }
+  fileprivate static let nanosecondBounds = bounds.map { Int64($0 * 1_000_000_000) }
 
   /// What is known of one route.
   struct Counts: Sendable {
@@ -32,11 +32,23 @@ final class RequestMetrics: Sendable {
     }
   }
 
-  private final class Shard: Sendable {
-    let counts: Monitor<[Counts]>
+  /// What one loop counts.
+  final class Shard: Sendable {
+    fileprivate let counts: Monitor<[Counts]>
 
-    init(routes: Int) {
+    fileprivate init(routes: Int) {
       counts = Monitor(Array(repeating: Counts(), count: routes))
+    }
+
+    /// Counts a request: nil stands for no route.
+    func record(route: Int?, status: Status, nanoseconds: Int64) {
+      let bucket = RequestMetrics.nanosecondBounds.firstIndex { nanoseconds <= $0 } ?? RequestMetrics.bounds.count
+      counts.withLock { counts in
+        let index = route ?? counts.count - 1
+        counts[index].add(status: status.code, count: 1)
+        counts[index].buckets[bucket] += 1
+        counts[index].nanoseconds += nanoseconds
+      }
     }
   }
 
@@ -57,15 +69,8 @@ final class RequestMetrics: Sendable {
     shards = (0..<max(1, loops)).map { _ in Shard(routes: routes.count + 1) }
   }
 
-  func record(route: Int?, status: Status, nanoseconds: Int64, loop: Int) {
-    let bucket = Self.nanosecondBounds.firstIndex { nanoseconds <= $0 } ?? Self.bounds.count
-    shards[loop % shards.count].counts.withLock { counts in
-      let index = route ?? labels.count
-      counts[index].add(status: status.code, count: 1)
-      counts[index].buckets[bucket] += 1
-      counts[index].nanoseconds += nanoseconds
-    }
-  }
+  /// Where a loop counts.
+  func shard(ofLoop loop: Int) -> Shard { shards[loop % shards.count] }
 
   /// The counts of each route that was asked for, in the table's order, and at the end those of what matched none.
   func total() -> [(label: Label, counts: Counts)] {

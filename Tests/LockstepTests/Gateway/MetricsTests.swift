@@ -103,7 +103,7 @@ struct MetricsTests {
   @Test("A bucket's bound is in it", arguments: durations)
   func bucket(nanoseconds: Int64, bound: Double) {
     let metrics = RequestMetrics(routes: [.init(method: "GET", pattern: "/")], loops: 2)
-    metrics.record(route: 0, status: .ok, nanoseconds: nanoseconds, loop: 1)
+    metrics.shard(ofLoop: 1).record(route: 0, status: .ok, nanoseconds: nanoseconds)
     let counts = metrics.total().first?.counts.buckets
     #expect(counts?.firstIndex(of: 1).map { (RequestMetrics.bounds + [.infinity])[$0] } == bound)
   }
@@ -112,10 +112,10 @@ struct MetricsTests {
   func loops() {
     let labels = ["/a", "/b", "/c"].map { RequestMetrics.Label(method: "GET", pattern: $0) }
     let metrics = RequestMetrics(routes: labels, loops: 2)
-    metrics.record(route: 0, status: .ok, nanoseconds: 1, loop: 0)
-    metrics.record(route: 0, status: .ok, nanoseconds: 2, loop: 1)
-    metrics.record(route: 2, status: .notFound, nanoseconds: 3, loop: 1)
-    metrics.record(route: nil, status: .notFound, nanoseconds: 4, loop: 2)
+    metrics.shard(ofLoop: 0).record(route: 0, status: .ok, nanoseconds: 1)
+    metrics.shard(ofLoop: 1).record(route: 0, status: .ok, nanoseconds: 2)
+    metrics.shard(ofLoop: 1).record(route: 2, status: .notFound, nanoseconds: 3)
+    metrics.shard(ofLoop: 2).record(route: nil, status: .notFound, nanoseconds: 4)
     let total = metrics.total()
     #expect(total.map(\.label.pattern) == ["/a", "/c", "unmatched"])
     #expect(total.map(\.counts.nanoseconds) == [3, 3, 4])
