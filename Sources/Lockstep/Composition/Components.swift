@@ -28,9 +28,10 @@ struct Components: Sendable {
 
     let start = time.monotonic()
     let readiness = readiness
-    let patterns = HealthRoutes(readiness: readiness).routes + ProblemRoutes.routes
+    // Made anew for each loop: a prepared answer that two loops hand out would be counted by both.
+    let plainRoutes = { HealthRoutes(readiness: readiness).routes + ProblemRoutes.routes }
     let labels =
-      patterns.map { ($0.method.name, $0.pattern) } + [("GET", MetricsRoute.pattern), ("GET", IndexRoute.pattern)]
+      plainRoutes().map { ($0.method.name, $0.pattern) } + [("GET", MetricsRoute.pattern), ("GET", IndexRoute.pattern)]
     let metrics = RequestMetrics(
       routes: labels.map { RequestMetrics.Label(method: $0.0, pattern: $0.1) },
       loops: loops
@@ -44,7 +45,7 @@ struct Components: Sendable {
     )
     let logger = logger
     applications = try (0..<loops).map { loop in
-      var routes = HealthRoutes(readiness: readiness).routes + ProblemRoutes.routes
+      var routes = plainRoutes()
       routes.append(MetricsRoute(sources).route)
       routes.append(IndexRoute.route(listing: routes))
       return Application(
