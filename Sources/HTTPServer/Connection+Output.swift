@@ -22,24 +22,57 @@ extension Connection {
     loop.counters.sent.addAsOnlyWriter(before - output.count)
   }
 
-  /// Sends all there is, however long the client takes, as long as it takes something. Gives whether it worked.
+  /// Sends what is left of an answer. Gives whether there is something to go on with.
+  func sendRest(then next: Continuation) -> Bool {
+    flush()
+    if !output.isEmpty {
+      guard isTimedOut else { return false }
+      guard !hasClientTakenSome() else {
+        timeOutput()
+        return false
+      }
+      giveUpSending()
+    }
+    clearDeadline()
+    proceed(next)
+    return true
+  }
+
+  /// Sends all there is for a handler's task, however long the client takes, as long as it takes something. Gives
+  /// whether it worked.
   func flushed() async -> Bool {
     flush()
     guard !output.isEmpty else { return !isBroken }
     let previousDeadline = deadline
-    setDeadline(stallDeadline)
-    while !output.isEmpty, !isBroken, !isTimedOut { await wait(for: .output) }
-    if isTimedOut {
-      loop.counters.timedOut.addAsOnlyWriter(1)
-      isBroken = true
-      output.discard()
+    timeOutput()
+    while !output.isEmpty, !isBroken {
+      await wait(for: .output)
+      guard isTimedOut, !output.isEmpty else { continue }
+      if hasClientTakenSome() { timeOutput() } else { giveUpSending() }
     }
     clearDeadline()
     setDeadline(previousDeadline)
     return !isBroken
   }
 
-  var stallDeadline: Int64 { loop.now + loop.timeouts.outputStall }
+  /// Gives the client time to take something.
+  func timeOutput() {
+    isTimedOut = false
+    untaken = output.count + socket.unacknowledged
+    setDeadline(loop.now + loop.timeouts.outputStall)
+  }
+
+  /// Whether the client took anything since its time was set. Asked of the kernel, which has most of what is to be sent
+  /// and tells of room for more only when there is a lot: a client that takes a little all the time is slow, not gone.
+  private func hasClientTakenSome() -> Bool {
+    output.count + socket.unacknowledged < untaken
+  }
+
+  private func giveUpSending() {
+    loop.counters.timedOut.addAsOnlyWriter(1)
+    isBroken = true
+    output.discard()
+  }
 
   /// Adds a whole answer, or its head where the body is streamed.
   func add(_ response: Response, for exchange: ResponseSerializer.Exchange) {

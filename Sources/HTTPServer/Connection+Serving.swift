@@ -1,73 +1,54 @@
 import HTTP
 
 extension Connection {
-  /// The life of a connection: one request after the other, then the end.
-  ///
-  /// An idle connection keeps the frames of the async functions it's in, and the task never gives back what its deepest
-  /// moment took. So the async functions here and in the application only decide and await; the work is in synchronous
-  /// ones, whose frames are on the thread's stack.
-  func serve() async {
-    guard !isRefused else { return await turnAway() }
-    while let head = await nextHead() {
-      guard await exchange(head) else { break }
-    }
-    await finish()
-  }
-
-  /// Answers one request. Gives whether another one can follow.
-  private func exchange(_ head: RequestHead) async -> Bool {
-    let next = conclude(head, await loop.respond(begin(head)))
-    if case .stream(let write, let isChunked, _) = next {
-      guard await stream(write, isChunked: isChunked) else { return false }
-    }
-    if output.hasLongBody || output.count >= Self.flushSize {
-      guard await flushed() else { return false }
-    }
-    guard next.keepsAlive else { return false }
-    guard body != nil else { return true }
-    guard await discardBody() else { return false }
-    body = nil
-    return true
-  }
-
-  /// What is to be done once an answer's head is written.
-  private enum Next {
-    case whole(keepsAlive: Bool)
-    case stream(@Sendable (any BodyWriter) async throws -> Void, isChunked: Bool, keepsAlive: Bool)
-
-    var keepsAlive: Bool {
-      switch self {
-      case .whole(let keepsAlive), .stream(_, _, let keepsAlive): keepsAlive
+  /// Reads the next request and answers it. Gives whether there is something to go on with.
+  func takeRequest() -> Bool {
+    var parsed = input.isEmpty ? Parsed.incomplete : parse()
+    while true {
+      switch parsed {
+      case .head(let head):
+        answer(head)
+        return true
+      case .refused(let problem):
+        refuse(problem)
+        return true
+      case .incomplete: break
+      }
+      switch arrive({ parsed = self.parse(arrived: $0) }) {
+      case .bytes: break
+      case .timeout:
+        noteHeadTimeout()
+        return true
+      case .end, .stopped:
+        proceed(.end)
+        return true
+      case .nothing:
+        return sendBeforeWaiting()
       }
     }
   }
 
-  @inline(never)
-  private func begin(_ head: RequestHead) -> Request {
-    loop.counters.requests.addAsOnlyWriter(1)
-    // An answer that waits to be sent must not wait for this handler.
-    if !output.isEmpty { loop.noteUnflushed(self) }
-    beginHandling()
-    return Request(head: head, body: beginBody(head), peer: peer, arrival: loop.now, loop: loop.index)
-  }
-
-  @inline(never)
-  private func conclude(_ head: RequestHead, _ response: Response) -> Next {
-    isHandling = false
-    let exchange = ResponseSerializer.Exchange(
-      isHead: head.method == .head,
-      isVersion11: head.isVersion11,
-      keepsAlive: canKeepAlive(head, response)
-    )
-    add(response, for: exchange)
-    if case .stream(let write) = response.body, !exchange.isHead, !response.status.forbidsBody {
-      return .stream(write, isChunked: head.isVersion11, keepsAlive: exchange.keepsAlive)
+  /// What was answered goes out before anything is waited for. Gives whether that is what must be waited for.
+  private func sendBeforeWaiting() -> Bool {
+    flush()
+    guard output.isEmpty else {
+      setStage(.sending(then: .nextRequest))
+      return true
     }
-    return .whole(keepsAlive: exchange.keepsAlive)
+    timeHead()
+    return false
   }
 
-  /// From this size on what was gathered is sent before the next request is looked at.
-  private static var flushSize: Int { 32 * 1024 }
+  private func answer(_ head: RequestHead) {
+    clearDeadline()
+    headTiming = .none
+    loop.counters.requests.addAsOnlyWriter(1)
+    let request = Request(head: head, body: beginBody(head), peer: peer, arrival: loop.now, loop: loop.index)
+    switch loop.respond(request) {
+    case .now(let response): conclude(head, response)
+    case .later(let work): startTask { await self.handle(head, work) }
+    }
+  }
 
   private func beginBody(_ head: RequestHead) -> RequestBody {
     guard head.body != .none else { return .bytes([]) }
@@ -77,58 +58,168 @@ extension Connection {
     return .source(ConnectionBody(of: self, expectsContinue: head.expectsContinue))
   }
 
-  private func canKeepAlive(_ head: RequestHead, _ response: Response) -> Bool {
-    guard head.keepsAlive, !loop.isDraining else { return false }
-    if case .stream = response.body, !head.isVersion11 { return false }
-    guard let body, !body.isDone else { return true }
-    // Who was not told to go on may never send the body, and what comes next could be either.
-    let isComing = !head.expectsContinue || hasSentContinue
-    return isComing && !isBodyBroken && body.knownRemainder <= loop.limits.discardedBody
+  // MARK: Handlers that wait
+
+  /// Starts a handler's task. It belongs to the connection and ends with its answer; it's no child of another task
+  /// because it must be cancelled alone, when its client goes away.
+  private func startTask(_ work: @escaping @Sendable () async -> Void) {
+    // Answers to earlier requests must not wait for this handler.
+    flush()
+    stage = .handling
+    let isolation = loop.isolation
+    task = Task(executorPreference: loop) { await self.run(work, on: isolation) }
+    // If the client has already gone, or the server stops, the handler is told so from the start.
+    if isFinished || loop.isDraining { task?.cancel() }
   }
 
-  private func stream(_ write: (any BodyWriter) async throws -> Void, isChunked: Bool) async -> Bool {
-    beginHandling()
-    defer { isHandling = false }
+  private func run(_ work: @Sendable () async -> Void, on isolation: isolated LoopIsolation) async {
+    await work()
+    advance()
+  }
+
+  private func handle(_ head: RequestHead, _ work: @Sendable () async throws -> Response) async {
+    let response: Response
+    do {
+      response = try await work()
+    } catch {
+      response = (error as? Problem ?? Problem(.internal)).response
+    }
+    task = nil
+    conclude(head, response)
+  }
+
+  private func stream(
+    _ write: @Sendable (any BodyWriter) async throws -> Void,
+    isChunked: Bool,
+    then next: Continuation
+  ) async {
     do {
       try await write(ConnectionWriter(to: self, isChunked: isChunked))
       if isChunked { gather { $0.appendLastChunk() } }
-      return true
+      task = nil
+      proceed(next)
     } catch {
       // The body isn't whole: without its last chunk, and with the connection cut, the client can see that.
-      isCutShort = true
-      return false
+      task = nil
+      stage = .over
     }
   }
 
-  /// Answers what isn't a request; the connection ends after it.
-  func refuse(_ problem: Problem) {
-    loop.counters.malformed.addAsOnlyWriter(1)
-    mayBeSendingStill = true
-    let isHead = input.withBytes { $0.starts(with: "HEAD ".utf8) }
-    add(problem.response, for: .init(isHead: isHead, isVersion11: true, keepsAlive: false))
+  // MARK: After a handler
+
+  /// Writes the answer, or its head where the body is streamed, and goes on to what follows it.
+  private func conclude(_ head: RequestHead, _ response: Response) {
+    passOverArrivedBody()
+    let exchange = ResponseSerializer.Exchange(
+      isHead: head.method == .head,
+      isVersion11: head.isVersion11,
+      keepsAlive: canKeepAlive(head, response)
+    )
+    let next = exchange.keepsAlive ? Continuation.nextRequest : .end
+    add(response, for: exchange)
+    if case .stream(let write) = response.body, !exchange.isHead, !response.status.forbidsBody {
+      return startTask { await self.stream(write, isChunked: head.isVersion11, then: next) }
+    }
+    if output.hasLongBody || output.count >= Self.flushSize {
+      flush()
+      guard output.isEmpty else { return setStage(.sending(then: next)) }
+    }
+    proceed(next)
   }
 
-  /// Answers a connection that is one too many.
-  private func turnAway() async {
-    var problem = Problem(.overloaded, detail: "The server has as many connections as it takes. Try again soon.")
-    problem.fields.append(.retryAfter, "1")
-    mayBeSendingStill = true
-    add(problem.response, for: .init(isHead: false, isVersion11: true, keepsAlive: false))
-    await finish()
+  /// From this size on what was gathered is sent before the next request is looked at.
+  private static var flushSize: Int { 32 * 1024 }
+
+  private func canKeepAlive(_ head: RequestHead, _ response: Response) -> Bool {
+    guard head.keepsAlive, !loop.isDraining else { return false }
+    if case .stream = response.body, !head.isVersion11 { return false }
+    guard let body else { return true }
+    guard !isBodyBroken else { return false }
+    if body.isDone { return true }
+    // Who was not told to go on may never send the body, and what comes next could be either.
+    let isComing = !head.expectsContinue || hasSentContinue
+    return isComing && body.knownRemainder <= loop.limits.discardedBody
+  }
+
+  /// Goes on behind an answer: with what is left of the request's body, then with the next request, or to the end.
+  func proceed(_ next: Continuation) {
+    switch next {
+    case .nextRequest:
+      if let body, !body.isDone {
+        setStage(.discarding(since: loop.now, bound: body.received + loop.limits.discardedBody))
+      } else {
+        body = nil
+        setStage(.awaitingHead)
+      }
+    case .end: finish()
+    }
   }
 
   /// Sends what is left and closes so that the client can still read it: closing with unread input would have the
   /// kernel reset the connection, and the reset may overtake the answer (RFC 9112, 9.6).
-  private func finish() async {
-    guard !isCutShort, await flushed() else { return }
-    guard mayBeSendingStill || !(body?.isDone ?? true) || !input.isEmpty else { return }
+  private func finish() {
+    flush()
+    guard output.isEmpty else { return setStage(.sending(then: .end)) }
+    guard !isBroken, mayBeSendingStill || !(body?.isDone ?? true) || !input.isEmpty else { return stage = .over }
     socket.finishWriting()
     input = InputBuffer()
-    setDeadline(loop.now + loop.timeouts.linger)
-    var discarded = 0
-    while discarded <= loop.limits.body, case .bytes = await receive() {
-      discarded += input.count
-      input = InputBuffer()
+    setStage(.lingering(discarded: 0))
+  }
+
+  /// Enters a stage, with the deadline that belongs to it.
+  private func setStage(_ stage: Stage) {
+    self.stage = stage
+    switch stage {
+    case .sending: timeOutput()
+    case .lingering:
+      isTimedOut = false
+      setDeadline(loop.now + loop.timeouts.linger)
+    default: break
     }
+  }
+
+  /// Forgets what a closing client still sends. Gives whether there is something to go on with.
+  func linger(_ discarded: Int) -> Bool {
+    var discarded = discarded
+    while discarded <= loop.limits.body {
+      switch arrive({ discarded += $0.count }) {
+      case .bytes: break
+      case .nothing:
+        stage = .lingering(discarded: discarded)
+        return false
+      case .end, .timeout, .stopped:
+        stage = .over
+        return true
+      }
+    }
+    stage = .over
+    return true
+  }
+
+  // MARK: Refusing
+
+  /// Answers what isn't a request; the connection ends after it.
+  private func refuse(_ problem: Problem) {
+    loop.counters.malformed.addAsOnlyWriter(1)
+    mayBeSendingStill = true
+    let isHead = input.withBytes { $0.starts(with: "HEAD ".utf8) }
+    var response = problem.response
+    response.fields.append(contentsOf: loop.refusalFields(input.withBytes { RefusedHead.origin(in: $0) }))
+    add(response, for: .init(isHead: isHead, isVersion11: true, keepsAlive: false))
+    proceed(.end)
+  }
+
+  private func noteHeadTimeout() {
+    loop.counters.timedOut.addAsOnlyWriter(1)
+    if input.isEmpty { proceed(.end) } else { refuse(Problem(.requestTimeout)) }
+  }
+
+  /// Answers a connection that is one too many.
+  func turnAway() {
+    var problem = Problem(.overloaded, detail: "The server has as many connections as it takes. Try again soon.")
+    problem.fields.append(.retryAfter, "1")
+    mayBeSendingStill = true
+    add(problem.response, for: .init(isHead: false, isVersion11: true, keepsAlive: false))
+    proceed(.end)
   }
 }

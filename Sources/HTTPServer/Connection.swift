@@ -2,19 +2,49 @@ import CLinux
 import Glibc
 import HTTP
 
-/// One client's connection: its socket, what came and what is to go, and the task that serves it.
+/// One client's connection: its socket, what came and what is to go, and how far the present exchange is.
 ///
-/// The loop tells it what happened to the socket (`handle`) and to its deadline (`checkDeadline`); the task does the
-/// work (`serve`) and, when it can't go on, waits here for either. Everything happens on the loop's thread, in turn.
+/// The loop tells it what happened to the socket (`handle`) and to its deadline (`checkDeadline`), and it goes on as far
+/// as it can without waiting (`advance`). Only a handler that has to wait for something gets a task; it ends with its
+/// answer. So a connection that waits, for a request or for its client to read, is this object and nothing else.
 ///
-/// `@unchecked Sendable`: touched only by its loop's thread. The task is isolated to the loop, and so are the two doors a
-/// handler has, `ConnectionBody` and `ConnectionWriter`.
+/// `@unchecked Sendable`: touched only by its loop's thread. A handler's task is isolated to the loop, and so are the two
+/// doors a handler has, `ConnectionBody` and `ConnectionWriter`.
 final class Connection: @unchecked Sendable {
-  /// What the task waits for.
+  /// What it's at.
+  enum Stage {
+    /// It's between two requests, or in the middle of a head.
+    case awaitingHead
+    /// A handler's task is at work: it alone decides how it goes on.
+    case handling
+    /// What is written must be taken by the client first.
+    case sending(then: Continuation)
+    /// The rest of a body that nobody wanted is read and forgotten.
+    case discarding(since: Int64, bound: Int)
+    /// All is said; what the client may still be sending is read and forgotten.
+    case lingering(discarded: Int)
+    /// There is nothing left to do.
+    case over
+  }
+
+  /// What follows an answer.
+  enum Continuation {
+    case nextRequest
+    case end
+  }
+
+  /// What a handler's task waits for.
   enum Wait {
     case nothing
     case input
     case output
+  }
+
+  /// What the deadline stands for between two requests.
+  enum HeadTiming {
+    case none
+    case idle
+    case head
   }
 
   let socket: Socket
@@ -23,6 +53,7 @@ final class Connection: @unchecked Sendable {
   let isRefused: Bool
   let peer: PeerAddress
 
+  var stage = Stage.awaitingHead
   var parser: RequestParser
   var input = InputBuffer()
   var output = OutputBuffer()
@@ -38,22 +69,25 @@ final class Connection: @unchecked Sendable {
   var isBroken = false
   /// The deadline passed. Whoever set it reads this and says what it means.
   var isTimedOut = false
-  /// A handler is at work.
-  var isHandling = false
+  var headTiming = HeadTiming.none
   /// The present request's client was told to go on with the body.
   var hasSentContinue = false
   /// The present request's body could not be read to its end; where the next request begins is unknown.
   var isBodyBroken = false
   /// The client may not have sent all it wants to when the connection ends.
   var mayBeSendingStill = false
-  /// The last answer isn't whole.
-  var isCutShort = false
+  /// How much the client had still to take when the deadline for it was set.
+  var untaken = 0
 
-  private var task: Task<Void, Never>?
+  /// The task of the handler that is at work.
+  var task: Task<Void, Never>?
   private var waiter: UnsafeContinuation<Void, Never>?
   private var wait = Wait.nothing
   private(set) var deadline = Int64.max
   private var comesUpAt = Int64.max
+
+  /// How many requests are answered in one go before other connections get their turn.
+  private static let requestsInOneGo = 64
 
   init(socket: Socket, token: UInt64, peer: PeerAddress, loop: EventLoop, isRefused: Bool) {
     self.socket = socket
@@ -64,17 +98,35 @@ final class Connection: @unchecked Sendable {
     parser = RequestParser(limits: loop.limits)
   }
 
-  /// Begins to serve. The task belongs to the connection and ends with it; it's no child of another task because it
-  /// must be cancelled alone, when its client goes away.
+  /// Begins to serve.
   func start() {
-    let isolation = loop.isolation
-    task = Task(executorPreference: loop) { await self.run(on: isolation) }
+    if isRefused { turnAway() }
+    advance()
   }
 
-  private func run(on isolation: isolated LoopIsolation) async {
-    await serve()
-    task = nil
-    loop.release(self)
+  /// Goes on as far as it can without waiting.
+  func advance() {
+    var requests = 0
+    while true {
+      switch stage {
+      case .awaitingHead:
+        guard requests < Self.requestsInOneGo else {
+          flush()
+          return loop.advanceLater(self)
+        }
+        requests += 1
+        guard takeRequest() else { return }
+      case .handling: return
+      case .sending(let next): guard sendRest(then: next) else { return }
+      case .discarding(let start, let bound): guard discardBody(since: start, upTo: bound) else { return }
+      case .lingering(let discarded): guard linger(discarded) else { return }
+      case .over: return loop.release(self)
+      }
+    }
+  }
+
+  var isHandling: Bool {
+    if case .handling = stage { true } else { false }
   }
 
   // MARK: What the loop tells
@@ -83,18 +135,11 @@ final class Connection: @unchecked Sendable {
     if event.isReadable { canRead = true }
     if event.isWritable { canWrite = true }
     if event.isBroken { isBroken = true }
-    if event.isFinished || event.isBroken {
-      isFinished = true
-      if isHandling { task?.cancel() }
-    }
-    if canWrite, !output.isEmpty { goOnSending() }
+    if event.isFinished || event.isBroken { isFinished = true }
+    guard isHandling else { return advance() }
+    if isFinished { task?.cancel() }
+    if canWrite, !output.isEmpty { flush() }
     resumeIfPossible()
-  }
-
-  private func goOnSending() {
-    let before = output.count
-    flush()
-    if wait == .output, output.count < before { setDeadline(stallDeadline) }
   }
 
   func checkDeadline() {
@@ -104,28 +149,26 @@ final class Connection: @unchecked Sendable {
     guard deadline <= loop.now else { return setDeadline(deadline) }
     deadline = .max
     isTimedOut = true
-    resumeIfPossible()
+    if isHandling { resumeIfPossible() } else { advance() }
   }
 
   /// The server stops: who waits for a request goes, who waits for something to happen answers now.
   func drain() {
     // What has arrived and wasn't told yet is a request on its way too: the socket is looked at once more.
     canRead = true
-    if isHandling { task?.cancel() } else { resumeIfPossible() }
+    if isHandling { task?.cancel() } else { advance() }
   }
 
   /// Time is up: nothing more is read or written.
   func cut() {
     isBroken = true
+    guard isHandling else { return advance() }
     task?.cancel()
     resumeIfPossible()
   }
 
-  /// A handler begins. If the client has already gone, or the server stops, it's told so from the start.
-  func beginHandling() {
-    isHandling = true
-    if isFinished || loop.isDraining { task?.cancel() }
-  }
+  /// Whether nobody would miss this connection: the server stops, and it's between two requests.
+  var isToStop: Bool { loop.isDraining && input.isEmpty && body == nil }
 
   // MARK: Waiting
 
@@ -142,7 +185,7 @@ final class Connection: @unchecked Sendable {
     isTimedOut = false
   }
 
-  /// Suspends the task until there may be what it waits for, or its deadline is over, or the connection is.
+  /// Suspends the handler's task until there may be what it waits for, or its deadline is over, or the connection is.
   func wait(for wait: Wait) async {
     await withUnsafeContinuation { continuation in
       self.wait = wait
@@ -160,9 +203,6 @@ final class Connection: @unchecked Sendable {
     case .output: if output.isEmpty || isBroken || isTimedOut { resume() }
     }
   }
-
-  /// Whether the server stops and nobody would miss this connection: it's between two requests.
-  var isToStop: Bool { loop.isDraining && input.isEmpty && body == nil }
 
   private func resume() {
     wait = .nothing

@@ -15,7 +15,8 @@ final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
   let counters = LoopCounters()
   let limits: Limits
   let timeouts: Timeouts
-  private(set) var respond: Responder = { _ in Problem(.overloaded).response }
+  private(set) var respond: Responder = { _ in .now(Problem(.overloaded).response) }
+  let refusalFields: RefusalFields
   private let time: ServerTime
   private let shared: SharedState
   private let mailbox: Mailbox
@@ -27,7 +28,7 @@ final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
   private var thread: pthread_t?
   private var arrivedJobs: [UnownedJob] = []
   private var runningJobs: [UnownedJob] = []
-  private var unflushed: [Connection] = []
+  private var unfinished: [Connection] = []
   private var spareBuffers: [[UInt8]] = []
   private let scratch: UnsafeMutableRawBufferPointer
   private var dateSecond = -1
@@ -47,6 +48,7 @@ final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
     index: Int,
     listener: ListeningSocket,
     limits: Limits,
+    refusalFields: @escaping RefusalFields,
     time: ServerTime,
     shared: SharedState
   ) throws(SystemError) {
@@ -54,6 +56,7 @@ final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
     self.listener = listener
     self.limits = limits
     timeouts = Timeouts(limits)
+    self.refusalFields = refusalFields
     self.time = time
     self.shared = shared
     poll = try EventPoll()
@@ -90,11 +93,11 @@ final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
   }
 
   private func turn() {
-    poll.wait(nanoseconds: arrivedJobs.isEmpty ? timeToWait() : 0) { event in
-      handle(event)
-    }
-    now = time.monotonic()
-    refreshDate()
+    let hasWork = !arrivedJobs.isEmpty || !unfinished.isEmpty
+    let events = poll.wait(nanoseconds: hasWork ? 0 : timeToWait())
+    lookAtClock()
+    for index in 0..<events { handle(poll.event(index)) }
+    advanceUnfinished()
     for token in wheel.advance(to: now) { comeUp(token) }
     runJobs()
   }
@@ -138,7 +141,6 @@ final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
     let (serial, task) = (asUnownedSerialExecutor(), asUnownedTaskExecutor())
     for job in runningJobs {
       job.runSynchronously(isolatedTo: serial, taskExecutor: task)
-      flushUnflushed()
     }
     runningJobs.removeAll(keepingCapacity: true)
   }
@@ -251,15 +253,16 @@ final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
 
   // MARK: What connections borrow
 
-  /// Remembers that a connection has output which must be sent even if its handler doesn't return soon.
-  func noteUnflushed(_ connection: Connection) {
-    unflushed.append(connection)
+  /// Has a connection go on in the next turn, when the others have had theirs.
+  func advanceLater(_ connection: Connection) {
+    unfinished.append(connection)
   }
 
-  private func flushUnflushed() {
-    guard !unflushed.isEmpty else { return }
-    for connection in unflushed { connection.flush() }
-    unflushed.removeAll(keepingCapacity: true)
+  private func advanceUnfinished() {
+    guard !unfinished.isEmpty else { return }
+    let connections = unfinished
+    unfinished = []
+    for connection in connections { connection.advance() }
   }
 
   /// Has the connection's deadline looked at when it's due, or earlier. Gives when.
@@ -294,7 +297,8 @@ final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
     spareBuffers.append(buffer)
   }
 
-  private func refreshDate() {
+  private func lookAtClock() {
+    now = time.monotonic()
     let second = Int(time.millisecondsSince1970() / 1000)
     guard second != dateSecond else { return }
     dateSecond = second

@@ -59,14 +59,15 @@ final class EventPoll {
     control(EPOLL_CTL_MOD, listener.descriptor, isPaused ? 0 : EPOLLIN.rawValue, token)
   }
 
-  /// Waits until something happens or `nanoseconds` are over; nil waits without end. Calls `body` for each event.
-  func wait(nanoseconds: Int64?, _ body: (Event) -> Void) {
+  /// Waits until something happens or `nanoseconds` are over; nil waits without end. Gives how many events there are.
+  func wait(nanoseconds: Int64?) -> Int {
     // Rounded up, so that what is waited for is due afterwards.
     let milliseconds = nanoseconds.map { Int32(clamping: ($0 + 999_999) / 1_000_000) } ?? -1
-    let count = epoll_wait(descriptor, &events, Int32(events.count), milliseconds)
-    guard count > 0 else { return }
-    for index in 0..<Int(count) { body(Event(events[index])) }
+    return max(0, Int(epoll_wait(descriptor, &events, Int32(events.count), milliseconds)))
   }
+
+  /// One of the events that the last wait gave.
+  func event(_ index: Int) -> Event { Event(events[index]) }
 
   /// Wakes the loop. The bell's number: it may be rung from any thread while the loop lives.
   var bellDescriptor: Int32 { bell }

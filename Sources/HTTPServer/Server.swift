@@ -2,7 +2,10 @@ import HTTP
 import Workers
 
 /// What answers a server's requests. It never fails: an error is a response too.
-public typealias Responder = @Sendable (Request) async -> Response
+public typealias Responder = @Sendable (Request) -> Answer
+
+/// What the answer to something that isn't a request gets besides, by the `Origin` that was found in it.
+public typealias RefusalFields = @Sendable (_ origin: String?) -> HeaderFields
 
 /// An HTTP server: event loops, one thread each, and what they share.
 public final class Server: Sendable {
@@ -16,6 +19,8 @@ public final class Server: Sendable {
     public var loops = 1
     /// What the server bears with.
     public var limits = Limits()
+    /// What the engine's own refusals carry besides: what lets a page of another origin read them. Default: nothing.
+    public var refusalFields: RefusalFields = { _ in HeaderFields() }
 
     /// The defaults.
     public init() {}
@@ -35,7 +40,14 @@ public final class Server: Sendable {
     var loops: [EventLoop] = []
     for (index, listener) in listeners.enumerated() {
       loops.append(
-        try EventLoop(index: index, listener: listener, limits: configuration.limits, time: time, shared: shared)
+        try EventLoop(
+          index: index,
+          listener: listener,
+          limits: configuration.limits,
+          refusalFields: configuration.refusalFields,
+          time: time,
+          shared: shared
+        )
       )
     }
     address = listeners[0].address

@@ -59,6 +59,13 @@ struct Socket {
     }
   }
 
+  /// How many written bytes the other side hasn't acknowledged yet.
+  var unacknowledged: Int {
+    var count: Int32 = 0
+    guard ioctl(descriptor, UInt(TIOCOUTQ), &count) == 0 else { return 0 }
+    return Int(count)
+  }
+
   /// Tells the other side that nothing more comes.
   func finishWriting() {
     shutdown(descriptor, Int32(SHUT_WR))

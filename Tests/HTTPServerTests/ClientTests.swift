@@ -86,6 +86,8 @@ struct ClientTests {
         #expect(try await client.isClosed())
       }
       #expect(server.server.counters.timedOut == 600)
+      // They had time to read that; now they are closed whether they did or not.
+      server.advance(by: 2.2)
       await eventually { server.server.counters.open == 1 }
     }
   }

@@ -5,10 +5,10 @@ import Testing
 
 @Suite("Draining ends every connection in good order")
 struct DrainingTests {
-  private func start(_ respond: @escaping Responder) throws -> (Server, ManualTime) {
+  private func start(_ respond: @escaping @Sendable (Request) async -> Response) throws -> (Server, ManualTime) {
     let time = ManualTime()
     let server = try Server(Server.Configuration(), time: time.serverTime)
-    try server.start(respond: respond)
+    try server.start { request in .later { await respond(request) } }
     return (server, time)
   }
 
@@ -64,7 +64,7 @@ struct DrainingTests {
     for client in clients { try await client.send("GET /x HTTP/1.1\r\nHost: h\r\n\r\n") }
     // Told to stop before it has looked at anybody.
     server.drain()
-    try server.start(respond: echo)
+    try server.start { request in .later { await echo(request) } }
     for client in clients {
       let response = try await client.response()
       #expect(response.text == "GET /x ")

@@ -21,11 +21,14 @@ public struct CORSPolicy: Sendable {
   public var isOn: Bool { !origins.isEmpty }
 
   /// What every answer to a request gets, errors included: who may read it, and what of it.
-  public func fields(for head: RequestHead) -> HeaderFields {
+  public func fields(for head: RequestHead) -> HeaderFields { fields(forOrigin: head[.origin]) }
+
+  /// The same for the origin that a request says it's from.
+  public func fields(forOrigin origin: String?) -> HeaderFields {
     var fields = HeaderFields()
     guard isOn else { return fields }
     if !allowsAny { fields.append(.vary, "Origin") }
-    guard let origin = allowedOrigin(head) else { return fields }
+    guard let origin = allowed(origin) else { return fields }
     fields.append(.accessControlAllowOrigin, origin)
     fields.append(.accessControlExposeHeaders, Self.exposedHeaders)
     return fields
@@ -33,7 +36,7 @@ public struct CORSPolicy: Sendable {
 
   /// What the answer to a preflight gets besides, or nil when the request isn't one from an allowed origin.
   public func preflightFields(for head: RequestHead, allow: String) -> HeaderFields? {
-    guard isOn, head.method == .options, allowedOrigin(head) != nil, head.has(.accessControlRequestMethod) else {
+    guard isOn, head.method == .options, allowed(head[.origin]) != nil, head.has(.accessControlRequestMethod) else {
       return nil
     }
     var fields = HeaderFields()
@@ -43,8 +46,8 @@ public struct CORSPolicy: Sendable {
     return fields
   }
 
-  private func allowedOrigin(_ head: RequestHead) -> String? {
-    guard let origin = head[.origin] else { return nil }
+  private func allowed(_ origin: String?) -> String? {
+    guard let origin else { return nil }
     if allowsAny { return "*" }
     return origins.contains(origin) ? origin : nil
   }

@@ -1,9 +1,8 @@
-/// What answers a request. A `Problem` it throws is told to the client as it is; any other error as `internal`.
+/// What answers a request: at once, or later where it has to wait for something. A `Problem` it throws is told to the
+/// client as it is; any other error as `internal`.
 ///
-/// It runs on the event loop of its connection, so it must not block. Cancellation of its task means that nobody wants
-/// to wait any longer: the client is gone or the server stops. A handler that waits for something to happen then
-/// returns what it has; one that is at work may finish it. Its answer is still sent where there is a client to read it.
-public typealias Handler = @Sendable (Request) async throws -> Response
+/// It runs on the event loop of its connection, so it must not block.
+public typealias Handler = @Sendable (Request) throws -> Answer
 
 /// A method and a path pattern, and what answers there.
 public struct Route: Sendable {
@@ -22,6 +21,16 @@ public struct Route: Sendable {
     self.pattern = pattern
     self.summary = summary
     self.handler = handler
+  }
+
+  /// A route whose handler always has to wait for something: see `Answer.later`.
+  public init(
+    _ method: Method,
+    _ pattern: String,
+    summary: String,
+    handler: @escaping @Sendable (Request) async throws -> Response
+  ) {
+    self.init(method, pattern, summary: summary) { request in .later { try await handler(request) } }
   }
 }
 

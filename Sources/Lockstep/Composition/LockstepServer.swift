@@ -15,6 +15,8 @@ public final class LockstepServer: Sendable {
     engine.port = configuration.port
     engine.loops = configuration.threads ?? ProcessLimits.cores
     engine.limits = configuration.limits
+    let cors = CORSPolicy(origins: configuration.corsOrigins)
+    engine.refusalFields = { cors.fields(forOrigin: $0) }
     let server = try Server(engine, time: environment.time)
     self.server = server
     self.services = services

@@ -32,58 +32,73 @@ public struct Application: Sendable {
   }
 
   /// Answers a request. Whatever happens, there is an answer.
-  public func respond(to request: Request) async -> Response {
-    var (response, route) = await answer(request)
-    if cors.isOn { response.fields.append(contentsOf: cors.fields(for: request.head)) }
-    if Compression.isWorthwhile(for: response) {
-      response = await Compression.apply(to: response, for: request.head)
+  public func respond(to request: Request) -> Answer {
+    let (answer, route) = find(request)
+    switch answer {
+    case .now(let response):
+      let (response, isToCompress) = dressed(response, for: request.head)
+      if isToCompress { return .later { await compress(response, to: request, route: route) } }
+      record(response, to: request, route: route)
+      return .now(response)
+    case .later(let work):
+      return .later { await finish(work, for: request, route: route) }
     }
+  }
+
+  private func finish(
+    _ work: @Sendable () async throws -> Response,
+    for request: Request,
+    route: Int?
+  ) async -> Response {
+    let made: Response
+    do {
+      made = try await work()
+    } catch {
+      made = failure(error, of: route)
+    }
+    let (response, isToCompress) = dressed(made, for: request.head)
+    if isToCompress { return await compress(response, to: request, route: route) }
     record(response, to: request, route: route)
     return response
   }
 
-  private func answer(_ request: Request) async -> (Response, route: Int?) {
-    switch find(request) {
-    case .answer(let response, let route):
-      return (response, route)
-    case .handler(let route, let request):
-      do {
-        return (try await router.routes[route].handler(request), route)
-      } catch {
-        return (failure(error, of: route), route)
-      }
-    }
+  private func compress(_ response: Response, to request: Request, route: Int?) async -> Response {
+    let response = await Compression.compressed(response)
+    record(response, to: request, route: route)
+    return response
   }
 
-  /// Who answers a request.
-  private enum Found {
-    case handler(route: Int, Request)
-    /// Nobody needs to be asked.
-    case answer(Response, route: Int?)
+  /// The response with the fields that any may need, and whether its body is still to be compressed.
+  private func dressed(_ response: Response, for head: RequestHead) -> (Response, isToCompress: Bool) {
+    let canBeCompressed = Compression.applies(to: response)
+    guard cors.isOn || canBeCompressed else { return (response, false) }
+    var response = response
+    if cors.isOn { response.fields.append(contentsOf: cors.fields(for: head)) }
+    if canBeCompressed { response.fields.append(.vary, "Accept-Encoding") }
+    return (response, canBeCompressed && Compression.isWanted(by: head))
   }
 
-  @inline(never)
-  private func find(_ request: Request) -> Found {
-    do throws(Problem) {
-      let match = try router.match(request.head)
-      if let problem = tooLarge(request.head) {
-        if case .route(let route, _) = match { return .answer(problem.response, route: route) }
-        throw problem
-      }
-      switch match {
-      case .route(let route, let parameters):
+  private func find(_ request: Request) -> (answer: Answer, route: Int?) {
+    var route: Int?
+    do {
+      switch try router.match(request.head) {
+      case .route(let index, let parameters):
+        route = index
+        if let problem = tooLarge(request.head) { throw problem }
         var request = request
         request.parameters = parameters
-        return .handler(route: route, request)
+        return (try router.routes[index].handler(request), index)
       case .options(let allow):
-        return .answer(options(allow, for: request.head), route: nil)
+        if let problem = tooLarge(request.head) { throw problem }
+        return (.now(options(allow, for: request.head)), nil)
       case .methodNotAllowed(let allow):
-        throw methodNotAllowed(allow, for: request.head)
+        throw tooLarge(request.head) ?? methodNotAllowed(allow, for: request.head)
       case .notFound:
-        throw Problem(.notFound, detail: "There is nothing at \(request.head.path). GET / lists where to begin.")
+        throw tooLarge(request.head)
+          ?? Problem(.notFound, detail: "There is nothing at \(request.head.path). GET / lists where to begin.")
       }
     } catch {
-      return .answer(error.response, route: nil)
+      return (.now(failure(error, of: route)), route)
     }
   }
 
@@ -93,18 +108,13 @@ public struct Application: Sendable {
     return Problem(.payloadTooLarge, detail: "The body is larger than \(limits.body) bytes.")
   }
 
-  @inline(never)
-  private func failure(_ error: any Error, of route: Int) -> Response {
+  private func failure(_ error: any Error, of route: Int?) -> Response {
     if let problem = error as? Problem { return problem.response }
-    logger.log(
-      .error,
-      "a request failed",
-      ["route": .string(router.routes[route].pattern), "error": .string("\(error)")]
-    )
+    let pattern = route.map { router.routes[$0].pattern } ?? ""
+    logger.log(.error, "a request failed", ["route": .string(pattern), "error": .string("\(error)")])
     return Problem(.internal).response
   }
 
-  @inline(never)
   private func record(_ response: Response, to request: Request, route: Int?) {
     let duration = monotonic() - request.arrival
     metrics.record(route: route, status: response.status, nanoseconds: duration)

@@ -8,19 +8,19 @@ enum Compression {
   /// How much is compressed before the loop serves others: about a millisecond's work.
   private static let slice = 64 * 1024
 
-  /// Whether the body is long enough, and of a kind that gets shorter.
-  static func isWorthwhile(for response: Response) -> Bool {
+  /// Whether a client that wants it so gets the response compressed: short ones and those of another kind go as they are.
+  static func applies(to response: Response) -> Bool {
     guard case .bytes(let body) = response.body, body.count > threshold else { return false }
     return isCompressible(response.fields)
   }
 
-  /// The response, compressed if the client would rather have it so. Only for one that is worth it.
-  static func apply(to response: Response, for head: RequestHead) async -> Response {
+  /// Whether the client would rather have it compressed.
+  static func isWanted(by head: RequestHead) -> Bool { ContentCoding.preferred(by: head) == .gzip }
+
+  /// The response with its body compressed, or as it is where zlib can't.
+  static func compressed(_ response: Response) async -> Response {
+    guard case .bytes(let body) = response.body, let compressed = await gzip(body) else { return response }
     var response = response
-    response.fields.append(.vary, "Accept-Encoding")
-    guard case .bytes(let body) = response.body, ContentCoding.preferred(by: head) == .gzip,
-      let compressed = await gzip(body)
-    else { return response }
     response.fields.append(.contentEncoding, "gzip")
     response.body = .bytes(compressed)
     return response

@@ -20,11 +20,21 @@ struct TestServer {
     server.lookAtClock()
   }
 
-  /// Runs `body` with a server, which has stopped when this returns.
+  /// Runs `body` with a server whose handler waits for each answer, and which has stopped when this returns.
   static func run(
     loops: Int = 1,
     _ change: (inout Limits) -> Void = { _ in },
-    respond: @escaping Responder,
+    respond: @escaping @Sendable (Request) async throws -> Response,
+    _ body: (TestServer) async throws -> Void
+  ) async throws {
+    try await run(loops: loops, change, answer: { request in .later { try await respond(request) } }, body)
+  }
+
+  /// Runs `body` with a server that answers so, and which has stopped when this returns.
+  static func run(
+    loops: Int = 1,
+    _ change: (inout Limits) -> Void = { _ in },
+    answer: @escaping Responder,
     _ body: (TestServer) async throws -> Void
   ) async throws {
     var configuration = Server.Configuration()
@@ -32,7 +42,7 @@ struct TestServer {
     change(&configuration.limits)
     let time = ManualTime()
     let server = try Server(configuration, time: time.serverTime)
-    try server.start(respond: respond)
+    try server.start(respond: answer)
     do {
       try await body(TestServer(server: server, time: time))
     } catch {

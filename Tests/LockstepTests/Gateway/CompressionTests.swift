@@ -81,13 +81,13 @@ struct CompressionTests {
     var fields = HeaderFields()
     fields.append(.contentType, type)
     let response = Response(status: .ok, fields: fields, body: .bytes([UInt8](repeating: 0x61, count: count)))
-    #expect(Compression.isWorthwhile(for: response) == isWorthwhile)
+    #expect(Compression.applies(to: response) == isWorthwhile)
     var encoded = response
     encoded.fields.append(.contentEncoding, "br")
-    #expect(!Compression.isWorthwhile(for: encoded))
-    #expect(!Compression.isWorthwhile(for: Response(status: .ok, fields: fields, body: .stream { _ in })))
-    #expect(!Compression.isWorthwhile(for: Response(status: .ok, fields: fields)))
-    #expect(!Compression.isWorthwhile(for: Response(status: .ok, body: response.body)))
+    #expect(!Compression.applies(to: encoded))
+    #expect(!Compression.applies(to: Response(status: .ok, fields: fields, body: .stream { _ in })))
+    #expect(!Compression.applies(to: Response(status: .ok, fields: fields)))
+    #expect(!Compression.applies(to: Response(status: .ok, body: response.body)))
   }
 
   private static let slice = 64 * 1024

@@ -12,7 +12,7 @@ struct HealthRoutes: Sendable {
   var routes: [Route] {
     let healthy = Response.json(["status": "ok"], cacheControl: "no-store")
     return [
-      Route(.get, "/healthz", summary: "200 as long as the process serves.") { _ in healthy },
+      Route(.get, "/healthz", summary: "200 as long as the process serves.") { _ in .now(healthy) },
       Route(.get, "/readyz", summary: "200 when the store can be written; 503 otherwise and while draining.") { _ in
         try await readiness.check()
         return .json(["status": "ready"], cacheControl: "no-store")

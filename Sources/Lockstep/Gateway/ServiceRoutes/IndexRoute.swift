@@ -9,7 +9,7 @@ enum IndexRoute {
   /// The route, over the table of all others.
   static func route(listing routes: [Route]) -> Route {
     let response = Response.json(document(listing: routes))
-    return Route(.get, pattern, summary: summary) { _ in response }
+    return Route(.get, pattern, summary: summary) { _ in .now(response) }
   }
 
   private static func document(listing routes: [Route]) -> JSON {

@@ -25,7 +25,7 @@ struct MetricsRoute: Sendable {
       var fields = HeaderFields()
       fields.append(.contentType, "text/plain; version=0.0.4; charset=utf-8")
       fields.append(.cacheControl, "no-store")
-      return Response(status: .ok, fields: fields, body: .bytes(Array(text().utf8)))
+      return .now(Response(status: .ok, fields: fields, body: .bytes(Array(text().utf8))))
     }
   }
 

@@ -14,13 +14,13 @@ enum ProblemRoutes {
       cacheControl: "public, max-age=3600"
     )
     return [
-      Route(.get, "/problems", summary: "Every kind of error this service answers with.") { _ in list },
+      Route(.get, "/problems", summary: "Every kind of error this service answers with.") { _ in .now(list) },
       Route(.get, "/problems/{slug}", summary: "What an error means and what to do.") { request in
         let slug = request.parameters["slug"] ?? ""
         guard let page = pages[slug] else {
           throw Problem(.notFound, detail: "There is no problem named “\(slug)”. GET /problems lists them.")
         }
-        return page
+        return .now(page)
       },
     ]
   }
