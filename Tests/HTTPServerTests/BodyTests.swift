@@ -105,6 +105,23 @@ struct BodyTests {
     }
   }
 
+  @Test("Broken chunks that nobody wanted end the connection too, and the answer says so")
+  func brokenUnwantedChunks() async throws {
+    try await TestServer.run(answer: { _ in .now(Problem(.notFound).response) }) { server in
+      let client = try server.connect()
+      try await client.send(
+        "PUT /x HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\nGET /smuggled HTTP/1.1\r\nHost: h\r\n\r\n"
+      )
+      let response = try await client.response()
+      #expect(response.status == 404)
+      #expect(response.field("Connection") == "close")
+      client.finishSending()
+      #expect(try await client.isClosed())
+      #expect(server.server.counters.malformed == 1)
+      #expect(server.server.counters.requests == 1)
+    }
+  }
+
   @Test("A body that stops half way is refused, and the half-closed client reads why")
   func incomplete() async throws {
     try await TestServer.run(respond: echo) { server in

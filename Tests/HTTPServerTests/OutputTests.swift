@@ -53,6 +53,32 @@ struct OutputTests {
     }
   }
 
+  @Test(
+    "A client that takes a little all the time is served to the end, however long it takes",
+    arguments: [false, true]
+  )
+  func slow(isStreamed: Bool) async throws {
+    let body = Self.bytes(12 * 1024 * 1024)
+    try await TestServer.run(answer: { _ in
+      .now(Response(status: .ok, body: isStreamed ? .stream { try await $0.write(body) } : .bytes(body)))
+    }) { server in
+      let client = try server.connect(receiveBuffer: 64 * 1024)
+      try await client.send("GET / HTTP/1.0\r\n\r\n")
+      await eventually { server.server.counters.sent > 0 }
+      // Each step is most of the time a client may take nothing in; together they are many times of it.
+      for _ in 0..<12 {
+        try await client.receive(atLeast: 512 * 1024)
+        server.advance(by: 20)
+        // The loop has looked at the clock once it answers this.
+        let other = try server.connect()
+        try await other.send("HEAD / HTTP/1.0\r\n\r\n")
+        _ = try await other.response(toHead: true)
+      }
+      #expect(try await client.countToEnd() > body.count)
+      #expect(server.server.counters.timedOut == 0)
+    }
+  }
+
   @Test("A client that takes nothing is cut when its time is over, and the handler is told")
   func stall() async throws {
     let failed = Atomic(false)

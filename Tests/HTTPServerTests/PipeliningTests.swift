@@ -13,6 +13,44 @@ struct PipeliningTests {
     }
   }
 
+  @Test("Answers at hand and answers that are waited for keep their order, however the requests are cut")
+  func mixed() async throws {
+    try await TestServer.run(answer: { request in
+      let path = request.head.path
+      guard path.hasSuffix("3") else { return .now(.text(path)) }
+      return .later {
+        await Task.yield()
+        return .text(path)
+      }
+    }) { server in
+      let requests = (0..<200).map { "GET /\($0) HTTP/1.1\r\nHost: h\r\n\r\n" }.joined()
+      for size in [requests.utf8.count, 1000, 61] {
+        let client = try server.connect()
+        var rest = Substring(requests)
+        while !rest.isEmpty {
+          try await client.send(String(rest.prefix(size)))
+          rest = rest.dropFirst(size)
+        }
+        for number in 0..<200 { #expect(try await client.response().text == "/\(number)") }
+      }
+    }
+  }
+
+  @Test("A client that pipelines without end leaves the others their turn")
+  func fairness() async throws {
+    try await TestServer.run(answer: { .now(.text($0.head.path)) }) { server in
+      let greedy = try server.connect()
+      let modest = try server.connect()
+      try await modest.send("GET /before HTTP/1.1\r\nHost: h\r\n\r\n")
+      #expect(try await modest.response().text == "/before")
+      // More in one piece than is answered in one go: the rest follows without another event.
+      try await greedy.send((0..<1000).map { "GET /\($0) HTTP/1.1\r\nHost: h\r\n\r\n" }.joined())
+      try await modest.send("GET /after HTTP/1.1\r\nHost: h\r\n\r\n")
+      #expect(try await modest.response().text == "/after")
+      for number in 0..<1000 { #expect(try await greedy.response().text == "/\(number)") }
+    }
+  }
+
   @Test("With bodies of both kinds between them, byte by byte")
   func bodies() async throws {
     let requests =

@@ -15,6 +15,7 @@ public final class RawClient {
   /// The socket; -1 once closed.
   public private(set) var descriptor: Int32
   private var buffered: [UInt8] = []
+  private var forgotten = 0
 
   /// A client connected to a port of 127.0.0.1.
   public init(port: Int, receiveBuffer: Int32? = nil) throws {
@@ -105,6 +106,26 @@ public final class RawClient {
     while try await receive() {}
     defer { buffered = [] }
     return String(decoding: buffered, as: UTF8.self)
+  }
+
+  /// Takes at least so many bytes more, and forgets them.
+  public func receive(atLeast count: Int) async throws {
+    var taken = 0
+    while taken < count {
+      guard try await receive() else { throw Failure(description: "the server closed after \(taken) bytes more") }
+      taken += buffered.count
+      buffered = []
+    }
+    forgotten += taken
+  }
+
+  /// How many bytes came in all, once the server has closed.
+  public func countToEnd() async throws -> Int {
+    while try await receive() {
+      forgotten += buffered.count
+      buffered = []
+    }
+    return forgotten
   }
 
   /// Whether the server has closed without sending anything more.

@@ -26,8 +26,18 @@ public final class RequestHead: Sendable {
 
   /// Where a field's name and value stand in the head.
   struct FieldPlace: Sendable {
-    let name: Range<Int>
-    let value: Range<Int>
+    // Half the size of two ranges of `Int`: every request has an array of these. A head is bounded far below 4 GiB.
+    private let nameStart, nameEnd, valueStart, valueEnd: UInt32
+
+    init(name: Range<Int>, value: Range<Int>) {
+      nameStart = UInt32(truncatingIfNeeded: name.lowerBound)
+      nameEnd = UInt32(truncatingIfNeeded: name.upperBound)
+      valueStart = UInt32(truncatingIfNeeded: value.lowerBound)
+      valueEnd = UInt32(truncatingIfNeeded: value.upperBound)
+    }
+
+    var name: Range<Int> { Int(nameStart)..<Int(nameEnd) }
+    var value: Range<Int> { Int(valueStart)..<Int(valueEnd) }
   }
 
   /// The request's method.

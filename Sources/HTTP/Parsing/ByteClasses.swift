@@ -57,7 +57,15 @@ extension UnsafeRawBufferPointer {
   }
 
   func equals(_ literal: StaticString) -> Bool {
-    count == literal.utf8CodeUnitCount && elementsEqual(literal.bytes)
+    guard count == literal.utf8CodeUnitCount, let base = baseAddress else { return false }
+    // Both hold `count` bytes.
+    return memcmp(base, literal.utf8Start, count) == 0
+  }
+
+  func equals(_ bytes: [UInt8]) -> Bool {
+    guard count == bytes.count, let base = baseAddress else { return isEmpty && bytes.isEmpty }
+    // Both hold `count` bytes.
+    return memcmp(base, bytes, count) == 0
   }
 
   func equalsIgnoringCase(_ literal: StaticString) -> Bool {

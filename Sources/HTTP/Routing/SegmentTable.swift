@@ -27,7 +27,7 @@ struct SegmentTable: Sendable {
     guard !slots.isEmpty else { return nil }
     var slot = firstSlot(for: part)
     while let entry = slots[slot] {
-      if entry.part.count == part.count, entry.part.elementsEqual(part) { return entry.node }
+      if entry.part.count == part.count, part.equals(entry.part) { return entry.node }
       slot = (slot + 1) & (slots.count - 1)
     }
     return nil

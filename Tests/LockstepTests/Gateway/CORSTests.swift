@@ -50,6 +50,24 @@ struct CORSTests {
     }
   }
 
+  @Test("What isn't even a request is refused so that the page can read why")
+  func refused() async throws {
+    try await Gateway.run({ $0.corsOrigins = [Self.app] }) { gateway in
+      let long = String(repeating: "a", count: 9000)
+      for (line, fields, status) in [
+        ("GET / HTTP/1.1", "Host: h\r\nHost: h\r\n", 400), ("GET / HTTP/2.0", "Host: h\r\n", 505),
+        ("GET / HTTP/1.1", "Host: h\r\nExpect: tea\r\n", 417), ("GET /\(long) HTTP/1.1", "Host: h\r\n", 414),
+        ("GET / HTTP/1.1", "Host: h\r\n" + String(repeating: "A: b\r\n", count: 101), 431),
+      ] {
+        for (origin, allowed) in [(Self.app, [Self.app]), ("https://evil.example", [])] {
+          let answer = try await gateway.exchange("\(line)\r\nOrigin: \(origin)\r\n\(fields)\r\n")
+          #expect(answer.status == status)
+          #expect(answer.values(of: "Access-Control-Allow-Origin") == allowed, "\(status) \(origin)")
+        }
+      }
+    }
+  }
+
   @Test("A star allows every origin, and the answer doesn't depend on it")
   func any() async throws {
     try await Gateway.run({ $0.corsOrigins = ["*"] }) { gateway in

@@ -26,6 +26,14 @@ struct Gateway {
     try await ask("GET", target, fields)
   }
 
+  /// Sends these bytes on a connection of their own and gives the answer.
+  func exchange(_ text: String) async throws -> RawResponse {
+    let client = try connect()
+    defer { client.close() }
+    try await client.send(text)
+    return try await client.response()
+  }
+
   static func request(_ method: String, _ target: String, _ fields: [String] = []) -> String {
     (["\(method) \(target) HTTP/1.1", "Host: h"] + fields + ["", ""]).joined(separator: "\r\n")
   }
