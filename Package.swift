@@ -28,7 +28,7 @@ let package = Package(
     .target(name: "HTTPServer", dependencies: ["CLinux", "HTTP", "Workers"]),
     .target(
       name: "Lockstep",
-      dependencies: ["CSodium", "CZlib", "HTTP", "HTTPServer", "JSON", "Migrations", "SQLite", "Workers"]
+      dependencies: ["CLinux", "CSodium", "CZlib", "HTTP", "HTTPServer", "JSON", "Migrations", "SQLite", "Workers"]
     ),
     .executableTarget(name: "LockstepCommand", dependencies: ["Lockstep", "HTTPServer", "Workers"]),
 

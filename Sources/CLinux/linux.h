@@ -1,10 +1,12 @@
-// What `import Glibc` doesn't show of Linux: epoll, eventfd and accept4.
+// What `import Glibc` doesn't show of Linux: epoll, eventfd, accept4 and the cores a process may use.
 #ifndef LOCKSTEP_CLINUX_H
 #define LOCKSTEP_CLINUX_H
 
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 // glibc declares accept4 under _GNU_SOURCE alone. Defining that here would give this module another view of the
 // system's headers than other modules have, and Swift refuses to use both in one file.
@@ -13,6 +15,12 @@ extern int accept4(int descriptor, struct sockaddr *address, socklen_t *length, 
 // With the address as what it's stored in: `struct sockaddr *` would have to be rebound at every call.
 static inline int lockstep_accept(int descriptor, struct sockaddr_storage *address, socklen_t *length) {
   return accept4(descriptor, (struct sockaddr *)address, length, SOCK_NONBLOCK | SOCK_CLOEXEC);
+}
+
+// The cores that this process may run on, a bit each. The kernel's own call: the C library's needs _GNU_SOURCE too.
+// Gives how many bytes were written, or -1.
+static inline long lockstep_affinity(void *mask, size_t size) {
+  return syscall(SYS_sched_getaffinity, 0, size, mask);
 }
 
 #endif

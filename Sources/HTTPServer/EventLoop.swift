@@ -17,6 +17,8 @@ final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
   let timeouts: Timeouts
   private(set) var respond: Responder = { _ in .now(Problem(.overloaded).response) }
   let refusalFields: RefusalFields
+  private let cannotAccept: @Sendable (SystemError) -> Void
+  private var cannotAcceptWasTold = -Int64.max / 2
   private let time: ServerTime
   private let shared: SharedState
   private let mailbox: Mailbox
@@ -47,16 +49,16 @@ final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
   init(
     index: Int,
     listener: ListeningSocket,
-    limits: Limits,
-    refusalFields: @escaping RefusalFields,
+    configuration: Server.Configuration,
     time: ServerTime,
     shared: SharedState
   ) throws(SystemError) {
     self.index = index
     self.listener = listener
-    self.limits = limits
+    limits = configuration.limits
     timeouts = Timeouts(limits)
-    self.refusalFields = refusalFields
+    refusalFields = configuration.refusalFields
+    cannotAccept = configuration.cannotAccept
     self.time = time
     self.shared = shared
     poll = try EventPoll()
@@ -67,6 +69,7 @@ final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
   }
 
   deinit {
+    listener?.close()
     scratch.deallocate()
   }
 
@@ -170,7 +173,7 @@ final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
       let descriptor = lockstep_accept(listener.descriptor, &address, &length)
       guard descriptor >= 0 else {
         if errno == ECONNABORTED || errno == EINTR { continue }
-        if errno != EAGAIN { pauseAccepting() }
+        if errno != EAGAIN { pauseAccepting(SystemError("accept", purpose: "accept a connection")) }
         return false
       }
       admit(Socket(descriptor: descriptor), address, length)
@@ -179,9 +182,13 @@ final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
   }
 
   /// The system is short of descriptors or memory. The connection stays in the backlog; asking again at once would spin.
-  private func pauseAccepting() {
+  private func pauseAccepting(_ error: SystemError) {
     guard let listener else { return }
     counters.acceptPauses.addAsOnlyWriter(1)
+    if now - 60_000_000_000 >= cannotAcceptWasTold {
+      cannotAcceptWasTold = now
+      cannotAccept(error)
+    }
     poll.setPaused(true, listener, token: Self.listenerToken)
     wheel.schedule(Self.listenerToken, at: now + Self.acceptPause)
   }

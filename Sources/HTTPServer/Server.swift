@@ -21,6 +21,8 @@ public final class Server: Sendable {
     public var limits = Limits()
     /// What the engine's own refusals carry besides: what lets a page of another origin read them. Default: nothing.
     public var refusalFields: RefusalFields = { _ in HeaderFields() }
+    /// Told why no connection can be accepted at the moment, once a minute at most. Default: nobody.
+    public var cannotAccept: @Sendable (SystemError) -> Void = { _ in }
 
     /// The defaults.
     public init() {}
@@ -43,8 +45,7 @@ public final class Server: Sendable {
         try EventLoop(
           index: index,
           listener: listener,
-          limits: configuration.limits,
-          refusalFields: configuration.refusalFields,
+          configuration: configuration,
           time: time,
           shared: shared
         )

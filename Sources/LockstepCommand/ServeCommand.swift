@@ -27,8 +27,11 @@ enum ServeCommand {
     let log = try LogWriter(descriptor: STDERR_FILENO, format: configuration.logFormat)
     defer { log.close() }
     let environment = Environment(time: .system, writeLog: log.write, droppedLogLines: { log.dropped })
-    let services = try Services.durable(configuration, time: environment.time)
-    let server = try LockstepServer(configuration, environment: environment, services: services)
+    let server = try LockstepServer(
+      configuration,
+      environment: environment,
+      services: Services.durable(configuration, time: environment.time)
+    )
     try signals.onFirst { server.drain() }
     _ = Terminal.print("lockstep: listening on http://\(server.address)\n")
     server.join()

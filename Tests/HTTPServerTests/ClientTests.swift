@@ -92,6 +92,17 @@ struct ClientTests {
     }
   }
 
+  @Test("A request line without a version is refused before the head ends: its client never ends one")
+  func noVersion() async throws {
+    try await TestServer.run(respond: echo) { server in
+      let client = try server.connect()
+      try await client.send("GET /\r\n")
+      #expect(try await client.response().status == 400)
+      client.finishSending()
+      #expect(try await client.isClosed())
+    }
+  }
+
   @Test("A head that drips in is given up ten seconds after its first byte, however it drips")
   func drip() async throws {
     try await TestServer.run(respond: echo) { server in

@@ -23,6 +23,7 @@ struct HeadScanner {
         throw .malformed("A line of the head ends in a bare line feed; lines end in CR LF.")
       }
       let isEmpty = lineFeed - 1 == lineStart
+      if requestLineEnd == nil { try checkVersion(bytes, endingAt: lineFeed - 1) }
       try countLine(upTo: lineFeed + 1, isEmpty: isEmpty, bounds: bounds)
       lineStart = lineFeed + 1
       position = lineStart
@@ -59,6 +60,13 @@ struct HeadScanner {
       throw .malformed("This looks like TLS; this port speaks plain HTTP.")
     }
     throw .malformed("A request begins with a method; this one begins with the byte \(bytes[start]).")
+  }
+
+  /// A request line without a version is all there is of an HTTP/0.9 request: whoever sent it waits for the answer now
+  /// and would never end the head. What else is wrong with the line can wait until the head is there.
+  private func checkVersion(_ bytes: UnsafeRawBufferPointer, endingAt end: Int) throws(Problem) {
+    if end - start >= 9, bytes.slice(end - 9..<end - 3).equals(" HTTP/") { return }
+    _ = try RequestLine(bytes.slice(start..<end), end: end - start)
   }
 
   private mutating func countLine(upTo end: Int, isEmpty: Bool, bounds: MessageBounds) throws(Problem) {

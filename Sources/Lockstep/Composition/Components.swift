@@ -11,18 +11,14 @@ struct Components: Sendable {
 
   init(
     _ configuration: Configuration,
+    logger: Logger,
     environment: Environment,
     services: Services,
     loops: Int,
     serverCounters: @escaping @Sendable () -> ServerCounters
   ) throws {
     let time = environment.time
-    logger = Logger(
-      level: configuration.logLevel,
-      format: configuration.logFormat,
-      now: { Timestamp(millisecondsSince1970: time.millisecondsSince1970()) },
-      write: environment.writeLog
-    )
+    self.logger = logger
     let store = services.store
     readiness = Readiness(logger: logger) { try await store.checkWritable() }
 
@@ -43,7 +39,6 @@ struct Components: Sendable {
       droppedLogLines: environment.droppedLogLines,
       uptimeSeconds: { Double(time.monotonic() - start) / 1_000_000_000 }
     )
-    let logger = logger
     applications = try (0..<loops).map { loop in
       var routes = plainRoutes()
       routes.append(MetricsRoute(sources).route)

@@ -20,3 +20,16 @@ public struct Environment: Sendable {
     self.droppedLogLines = droppedLogLines
   }
 }
+
+extension Logger {
+  /// The logger that a configuration asks for.
+  init(_ configuration: Configuration, environment: Environment) {
+    let time = environment.time
+    self.init(
+      level: configuration.logLevel,
+      format: configuration.logFormat,
+      now: { Timestamp(millisecondsSince1970: time.millisecondsSince1970()) },
+      write: environment.writeLog
+    )
+  }
+}

@@ -9,7 +9,13 @@ public final class LockstepServer: Sendable {
   private let components: Components
 
   /// Listens and serves, with these services, which it ends when it has stopped. Throws when it can't listen.
-  public init(_ configuration: Configuration, environment: Environment, services: Services) throws {
+  ///
+  /// The services are made only when it listens: who gives a port that is taken must not find a new store.
+  public init(
+    _ configuration: Configuration,
+    environment: Environment,
+    services makeServices: @autoclosure () throws -> Services
+  ) throws {
     var engine = Server.Configuration()
     engine.host = configuration.host
     engine.port = configuration.port
@@ -17,11 +23,15 @@ public final class LockstepServer: Sendable {
     engine.limits = configuration.limits
     let cors = CORSPolicy(origins: configuration.corsOrigins)
     engine.refusalFields = { cors.fields(forOrigin: $0) }
+    let logger = Logger(configuration, environment: environment)
+    engine.cannotAccept = { logger.log(.warning, "connections have to wait", ["error": .string("\($0)")]) }
     let server = try Server(engine, time: environment.time)
     self.server = server
+    let services = try makeServices()
     self.services = services
     components = try Components(
       configuration,
+      logger: logger,
       environment: environment,
       services: services,
       loops: engine.loops,

@@ -1,10 +1,15 @@
+import CLinux
 import Glibc
 
 /// What the process may use of the machine.
 public enum ProcessLimits {
   /// The cores this process may run on, at least one.
   public static var cores: Int {
-    max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
+    // One bit for each core of the machine; 128 bytes are room for 1,024, which is what the C library reckons with too.
+    var mask = [UInt64](repeating: 0, count: 16)
+    let isKnown = mask.withUnsafeMutableBytes { lockstep_affinity($0.baseAddress, $0.count) } > 0
+    let allowed = mask.reduce(0) { $0 + $1.nonzeroBitCount }
+    return max(1, isKnown && allowed > 0 ? allowed : sysconf(Int32(_SC_NPROCESSORS_ONLN)))
   }
 
   /// Raises the number of open files to the most the system allows; gives that number.
