@@ -39,7 +39,7 @@ struct CommandTests {
     #expect(await process.ended() == .exit(74))
   }
 
-  @Test("A port that is taken is named, and the store is left closed", arguments: [1, 2])
+  @Test("A port that is taken is named, and no store is made", arguments: [1, 2])
   func portTaken(threads: Int) async throws {
     let folder = try TemporaryDirectory()
     let (first, port) = try await LockstepProcess.serving(in: folder)
@@ -53,7 +53,7 @@ struct CommandTests {
       second.errors == "lockstep serve: cannot listen on 127.0.0.1:\(port): Address already in use (bind, errno 98)\n"
     )
     #expect(second.output.isEmpty)
-    #expect(access(folder.file("second.db-wal"), F_OK) != 0, "the log was folded into the file")
+    #expect(access(folder.file("second.db"), F_OK) != 0)
     first.send(SIGTERM)
     #expect(await first.ended() == .exit(0))
   }
