@@ -9,24 +9,36 @@ extension Connection {
   ///
   /// Transactions don't nest: within one, use `savepoint(_:)`.
   public func transaction<Result>(_ body: () throws -> Result) throws -> Result {
-    let begin: StaticString = "BEGIN IMMEDIATE"
-    if isInTransaction {
-      throw failure(
-        SQLITE_MISUSE,
-        "a transaction is open already: use a savepoint within it",
-        sql: begin.description
-      )
-    }
-    try run(begin)
+    try begin()
     do {
       let result = try body()
-      try expectTransaction(for: "COMMIT")
-      try run("COMMIT")
+      try commit()
       return result
     } catch {
       undo()
       throw error
     }
+  }
+
+  /// Runs `body`, which only reads, so that all it reads is of one moment: that of its first statement. What others
+  /// commit meanwhile it doesn't see, and it doesn't wait for them.
+  public func snapshot<Result>(_ body: () throws -> Result) throws -> Result {
+    try expectNoTransaction(for: "BEGIN")
+    try run("BEGIN")
+    defer { undo() }
+    return try body()
+  }
+
+  /// Opens a transaction that may write from its beginning.
+  func begin() throws(SQLiteError) {
+    try expectNoTransaction(for: "BEGIN IMMEDIATE")
+    try run("BEGIN IMMEDIATE")
+  }
+
+  /// Commits the open transaction. After an error nothing of it is kept, but it may still have to be undone.
+  func commit() throws(SQLiteError) {
+    try expectTransaction(for: "COMMIT")
+    try run("COMMIT")
   }
 
   /// Runs `body` within the open transaction so that it can fail alone: when it throws, what it wrote is undone, and
@@ -49,7 +61,7 @@ extension Connection {
   }
 
   /// Undoes the transaction. That fails only where SQLite has undone it already, and the first error is the one to tell.
-  private func undo() {
+  func undo() {
     if isInTransaction { _ = try? run("ROLLBACK") }
   }
 
@@ -64,9 +76,29 @@ extension Connection {
     }
   }
 
+  /// Throws where the open transaction leaves a foreign key that is looked at on COMMIT without its row.
+  func expectWholeForeignKeys() throws(SQLiteError) {
+    if unresolvedForeignKeys == 0 { return }
+    throw failure(SQLITE_CONSTRAINT | (3 << 8), "FOREIGN KEY constraint failed", sql: "COMMIT")
+  }
+
+  private func expectNoTransaction(for sql: StaticString) throws(SQLiteError) {
+    guard isInTransaction else { return }
+    throw failure(
+      SQLITE_MISUSE,
+      "a transaction is open already: use a savepoint within it",
+      sql: sql.description
+    )
+  }
+
   private func expectTransaction(for sql: StaticString) throws(SQLiteError) {
     if isInTransaction { return }
-    throw failure(
+    throw transactionGone(for: sql)
+  }
+
+  /// The error of a statement that needs the transaction which SQLite has undone.
+  func transactionGone(for sql: StaticString) -> SQLiteError {
+    failure(
       SQLITE_ABORT | (2 << 8),
       "no transaction is open any more: all of it has been undone",
       sql: sql.description

@@ -59,6 +59,12 @@ public final class Connection {
   /// The file, as `init` was given it.
   public var path: String { database.path }
 
+  /// The file, as SQLite found it: an absolute path without symbolic links. The log lies beside it.
+  public var resolvedPath: String {
+    // SQLite owns the text, which lasts as long as the database is open; it is copied here.
+    sqlite3_db_filename(database.pointer, "main").map { String(cString: $0) } ?? path
+  }
+
   /// Whether a transaction is open.
   public var isInTransaction: Bool { sqlite3_get_autocommit(database.pointer) == 0 }
 
@@ -160,4 +166,12 @@ public final class Connection {
 
   /// Whether SQLite can only read the file, be it that it was asked to or that it had to.
   var isReadOnly: Bool { sqlite3_db_readonly(database.pointer, "main") == 1 }
+
+  /// Not 0 while the open transaction breaks foreign keys that are looked at on COMMIT.
+  var unresolvedForeignKeys: Int32 {
+    var now: Int32 = 0
+    var highest: Int32 = 0
+    sqlite3_db_status(database.pointer, SQLITE_DBSTATUS_DEFERRED_FKS, &now, &highest, 0)
+    return now
+  }
 }

@@ -1,21 +1,14 @@
 /// Work that waits for a thread, first in, first out, never more than `capacity` of it.
-final class WorkQueue: Sendable {
-  /// What became of work that was offered.
-  enum Offer {
-    case accepted
-    case full
-    case closed
-  }
-
+public final class WorkQueue<Work: Sendable>: Sendable {
   private struct Contents: Sendable {
-    var waiting: [@Sendable () -> Void] = []
+    var waiting: [Work] = []
     /// Where the oldest lies in `waiting`; what is before it has been taken.
     var first = 0
     var isClosed = false
 
     var count: Int { waiting.count - first }
 
-    mutating func removeFirst() -> (@Sendable () -> Void)? {
+    mutating func removeFirst() -> Work? {
       guard first < waiting.count else { return nil }
       let work = waiting[first]
       first += 1
@@ -26,37 +19,64 @@ final class WorkQueue: Sendable {
       }
       return work
     }
+
+    mutating func removeAll() -> [Work] {
+      defer {
+        waiting = []
+        first = 0
+      }
+      return Array(waiting[first...])
+    }
   }
 
+  private let name: String
   private let capacity: Int
   private let contents = Monitor(Contents())
 
-  init(capacity: Int) {
-    self.capacity = capacity
+  /// An empty queue.
+  ///
+  /// - Parameters:
+  ///   - name: What its errors call it.
+  ///   - capacity: How much may wait, at least 1.
+  public init(name: String, capacity: Int) {
+    self.name = name
+    self.capacity = max(1, capacity)
   }
 
-  /// Takes the work, or says at once why not.
-  func offer(_ work: @escaping @Sendable () -> Void) -> Offer {
-    let offer = contents.withLock { contents -> Offer in
-      if contents.isClosed { return .closed }
-      if contents.count >= capacity { return .full }
+  /// How much waits now.
+  public var count: Int { contents.withLock { $0.count } }
+
+  /// Takes the work, or throws at once why not: `WorkerPool.Overloaded` when the queue is full, `WorkerPool.ShutDown`
+  /// when it is closed.
+  public func offer(_ work: Work) throws {
+    try contents.withLock { contents in
+      if contents.isClosed { throw WorkerPool.ShutDown(pool: name) }
+      if contents.count >= capacity { throw WorkerPool.Overloaded(pool: name, capacity: capacity) }
       contents.waiting.append(work)
-      return .accepted
     }
-    if offer == .accepted { contents.wakeOne() }
-    return offer
+    contents.wakeOne()
   }
 
   /// The oldest work, waited for; nil when the queue is closed and empty.
-  func next() -> (@Sendable () -> Void)? {
-    contents.wait { contents -> (@Sendable () -> Void)?? in
+  public func next() -> Work? {
+    contents.wait { contents -> Work?? in
       if let work = contents.removeFirst() { return .some(work) }
       return contents.isClosed ? .some(nil) : nil
     }
   }
 
+  /// The oldest work, if any waits now.
+  public func nextWaiting() -> Work? {
+    contents.withLock { $0.removeFirst() }
+  }
+
+  /// All the work that waits now, the oldest first.
+  public func takeAll() -> [Work] {
+    contents.withLock { $0.removeAll() }
+  }
+
   /// Accepts nothing more; when all that was accepted is taken, whoever waits for more gets nil.
-  func close() {
+  public func close() {
     contents.withLock { $0.isClosed = true }
     contents.wakeAll()
   }

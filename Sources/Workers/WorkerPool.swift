@@ -27,10 +27,7 @@ public final class WorkerPool: Sendable {
     public var description: String { "the pool \"\(pool)\" has been shut down" }
   }
 
-  private let name: String
-  private let capacity: Int
-  private let queue: WorkQueue
-  private let threads: Monitor<[NamedThread]>
+  private let pool: EquippedPool<Void>
 
   /// Starts the threads, named `name-1`, `name-2` and so on.
   ///
@@ -40,28 +37,7 @@ public final class WorkerPool: Sendable {
   ///   - capacity: How many may wait beside those that run, at least 1.
   /// - Throws: `NamedThread.NotStarted` when the system has no more threads; those already started have ended.
   public init(name: String, threads: Int, capacity: Int) throws(NamedThread.NotStarted) {
-    self.name = name
-    self.capacity = max(1, capacity)
-    let queue = WorkQueue(capacity: self.capacity)
-    self.queue = queue
-    var started: [NamedThread] = []
-    do throws(NamedThread.NotStarted) {
-      for number in 1...max(1, threads) {
-        // The thread knows the queue and not the pool, so that a pool that nobody holds goes away.
-        started.append(
-          try NamedThread(name: "\(name)-\(number)") { while let work = queue.next() { work() } }
-        )
-      }
-    } catch {
-      queue.close()
-      for thread in started { thread.join() }
-      throw error
-    }
-    self.threads = Monitor(started)
-  }
-
-  deinit {
-    for thread in stopAccepting() { thread.detach() }
+    pool = try EquippedPool(name: name, threads: threads, capacity: capacity, tool: {})
   }
 
   /// Runs `work` on one of the pool's threads and returns or throws what it does.
@@ -70,29 +46,11 @@ public final class WorkerPool: Sendable {
   nonisolated(nonsending) public func run<Result: Sendable>(
     _ work: @escaping @Sendable () throws -> Result
   ) async throws -> Result {
-    try await withCheckedThrowingContinuation { continuation in
-      let offer = queue.offer { continuation.resume(with: Swift.Result { try work() }) }
-      switch offer {
-      case .accepted: break
-      case .full: continuation.resume(throwing: Overloaded(pool: name, capacity: capacity))
-      case .closed: continuation.resume(throwing: ShutDown(pool: name))
-      }
-    }
+    try await pool.run { _ in try work() }
   }
 
   /// Accepts nothing more and returns when all that was accepted is done and the threads have ended.
   ///
   /// Blocks its caller, which must not be one of the pool's own threads. A second call returns at once.
-  public func shutDown() {
-    for thread in stopAccepting() { thread.join() }
-  }
-
-  /// Closes the queue and hands out the threads, each to be joined or detached, once.
-  private func stopAccepting() -> [NamedThread] {
-    queue.close()
-    return threads.withLock { threads in
-      defer { threads = [] }
-      return threads
-    }
-  }
+  public func shutDown() { pool.shutDown() }
 }

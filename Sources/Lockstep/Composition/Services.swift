@@ -1,5 +1,4 @@
 import HTTPServer
-import Workers
 
 /// What a server needs of its store to know whether it can do its work.
 public protocol StoreHealth: Sendable {
@@ -24,15 +23,11 @@ public struct Services: Sendable {
 
   /// The real ones, on the store that the configuration names. Throws when that can't be opened.
   public static func durable(_ configuration: Configuration, time: ServerTime) throws -> Services {
-    let workers = try WorkerPool(name: "store", threads: 1, capacity: 64)
     let storeTime = StoreTime(
       elapsed: { .nanoseconds(time.monotonic()) },
       millisecondsSince1970: time.millisecondsSince1970
     )
-    let store = try DurableStore(path: configuration.data, workers: workers, time: storeTime)
-    return Services(store: store) {
-      workers.shutDown()
-      store.close()
-    }
+    let store = try DurableStore(path: configuration.data, time: storeTime)
+    return Services(store: store, shutDown: store.close)
   }
 }

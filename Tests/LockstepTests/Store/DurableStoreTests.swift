@@ -1,10 +1,8 @@
 import Foundation
 import Lockstep
 import SQLite
-import Synchronization
 import TestSupport
 import Testing
-import Workers
 
 @Suite("The durable store")
 struct DurableStoreTests {
@@ -35,15 +33,16 @@ struct DurableStoreTests {
 
   @Test("A store keeps its identity, and two stores differ")
   func identity() throws {
-    let first = try fixture.store().id
-    #expect(try fixture.store().id == first)
-    #expect(try fixture.store(fixture.folder.file("other.db")).id != first)
+    let store = try fixture.store()
+    store.close()
+    #expect(try fixture.store().id == store.id)
+    #expect(try fixture.store(fixture.folder.file("other.db")).id != store.id)
   }
 
   @Test("The identity is made of the random numbers that are handed in")
   func randomSource() throws {
     func id(_ name: String) throws -> String {
-      try DurableStore(path: fixture.folder.file(name), workers: fixture.workers, random: CountingNumbers()).id
+      try DurableStore(path: fixture.folder.file(name), random: CountingNumbers()).id
     }
     let first = try id("first.db")
     #expect(try id("second.db") == first)
@@ -202,14 +201,5 @@ struct DurableStoreTests {
     #expect(try FileManager.default.contentsOfDirectory(atPath: fixture.folder.path) == ["lockstep.db"])
     fixture.clock.advance(by: .seconds(1))
     await #expect(throws: StoreError.closed) { try await store.checkWritable() }
-  }
-
-  @Test("Workers that have ended, or have too much to do, are an answer as well")
-  func workers() async throws {
-    let workers = try WorkerPool(name: "gone", threads: 1, capacity: 1)
-    workers.shutDown()
-    let store = try DurableStore(path: fixture.path, workers: workers, time: fixture.clock.time)
-    await #expect(throws: StoreError.closed) { try await store.checkWritable() }
-    #expect(StoreError.overloaded.description == "Too much work waits for the store. Try again later.")
   }
 }

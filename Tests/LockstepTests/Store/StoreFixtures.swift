@@ -2,7 +2,6 @@ import Lockstep
 import SQLite
 import Synchronization
 import TestSupport
-import Workers
 
 /// A clock that moves only when it is told to.
 final class StoreClock: Sendable {
@@ -29,29 +28,22 @@ struct CountingNumbers: RandomNumberGenerator {
   }
 }
 
-/// A folder, a worker and a clock: what a store needs.
+/// A folder and a clock: what a store needs.
 final class StoreFixture: Sendable {
   let folder: TemporaryDirectory
-  let workers: WorkerPool
   let clock = StoreClock()
   let path: String
 
   init() throws {
     folder = try TemporaryDirectory()
     path = folder.file("lockstep.db")
-    workers = try WorkerPool(name: "store", threads: 1, capacity: 10_000)
-  }
-
-  deinit {
-    workers.shutDown()
   }
 
   func store(_ path: String? = nil, migrator: Migrator = Migrator()) throws(StoreError) -> DurableStore {
     try DurableStore(
       path: path ?? self.path,
-      workers: workers,
       time: clock.time,
-      busyTimeout: .zero,
+      options: .init(busyTimeout: .zero),
       migrator: migrator
     )
   }

@@ -1,20 +1,26 @@
 import SQLite
-import Synchronization
 import Workers
 
 /// The one file in which everything lasts.
 ///
-/// An open store has the schema that this program knows, an identity of its own, and can be asked whether it can be
-/// written. It may be used from any thread: what blocks happens on the workers that it was given.
+/// An open store has the schema that this program knows, an identity of its own, one writer and a few readers. One server
+/// at a time has it open. It may be used from any thread: what blocks happens on threads of its own.
+///
+/// A store is to be closed.
 public final class DurableStore: Sendable {
   /// Who this store is: 32 random hexadecimal digits, made with the file and never changed.
   public let id: String
+  /// Writes.
+  public let writer: Writer
+  /// Read.
+  public let readers: Readers
 
   private let path: String
-  private let workers: WorkerPool
   private let time: StoreTime
-  /// Nil once closed. The lock is held while SQLite writes, and only ever waited for on a worker.
-  private let connection: Mutex<Connection?>
+  /// Which file was opened.
+  private let file: FileIdentity?
+  /// Nil once closed.
+  private let lock: Monitor<StoreLock?>
   private let check: SharedCheck<Result<Void, StoreError>>
 
   /// Opens the store and brings its schema up to date, or makes a new one where there is no file, for its owner only
@@ -24,17 +30,15 @@ public final class DurableStore: Sendable {
   ///
   /// - Parameters:
   ///   - path: The file. Its folder must exist.
-  ///   - workers: Where what blocks is done. The store doesn't shut them down.
   ///   - time: Where the time comes from.
-  ///   - busyTimeout: How long to wait for a lock that another process holds.
+  ///   - options: The bounds.
   ///   - migrator: The schema to bring it to.
   ///   - random: Where a new store's identity comes from: it must not repeat itself.
   /// - Throws: `StoreError`, whose description says what to do.
   public init(
     path: String,
-    workers: WorkerPool,
     time: StoreTime = .system,
-    busyTimeout: Duration = .seconds(5),
+    options: Options = Options(),
     migrator: Migrator = Migrator(),
     random: some RandomNumberGenerator = SystemRandomNumberGenerator()
   ) throws(StoreError) {
@@ -42,29 +46,37 @@ public final class DurableStore: Sendable {
     let now = time.millisecondsSince1970()
     do {
       // As found, so that another program's database is not even switched to a log before it is refused.
-      let connection = try Connection(path: path, options: .init(journal: .asFound, busyTimeout: busyTimeout))
+      let connection = try Connection(path: path, options: .init(journal: .asFound, busyTimeout: options.busyTimeout))
+      file = FileIdentity(path: path)
+      let file = connection.resolvedPath
+      lock = Monitor(try StoreLock(store: file))
       id = try migrator.migrate(connection, now: now) {
         try Self.findOrMakeIdentity(connection, newID: newID, now: now)
       }
       try connection.useWriteAheadLog()
-      self.connection = Mutex(connection)
+      writer = try Writer(connection: connection, options: options.writer, monotonic: time.elapsedNanoseconds)
+      readers = try Readers(
+        path: file,
+        threads: options.readingThreads,
+        capacity: options.readingCapacity,
+        busyTimeout: options.busyTimeout
+      )
     } catch {
       throw Self.storeError(error)
     }
     self.path = path
-    self.workers = workers
     self.time = time
     check = SharedCheck(lifetime: .seconds(1), elapsed: time.elapsed)
   }
 
-  /// Returns when a transaction has just been written and is on disk, or throws why it can't be.
+  /// Returns when a transaction has just been written to the store's file and is on disk, or throws why it can't be.
   ///
-  /// However many ask, at most one transaction a second is written for it: who asks while one runs, or less than a
-  /// second after it, is told the same.
+  /// However many ask, at most one a second is written for it: who asks while one runs, or less than a second after it,
+  /// is told the same.
   nonisolated(nonsending) public func checkWritable() async throws(StoreError) {
     let outcome = await check.outcome {
       do {
-        try await workers.run { try self.write() }
+        try await write()
         return .success(())
       } catch {
         return .failure(Self.storeError(error))
@@ -73,19 +85,23 @@ public final class DurableStore: Sendable {
     try outcome.get()
   }
 
-  /// Closes the file, waiting for a check that runs; the log is folded into it. From then on checks throw `closed`.
+  /// Ends readers and writer, waiting for all that they have accepted; the log is folded into the file, and another
+  /// server may have it. From then on whoever wants to read or write is refused, and checks throw `closed`.
   public func close() {
-    connection.withLock { $0 = nil }
+    readers.shutDown()
+    writer.shutDown()
+    lock.withLock { $0 = nil }
   }
 
   /// What a check writes.
-  private func write() throws {
-    let now = time.millisecondsSince1970()
-    try connection.withLock { connection in
-      guard let connection else { throw StoreError.closed }
-      let rows = try connection.transaction { try connection.run("UPDATE store SET checked_at = ?", now) }
-      if rows != 1 { throw StoreError.inconsistent(path: path, what: "the table store has \(rows) rows, not one") }
+  nonisolated(nonsending) private func write() async throws {
+    let time = time
+    let rows = try await writer.write { connection in
+      try connection.run("UPDATE store SET checked_at = ?", time.millisecondsSince1970())
     }
+    if rows != 1 { throw StoreError.inconsistent(path: path, what: "the table store has \(rows) rows, not one") }
+    // An open file that was deleted can be written as if nothing had happened.
+    if file == nil || file != FileIdentity(path: path) { throw StoreError.replaced(path: path) }
   }
 
   private static func findOrMakeIdentity(_ connection: Connection, newID: String, now: Int64) throws -> String {
@@ -103,6 +119,7 @@ public final class DurableStore: Sendable {
     switch error {
     case let error as StoreError: error
     case let error as SQLiteError: .database(error)
+    case let error as NamedThread.NotStarted: .noThread(error)
     case is WorkerPool.Overloaded: .overloaded
     case is WorkerPool.ShutDown: .closed
     // Nothing else is thrown above.

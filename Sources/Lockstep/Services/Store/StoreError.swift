@@ -1,4 +1,6 @@
+import Glibc
 import SQLite
+import Workers
 
 /// Why a store can't be opened or written, each with a sentence that says what to do.
 public enum StoreError: Error, Sendable, Equatable {
@@ -14,7 +16,15 @@ public enum StoreError: Error, Sendable, Equatable {
   case inconsistent(path: String, what: String)
   /// SQLite would not.
   case database(SQLiteError)
-  /// The threads for work that blocks have too much of it.
+  /// Another server has the store open.
+  case inUse(path: String)
+  /// The file that keeps other servers away can't be made or locked; the reason is an `errno`.
+  case cannotLock(path: String, reason: Int32)
+  /// Another file, or none, is where the store was when it was opened.
+  case replaced(path: String)
+  /// The system has no thread for the store.
+  case noThread(NamedThread.NotStarted)
+  /// Too much waits for the store.
   case overloaded
   /// The store has been closed.
   case closed
@@ -41,6 +51,17 @@ extension StoreError: CustomStringConvertible {
         + "from a backup."
     case .database(let error):
       error.description
+    case .inUse(let path):
+      "Another lockstep is using the store \(path), and one at a time may. Stop that one first, or name another file."
+    case .cannotLock(let path, let reason):
+      "The file \(path), which keeps a second lockstep away from the store, can't be locked: "
+        + "\(String(cString: strerror(reason))). Check that this process may write the file and its folder, and that they "
+        + "lie on a local disk."
+    case .replaced(let path):
+      "The file \(path) has been deleted, moved or replaced since this server opened it: what it writes goes to the old "
+        + "one. Stop the server, put the right file in its place, and start it again."
+    case .noThread(let error):
+      "The store has no thread to work on: \(error). Raise the limits on threads and memory."
     case .overloaded:
       "Too much work waits for the store. Try again later."
     case .closed:

@@ -19,6 +19,14 @@ public struct StoreTime: Sendable {
     millisecondsSince1970: { Int64(read(CLOCK_REALTIME) / .milliseconds(1)) }
   )
 
+  /// How much time has passed, as a count of nanoseconds.
+  var elapsedNanoseconds: @Sendable () -> Int64 {
+    { [elapsed] in
+      let (seconds, attoseconds) = elapsed().components
+      return seconds * 1_000_000_000 + attoseconds / 1_000_000_000
+    }
+  }
+
   private static func read(_ clock: clockid_t) -> Duration {
     var time = timespec()
     clock_gettime(clock, &time)

@@ -1,0 +1,38 @@
+import Glibc
+import SQLite
+
+/// The right to be the only server of a store, held until it is released or the process ends, however it ends.
+///
+/// It is a lock (`flock`) on a file of its own beside the store: SQLite's own locks are for moments, and those that a
+/// process has on a database's file are lost when it closes any descriptor of that file. Whoever only reads, such as the
+/// `sqlite3` shell, doesn't ask for it.
+final class StoreLock: Sendable {
+  private let path: String
+  private let descriptor: Int32
+
+  /// Takes the lock of the store of this path, which has no symbolic links in it, or throws `StoreError.inUse`.
+  init(store: String) throws(StoreError) {
+    path = store + "-lock"
+    while true {
+      let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+      guard descriptor >= 0 else { throw .cannotLock(path: path, reason: errno) }
+      guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+        let reason = errno
+        close(descriptor)
+        throw reason == EWOULDBLOCK ? .inUse(path: store) : .cannotLock(path: path, reason: reason)
+      }
+      // Whoever had it before may have removed the file between the two calls: then this lock keeps nobody away.
+      if FileIdentity(descriptor: descriptor) == FileIdentity(path: path) {
+        self.descriptor = descriptor
+        return
+      }
+      close(descriptor)
+    }
+  }
+
+  deinit {
+    // Removed while it is locked, so that nobody can have taken it meanwhile.
+    unlink(path)
+    close(descriptor)
+  }
+}

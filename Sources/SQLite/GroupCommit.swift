@@ -1,0 +1,126 @@
+import Workers
+
+/// What one caller wants to write.
+struct WriteUnit: Sendable {
+  /// Writes, and returns how to tell the caller once it is on disk.
+  let run: @Sendable (Connection) throws -> () -> Void
+  /// Tells the caller that nothing of it was kept.
+  let fail: @Sendable (any Error) -> Void
+}
+
+/// The writer's work, on the writer's thread: runs what waits, many units a transaction.
+struct GroupCommit {
+  private let connection: Connection
+  private let queue: WorkQueue<WriteUnit>
+  private let figures: Monitor<Writer.Statistics>
+  private let groupLimit: Int
+  private let monotonic: @Sendable () -> Int64
+  /// The units that ran in the open transaction, in their order, and what became of each so far.
+  private var group: [(unit: WriteUnit, outcome: Result<() -> Void, any Error>)] = []
+
+  init(
+    connection: Connection,
+    queue: WorkQueue<WriteUnit>,
+    figures: Monitor<Writer.Statistics>,
+    options: Writer.Options,
+    monotonic: @escaping @Sendable () -> Int64
+  ) {
+    self.connection = connection
+    self.queue = queue
+    self.figures = figures
+    groupLimit = max(1, options.groupLimit)
+    self.monotonic = monotonic
+  }
+
+  /// Runs and settles units until the queue is closed and empty.
+  mutating func run() {
+    while let unit = queue.next() { writeGroup(startingWith: unit) }
+  }
+
+  /// One transaction: this unit, and all that come to wait while it and those after it run, up to the limit.
+  private mutating func writeGroup(startingWith first: WriteUnit) {
+    do {
+      try connection.begin()
+    } catch {
+      // None has run, but each would meet the same lock or the same disk, and wait for it in its turn.
+      fail([first] + queue.takeAll(), with: error)
+      return
+    }
+    guard runFirst(first) else { return }
+    var undoing: SQLiteError?
+    while undoing == nil, group.count < groupLimit, let unit = queue.nextWaiting() { undoing = runNext(unit) }
+    commit(unless: undoing)
+  }
+
+  /// Runs the first unit of a transaction. It needs no savepoint: when it fails, the transaction holds nothing else, and
+  /// is undone as a whole. It has seen nothing but what is on disk, so that it can be told at once.
+  private mutating func runFirst(_ unit: WriteUnit) -> Bool {
+    do {
+      group.append((unit, .success(try perform(unit))))
+      return true
+    } catch {
+      connection.undo()
+      fail([unit], with: error)
+      return false
+    }
+  }
+
+  /// Runs a unit in a savepoint of its own, so that it fails alone. Returns an error where SQLite has undone the whole
+  /// transaction instead, as it does when the disk is full or fails.
+  private mutating func runNext(_ unit: WriteUnit) -> SQLiteError? {
+    do {
+      group.append((unit, .success(try connection.savepoint { try perform(unit) })))
+      return nil
+    } catch {
+      group.append((unit, .failure(error)))
+      if connection.isInTransaction { return nil }
+      // All will be told it: one unit's own words would mean nothing to the others.
+      return error as? SQLiteError ?? connection.transactionGone(for: "COMMIT")
+    }
+  }
+
+  /// Runs a unit. Deferred foreign keys, which SQLite would look at on COMMIT, are looked at here, so that whoever breaks
+  /// one fails alone.
+  private func perform(_ unit: WriteUnit) throws -> () -> Void {
+    let tell = try unit.run(connection)
+    try connection.expectWholeForeignKeys()
+    return tell
+  }
+
+  /// Commits the group, or gives it up when it has been undone already, and settles all its units.
+  private mutating func commit(unless undoing: SQLiteError?) {
+    defer { group.removeAll(keepingCapacity: true) }
+    let start = monotonic()
+    do {
+      if let undoing { throw undoing }
+      try connection.commit()
+    } catch {
+      connection.undo()
+      figures.withLock { $0.failedCommits += 1 }
+      fail(group.map(\.unit), with: error)
+      return
+    }
+    let time = monotonic() - start
+    figures.withLock { $0.countCommit(of: group.count, failed: group.count { $0.outcome.isFailure }, time: time) }
+    for (unit, outcome) in group {
+      switch outcome {
+      case .success(let tell): tell()
+      case .failure(let error): unit.fail(error)
+      }
+    }
+  }
+
+  private func fail(_ units: [WriteUnit], with error: any Error) {
+    figures.withLock { $0.failedUnits += units.count }
+    for unit in units { unit.fail(error) }
+  }
+}
+
+extension Result {
+  fileprivate var isFailure: Bool {
+    switch self {
+    case .success: false
+    case .failure: true
+    }
+  }
+}
