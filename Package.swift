@@ -23,7 +23,11 @@ let package = Package(
     .target(name: "ReactorTesting", dependencies: ["Reactor"]),
     .target(name: "Workers"),
     .target(name: "SQLite", dependencies: ["CSQLite", "Workers"]),
-    .target(name: "Migrations", path: "migrations", resources: [.embedInCode("0001_store.sql")]),
+    .target(
+      name: "Migrations",
+      path: "migrations",
+      resources: [.embedInCode("0001_store.sql"), .embedInCode("0002_accounts.sql")]
+    ),
     .target(name: "HTTP", dependencies: ["JSON"]),
     .target(name: "HTTPServer", dependencies: ["CLinux", "HTTP", "Workers"]),
     .target(

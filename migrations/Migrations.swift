@@ -23,6 +23,7 @@ public struct Migration: Sendable, Equatable {
   /// To add one: write the next numbered file, name it in Package.swift (`.embedInCode`) and add a line here. A file
   /// that was released is never changed again: stores that have been through it would be refused.
   public static let all: [Migration] = [
-    Migration(1, "0001_store", PackageResources._001_store_sql)
+    Migration(1, "0001_store", PackageResources._001_store_sql),
+    Migration(2, "0002_accounts", PackageResources._002_accounts_sql),
   ]
 }
