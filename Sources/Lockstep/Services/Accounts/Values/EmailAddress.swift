@@ -1,0 +1,85 @@
+/// An e-mail address that could be one: whether mail reaches anybody there, only sending some could tell.
+public struct EmailAddress: Sendable, Equatable {
+  /// Why a text is no address, in a sentence that doesn't repeat it.
+  public struct Invalid: Error, Equatable, CustomStringConvertible {
+    /// The sentence.
+    public let description: String
+
+    init(_ description: String) {
+      self.description = description
+    }
+  }
+
+  /// The longest address that mail can be sent to, in bytes (RFC 5321, 4.5.3.1.3, without its angle brackets).
+  public static let maximumBytes = 254
+
+  /// The address as it was given.
+  public let text: String
+  /// What tells addresses apart: the text in lower case. Two addresses with the same key are the same.
+  public let key: String
+
+  /// Checks a text: `local@domain`, 1 to 64 bytes before the one `@`, a domain of two or more labels behind it, 254 bytes
+  /// in all. Letters may be any of Unicode's. The quoted forms that RFC 5321 allows and nobody uses are refused.
+  public init(_ text: String) throws(Invalid) {
+    guard !text.isEmpty else { throw Invalid("The address is empty.") }
+    guard text.utf8.count <= Self.maximumBytes else {
+      throw Invalid("The address is longer than \(Self.maximumBytes) bytes.")
+    }
+    guard text.unicodeScalars.allSatisfy(Self.isVisible) else {
+      throw Invalid("The address contains a space or a character that can't be seen.")
+    }
+    let parts = text.utf8.split(separator: UInt8(ascii: "@"), omittingEmptySubsequences: false)
+    guard parts.count == 2 else {
+      throw Invalid(
+        "The address has \(parts.count < 2 ? "no @" : "more than one @"): it should look like name@example.com."
+      )
+    }
+    try Self.checkLocalPart(parts[0])
+    try Self.checkDomain(parts[1])
+    self.text = text
+    key = text.lowercased()
+  }
+
+  /// Addresses are the same when their keys are.
+  public static func == (left: EmailAddress, right: EmailAddress) -> Bool { left.key == right.key }
+
+  private static func isVisible(_ scalar: Unicode.Scalar) -> Bool {
+    switch scalar.properties.generalCategory {
+    case .control, .format, .spaceSeparator, .lineSeparator, .paragraphSeparator, .unassigned, .privateUse: false
+    default: true
+    }
+  }
+
+  private static func checkLocalPart(_ local: Substring.UTF8View) throws(Invalid) {
+    guard !local.isEmpty else { throw Invalid("There is nothing before the @ of the address.") }
+    guard local.count <= 64 else { throw Invalid("What is before the @ of the address is longer than 64 bytes.") }
+    guard !local.contains(where: "()<>[]\\,;:\"".utf8.contains) else {
+      throw Invalid("What is before the @ of the address contains one of ( ) < > [ ] \\ , ; : \"")
+    }
+  }
+
+  private static func checkDomain(_ domain: Substring.UTF8View) throws(Invalid) {
+    guard !domain.isEmpty else { throw Invalid("There is nothing behind the @ of the address.") }
+    let labels = domain.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+    guard labels.count >= 2 else { throw Invalid("The address's domain has no dot: it should look like example.com.") }
+    guard labels.allSatisfy({ (1...63).contains($0.count) }) else {
+      throw Invalid("Between the dots of the address's domain there must be 1 to 63 bytes.")
+    }
+    let hyphen = UInt8(ascii: "-")
+    guard labels.allSatisfy({ $0.first != hyphen && $0.last != hyphen }) else {
+      throw Invalid("A part of the address's domain begins or ends with a hyphen.")
+    }
+    guard domain.allSatisfy(isDomainByte) else {
+      throw Invalid("The address's domain may only contain letters, digits, hyphens and dots.")
+    }
+  }
+
+  /// Bytes of letters that aren't ASCII are allowed: names of domains may be written in any script.
+  private static func isDomainByte(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
+    case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), 0x80...: true
+    default: false
+    }
+  }
+}

@@ -1,0 +1,62 @@
+/// An id made of a time and 74 random bits (RFC 9562, 5.7): ids made later sort later.
+public struct UUIDv7: Hashable, Sendable, Comparable, CustomStringConvertible {
+  /// The first eight bytes: 48 bits of time, the version, 12 random bits.
+  let high: UInt64
+  /// The last eight bytes: the variant, 62 random bits.
+  let low: UInt64
+
+  /// An id of its parts; of the random ones as many bits are used as there is room for.
+  init(milliseconds: Int64, random12: UInt64, random62: UInt64) {
+    high = UInt64(truncatingIfNeeded: milliseconds) << 16 | 0x7000 | random12 & 0xFFF
+    low = 0x8000_0000_0000_0000 | random62 & 0x3FFF_FFFF_FFFF_FFFF
+  }
+
+  /// Reads the text form, `018f1e2c-….`: 32 hexadecimal digits of either case in five groups. Nil for anything else, a
+  /// UUID of another version among it.
+  public init?(_ text: some StringProtocol) {
+    var (words, digits) = ((UInt64(0), UInt64(0)), 0)
+    var position = 0
+    for byte in text.utf8 {
+      defer { position += 1 }
+      if [8, 13, 18, 23].contains(position) {
+        guard byte == UInt8(ascii: "-") else { return nil }
+        continue
+      }
+      guard digits < 32, let digit = Self.value(ofDigit: byte) else { return nil }
+      if digits < 16 { words.0 = words.0 << 4 | digit } else { words.1 = words.1 << 4 | digit }
+      digits += 1
+    }
+    guard position == 36, words.0 >> 12 & 0xF == 7, words.1 >> 62 == 2 else { return nil }
+    (high, low) = words
+  }
+
+  /// When the id was made, in milliseconds since 1970.
+  public var milliseconds: Int64 { Int64(high >> 16) }
+
+  /// In order of time, and of making within a millisecond where one generator made both.
+  public static func < (left: UUIDv7, right: UUIDv7) -> Bool {
+    (left.high, left.low) < (right.high, right.low)
+  }
+
+  /// The text form, in lower case.
+  public var description: String {
+    var text: [UInt8] = []
+    text.reserveCapacity(36)
+    for digit in 0..<32 {
+      if [8, 12, 16, 20].contains(digit) { text.append(UInt8(ascii: "-")) }
+      let word = digit < 16 ? high : low
+      let value = UInt8(truncatingIfNeeded: word >> UInt64(60 - 4 * (digit & 15)) & 0xF)
+      text.append(value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10)
+    }
+    return String(decoding: text, as: UTF8.self)
+  }
+
+  private static func value(ofDigit byte: UInt8) -> UInt64? {
+    switch byte {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt64(byte - UInt8(ascii: "0"))
+    case UInt8(ascii: "a")...UInt8(ascii: "f"): UInt64(byte - UInt8(ascii: "a") + 10)
+    case UInt8(ascii: "A")...UInt8(ascii: "F"): UInt64(byte - UInt8(ascii: "A") + 10)
+    default: nil
+    }
+  }
+}

@@ -1,0 +1,52 @@
+import Workers
+
+/// Makes ids, each greater than the one before, also within a millisecond and when the clock goes back.
+///
+/// Within one millisecond the random part goes up by a random step, so that the next id can't be told from the last one
+/// (RFC 9562, 6.2, method 2). Any thread may ask.
+public final class UUIDv7Generator: Sendable {
+  private struct Last: Sendable {
+    var milliseconds: Int64 = -1
+    /// The random part: 74 bits.
+    var random: UInt128 = 0
+  }
+
+  private static let randomBits: UInt128 = 74
+
+  private let last = Monitor(Last())
+  private let now: @Sendable () -> Int64
+  private let random: @Sendable () -> UInt64
+
+  /// - Parameters:
+  ///   - now: The time in milliseconds since 1970.
+  ///   - random: Random numbers that nobody can foretell.
+  public init(now: @escaping @Sendable () -> Int64, random: @escaping @Sendable () -> UInt64) {
+    self.now = now
+    self.random = random
+  }
+
+  /// The next id.
+  public func next() -> UUIDv7 {
+    let (milliseconds, first, second) = (now(), random(), random())
+    return last.withLock { last in
+      // A clock before 1970 or after the year 10,889, where 48 bits end, is wrong anyway; the id must still be one.
+      let milliseconds = min(max(milliseconds, 0), 1 << 48 - 1)
+      if milliseconds > last.milliseconds {
+        last = Last(milliseconds: milliseconds, random: Self.fresh(first, second))
+      } else {
+        // There is room for 2^41 such steps: no clock stands still for as many ids.
+        last.random += UInt128(first >> 32) + 1
+      }
+      return UUIDv7(
+        milliseconds: last.milliseconds,
+        random12: UInt64(truncatingIfNeeded: last.random >> 62),
+        random62: UInt64(truncatingIfNeeded: last.random)
+      )
+    }
+  }
+
+  /// 74 random bits of which the highest is zero, so that there is room to go up.
+  private static func fresh(_ first: UInt64, _ second: UInt64) -> UInt128 {
+    (UInt128(first) << 64 | UInt128(second)) & (1 << (randomBits - 1) - 1)
+  }
+}
