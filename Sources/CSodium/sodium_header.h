@@ -1,1 +1,48 @@
+// libsodium, and the few of its calls that Swift would have to make through pointers: here whole values go in and out, so
+// that nothing is allocated, and nothing unsafe is written in Swift.
+#ifndef LOCKSTEP_CSODIUM_H
+#define LOCKSTEP_CSODIUM_H
+
 #include <sodium.h>
+#include <stdint.h>
+#include <string.h>
+
+// 128, 256 and 384 bits, as words whose bytes are in order of their significance.
+typedef struct { uint64_t words[2]; } lockstep_bits128;
+typedef struct { uint64_t words[4]; } lockstep_bits256;
+typedef struct { uint64_t words[6]; } lockstep_bits384;
+
+static inline void lockstep_store(uint8_t *bytes, const uint64_t *words, int count) {
+  for (int i = 0; i < count; i++)
+    for (int k = 0; k < 8; k++) bytes[8 * i + k] = (uint8_t)(words[i] >> (56 - 8 * k));
+}
+
+static inline void lockstep_load(uint64_t *words, const uint8_t *bytes, int count) {
+  for (int i = 0; i < count; i++) {
+    words[i] = 0;
+    for (int k = 0; k < 8; k++) words[i] = words[i] << 8 | bytes[8 * i + k];
+  }
+}
+
+// BLAKE2b-256: it has no way to fail with these lengths.
+static inline lockstep_bits256 lockstep_digest(lockstep_bits384 input) {
+  uint8_t bytes[48], digest[32];
+  lockstep_bits256 result;
+  lockstep_store(bytes, input.words, 6);
+  crypto_generichash(digest, sizeof digest, bytes, sizeof bytes, NULL, 0);
+  lockstep_load(result.words, digest, 4);
+  return result;
+}
+
+// BLAKE2b-128 under a key of 256 bits: it has no way to fail with these lengths.
+static inline lockstep_bits128 lockstep_tag(lockstep_bits256 input, lockstep_bits256 key) {
+  uint8_t bytes[32], secret[32], tag[16];
+  lockstep_bits128 result;
+  lockstep_store(bytes, input.words, 4);
+  lockstep_store(secret, key.words, 4);
+  crypto_generichash(tag, sizeof tag, bytes, sizeof bytes, secret, sizeof secret);
+  lockstep_load(result.words, tag, 2);
+  return result;
+}
+
+#endif

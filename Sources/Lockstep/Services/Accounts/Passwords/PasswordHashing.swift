@@ -1,0 +1,28 @@
+/// What is stored of a password: enough to recognise it, and no way back to it.
+public struct PasswordHash: Sendable, Equatable, Concealed {
+  /// The text that is stored, with the parameters that it was made with.
+  public let text: String
+
+  /// A hash that was stored as this text.
+  public init(_ text: String) {
+    self.text = text
+  }
+}
+
+/// Makes and checks hashes of passwords, which takes long on purpose, off the loops.
+///
+/// Each computation may be refused: with `overloaded` when too many wait, with `store(.closed)` when the hasher has been
+/// shut down, with `outOfMemory`.
+public protocol PasswordHashing: Sendable {
+  /// A hash that no password has; checking one against it takes as long as against any other.
+  var dummy: PasswordHash { get }
+
+  /// Hashes a password, with a salt of its own.
+  func hash(_ password: Password) async throws(AccountsError) -> PasswordHash
+
+  /// Whether the hash is the password's. A text that is no hash is nobody's.
+  func verify(_ password: Password, against hash: PasswordHash) async throws(AccountsError) -> Bool
+
+  /// Whether the hash was made with other parameters than those of now.
+  func isOutdated(_ hash: PasswordHash) -> Bool
+}

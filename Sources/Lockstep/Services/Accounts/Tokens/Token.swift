@@ -1,0 +1,53 @@
+import CSodium
+
+/// What a device shows instead of a password: `ls_` and 64 characters of base64url. It shows in no log and no error.
+///
+/// They are 256 random bits and a tag of 128 bits, by which the server knows without asking the store whether a token can
+/// be one of its own (`TokenMint`). The tag adds nothing to what has to be guessed: the random bits are the secret.
+public struct Token: Sendable, Equatable, Concealed {
+  /// What each token begins with, so that people and scanners for leaked secrets recognise it.
+  static let prefix = Array("ls_".utf8)
+  /// How many bytes its text has.
+  static let byteCount = prefix.count + 64
+
+  /// The random bits.
+  let secret: SIMD4<UInt64>
+  /// The tag.
+  let tag: SIMD2<UInt64>
+
+  init(secret: SIMD4<UInt64>, tag: SIMD2<UInt64>) {
+    self.secret = secret
+    self.tag = tag
+  }
+
+  /// Reads a token from its text; nil when it hasn't a token's form. Allocates nothing.
+  public init?(_ text: some Collection<UInt8>) {
+    guard text.count == Self.byteCount, text.starts(with: Self.prefix) else { return nil }
+    var words = SIMD8<UInt64>()
+    var (bits, count, index) = (UInt128(0), UInt128(0), 0)
+    for byte in text.dropFirst(Self.prefix.count) {
+      guard let value = Base64URL.value(of: byte) else { return nil }
+      bits = bits << 6 | UInt128(value)
+      count += 6
+      if count >= 64 {
+        count -= 64
+        words[index] = UInt64(truncatingIfNeeded: bits >> count)
+        index += 1
+      }
+    }
+    self.init(secret: words.lowHalf, tag: words.highHalf.lowHalf)
+  }
+
+  /// The text, for the one answer that hands it out.
+  public var text: String {
+    let words = [secret.x, secret.y, secret.z, secret.w, tag.x, tag.y]
+    return String(decoding: Self.prefix + Base64URL.encode(words), as: UTF8.self)
+  }
+
+  /// What is stored of it.
+  var hash: TokenHash {
+    let bits = lockstep_bits384(words: (secret.x, secret.y, secret.z, secret.w, tag.x, tag.y))
+    let words = lockstep_digest(bits).words
+    return TokenHash(words: SIMD4(words.0, words.1, words.2, words.3))
+  }
+}

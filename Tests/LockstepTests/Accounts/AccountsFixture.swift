@@ -1,0 +1,210 @@
+import Lockstep
+import SQLite
+import Synchronization
+import TestSupport
+import Testing
+import Workers
+
+@testable import Lockstep
+
+/// Accounts on a store of their own, in virtual time, with a hasher that costs nothing and counts.
+final class AccountsFixture: Sendable {
+  let files: StoreFixture
+  let store: DurableStore
+  let hasher: StubHasher
+  let accounts: StoredAccounts
+
+  var clock: StoreClock { files.clock }
+  var directory: SessionDirectory { accounts.directory }
+  var now: Int64 { clock.time.millisecondsSince1970() }
+
+  init(
+    hasher: StubHasher = StubHasher(),
+    _ change: (inout AccountsConfiguration) -> Void = { _ in }
+  ) async throws {
+    var configuration = AccountsConfiguration()
+    change(&configuration)
+    let files = try StoreFixture()
+    self.files = files
+    self.hasher = hasher
+    (store, accounts) = try await Self.open(files, hasher, configuration)
+  }
+
+  deinit { store.close() }
+
+  /// The store's accounts as another start of the server would have them, with nothing in memory.
+  func restarted(_ change: (inout AccountsConfiguration) -> Void = { _ in }) async throws -> StoredAccounts {
+    var configuration = AccountsConfiguration()
+    change(&configuration)
+    return try await Self.accounts(store, files, hasher, configuration)
+  }
+
+  static func credentials(
+    _ email: String,
+    _ password: String = "a good password",
+    device: String? = nil,
+    from host: String = "192.0.2.1"
+  ) -> Credentials {
+    Credentials(
+      email: email,
+      password: Password(password),
+      device: device,
+      network: ClientNetwork(host: host)
+    )
+  }
+
+  @discardableResult
+  func signUp(
+    _ email: String,
+    _ password: String = "a good password",
+    device: String? = nil,
+    from host: String = "192.0.2.1"
+  ) async throws -> SignedIn {
+    try await accounts.signUp(Self.credentials(email, password, device: device, from: host))
+  }
+
+  @discardableResult
+  func logIn(
+    _ email: String,
+    _ password: String = "a good password",
+    device: String? = nil,
+    from host: String = "192.0.2.1"
+  ) async throws -> SignedIn {
+    try await accounts.logIn(Self.credentials(email, password, device: device, from: host))
+  }
+
+  /// Whose token it is; nil when it's nobody's.
+  func live(_ signedIn: SignedIn) async throws -> LiveSession? {
+    try await directory.session(of: Array(signedIn.token.text.utf8), at: now)
+  }
+
+  /// How many rows a statement counts.
+  func count(_ sql: StaticString) async throws -> Int {
+    try await store.readers.read { connection in try connection.first(sql) { row in try row[0] as Int } ?? -1 }
+  }
+
+  private static func open(
+    _ files: StoreFixture,
+    _ hasher: StubHasher,
+    _ configuration: AccountsConfiguration
+  ) async throws -> (DurableStore, StoredAccounts) {
+    let store = try DurableStore(
+      path: files.path,
+      time: files.clock.time,
+      options: .init(busyTimeout: .zero, readingThreads: 1)
+    )
+    return (store, try await accounts(store, files, hasher, configuration))
+  }
+
+  private static func accounts(
+    _ store: DurableStore,
+    _ files: StoreFixture,
+    _ hasher: StubHasher,
+    _ configuration: AccountsConfiguration
+  ) async throws -> StoredAccounts {
+    let sodium = try Sodium()
+    let key = try await store.writer.write { try TokenKey.findOrMake(in: $0, random: sodium.randomWord) }
+    return StoredAccounts(
+      readers: store.readers,
+      writer: store.writer,
+      tokenKey: key,
+      hasher: hasher,
+      random: sodium.randomWord,
+      time: files.clock.time,
+      configuration: configuration
+    )
+  }
+}
+
+/// Hashes without work, and counts; can be told to wait, or to refuse.
+final class StubHasher: PasswordHashing {
+  private struct State {
+    var computations: [String] = []
+    var strength = 1
+    var isOverloaded = false
+    var gates: [Gate] = []
+  }
+
+  private let state = Mutex(State())
+
+  let dummy = PasswordHash("dummy")
+
+  /// What was computed since the last call, in order.
+  func takeComputations() -> [String] {
+    state.withLock { state in
+      defer { state.computations = [] }
+      return state.computations
+    }
+  }
+
+  func setStrength(_ strength: Int) { state.withLock { $0.strength = strength } }
+  func setOverloaded(_ isOverloaded: Bool) { state.withLock { $0.isOverloaded = isOverloaded } }
+
+  /// The next computations stop after their work, each at one gate, before they give their result.
+  func stopNext(at gates: Gate...) { state.withLock { $0.gates += gates } }
+
+  func hash(_ password: Password) async throws(AccountsError) -> PasswordHash {
+    let strength = state.withLock { $0.strength }
+    try await compute("hash")
+    return PasswordHash("\(strength):" + password.withBytes { "\($0)" })
+  }
+
+  func verify(_ password: Password, against hash: PasswordHash) async throws(AccountsError) -> Bool {
+    try await compute("verify")
+    return hash.text.drop { $0 != ":" } == ":" + password.withBytes { "\($0)" }
+  }
+
+  func isOutdated(_ hash: PasswordHash) -> Bool {
+    !hash.text.hasPrefix("\(state.withLock { $0.strength }):")
+  }
+
+  private func compute(_ what: String) async throws(AccountsError) {
+    let (isOverloaded, gate) = state.withLock { state in
+      if !state.isOverloaded { state.computations.append(what) }
+      return (state.isOverloaded, state.gates.isEmpty ? nil : state.gates.removeFirst())
+    }
+    if isOverloaded { throw .overloaded }
+    await gate?.pass()
+  }
+}
+
+/// Holds one task until it's opened, and tells when it's there.
+actor Gate {
+  private var isOpen = false
+  private var hasArrived = false
+  private var held: CheckedContinuation<Void, Never>?
+  private var watching: CheckedContinuation<Void, Never>?
+
+  func pass() async {
+    hasArrived = true
+    watching?.resume()
+    watching = nil
+    if !isOpen { await withCheckedContinuation { held = $0 } }
+  }
+
+  func open() {
+    isOpen = true
+    held?.resume()
+    held = nil
+  }
+
+  /// Returns when the task is there.
+  func arrived() async {
+    if !hasArrived { await withCheckedContinuation { watching = $0 } }
+  }
+}
+
+/// Holds a thread, such as one that reads, until it's released.
+final class ThreadGate: Sendable {
+  private let isOpen = Monitor(false)
+
+  func pass() { isOpen.wait { $0 ? () : nil } }
+
+  /// Returns when it has been opened.
+  func opened() async { await eventually { isOpen.withLock { $0 } } }
+
+  func open() {
+    isOpen.withLock { $0 = true }
+    isOpen.wakeAll()
+  }
+}

@@ -1,0 +1,89 @@
+import Synchronization
+import Testing
+
+@testable import Lockstep
+
+@Suite("A token")
+struct TokenTests {
+  /// A mint whose key is 32 times 7, and whose first token's secret is the bytes 0 to 31.
+  private static func mint(key: UInt64 = 0x0707_0707_0707_0707) -> TokenMint {
+    let next = Mutex<UInt64>(0x0001_0203_0405_0607)
+    return TokenMint(key: TokenKey { key }) {
+      next.withLock { word in
+        defer { word &+= 0x0808_0808_0808_0808 }
+        return word
+      }
+    }
+  }
+
+  @Test("Its text is ls_ and base64url of 32 random bytes and of their BLAKE2b-128 under the store's key")
+  func text() {
+    #expect(Self.mint().make().text == "ls_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh-rROrNjLfJC1NhCfXpn0-Z")
+  }
+
+  @Test("What is stored is the BLAKE2b-256 of those 48 bytes")
+  func hash() {
+    guard case .blob(let bytes) = Self.mint().make().hash.sqliteValue else { return }
+    #expect(hexadecimal(bytes) == "6af4ed8096d0c473681e2059dda24cc27c8071c12b7f20175f07fb90afe34e0f")
+  }
+
+  @Test("A text is read as the token that it was written from")
+  func roundTrip() throws {
+    let sodium = try Sodium()
+    for _ in 0..<1_000 {
+      let token = TokenMint(key: TokenKey(random: sodium.randomWord), random: sodium.randomWord).make()
+      #expect(Token(Array(token.text.utf8)) == token, "\(token.text)")
+      #expect(TokenHash(sqliteValue: token.hash.sqliteValue) == token.hash)
+    }
+  }
+
+  @Test(
+    "Any other text is none",
+    arguments: [
+      "", "ls_", "ls_AAAA", String(repeating: "A", count: 67), "LS_" + String(repeating: "A", count: 64),
+      "ls_" + String(repeating: "A", count: 63), "ls_" + String(repeating: "A", count: 65),
+      "ls_" + String(repeating: "A", count: 63) + "=", "ls_" + String(repeating: "A", count: 63) + "+",
+      "ls_" + String(repeating: "A", count: 63) + "/", " ls_" + String(repeating: "A", count: 63),
+      "ls_" + String(repeating: "A", count: 62) + "ö", "ls_" + String(repeating: "\0", count: 64),
+      "ls_" + String(repeating: "'", count: 64),
+    ]
+  )
+  func malformed(text: String) {
+    #expect(Token(Array(text.utf8)) == nil)
+  }
+
+  @Test("A mint knows its own tokens, and no token with a bit changed")
+  func recognised() throws {
+    let mint = Self.mint()
+    let token = mint.make()
+    #expect(mint.hasMade(token))
+    for bit in 0..<64 {
+      for word in 0..<4 {
+        var secret = token.secret
+        secret[word] ^= 1 << UInt64(bit)
+        #expect(!mint.hasMade(Token(secret: secret, tag: token.tag)), "bit \(bit) of word \(word)")
+      }
+      for word in 0..<2 {
+        var tag = token.tag
+        tag[word] ^= 1 << UInt64(bit)
+        #expect(!mint.hasMade(Token(secret: token.secret, tag: tag)), "bit \(bit) of the tag's word \(word)")
+      }
+    }
+  }
+
+  @Test("A mint doesn't know another store's tokens")
+  func otherStore() {
+    #expect(!Self.mint(key: 8).hasMade(Self.mint().make()))
+  }
+
+  @Test("Tokens of libsodium's random numbers differ in all their words")
+  func random() throws {
+    let sodium = try Sodium()
+    let mint = TokenMint(key: TokenKey(random: sodium.randomWord), random: sodium.randomWord)
+    let words = (0..<100).flatMap { _ in
+      let token = mint.make()
+      return (0..<4).map { token.secret[$0] } + (0..<2).map { token.tag[$0] }
+    }
+    #expect(Set(words).count == 600)
+  }
+}
