@@ -1,0 +1,26 @@
+import Glibc
+
+/// Where a client comes from, as far as limits tell clients apart: an IPv4 address, or the first 64 bits of an IPv6 one,
+/// since whoever has one IPv6 address as a rule has all 2^64 beside it.
+public struct ClientNetwork: Hashable, Sendable, CustomStringConvertible {
+  /// For example `192.0.2.1` or `2001:db8:0:0::/64`.
+  public let description: String
+
+  /// The network of an address without its port. An IPv4 address in IPv6's clothes is the IPv4 one. A text that is no
+  /// address, such as a socket's path, stands for itself, as far as 64 bytes.
+  public init(host: String) {
+    // The zone names an interface of this machine, not the client.
+    let address = host.prefix { $0 != "%" }
+    var bytes = [UInt8](repeating: 0, count: 16)
+    guard inet_pton(AF_INET6, String(address), &bytes) == 1 else {
+      description = String(decoding: host.utf8.prefix(64), as: UTF8.self)
+      return
+    }
+    if bytes[..<12].elementsEqual([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF]) {
+      description = bytes[12...].map { "\($0)" }.joined(separator: ".")
+    } else {
+      let groups = stride(from: 0, to: 8, by: 2).map { String(Int(bytes[$0]) << 8 | Int(bytes[$0 + 1]), radix: 16) }
+      description = groups.joined(separator: ":") + "::/64"
+    }
+  }
+}

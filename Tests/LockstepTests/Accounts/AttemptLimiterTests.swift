@@ -1,0 +1,146 @@
+import Testing
+
+@testable import Lockstep
+
+@Suite("The limit of attempts")
+struct AttemptLimiterTests {
+  private static let limits = AttemptLimits(
+    perNetwork: Allowance(burst: 5, every: .seconds(10)),
+    perAccount: Allowance(burst: 3, every: .seconds(60)),
+    perKnownNetwork: Allowance(burst: 4, every: .seconds(30)),
+    perSession: Allowance(burst: 2, every: .seconds(60))
+  )
+
+  private let clock = StoreClock()
+  private let limiter: AttemptLimiter
+  private let home = ClientNetwork(host: "192.0.2.1")
+  private let office = ClientNetwork(host: "192.0.2.2")
+  private let abroad = ClientNetwork(host: "2001:db8::1")
+
+  init() {
+    limiter = AttemptLimiter(Self.limits, elapsed: clock.time.elapsed)
+  }
+
+  /// How many failures are allowed in a row, and the seconds to wait after them.
+  private func failures(_ attempt: () throws(AccountsError) -> AttemptLimiter.Attempt) -> (Int, retryAfter: Int) {
+    for count in 0..<100 {
+      do throws(AccountsError) {
+        _ = try attempt()
+      } catch {
+        guard case .tooManyAttempts(let seconds) = error else { break }
+        return (count, seconds)
+      }
+    }
+    return (-1, 0)
+  }
+
+  @Test("Failures for one account are limited, wherever they come from")
+  func account() throws {
+    _ = try limiter.logIn(account: "ann", from: home)
+    _ = try limiter.logIn(account: "ann", from: office)
+    #expect(failures { () throws(AccountsError) in try limiter.logIn(account: "ann", from: abroad) } == (1, 60))
+    #expect(throws: AccountsError.tooManyAttempts(retryAfter: 60)) { try limiter.logIn(account: "ann", from: home) }
+    _ = try limiter.logIn(account: "ben", from: home)
+  }
+
+  @Test("Failures from one network are limited, whosever account it is")
+  func network() throws {
+    for account in ["a", "b", "c", "d", "e"] { _ = try limiter.logIn(account: account, from: home) }
+    #expect(throws: AccountsError.tooManyAttempts(retryAfter: 10)) { try limiter.logIn(account: "f", from: home) }
+    _ = try limiter.logIn(account: "f", from: office)
+  }
+
+  @Test("Who waits as long as they were told may try once more")
+  func waiting() throws {
+    #expect(failures { () throws(AccountsError) in try limiter.logIn(account: "ann", from: home) } == (3, 60))
+    clock.advance(by: .milliseconds(500))
+    #expect(throws: AccountsError.tooManyAttempts(retryAfter: 60), "59.5 seconds are rounded up") {
+      try limiter.logIn(account: "ann", from: home)
+    }
+    clock.advance(by: .milliseconds(59_500))
+    #expect(failures { () throws(AccountsError) in try limiter.logIn(account: "ann", from: home) } == (1, 60))
+  }
+
+  @Test("What was refused costs nothing")
+  func refusedIsFree() throws {
+    for _ in 0..<3 { _ = try limiter.logIn(account: "ann", from: home) }
+    for _ in 0..<50 { #expect(throws: AccountsError.self) { try limiter.logIn(account: "ann", from: home) } }
+    clock.advance(by: .seconds(60))
+    _ = try limiter.logIn(account: "ann", from: home)
+    _ = try limiter.logIn(account: "ben", from: home)
+  }
+
+  @Test("Right passwords can be used any number of times")
+  func successes() throws {
+    for _ in 0..<100 { limiter.succeeded(try limiter.logIn(account: "ann", from: home)) }
+    for _ in 0..<100 { limiter.succeeded(try limiter.confirm(in: session(1))) }
+  }
+
+  @Test("Attempts that are under way count, so that many at once don't all slip through")
+  func concurrent() async {
+    let allowed = await withTaskGroup(of: Int.self) { group in
+      for _ in 0..<50 {
+        group.addTask { [limiter, abroad] in (try? limiter.logIn(account: "ann", from: abroad)) == nil ? 0 : 1 }
+      }
+      return await group.reduce(0, +)
+    }
+    #expect(allowed == 3)
+  }
+
+  @Test("Strangers who use up an account's attempts don't lock its owner out at home")
+  func owner() throws {
+    limiter.succeeded(try limiter.logIn(account: "ann", from: home))
+    #expect(failures { () throws(AccountsError) in try limiter.logIn(account: "ann", from: abroad) }.0 == 3)
+    limiter.succeeded(try limiter.logIn(account: "ann", from: home))
+    #expect(throws: AccountsError.self, "but elsewhere") { try limiter.logIn(account: "ann", from: office) }
+  }
+
+  @Test("At home, too, wrong passwords are limited, and logging in doesn't clear them away")
+  func failuresAtHome() throws {
+    limiter.succeeded(try limiter.logIn(account: "ann", from: home))
+    for _ in 0..<3 { _ = try limiter.logIn(account: "ann", from: home) }
+    limiter.succeeded(try limiter.logIn(account: "ann", from: home))
+    #expect(failures { () throws(AccountsError) in try limiter.logIn(account: "ann", from: home) } == (1, 30))
+  }
+
+  @Test("A network that one account is known from isn't known to another")
+  func knownForOne() throws {
+    limiter.succeeded(try limiter.logIn(account: "ann", from: home))
+    #expect(failures { () throws(AccountsError) in try limiter.logIn(account: "ben", from: home) }.0 == 3)
+  }
+
+  @Test("Where somebody signed up, they are at home; sign-ups aren't limited unless that is asked for")
+  func signUps() throws {
+    for number in 0..<100 { limiter.succeeded(try limiter.signUp(account: "\(number)", from: home)) }
+    #expect(failures { () throws(AccountsError) in try limiter.logIn(account: "7", from: home) }.0 == 4)
+  }
+
+  @Test("Sign-ups can be limited by network; those that came to nothing don't count")
+  func limitedSignUps() throws {
+    var limits = Self.limits
+    limits.signUpsPerNetwork = Allowance(burst: 2, every: .seconds(3_600))
+    let limiter = AttemptLimiter(limits, elapsed: clock.time.elapsed)
+    for _ in 0..<10 { limiter.abandoned(try limiter.signUp(account: "x", from: home)) }
+    limiter.succeeded(try limiter.signUp(account: "a", from: home))
+    limiter.succeeded(try limiter.signUp(account: "b", from: home))
+    #expect(throws: AccountsError.tooManyAttempts(retryAfter: 3_600)) { try limiter.signUp(account: "c", from: home) }
+    limiter.succeeded(try limiter.signUp(account: "c", from: office))
+  }
+
+  @Test("Attempts that weren't made after all are given back")
+  func abandoned() throws {
+    for _ in 0..<100 { limiter.abandoned(try limiter.logIn(account: "ann", from: home)) }
+    #expect(failures { () throws(AccountsError) in try limiter.logIn(account: "ann", from: home) }.0 == 3)
+  }
+
+  @Test("Within a session its own failures count, and nobody else's")
+  func sessions() throws {
+    #expect(failures { () throws(AccountsError) in try limiter.confirm(in: session(1)) } == (2, 60))
+    limiter.succeeded(try limiter.confirm(in: session(2)))
+    limiter.succeeded(try limiter.logIn(account: "ann", from: home))
+  }
+
+  private func session(_ number: UInt64) -> SessionID {
+    SessionID(UUIDv7(milliseconds: 0, random12: 0, random62: number))
+  }
+}
