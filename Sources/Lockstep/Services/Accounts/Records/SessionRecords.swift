@@ -1,0 +1,154 @@
+import SQLite
+
+/// A session as the store has it.
+struct StoredSession: Sendable {
+  var session: Session
+  var user: UserID
+  var tokenHash: TokenHash
+}
+
+/// A session that is no more: what is needed to take it out of the memory.
+public struct EndedSession: Sendable, Equatable {
+  /// Which it was.
+  public let id: SessionID
+  let tokenHash: TokenHash
+}
+
+/// What is written now and then about a session that is used.
+struct SessionNote: Sendable, Equatable {
+  let id: SessionID
+  let user: UserID
+  let lastSeenAt: Timestamp
+  let expiresAt: Timestamp
+  let cursor: String?
+}
+
+/// The table `sessions`, within the transaction that the connection is in.
+struct SessionRecords {
+  let connection: Connection
+
+  func insert(_ stored: StoredSession) throws {
+    try connection.run(
+      """
+      INSERT INTO sessions (user_id, id, token_hash, device, created_at, last_seen_at, expires_at)
+      VALUES (?, ?, ?, ?, ?, ?, ?)
+      """,
+      stored.user,
+      stored.session.id,
+      stored.tokenHash,
+      stored.session.device,
+      stored.session.createdAt,
+      stored.session.lastSeenAt,
+      stored.session.expiresAt
+    )
+  }
+
+  /// The session of a token, unless its user is disabled.
+  func session(withToken hash: TokenHash) throws -> StoredSession? {
+    try connection.first(
+      """
+      SELECT s.id, s.device, s.created_at, s.last_seen_at, s.expires_at, s.cursor, s.user_id, s.token_hash
+      FROM sessions AS s JOIN users AS u ON u.id = s.user_id
+      WHERE s.token_hash = ? AND u.disabled_at IS NULL
+      """,
+      hash,
+      transform: Self.session
+    )
+  }
+
+  /// All sessions of a user that haven't expired, oldest first.
+  func sessions(of user: UserID, at now: Timestamp) throws -> [StoredSession] {
+    try connection.all(
+      """
+      SELECT id, device, created_at, last_seen_at, expires_at, cursor, user_id, token_hash
+      FROM sessions WHERE user_id = ? AND expires_at > ? ORDER BY id
+      """,
+      user,
+      now,
+      transform: Self.session
+    )
+  }
+
+  func exists(_ id: SessionID, of user: UserID) throws -> Bool {
+    try connection.first("SELECT 1 FROM sessions WHERE user_id = ? AND id = ?", user, id) { _ in true } ?? false
+  }
+
+  func note(_ note: SessionNote) throws {
+    try connection.run(
+      "UPDATE sessions SET last_seen_at = ?, expires_at = ?, cursor = ? WHERE user_id = ? AND id = ?",
+      note.lastSeenAt,
+      note.expiresAt,
+      note.cursor,
+      note.user,
+      note.id
+    )
+  }
+
+  /// Ends one session; nil when the user has no such.
+  func end(_ id: SessionID, of user: UserID) throws -> EndedSession? {
+    try connection.first(
+      "DELETE FROM sessions WHERE user_id = ? AND id = ? RETURNING id, token_hash",
+      user,
+      id,
+      transform: Self.ended
+    )
+  }
+
+  /// Ends all sessions of a user but one.
+  func endAll(of user: UserID, except kept: SessionID? = nil) throws -> [EndedSession] {
+    try connection.all(
+      "DELETE FROM sessions WHERE user_id = ? AND id IS NOT ? RETURNING id, token_hash",
+      user,
+      kept,
+      transform: Self.ended
+    )
+  }
+
+  /// Ends the sessions of a user that weren't used for longest, so that so many are left.
+  func endLeastRecentlyUsed(of user: UserID, keeping count: Int) throws -> [EndedSession] {
+    try connection.all(
+      """
+      DELETE FROM sessions WHERE user_id = ? AND id IN (
+        SELECT id FROM sessions WHERE user_id = ? ORDER BY last_seen_at DESC, id DESC LIMIT -1 OFFSET ?
+      ) RETURNING id, token_hash
+      """,
+      user,
+      user,
+      count,
+      transform: Self.ended
+    )
+  }
+
+  /// Deletes some of the sessions, whosever, that expired before a moment.
+  func removeExpired(before moment: Timestamp, limit: Int) throws -> [EndedSession] {
+    try connection.all(
+      """
+      DELETE FROM sessions WHERE (user_id, id) IN (
+        SELECT user_id, id FROM sessions WHERE expires_at < ? ORDER BY expires_at LIMIT ?
+      ) RETURNING id, token_hash
+      """,
+      moment,
+      limit,
+      transform: Self.ended
+    )
+  }
+
+  private static func session(_ row: borrowing Row) throws -> StoredSession {
+    StoredSession(
+      session: Session(
+        id: try row[0],
+        device: try row[1],
+        createdAt: try row[2],
+        lastSeenAt: try row[3],
+        expiresAt: try row[4],
+        cursor: try row[5]
+      ),
+      user: try row[6],
+      tokenHash: try row[7]
+    )
+  }
+
+  private static func ended(_ row: borrowing Row) throws -> EndedSession {
+    EndedSession(id: try row[0], tokenHash: try row[1])
+  }
+}

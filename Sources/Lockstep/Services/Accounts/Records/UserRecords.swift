@@ -1,0 +1,96 @@
+import SQLite
+
+/// What the store knows of a user.
+struct Account: Sendable {
+  var user: User
+  var emailKey: String
+  var passwordHash: PasswordHash
+  /// Goes up with each change of the password, and not when the same one is hashed anew.
+  var passwordVersion: Int
+  var passwordChangedAt: Timestamp
+  var isDisabled: Bool
+}
+
+/// The table `users`, within the transaction that the connection is in.
+struct UserRecords {
+  let connection: Connection
+
+  func account(withKey key: String) throws -> Account? {
+    try connection.first(
+      """
+      SELECT id, email, created_at, email_key, password_hash, password_version, password_changed_at, disabled_at
+      FROM users WHERE email_key = ?
+      """,
+      key,
+      transform: Self.account
+    )
+  }
+
+  func account(_ id: UserID) throws -> Account? {
+    try connection.first(
+      """
+      SELECT id, email, created_at, email_key, password_hash, password_version, password_changed_at, disabled_at
+      FROM users WHERE id = ?
+      """,
+      id,
+      transform: Self.account
+    )
+  }
+
+  /// Adds a user, unless the address is somebody's.
+  func insert(_ account: Account) throws {
+    let count = try connection.run(
+      """
+      INSERT INTO users (id, email, created_at, email_key, password_hash, password_version, password_changed_at)
+      VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (email_key) DO NOTHING
+      """,
+      account.user.id,
+      account.user.email,
+      account.user.createdAt,
+      account.emailKey,
+      account.passwordHash.text,
+      account.passwordVersion,
+      account.passwordChangedAt
+    )
+    if count == 0 { throw AccountsError.addressTaken }
+  }
+
+  /// The same password under a new hash.
+  func rehash(_ id: UserID, _ hash: PasswordHash) throws {
+    try connection.run("UPDATE users SET password_hash = ? WHERE id = ?", hash.text, id)
+  }
+
+  /// Another password.
+  func changePassword(of id: UserID, to hash: PasswordHash, at now: Timestamp) throws {
+    try connection.run(
+      """
+      UPDATE users SET password_hash = ?, password_version = password_version + 1, password_changed_at = ?
+      WHERE id = ?
+      """,
+      hash.text,
+      now,
+      id
+    )
+  }
+
+  /// Disables the account since then, or enables it (nil). Whether there is such a user.
+  func setDisabled(_ id: UserID, since moment: Timestamp?) throws -> Bool {
+    try connection.run("UPDATE users SET disabled_at = ? WHERE id = ?", moment, id) == 1
+  }
+
+  /// Deletes the user, and with them every row of any table that refers to them.
+  func erase(_ id: UserID) throws {
+    try connection.run("DELETE FROM users WHERE id = ?", id)
+  }
+
+  private static func account(_ row: borrowing Row) throws -> Account {
+    Account(
+      user: User(id: try row[0], email: try row[1], createdAt: try row[2]),
+      emailKey: try row[3],
+      passwordHash: PasswordHash(try row[4]),
+      passwordVersion: try row[5],
+      passwordChangedAt: try row[6],
+      isDisabled: try row[7] as Timestamp? != nil
+    )
+  }
+}

@@ -1,0 +1,25 @@
+import Synchronization
+
+/// A session in memory: what a request knows of who asks.
+///
+/// There is one object for each session as long as any request holds it, so that ending the session reaches them all.
+public final class LiveSession: Sendable {
+  /// Which session it is.
+  public let id: SessionID
+  /// Whose it is.
+  public let user: UserID
+  let tokenHash: TokenHash
+  private let ended = Atomic(false)
+
+  init(id: SessionID, user: UserID, tokenHash: TokenHash) {
+    self.id = id
+    self.user = user
+    self.tokenHash = tokenHash
+  }
+
+  /// Whether it has been revoked or has expired. A request that is about to wait looks here once more after it has made
+  /// itself known to whoever is told of sessions that end: then none falls in between.
+  public var isEnded: Bool { ended.load(ordering: .acquiring) }
+
+  func end() { ended.store(true, ordering: .releasing) }
+}

@@ -1,0 +1,87 @@
+import Testing
+
+@testable import Lockstep
+
+@Suite("The table of sessions in memory")
+struct SessionTableTests {
+  private static func hash(_ number: Int) -> TokenHash { TokenHash(words: SIMD4(repeating: UInt64(number))) }
+
+  private static func entry(_ number: Int) -> SessionEntry {
+    let session = Session(
+      id: SessionID(UUIDv7(milliseconds: 0, random12: 0, random62: UInt64(number))),
+      device: nil,
+      createdAt: Timestamp(millisecondsSince1970: 0),
+      lastSeenAt: Timestamp(millisecondsSince1970: 0),
+      expiresAt: Timestamp(millisecondsSince1970: 1_000)
+    )
+    let user = UserID(UUIDv7(milliseconds: 0, random12: 0, random62: 0))
+    return SessionEntry(StoredSession(session: session, user: user, tokenHash: hash(number)))
+  }
+
+  @Test("It never holds more than its capacity, and always the half that was used last", arguments: [2, 3, 10, 101])
+  func bounded(capacity: Int) {
+    var table = SessionTable(capacity: capacity)
+    for number in 0..<1_000 {
+      table.insert(Self.entry(number))
+      #expect(table.count <= capacity)
+      for recent in max(0, number - capacity / 2 + 1)...number where table.peek(Self.hash(recent)) == nil {
+        Issue.record("\(recent) is gone after \(number)")
+      }
+    }
+  }
+
+  @Test("One that is used stays, however many come and go, and finding many doesn't make it grow")
+  func used() {
+    var table = SessionTable(capacity: 20)
+    table.insert(Self.entry(999))
+    for number in 0..<200 {
+      table.insert(Self.entry(number))
+      let isThere = table.use(Self.hash(999)) { _ in true }
+      #expect(isThere == true)
+      for other in 0..<number { _ = table.use(Self.hash(other)) { _ in } }
+      #expect(table.count <= 20)
+    }
+  }
+
+  @Test("One that a request holds stays, and goes when it's let go")
+  func held() {
+    var table = SessionTable(capacity: 4)
+    table.insert(Self.entry(1_000))
+    var held = table.peek(Self.hash(1_000))?.live
+    for number in 0..<100 { table.insert(Self.entry(number)) }
+    #expect(table.peek(Self.hash(1_000))?.live === held, "and it's the same object")
+    #expect(table.count <= 5)
+    held = nil
+    for number in 100..<110 { table.insert(Self.entry(number)) }
+    #expect(table.peek(Self.hash(1_000)) == nil && held == nil)
+  }
+
+  @Test("A cursor that wasn't written is given out when its session has to go, once")
+  func notes() {
+    var table = SessionTable(capacity: 4)
+    table.insert(Self.entry(1_000))
+    _ = table.use(Self.hash(1_000)) { $0.ask(from: "c1") }
+    #expect(table.takeNotesOfForgotten().isEmpty)
+    for number in 0..<10 { table.insert(Self.entry(number)) }
+    let notes = table.takeNotesOfForgotten()
+    #expect(notes.map(\.cursor) == ["c1"])
+    #expect(table.takeNotesOfForgotten().isEmpty)
+  }
+
+  @Test("All cursors that weren't written are given out, once")
+  func allNotes() {
+    var table = SessionTable(capacity: 4)
+    for number in 0..<3 { table.insert(Self.entry(number)) }
+    for number in 0..<2 { _ = table.use(Self.hash(number)) { $0.ask(from: "c\(number)") } }
+    #expect(table.takeNotes().compactMap(\.cursor).sorted() == ["c0", "c1"])
+    #expect(table.takeNotes().isEmpty)
+  }
+
+  @Test("One that is removed is gone, from either half")
+  func removed() {
+    var table = SessionTable(capacity: 4)
+    for number in 0..<3 { table.insert(Self.entry(number)) }
+    for number in 0..<3 { #expect(table.remove(Self.hash(number)) != nil) }
+    #expect(table.count == 0 && table.remove(Self.hash(0)) == nil)
+  }
+}
