@@ -230,6 +230,25 @@ struct SessionDirectoryTests {
     #expect(seen == now)
   }
 
+  @Test("A connection needn't ask again for a minute after a use was noted, unless the session ends or expires")
+  func fresh() async throws {
+    let fixture = try await AccountsFixture { $0.tokenLifetime = .seconds(90) }
+    let ann = try await fixture.signUp("ann@example.com")
+    let live = try #require(try await fixture.live(ann))
+    func isFresh(_ seconds: Int64) -> Bool { live.isFresh(at: fixture.now + seconds * 1_000) }
+    #expect(isFresh(0) && isFresh(59) && !isFresh(60))
+    fixture.clock.advance(by: .seconds(70))
+    #expect(!isFresh(0))
+    _ = try await fixture.live(ann)
+    #expect(isFresh(0) && isFresh(59) && !isFresh(60), "asking makes it so again")
+    try await fixture.accounts.revoke(live.id, of: live.user)
+    #expect(!isFresh(0))
+
+    let short = try await AccountsFixture { $0.tokenLifetime = .seconds(30) }
+    let ben = try #require(try await short.live(try await short.signUp("ben@example.com")))
+    #expect(ben.isFresh(at: short.now + 29_999) && !ben.isFresh(at: short.now + 30_000))
+  }
+
   @Test("The last cursor is told at once, and written with the next use or at the end")
   func cursor() async throws {
     let ann = try await fixture.signUp("ann@example.com")

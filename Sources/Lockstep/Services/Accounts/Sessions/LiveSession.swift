@@ -10,6 +10,8 @@ public final class LiveSession: Sendable {
   public let user: UserID
   let tokenHash: TokenHash
   private let ended = Atomic(false)
+  /// Milliseconds since 1970.
+  private let freshUntil = Atomic<Int64>(0)
 
   init(id: SessionID, user: UserID, tokenHash: TokenHash) {
     self.id = id
@@ -20,6 +22,15 @@ public final class LiveSession: Sendable {
   /// Whether it has been revoked or has expired. A request that is about to wait looks here once more after it has made
   /// itself known to whoever is told of sessions that end: then none falls in between.
   public var isEnded: Bool { ended.load(ordering: .acquiring) }
+
+  /// Whether whoever has authenticated with a token may take the same token for this session's once more, without asking
+  /// the directory: it hasn't ended, and its use was noted less than a minute ago. For connections that send the same token
+  /// again and again.
+  public func isFresh(at now: Int64) -> Bool {
+    !isEnded && now < freshUntil.load(ordering: .relaxed)
+  }
+
+  func setFresh(until moment: Int64) { freshUntil.store(moment, ordering: .relaxed) }
 
   func end() { ended.store(true, ordering: .releasing) }
 }

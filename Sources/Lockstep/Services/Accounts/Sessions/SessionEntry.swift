@@ -15,6 +15,7 @@ struct SessionEntry: Sendable {
     lastSeenAt = stored.session.lastSeenAt.millisecondsSince1970
     expiresAt = stored.session.expiresAt.millisecondsSince1970
     cursor = stored.session.cursor
+    session.setFresh(until: min(lastSeenAt + Self.noteInterval, expiresAt))
   }
 
   var live: LiveSession { session }
@@ -29,6 +30,7 @@ struct SessionEntry: Sendable {
     guard now - lastSeenAt >= Self.noteInterval else { return nil }
     lastSeenAt = now
     expiresAt = now + lifetime
+    session.setFresh(until: min(now + Self.noteInterval, expiresAt))
     return written()
   }
 

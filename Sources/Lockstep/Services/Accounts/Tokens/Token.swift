@@ -22,20 +22,22 @@ public struct Token: Sendable, Equatable, Concealed {
 
   /// Reads a token from its text; nil when it hasn't a token's form. Allocates nothing.
   public init?(_ text: some Collection<UInt8>) {
-    guard text.count == Self.byteCount, text.starts(with: Self.prefix) else { return nil }
-    var words = SIMD8<UInt64>()
-    var (bits, count, index) = (UInt128(0), UInt128(0), 0)
-    for byte in text.dropFirst(Self.prefix.count) {
-      guard let value = Base64URL.value(of: byte) else { return nil }
-      bits = bits << 6 | UInt128(value)
-      count += 6
-      if count >= 64 {
-        count -= 64
-        words[index] = UInt64(truncatingIfNeeded: bits >> count)
-        index += 1
-      }
+    guard text.count == Self.byteCount else { return nil }
+    var bytes = text.makeIterator()
+    for expected in Self.prefix where bytes.next() != expected { return nil }
+    // Eight characters are 48 bits: four such groups are three words.
+    let values = Base64URL.values
+    var groups = SIMD8<UInt64>()
+    for index in 0..<8 {
+      guard let group = Base64URL.decodeEight(&bytes, by: values) else { return nil }
+      groups[index] = group
     }
-    self.init(secret: words.lowHalf, tag: words.highHalf.lowHalf)
+    let (first, second) = (Self.words(groups.lowHalf), Self.words(groups.highHalf))
+    self.init(secret: SIMD4(first.0, first.1, first.2, second.0), tag: SIMD2(second.1, second.2))
+  }
+
+  private static func words(_ groups: SIMD4<UInt64>) -> (UInt64, UInt64, UInt64) {
+    (groups.x << 16 | groups.y >> 32, groups.y << 32 | groups.z >> 16, groups.z << 48 | groups.w)
   }
 
   /// The text, for the one answer that hands it out.
