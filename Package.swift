@@ -42,7 +42,7 @@ let package = Package(
     .testTarget(name: "ReactorTests", dependencies: ["Reactor", "ReactorTesting"]),
     .testTarget(name: "ReactorTestingTests", dependencies: ["Reactor", "ReactorTesting"]),
     .testTarget(name: "WorkersTests", dependencies: ["Workers"]),
-    .testTarget(name: "SQLiteTests", dependencies: ["SQLite", "TestSupport", "Workers"]),
+    .testTarget(name: "SQLiteTests", dependencies: ["CSQLite", "SQLite", "TestSupport", "Workers"]),
     .testTarget(name: "MigrationsTests", dependencies: ["Migrations"]),
     .testTarget(name: "HTTPTests", dependencies: ["HTTP"]),
     .testTarget(name: "HTTPServerTests", dependencies: ["HTTPServer", "TestSupport"]),
@@ -58,6 +58,7 @@ let package = Package(
     // Benchmarks, run by scripts/bench.
     .executableTarget(name: "json-benchmark", dependencies: ["JSON"], path: "Benchmarks/JSON"),
     .executableTarget(name: "reactor-benchmark", dependencies: ["Reactor"], path: "Benchmarks/Reactor"),
+    .executableTarget(name: "writes-benchmark", dependencies: ["SQLite", "Workers"], path: "Benchmarks/Writes"),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -20,4 +20,9 @@ static inline int lockstep_sqlite_switch(sqlite3 *database, int option, int on, 
   return sqlite3_db_config(database, option, on, now);
 }
 
+// Sets one of the SQLITE_CONFIG_… options that take a number, for the whole process.
+static inline int lockstep_sqlite_configure(int option, int value) {
+  return sqlite3_config(option, value);
+}
+
 #endif

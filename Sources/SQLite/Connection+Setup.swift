@@ -31,12 +31,14 @@ extension Connection {
     if options.journal == .writeAheadLog { try useWriteAheadLog() }
   }
 
-  /// SQLite opens a file lazily, and one that it can't write as one to read. Both are found out here.
+  /// SQLite opens a file that it can't write as one to read, and reads it only when it has to. Both are found out here,
+  /// the first before the second: reading may fail because something beside the file can't be written either, and what
+  /// SQLite says of that helps nobody.
   private func readHeader(_ access: Access) throws(SQLiteError) {
-    _ = try pragma("PRAGMA schema_version", as: Int.self)
     if access == .readWriteCreate, isReadOnly {
       throw failure(SQLITE_READONLY, "this process may only read the file")
     }
+    _ = try pragma("PRAGMA schema_version", as: Int.self)
   }
 
   private func expect(_ sql: StaticString, is value: Int) throws(SQLiteError) {

@@ -68,12 +68,14 @@ public final class Connection {
   /// Whether a transaction is open.
   public var isInTransaction: Bool { sqlite3_get_autocommit(database.pointer) == 0 }
 
-  private let database: DatabaseHandle
+  let database: DatabaseHandle
+  private let busyTimeout: Duration
   private(set) var statements: StatementCache
 
   /// Opens the file and sets it up. The path is always that of a file, even `:memory:` or `file:x`.
   public init(path: String, options: Options = Options()) throws(SQLiteError) {
     database = try DatabaseHandle(path: path, access: options.access)
+    busyTimeout = options.busyTimeout
     statements = StatementCache(capacity: options.statementCapacity)
     do throws(SQLiteError) {
       try configure(options)
@@ -89,6 +91,7 @@ public final class Connection {
 
   /// Runs the statement: see `Statement.run`.
   @discardableResult
+  @inlinable
   public func run<each Value: SQLiteConvertible>(
     _ sql: StaticString,
     _ values: repeat each Value
@@ -97,6 +100,7 @@ public final class Connection {
   }
 
   /// Runs the statement and gives each row to `body`.
+  @inlinable
   public func forEach<each Value: SQLiteConvertible>(
     _ sql: StaticString,
     _ values: repeat each Value,
@@ -106,6 +110,7 @@ public final class Connection {
   }
 
   /// Runs the statement and returns what `transform` makes of its rows, in their order.
+  @inlinable
   public func all<Result, each Value: SQLiteConvertible>(
     _ sql: StaticString,
     _ values: repeat each Value,
@@ -115,6 +120,7 @@ public final class Connection {
   }
 
   /// Runs the statement up to its first row and returns what `transform` makes of it: see `Statement.first`.
+  @inlinable
   public func first<Result, each Value: SQLiteConvertible>(
     _ sql: StaticString,
     _ values: repeat each Value,
@@ -156,6 +162,16 @@ public final class Connection {
     if code != SQLITE_OK || now != (on ? 1 : 0) {
       throw failure(SQLITE_ERROR, "this libsqlite3 cannot turn \(name) \(on ? "on" : "off")")
     }
+  }
+
+  /// Runs `body` with another busy timeout than the connection's own.
+  func withBusyTimeout<Result>(
+    _ timeout: Duration,
+    _ body: () throws(SQLiteError) -> Result
+  ) throws(SQLiteError) -> Result {
+    setBusyTimeout(timeout)
+    defer { setBusyTimeout(busyTimeout) }
+    return try body()
   }
 
   /// Lets SQLite wait for a lock.

@@ -8,9 +8,12 @@ final class DatabaseHandle {
   /// Never null and open as long as this object lives: `init` throws otherwise, and only `deinit` closes it.
   let pointer: OpaquePointer
   let path: String
+  /// How many pages the log held when this database last committed to it, once `countLogPages` was called.
+  private(set) var logPages = 0
 
   init(path: String, access: Connection.Access) throws(SQLiteError) {
     self.path = path
+    _ = Library.isSetUp
     if path.utf8.contains(0) {
       throw SQLiteError(extendedCode: SQLITE_CANTOPEN, message: "the path contains a NUL character", path: path)
     }
@@ -29,6 +32,22 @@ final class DatabaseHandle {
 
   deinit {
     sqlite3_close_v2(pointer)
+  }
+
+  /// Counts the pages of the log from now on. SQLite then no longer empties the log by itself, in the midst of a commit.
+  func countLogPages() {
+    // The object is not retained: it closes the database before it goes, and SQLite calls only within its own calls on
+    // this database, on the thread that owns it.
+    let context = Unmanaged.passUnretained(self).toOpaque()
+    sqlite3_wal_hook(
+      pointer,
+      { context, _, _, pages in
+        guard let context else { return SQLITE_OK }
+        Unmanaged<DatabaseHandle>.fromOpaque(context).takeUnretainedValue().logPages = Int(pages)
+        return SQLITE_OK
+      },
+      context
+    )
   }
 
   /// The error of the call that has just failed on this database.

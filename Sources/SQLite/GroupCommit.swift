@@ -1,11 +1,18 @@
 import Workers
 
 /// What one caller wants to write.
+@usableFromInline
 struct WriteUnit: Sendable {
   /// Writes, and returns how to tell the caller once it is on disk.
   let run: @Sendable (Connection) throws -> () -> Void
   /// Tells the caller that nothing of it was kept.
   let fail: @Sendable (any Error) -> Void
+
+  @usableFromInline
+  init(run: @escaping @Sendable (Connection) throws -> () -> Void, fail: @escaping @Sendable (any Error) -> Void) {
+    self.run = run
+    self.fail = fail
+  }
 }
 
 /// The writer's work, on the writer's thread: runs what waits, many units a transaction.
@@ -13,8 +20,11 @@ struct GroupCommit {
   private let connection: Connection
   private let queue: WorkQueue<WriteUnit>
   private let figures: Monitor<Writer.Statistics>
+  private var log: LogKeeper
   private let groupLimit: Int
   private let monotonic: @Sendable () -> Int64
+  /// What was taken from the queue and hasn't run yet, the oldest last.
+  private var taken: [WriteUnit] = []
   /// The units that ran in the open transaction, in their order, and what became of each so far.
   private var group: [(unit: WriteUnit, outcome: Result<() -> Void, any Error>)] = []
 
@@ -28,13 +38,24 @@ struct GroupCommit {
     self.connection = connection
     self.queue = queue
     self.figures = figures
-    groupLimit = max(1, options.groupLimit)
+    log = LogKeeper(connection, options: options)
+    groupLimit = options.groupLimit
     self.monotonic = monotonic
   }
 
   /// Runs and settles units until the queue is closed and empty.
   mutating func run() {
-    while let unit = queue.next() { writeGroup(startingWith: unit) }
+    while let unit = nextTaken() ?? queue.next() {
+      writeGroup(startingWith: unit)
+      if log.isDue() { checkpoint() }
+    }
+  }
+
+  /// The oldest unit that waits now. Units are taken from the queue many at a time, so that its lock is rarely asked for
+  /// by this thread and those that submit at once.
+  private mutating func nextTaken() -> WriteUnit? {
+    if taken.isEmpty { taken = queue.takeWaiting(atMost: groupLimit).reversed() }
+    return taken.popLast()
   }
 
   /// One transaction: this unit, and all that come to wait while it and those after it run, up to the limit.
@@ -43,12 +64,14 @@ struct GroupCommit {
       try connection.begin()
     } catch {
       // None has run, but each would meet the same lock or the same disk, and wait for it in its turn.
-      fail([first] + queue.takeAll(), with: error)
+      let others = taken.reversed() + queue.takeWaiting()
+      taken = []
+      fail([first] + others, with: error)
       return
     }
     guard runFirst(first) else { return }
     var undoing: SQLiteError?
-    while undoing == nil, group.count < groupLimit, let unit = queue.nextWaiting() { undoing = runNext(unit) }
+    while undoing == nil, group.count < groupLimit, let unit = nextTaken() { undoing = runNext(unit) }
     commit(unless: undoing)
   }
 
@@ -101,12 +124,26 @@ struct GroupCommit {
       return
     }
     let time = monotonic() - start
-    figures.withLock { $0.countCommit(of: group.count, failed: group.count { $0.outcome.isFailure }, time: time) }
+    let failed = group.count { $0.outcome.isFailure }
+    figures.withLock { figures in
+      figures.countCommit(of: group.count, failed: failed, time: time)
+      figures.logPages = connection.logPages
+    }
     for (unit, outcome) in group {
       switch outcome {
       case .success(let tell): tell()
       case .failure(let error): unit.fail(error)
       }
+    }
+  }
+
+  private mutating func checkpoint() {
+    let start = monotonic()
+    do {
+      try log.checkpoint()
+      figures.withLock { $0.checkpointTime.record(monotonic() - start) }
+    } catch {
+      figures.withLock { $0.failedCheckpoints += 1 }
     }
   }
 

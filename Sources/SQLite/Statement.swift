@@ -38,14 +38,16 @@ public final class Statement {
   /// - Returns: how many rows an INSERT, UPDATE or DELETE has changed, without those that triggers and foreign keys
   ///   changed; 0 for a statement that only reads; without meaning for any other.
   @discardableResult
+  @inlinable
   public func run<each Value: SQLiteConvertible>(_ values: repeat each Value) throws(SQLiteError) -> Int {
     try begin(repeat each values)
     defer { end() }
     while try step() {}
-    return sqlite3_stmt_readonly(pointer) != 0 ? 0 : Int(sqlite3_changes64(sqlite3_db_handle(pointer)))
+    return changedRows
   }
 
   /// Runs the statement and gives each row to `body`, which must not run this same statement again.
+  @inlinable
   public func forEach<each Value: SQLiteConvertible>(
     _ values: repeat each Value,
     body: (borrowing Row) throws -> Void
@@ -56,6 +58,7 @@ public final class Statement {
   }
 
   /// Runs the statement and returns what `transform` makes of its rows, in their order.
+  @inlinable
   public func all<Result, each Value: SQLiteConvertible>(
     _ values: repeat each Value,
     transform: (borrowing Row) throws -> Result
@@ -69,6 +72,7 @@ public final class Statement {
   ///
   /// The statement is left there: one that writes may not have written all (`RETURNING` gives its rows when all is
   /// done, so that is safe).
+  @inlinable
   public func first<Result, each Value: SQLiteConvertible>(
     _ values: repeat each Value,
     transform: (borrowing Row) throws -> Result
@@ -78,27 +82,40 @@ public final class Statement {
     return try step() ? try transform(row) : nil
   }
 
-  private var row: Row { Row(statement: pointer, sql: sql, path: database.path) }
+  /// How many rows the statement has just changed.
+  @usableFromInline var changedRows: Int {
+    sqlite3_stmt_readonly(pointer) != 0 ? 0 : Int(sqlite3_changes64(sqlite3_db_handle(pointer)))
+  }
 
-  private func begin<each Value: SQLiteConvertible>(_ values: repeat each Value) throws(SQLiteError) {
-    if isRunning { throw misuse("the statement is already running: its closure may not run it again") }
-    isRunning = true
+  @usableFromInline var row: Row { Row(statement: pointer, sql: sql, path: database.path) }
+
+  @inlinable func begin<each Value: SQLiteConvertible>(_ values: repeat each Value) throws(SQLiteError) {
+    try start()
     var count: Int32 = 0
     do throws(SQLiteError) {
       for value in repeat each values {
         count += 1
         try bind(value.sqliteValue, at: count)
       }
-      let expected = sqlite3_bind_parameter_count(pointer)
-      if count != expected { throw misuse("\(count) values for \(expected) parameters") }
+      try expectParameters(count)
     } catch {
       end()
       throw error
     }
   }
 
+  @usableFromInline func start() throws(SQLiteError) {
+    if isRunning { throw misuse("the statement is already running: its closure may not run it again") }
+    isRunning = true
+  }
+
+  @usableFromInline func expectParameters(_ count: Int32) throws(SQLiteError) {
+    let expected = sqlite3_bind_parameter_count(pointer)
+    if count != expected { throw misuse("\(count) values for \(expected) parameters") }
+  }
+
   /// Takes one step; false at the end.
-  private func step() throws(SQLiteError) -> Bool {
+  @usableFromInline func step() throws(SQLiteError) -> Bool {
     switch sqlite3_step(pointer) {
     case SQLITE_ROW: return true
     case SQLITE_DONE: return false
@@ -107,13 +124,13 @@ public final class Statement {
   }
 
   /// Lets go of the rows, the locks and the values. What `sqlite3_reset` returns is the error that `step` has thrown.
-  private func end() {
+  @usableFromInline func end() {
     sqlite3_reset(pointer)
     sqlite3_clear_bindings(pointer)
     isRunning = false
   }
 
-  private func bind(_ value: SQLiteValue, at index: Int32) throws(SQLiteError) {
+  @usableFromInline func bind(_ value: SQLiteValue, at index: Int32) throws(SQLiteError) {
     let code =
       switch value {
       case .null: sqlite3_bind_null(pointer, index)

@@ -17,6 +17,10 @@ extension Writer {
     public internal(set) var commitTime = Histogram(bounds: Self.commitTimeBounds)
     /// How many units the groups had that were committed.
     public internal(set) var groupSize = Histogram(bounds: Self.groupSizeBounds)
+    /// How many pages the log holds.
+    public internal(set) var logPages = 0
+    /// How often the log's contents couldn't be moved into the database: they are safe, but the log grows.
+    public internal(set) var failedCheckpoints = 0
     /// How long the log's contents took to be moved into the database, in nanoseconds.
     public internal(set) var checkpointTime = Histogram(bounds: Self.commitTimeBounds)
 

@@ -20,7 +20,7 @@ import Workers
 ///
 /// A writer should be shut down. One that is just dropped finishes what it accepted, and its thread ends by itself.
 public final class Writer: Sendable {
-  private let queue: WorkQueue<WriteUnit>
+  @usableFromInline let queue: WorkQueue<WriteUnit>
   private let figures: Monitor<Statistics>
   /// Nil once it is being joined.
   private let thread: Monitor<NamedThread?>
@@ -32,12 +32,14 @@ public final class Writer: Sendable {
   ///     is closed when the thread ends.
   ///   - options: Bounds, and when the log is emptied.
   ///   - monotonic: A clock that never goes back, in nanoseconds, to measure commits with.
-  /// - Throws: `NamedThread.NotStarted` when the system has no thread to give.
+  /// - Throws: `NamedThread.NotStarted` when the system has no thread to give; `SQLiteError` where the log's bounds can't
+  ///   be set.
   public init(
     connection: sending Connection,
     options: Options = Options(),
     monotonic: @escaping @Sendable () -> Int64
-  ) throws(NamedThread.NotStarted) {
+  ) throws {
+    try LogKeeper.prepare(connection, options: options)
     let queue = WorkQueue<WriteUnit>(name: options.name, capacity: options.capacity)
     let figures = Monitor(Statistics())
     let handedOver = Mutex<Connection?>(connection)
@@ -73,6 +75,7 @@ public final class Writer: Sendable {
   ///     was kept. It should be short, and must not wait for the writer.
   /// - Throws: `WorkerPool.Overloaded` when the queue is full, `WorkerPool.ShutDown` after `shutDown()`; the unit isn't
   ///   run then, and `settled` not called.
+  @inlinable
   public func submit<Value: Sendable>(
     _ unit: @escaping @Sendable (Connection) throws -> Value,
     settled: @escaping @Sendable (Result<Value, any Error>) -> Void
@@ -92,6 +95,7 @@ public final class Writer: Sendable {
   /// `submit(_:settled:)`.
   ///
   /// A caller whose task is cancelled still waits: only then is it known what became of the unit.
+  @inlinable
   nonisolated(nonsending) public func write<Value: Sendable>(
     _ unit: @escaping @Sendable (Connection) throws -> Value
   ) async throws -> Value {

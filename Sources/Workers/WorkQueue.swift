@@ -20,12 +20,12 @@ public final class WorkQueue<Work: Sendable>: Sendable {
       return work
     }
 
-    mutating func removeAll() -> [Work] {
-      defer {
-        waiting = []
-        first = 0
-      }
-      return Array(waiting[first...])
+    mutating func removeFirst(atMost limit: Int) -> [Work] {
+      let end = first + min(limit, count)
+      let taken = Array(waiting[first..<end])
+      waiting.removeFirst(end)
+      first = 0
+      return taken
     }
   }
 
@@ -65,14 +65,9 @@ public final class WorkQueue<Work: Sendable>: Sendable {
     }
   }
 
-  /// The oldest work, if any waits now.
-  public func nextWaiting() -> Work? {
-    contents.withLock { $0.removeFirst() }
-  }
-
-  /// All the work that waits now, the oldest first.
-  public func takeAll() -> [Work] {
-    contents.withLock { $0.removeAll() }
+  /// The work that waits now, the oldest first, up to so much of it.
+  public func takeWaiting(atMost limit: Int = .max) -> [Work] {
+    contents.withLock { $0.removeFirst(atMost: limit) }
   }
 
   /// Accepts nothing more; when all that was accepted is taken, whoever waits for more gets nil.

@@ -14,6 +14,12 @@ public final class WorkerPool: Sendable {
     /// How much may wait.
     public let capacity: Int
 
+    /// What a pool of this name says that lets so much wait.
+    public init(pool: String, capacity: Int) {
+      self.pool = pool
+      self.capacity = capacity
+    }
+
     /// For example: `the pool "hash" is overloaded: 64 pieces of work wait already`.
     public var description: String { "the pool \"\(pool)\" is overloaded: \(capacity) pieces of work wait already" }
   }
@@ -22,6 +28,11 @@ public final class WorkerPool: Sendable {
   public struct ShutDown: Error, Equatable, CustomStringConvertible {
     /// The pool's name.
     public let pool: String
+
+    /// What a pool of this name says.
+    public init(pool: String) {
+      self.pool = pool
+    }
 
     /// For example: `the pool "hash" has been shut down`.
     public var description: String { "the pool \"\(pool)\" has been shut down" }

@@ -1,0 +1,50 @@
+/// Keeps the writer's log short: moves its contents into the database file whenever it has grown by so many pages.
+///
+/// SQLite's own way is to do that within a commit, whose callers wait for it. Here they have been told already; only who
+/// comes meanwhile waits.
+///
+/// The log starts from its beginning again with the first transaction after all of it was moved, unless somebody reads
+/// from it at that moment. Readers that overlap all the time could keep that from ever happening; so where the log has
+/// grown to many times its size, the writer waits for them, a little while. New ones don't prolong that: once all is in
+/// the file, they read the file.
+struct LogKeeper {
+  /// How many times the pages it should have the log may have before the writer waits for readers.
+  static let tolerance = 8
+
+  private let connection: Connection
+  private let pages: Int
+  private let patience: Duration
+  /// How many pages the log had when it was last looked after.
+  private var last = 0
+
+  /// Keeps the log of a connection, which has been prepared for it.
+  init(_ connection: Connection, options: Writer.Options) {
+    self.connection = connection
+    pages = options.checkpointPages
+    patience = options.checkpointPatience
+  }
+
+  /// Makes a connection ready to have its log kept.
+  static func prepare(_ connection: Connection, options: Writer.Options) throws {
+    // Twice: a file that needn't grow is synced faster, and readers often make the log a little longer than it should be.
+    try connection.keepLogByHand(pages: 2 * options.checkpointPages)
+  }
+
+  /// Whether the log has grown enough, now that something has been committed.
+  mutating func isDue() -> Bool {
+    let now = connection.logPages
+    // It has started anew.
+    if now < last { last = 0 }
+    return now - last >= pages
+  }
+
+  /// Moves what can be moved. After an error the log goes on growing until it is due again.
+  mutating func checkpoint() throws(SQLiteError) {
+    last = connection.logPages
+    if last < pages * Self.tolerance {
+      try connection.checkpoint(.passive)
+    } else {
+      try connection.withBusyTimeout(patience) { () throws(SQLiteError) in _ = try connection.checkpoint(.restart) }
+    }
+  }
+}
