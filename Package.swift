@@ -26,13 +26,15 @@ let package = Package(
     .target(
       name: "Migrations",
       path: "migrations",
-      resources: [.embedInCode("0001_store.sql"), .embedInCode("0002_accounts.sql")]
+      resources: [.embedInCode("0001_store.sql"), .embedInCode("0002_accounts.sql"), .embedInCode("0003_state.sql")]
     ),
     .target(name: "HTTP", dependencies: ["JSON"]),
     .target(name: "HTTPServer", dependencies: ["CLinux", "HTTP", "Workers"]),
     .target(
       name: "Lockstep",
-      dependencies: ["CLinux", "CSodium", "CZlib", "HTTP", "HTTPServer", "JSON", "Migrations", "SQLite", "Workers"]
+      dependencies: [
+        "CLinux", "CSodium", "CZlib", "HTTP", "HTTPServer", "JSON", "Migrations", "Reactor", "SQLite", "Workers",
+      ]
     ),
     .executableTarget(name: "LockstepCommand", dependencies: ["Lockstep", "HTTPServer", "Workers"]),
 

@@ -52,6 +52,11 @@ extension Connection {
 
   private func beginBody(_ head: RequestHead) -> RequestBody {
     guard head.body != .none else { return .bytes([]) }
+    if case .length(let length) = head.body, length <= input.count, length <= loop.limits.body {
+      // Most bodies come with their heads.
+      defer { input.removeFirst(length) }
+      return .bytes(input.withBytes { Array($0.prefix(length)) })
+    }
     hasSentContinue = false
     isBodyBroken = false
     body = BodyProgress(head, limits: loop.limits)

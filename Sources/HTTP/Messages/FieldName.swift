@@ -65,18 +65,38 @@ extension FieldName {
   public static let contentType: FieldName = "Content-Type"
   /// When the answer was made (RFC 9110, 6.6.1). Written by the engine alone.
   public static let date: FieldName = "Date"
+  /// How far a user's whole state has come; an answer about it carries it.
+  public static let cursor: FieldName = "Cursor"
+  /// What tells one representation of a resource from another (RFC 9110, 8.8.3).
+  public static let etag: FieldName = "ETag"
   /// What the client waits for before it sends the body (RFC 9110, 10.1.1): `100-continue` or nothing.
   public static let expect: FieldName = "Expect"
   /// Which host the client means (RFC 9110, 7.2). HTTP/1.1 requires it.
   public static let host: FieldName = "Host"
+  /// What makes a repeated write the same write.
+  public static let idempotencyKey: FieldName = "Idempotency-Key"
+  /// Says that the answer is that to an earlier request with the same key.
+  public static let idempotencyReplayed: FieldName = "Idempotency-Replayed"
+  /// Only if the resource is still as it was (RFC 9110, 13.1.1).
+  public static let ifMatch: FieldName = "If-Match"
+  /// Only if the resource is no longer as it was (RFC 9110, 13.1.2).
+  public static let ifNoneMatch: FieldName = "If-None-Match"
+  /// Where related resources are, such as the next page (RFC 8288).
+  public static let link: FieldName = "Link"
   /// Where what was made can be found (RFC 9110, 10.2.2).
   public static let location: FieldName = "Location"
   /// Which origin a page that asks is from (RFC 6454, 7).
   public static let origin: FieldName = "Origin"
+  /// How the client would like to be served (RFC 7240); `wait` asks to be held until something changes.
+  public static let prefer: FieldName = "Prefer"
+  /// Which of its preferences the client was served by (RFC 7240, 3).
+  public static let preferenceApplied: FieldName = "Preference-Applied"
   /// After how many seconds to try again (RFC 9110, 10.2.3); 429 and 503 carry it.
   public static let retryAfter: FieldName = "Retry-After"
   /// How the body is cut for its way (RFC 9112, 6.1). Written by the engine alone.
   public static let transferEncoding: FieldName = "Transfer-Encoding"
+  /// How to say who one is (RFC 9110, 11.6.1); 401 carries it.
+  public static let wwwAuthenticate: FieldName = "WWW-Authenticate"
   /// Which fields of the request the answer depends on (RFC 9110, 12.5.5).
   public static let vary: FieldName = "Vary"
 }

@@ -21,6 +21,12 @@ public struct HeaderFields: Sendable, Equatable {
     bytes.append(UInt8(ascii: "\n"))
   }
 
+  /// The fields as they go over the wire, to be kept.
+  public var encoded: [UInt8] { bytes }
+
+  /// Fields that were kept as `encoded`.
+  public init(kept encoded: [UInt8]) { bytes = encoded }
+
   /// Adds all fields of another block.
   public mutating func append(contentsOf other: HeaderFields) {
     bytes.append(contentsOf: other.bytes)

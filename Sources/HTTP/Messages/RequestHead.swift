@@ -92,6 +92,14 @@ public final class RequestHead: Sendable {
     firstPlace(of: name).map { String(decoding: bytes[$0.value], as: UTF8.self) }
   }
 
+  /// Gives the bytes of the first field of that name to `body`, only for as long as that runs; nil where there is none.
+  public func withBytes<Result>(of name: FieldName, _ body: (UnsafeRawBufferPointer) throws -> Result) rethrows
+    -> Result?
+  {
+    guard let place = firstPlace(of: name) else { return nil }
+    return try bytes.withUnsafeBytes { try body($0.slice(place.value)) }
+  }
+
   /// Whether a field of that name is there, even an empty one.
   public func has(_ name: FieldName) -> Bool { firstPlace(of: name) != nil }
 

@@ -9,6 +9,19 @@ public struct Status: Sendable, Equatable {
     self.line = line
   }
 
+  /// The status of a code that this service answers with; nil for any other.
+  public init?(code: Int) {
+    guard let status = Self.all.first(where: { $0.code == code }) else { return nil }
+    self = status
+  }
+
+  private static let all: [Status] = [
+    .ok, .created, .noContent, .notModified, .badRequest, .unauthorized, .forbidden, .notFound, .methodNotAllowed,
+    .requestTimeout, .conflict, .preconditionFailed, .payloadTooLarge, .uriTooLong, .unsupportedMediaType,
+    .expectationFailed, .unprocessableContent, .tooManyRequests, .headersTooLarge, .internalServerError,
+    .notImplemented, .serviceUnavailable, .versionNotSupported, .insufficientStorage,
+  ]
+
   /// Two statuses are equal when their codes are.
   public static func == (left: Status, right: Status) -> Bool { left.code == right.code }
 

@@ -25,7 +25,12 @@ struct Components: Sendable {
     let start = time.monotonic()
     let readiness = readiness
     // Made anew for each loop: a prepared answer that two loops hand out would be counted by both.
-    let plainRoutes = { HealthRoutes(readiness: readiness).routes + ProblemRoutes.routes }
+    let userRoutes = services.users.map {
+      UserRoutes(users: $0, administratorToken: AdministratorToken(configuration.administratorToken), time: time)
+    }
+    let plainRoutes = {
+      HealthRoutes(readiness: readiness).routes + ProblemRoutes.routes + (userRoutes?.routes ?? [])
+    }
     let labels =
       plainRoutes().map { ($0.method.name, $0.pattern) } + [("GET", MetricsRoute.pattern), ("GET", IndexRoute.pattern)]
     let metrics = RequestMetrics(

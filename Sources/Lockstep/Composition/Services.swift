@@ -1,4 +1,5 @@
 import HTTPServer
+import Workers
 
 /// What a server needs of its store to know whether it can do its work.
 public protocol StoreHealth: Sendable {
@@ -12,6 +13,8 @@ extension DurableStore: StoreHealth {}
 public struct Services: Sendable {
   /// The store's health.
   public var store: any StoreHealth
+  /// What belongs to users; nil where only the service itself is served.
+  var users: UserServices?
   /// Ends them all, when nobody uses them any more. Blocks until what they do is done.
   public var shutDown: @Sendable () -> Void
 
@@ -28,6 +31,18 @@ public struct Services: Sendable {
       millisecondsSince1970: time.millisecondsSince1970
     )
     let store = try DurableStore(path: configuration.data, time: storeTime)
-    return Services(store: store, shutDown: store.close)
+    do {
+      // Two hashes at a time, and a few waiting: a storm of logins slows logins and nothing else.
+      let hashing = try WorkerPool(name: "hash", threads: 2, capacity: 64)
+      var services = Services(store: store) {
+        hashing.shutDown()
+        store.close()
+      }
+      services.users = try UserServices(configuration, store: store, hashing: hashing, time: storeTime)
+      return services
+    } catch {
+      store.close()
+      throw error
+    }
   }
 }

@@ -12,6 +12,20 @@ public struct Configuration: Sendable {
   public var threads: Int?
   /// The origins whose pages may use the server from a browser; empty switches CORS off.
   public var corsOrigins: [String] = []
+  /// What may be chosen about accounts.
+  public var accounts = AccountsConfiguration()
+  /// How dear a password hash is.
+  public var passwordStrength = Argon2Strength()
+  /// How much a user may have of favorites.
+  var favoritesQuota = FavoritesReactor.Quota()
+  /// How much a user may have of defaults.
+  var defaultsQuota = DefaultsReactor.Quota()
+  /// How much history is kept.
+  var history = Pruning.Policy()
+  /// About how many bytes users' states may take in memory.
+  public var cacheBytes = 64 * 1024 * 1024
+  /// The administrator's token; nil: there is no administrator.
+  public var administratorToken: String?
   /// What the HTTP engine bears with.
   public var limits = Limits()
   /// How log lines are written.

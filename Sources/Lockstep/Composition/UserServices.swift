@@ -1,0 +1,66 @@
+import HTTPServer
+import SQLite
+import Workers
+
+/// What belongs to users, wired together: their accounts, and the way their state is read and changed.
+struct UserServices: Sendable {
+  let store: String
+  let accounts: StoredAccounts
+  let readers: Readers
+  let states: StateTables
+  let cache: StateCache
+  let registry: RegisteredLedger
+  let ledger: Ledger
+  let history: History
+  let favorites: FavoritesModule
+  let defaults: DefaultsModule
+  let profile: ProfileModule
+
+  /// All modules: a new one is one more line here.
+  var modules: [UserModule] { [favorites.userModule, defaults.userModule, profile.userModule] }
+
+  init(
+    _ configuration: Configuration,
+    store: DurableStore,
+    hashing: WorkerPool,
+    time: StoreTime
+  ) throws {
+    let sodium = try Sodium()
+    let now: @Sendable () -> Timestamp = { Timestamp(millisecondsSince1970: time.millisecondsSince1970()) }
+    favorites = FavoritesModule(quota: configuration.favoritesQuota)
+    defaults = DefaultsModule(quota: configuration.defaultsQuota)
+    profile = ProfileModule()
+    states = StateTables([favorites.userModule, defaults.userModule, profile.userModule])
+    history = History(states: states)
+    self.store = String(store.id.prefix(Cursor.storeDigits))
+    readers = store.readers
+    accounts = StoredAccounts(
+      readers: store.readers,
+      writer: store.writer,
+      tokenKey: try store.write { try TokenKey.findOrMake(in: $0, random: sodium.randomWord) },
+      hasher: Argon2Hasher(sodium, strength: configuration.passwordStrength, workers: hashing),
+      random: sodium.randomWord,
+      time: time,
+      configuration: configuration.accounts
+    )
+    let states = states
+    cache = StateCache(capacity: configuration.cacheBytes, readers: store.readers) { try states.load($0, from: $1) }
+    registry = RegisteredLedger(
+      try store.write { try RegisteredService().load(from: $0) },
+      writer: store.writer,
+      now: now
+    )
+    ledger = Ledger(
+      writer: store.writer,
+      cache: cache,
+      states: states,
+      registry: registry,
+      upkeep: Upkeep(
+        pruning: Pruning(policy: configuration.history, history: history),
+        writer: store.writer,
+        now: now
+      ),
+      now: now
+    )
+  }
+}

@@ -1,0 +1,49 @@
+import HTTP
+import JSON
+import SQLite
+
+/// All that is stored about a user, as one document.
+struct UserExport: Sendable {
+  let store: String
+  let accounts: StoredAccounts
+  let states: StateTables
+  let readers: Readers
+
+  /// The document, of one moment.
+  func document(of user: UserID) async throws -> JSON {
+    let document = try await readers.read { connection -> JSON? in
+      guard var document = try accounts.export(user, from: connection) else { return nil }
+      let state = try states.load(user, from: connection)
+      document["cursor"] = .string(Cursor(store: store, revision: state.revision).text)
+      document["favorites"] = .array(state.list(FavoritesReactor.collection).items.map { .object($0.object) })
+      document["defaults"] = .object(
+        JSONObject(state.collections(of: "defaults").map { ($0.name.part ?? "", Self.values(of: $0.state)) })
+      )
+      document["profile"] = Self.values(of: .map(state.map(ProfileReactor.collection)))
+      let entries = try Journal(connection: connection).entries(of: user, after: 0, limit: Int.max)
+      document["journal"] = .array(entries.map { $0.json(store: store) })
+      return .object(document)
+    }
+    guard let document else { throw SessionGate.unauthorized(true) }
+    return document
+  }
+
+  private static func values(of collection: CollectionState) -> JSON {
+    guard case .map(let map) = collection else { return .null }
+    return .object(JSONObject(map.values.sorted { $0.key < $1.key }.map { ($0.key, $0.value.json) }))
+  }
+}
+
+extension Journal.Entry {
+  /// The entry as clients see it.
+  func json(store: String) -> JSON {
+    var object: JSONObject = [
+      "cursor": .string(Cursor(store: store, revision: revision).text), "at": .string(at.description),
+    ]
+    object["session"] = session.map { .string($0.description) } ?? .null
+    object["module"] = .string(collection.module)
+    object["action"] = JSON(trusting: Array(action.utf8))
+    object["mutations"] = JSON(trusting: Array(mutations.utf8))
+    return .object(object)
+  }
+}

@@ -1,0 +1,63 @@
+import HTTP
+import JSON
+
+/// What the body of a request says it is.
+enum BodyType {
+  case json
+  case mergePatch
+  case jsonPatch
+
+  /// The type of a request's body. Throws `unsupported-media-type` for one that isn't read.
+  init(of head: RequestHead) throws(Problem) {
+    guard let field = head[.contentType] else {
+      self = .json
+      return
+    }
+    let name = field.prefix { $0 != ";" }.filter { !$0.isWhitespace }.lowercased()
+    switch name {
+    case "application/merge-patch+json": self = .mergePatch
+    case "application/json-patch+json": self = .jsonPatch
+    // What `curl -d` sends where nobody says otherwise.
+    case "", "application/json", "application/x-www-form-urlencoded": self = .json
+    case _ where name.hasSuffix("+json"): self = .json
+    default:
+      throw Problem(.unsupportedMediaType, detail: "A body of the type \(name) isn't read; send application/json.")
+    }
+  }
+}
+
+extension JSON {
+  /// Reads the body of a request. Throws `malformed-json`, or `validation-failed` for a number that can't be kept.
+  init(body: [UInt8]) throws(Problem) {
+    do throws(JSONParseError) {
+      try self.init(parsing: body)
+    } catch {
+      guard error.isMalformed else {
+        throw Problem(.validationFailed, errors: [.init(pointer: "", detail: error.description)])
+      }
+      let detail = body.isEmpty ? "The body is empty; it must be JSON." : "The body isn't JSON: \(error.description)"
+      throw Problem(.malformedJSON, detail: detail)
+    }
+  }
+}
+
+extension Request {
+  /// Answers with the body: at once where it has come already.
+  func withBody(_ answer: @escaping @Sendable ([UInt8]) throws -> Answer) throws -> Answer {
+    guard case .source(let source) = body else {
+      guard case .bytes(let bytes) = body else { return try answer([]) }
+      return try answer(bytes)
+    }
+    return .later { try await answer(try await source.collect()).response() }
+  }
+}
+
+extension Answer {
+  /// The response, waited for.
+  func response() async throws -> Response {
+    switch self {
+    case .now(let response): response
+    case .later(let work): try await work()
+    }
+  }
+}

@@ -1,0 +1,89 @@
+import HTTP
+
+/// What a request wants a resource to be, or not to be (RFC 9110, 13).
+struct Preconditions: Sendable {
+  /// A list of entity tags, or any at all.
+  enum Tags: Sendable, Equatable {
+    case any
+    case these([Tag])
+  }
+
+  /// An entity tag, without its quotes.
+  struct Tag: Sendable, Equatable {
+    let text: String
+    let isWeak: Bool
+  }
+
+  let ifMatch: Tags?
+  let ifNoneMatch: Tags?
+
+  /// The preconditions of a request. Throws `invalid-parameter` where a list of tags can't be read.
+  init(of head: RequestHead) throws(Problem) {
+    ifMatch = try Self.tags(head, .ifMatch)
+    ifNoneMatch = try Self.tags(head, .ifNoneMatch)
+  }
+
+  var isEmpty: Bool { ifMatch == nil && ifNoneMatch == nil }
+
+  /// Whether what a client has is still what there is: then it needs no answer with a body.
+  func isFresh(_ cursor: Cursor) -> Bool {
+    switch ifNoneMatch {
+    case nil: false
+    case .any: true
+    case .these(let tags): tags.contains { cursor.isValidated(by: $0.text) }
+    }
+  }
+
+  /// The tag by which a client has shown that what it has is fresh, as it sent it.
+  func freshTag(for cursor: Cursor) -> String? {
+    guard case .these(let tags)? = ifNoneMatch else { return nil }
+    return tags.first { cursor.isValidated(by: $0.text) }?.text
+  }
+
+  /// Whether a write may go on, by the present representation; nil where there is none.
+  func allowsWrite(to cursor: Cursor?) -> Bool {
+    switch ifMatch {
+    case nil: break
+    case .any: if cursor == nil { return false }
+    case .these(let tags):
+      guard let cursor, tags.contains(where: { !$0.isWeak && cursor.isValidated(by: $0.text) }) else { return false }
+    }
+    switch ifNoneMatch {
+    case nil: return true
+    case .any: return cursor == nil
+    case .these(let tags): return !tags.contains { cursor?.isValidated(by: $0.text) ?? false }
+    }
+  }
+
+  private static func tags(_ head: RequestHead, _ name: FieldName) throws(Problem) -> Tags? {
+    guard head.has(name) else { return nil }
+    let elements = head.list(name)
+    if elements == ["*"] { return .any }
+    var tags: [Tag] = []
+    for element in elements {
+      let isWeak = element.hasPrefix("W/")
+      let quoted = isWeak ? element.dropFirst(2) : element[...]
+      guard quoted.utf8.count >= 2, quoted.hasPrefix("\""), quoted.hasSuffix("\"") else {
+        throw Problem(
+          .invalidParameter,
+          detail: "The field \(name.text) must be * or a list of entity tags in double quotes, as ETag gives them."
+        )
+      }
+      tags.append(Tag(text: String(quoted.dropFirst().dropLast()), isWeak: isWeak))
+    }
+    return .these(tags)
+  }
+}
+
+extension Cursor {
+  /// Whether a tag stands for the same bytes. Of a part of a collection, such as a page, only its own bytes count: what
+  /// happened elsewhere in the collection since doesn't concern who has it.
+  func isValidated(by tag: String) -> Bool {
+    if tag == text { return true }
+    guard let digest, let other = Cursor(tag) else { return false }
+    return other.store == store && other.digest == digest
+  }
+
+  /// What `detail` says about the bytes themselves, where it does.
+  private var digest: String? { detail.flatMap { $0.hasPrefix("d") ? $0 : nil } }
+}

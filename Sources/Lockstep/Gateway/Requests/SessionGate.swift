@@ -1,0 +1,45 @@
+import HTTP
+
+/// Lets in who has a token.
+struct SessionGate: Sendable {
+  let directory: SessionDirectory
+  let millisecondsSince1970: @Sendable () -> Int64
+
+  /// Answers for the session that a request's token belongs to: at once where it's in memory.
+  func answer(
+    _ request: Request,
+    _ answer: @escaping @Sendable (LiveSession) throws -> Answer
+  ) throws -> Answer {
+    let now = millisecondsSince1970()
+    let found = request.head.withBytes(of: .authorization) { field -> SessionDirectory.Answer in
+      guard let token = Self.bearerToken(in: field) else { return .refused }
+      return directory.authenticate(token, at: now)
+    }
+    switch found ?? .refused {
+    case .session(let session): return try answer(session)
+    case .refused: throw Self.unauthorized(request.head.has(.authorization))
+    case .unknown(let token):
+      return .later {
+        guard let session = try await directory.load(token, at: now) else { throw Self.unauthorized(true) }
+        return try await answer(session).response()
+      }
+    }
+  }
+
+  /// The token in the value of an `Authorization` field, or nil when it's of another scheme.
+  static func bearerToken(in field: UnsafeRawBufferPointer) -> Slice<UnsafeRawBufferPointer>? {
+    let scheme = "bearer ".utf8
+    guard field.count > scheme.count, zip(field, scheme).allSatisfy({ $0 | 0x20 == $1 }) else { return nil }
+    return field.dropFirst(scheme.count).drop { $0 == UInt8(ascii: " ") }
+  }
+
+  static func unauthorized(_ hasToken: Bool) -> Problem {
+    var fields = HeaderFields()
+    fields.append(.wwwAuthenticate, hasToken ? "Bearer error=\"invalid_token\"" : "Bearer")
+    let detail =
+      hasToken
+      ? "The token isn't valid, or isn't any more. POST /v1/sessions gives a new one."
+      : "This needs a token: send Authorization: Bearer <token>. POST /v1/sessions gives one."
+    return Problem(.unauthorized, detail: detail, fields: fields)
+  }
+}

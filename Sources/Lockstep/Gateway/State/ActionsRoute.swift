@@ -1,0 +1,127 @@
+import HTTP
+import JSON
+
+/// `POST /v1/actions`: several changes as one.
+struct ActionsRoute: Sendable {
+  static let maximum = 500
+
+  let modules: [String: UserModule]
+  let writing: StateWriting
+
+  init(modules: [UserModule], writing: StateWriting) {
+    self.modules = Dictionary(uniqueKeysWithValues: modules.map { ($0.name, $0) })
+    self.writing = writing
+  }
+
+  var route: Route {
+    Route(.post, "/v1/actions", summary: "Several actions as one: all of them happen, or none.") { request in
+      try writing.gate.answer(request) { session in
+        let preconditions = try Preconditions(of: request.head)
+        return try request.withBody { body in
+          let key = try IdempotencyKey(of: request, body: body)
+          guard try BodyType(of: request.head) == .json else { throw Problem(.unsupportedMediaType) }
+          let actions = try actions(in: try JSON(body: body))
+          let transaction = transaction(actions, preconditions, key, of: session)
+          return .later { try await writing.commit(transaction, refusedAs: Self.problem(for:)) }
+        }
+      }
+    }
+  }
+
+  // MARK: Reading
+
+  private func actions(in body: JSON) throws(Problem) -> [UserAction] {
+    guard let list = body["actions"]?.arrayValue, (1...Self.maximum).contains(list.count) else {
+      throw Problem(
+        .validationFailed,
+        errors: [.init(pointer: "/actions", detail: "It must be an array of 1 to \(Self.maximum) actions.")]
+      )
+    }
+    var actions: [UserAction] = []
+    var faults: [Problem.Fault] = []
+    var firstFailed: Int?
+    for (index, element) in list.enumerated() {
+      do throws(Refusal) {
+        actions.append(try action(element))
+      } catch {
+        firstFailed = firstFailed ?? index
+        faults += Problem(error) { "/actions/\(index)\($0)" }.errors
+      }
+    }
+    guard let firstFailed else { return actions }
+    throw Problem(.validationFailed, errors: faults, members: [("failed", .integer(Int64(firstFailed)))])
+  }
+
+  private func action(_ element: JSON) throws(Refusal) -> UserAction {
+    var reader = PayloadReader(element)
+    let (name, type) = (reader.text("module"), reader.text("type"))
+    try reader.finish()
+    guard let module = modules[name ?? ""] else {
+      throw .invalid(
+        "/module",
+        "There is no module “\(name ?? "")”, only \(modules.keys.sorted().joined(separator: ", "))."
+      )
+    }
+    do throws(Refusal) {
+      if let action = try module.read(type ?? "", reader.value("payload") ?? [:]) { return action }
+    } catch {
+      guard case .invalid(let faults) = error else { throw error }
+      throw .invalid(faults.map { FieldFault(pointer: "/payload\($0.pointer)", detail: $0.detail) })
+    }
+    throw .invalid("/type", "The module \(module.name) has no action “\(type ?? "")”.")
+  }
+
+  // MARK: Committing
+
+  private func transaction(
+    _ actions: [UserAction],
+    _ preconditions: Preconditions,
+    _ key: IdempotencyKey?,
+    of session: LiveSession
+  ) -> Transaction {
+    let store = writing.store
+    var transaction = Transaction(
+      user: session.user,
+      session: session,
+      actions: actions,
+      answer: { StoredAnswer(Self.response($0, cursor: StateView(store: store, $0.after).cursor)) },
+      refusal: { error in (Self.problem(for: error) ?? error as? Problem).map { StoredAnswer($0.response) } }
+    )
+    transaction.key = key
+    if !preconditions.isEmpty {
+      transaction.condition = { view in
+        let cursor = StateView(store: store, view).cursor
+        guard !preconditions.allowsWrite(to: cursor) else { return }
+        var problem = Problem(.preconditionFailed, detail: "The user's state has changed since that cursor.")
+        problem.members = [("current", ["cursor": .string(cursor.text)]), ("cursor", .string(cursor.text))]
+        problem.fields.append(.cursor, cursor.text)
+        throw problem
+      }
+    }
+    return transaction
+  }
+
+  private static func response(_ committed: Committed, cursor: Cursor) -> Response {
+    var body = Array(#"{"cursor":"\#(cursor.text)","results":["#.utf8)
+    for (index, mutations) in committed.mutations.enumerated() {
+      if index > 0 { body.append(UInt8(ascii: ",")) }
+      body.append(contentsOf: #"{"mutations":"#.utf8)
+      body.append(contentsOf: CollectionMutation.encoded(mutations))
+      body.append(UInt8(ascii: "}"))
+    }
+    body.append(contentsOf: "]}".utf8)
+    var fields = HeaderFields()
+    fields.append(.contentType, "application/json")
+    fields.append(.cacheControl, "no-store")
+    fields.append(.etag, "\"\(cursor.text)\"")
+    fields.append(.cursor, cursor.text)
+    return Response(status: .ok, fields: fields, body: .bytes(body))
+  }
+
+  private static func problem(for error: any Error) -> Problem? {
+    guard let refused = error as? RefusedAction else { return nil }
+    var problem = Problem(refused.refusal) { "/actions/\(refused.index)/payload\($0)" }
+    problem.members.append(("failed", .integer(Int64(refused.index))))
+    return problem
+  }
+}

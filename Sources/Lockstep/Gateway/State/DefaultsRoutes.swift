@@ -1,0 +1,93 @@
+import HTTP
+import JSON
+
+/// `/v1/defaults`: suites of values by their keys.
+struct DefaultsRoutes: Sendable {
+  let module: DefaultsModule
+  let reading: StateReading
+  let writing: StateWriting
+
+  var routes: [Route] {
+    [
+      Route(.get, "/v1/defaults", summary: "The suites in which the user has set values.") { request in
+        try reading.answer(request) { _, _ throws(Problem) in .suites }
+      },
+      Route(.get, "/v1/defaults/{suite}", summary: "The values of a suite, the app's behind the user's.") { request in
+        try reading.answer(request) { request, query throws(Problem) in
+          .suite(try suite(of: request), prefix: try query.text("prefix"))
+        }
+      },
+      Route(.patch, "/v1/defaults/{suite}", summary: "Changes values of a suite, all or none.") { request in
+        try writing.answer(request, change: patch)
+      },
+      Route(.get, "/v1/defaults/{suite}/{key}", summary: "One value, as it is.") { request in
+        try reading.answer(request) { request, _ throws(Problem) in
+          .value(suite: try suite(of: request), key: try request.elementName("key"))
+        }
+      },
+      Route(.put, "/v1/defaults/{suite}/{key}", summary: "Sets one value: the body.") { request in
+        try writing.answer(request, change: put)
+      },
+      Route(.delete, "/v1/defaults/{suite}/{key}", summary: "Removes the user's value.") { request in
+        try writing.answer(request, change: delete)
+      },
+    ]
+  }
+
+  private func put(_ request: Request, _ body: [UInt8]) throws -> StateWriting.Change {
+    let (suite, key) = (try suite(of: request), try request.elementName("key"))
+    guard try BodyType(of: request.head) == .json else { throw Problem(.unsupportedMediaType) }
+    let value = try JSON(body: body)
+    if let wrong = DefaultValue.fault(of: value) {
+      throw Problem(.validationFailed, errors: [.init(pointer: "", detail: wrong)])
+    }
+    let collection = DefaultsAction.collection(suite)
+    return StateWriting.Change(
+      resource: .value(suite: suite, key: key),
+      action: module.action(.set(key: key, value: value), suite: suite),
+      status: { $0.before.state.map(collection)[key] == nil ? .created : .ok }
+    )
+  }
+
+  private func delete(_ request: Request, _ body: [UInt8]) throws -> StateWriting.Change {
+    let (suite, key) = (try suite(of: request), try request.elementName("key"))
+    var change = StateWriting.Change(
+      resource: .value(suite: suite, key: key),
+      action: module.action(.remove(key: key), suite: suite),
+      status: { _ in .noContent }
+    )
+    change.showsResource = false
+    return change
+  }
+
+  private func patch(_ request: Request, _ body: [UInt8]) throws -> StateWriting.Change {
+    let suite = try suite(of: request)
+    return StateWriting.Change(
+      resource: .suite(suite, prefix: nil),
+      action: module.action(try Self.patchAction(request, body), suite: suite),
+      status: { _ in .ok }
+    )
+  }
+
+  /// What a patch of values asks for, by the type of its body.
+  static func patchAction(_ request: Request, _ body: [UInt8]) throws -> DefaultsAction {
+    let type = try BodyType(of: request.head)
+    let json = try JSON(body: body)
+    if type == .jsonPatch {
+      do throws(Refusal) { return .patch(try PatchDocument(json)) } catch { throw Problem(error) }
+    }
+    guard let members = json.objectValue else { throw Problem.notAnObject(json) }
+    return type == .mergePatch ? .mergePatch(members) : .merge(members)
+  }
+
+  private func suite(of request: Request) throws(Problem) -> String { try request.suiteName() }
+}
+
+extension Request {
+  /// A suite's name in the path. Throws `invalid-parameter` for one that can't be.
+  func suiteName() throws(Problem) -> String {
+    let name = parameters["suite"] ?? ""
+    if let wrong = SuiteName.fault(of: name) { throw Problem(.invalidParameter, detail: wrong) }
+    return name
+  }
+}

@@ -1,0 +1,83 @@
+import HTTP
+import JSON
+
+/// Which favorites are asked for: all, those whose ids begin so, or a page of either.
+struct FavoritesQuery: Sendable, Equatable {
+  var prefix: String?
+  var after: String?
+  var limit: Int?
+  /// As of when, as the client said it; it stays in the link to the next page.
+  var at: String?
+
+  var isWhole: Bool { prefix == nil && after == nil && limit == nil }
+
+  init(_ query: QueryParameters) throws(Problem) {
+    prefix = try query.text("prefix")
+    after = try query.text("after")
+    limit = try query.integer("limit", in: 1...1_000_000)
+    at = try query.text("at")
+  }
+
+  /// All of them.
+  init() {}
+
+  func representation(of view: StateView) throws(Problem) -> Representation {
+    let list = view.state.list(FavoritesReactor.collection)
+    let (page, count, hasMore) = try page(of: list)
+    var content: [UInt8] = []
+    content.reserveCapacity(page.reduce(128) { $0 + $1.encoded.count + 1 })
+    content.append(contentsOf: #""count":\#(count),"items":["#.utf8)
+    for (index, item) in page.enumerated() {
+      if index > 0 { content.append(UInt8(ascii: ",")) }
+      content.append(contentsOf: item.encoded)
+    }
+    content.append(contentsOf: "]}".utf8)
+    let cursor = view.cursor(list.revision, detail: isWhole ? nil : Digest.text(of: content))
+    var representation = Representation(cursor: cursor, body: Array(#"{"cursor":"\#(cursor.text)","#.utf8) + content)
+    if hasMore, let last = page.last {
+      representation.fields.append(.link, "<\(link(after: last.id, at: view.cursor))>; rel=\"next\"")
+    }
+    return representation
+  }
+
+  private func page(of list: ListState) throws(Problem) -> (items: ArraySlice<ListItem>, count: Int, hasMore: Bool) {
+    let matching = prefix.map { prefix in list.items.filter { $0.id.utf8.starts(with: prefix.utf8) } } ?? list.items
+    var rest = matching[...]
+    if let after {
+      guard let index = matching.firstIndex(where: { $0.id == after }) else {
+        throw Problem(.invalidParameter, detail: "There is no favorite with the id “\(after)” to begin after.")
+      }
+      rest = matching[(index + 1)...]
+    }
+    guard let limit, rest.count > limit else { return (rest, matching.count, false) }
+    return (rest.prefix(limit), matching.count, true)
+  }
+
+  /// The next page, of the list as it is now: what happens meanwhile neither repeats an element nor leaves one out.
+  private func link(after id: String, at cursor: Cursor) -> String {
+    var parameters = ["limit=\(limit ?? 0)", "after=\(PercentEncoding.text(id))"]
+    if let prefix { parameters.append("prefix=\(PercentEncoding.text(prefix))") }
+    parameters.append("at=\(at ?? cursor.text)")
+    return "/v1/favorites?" + parameters.joined(separator: "&")
+  }
+}
+
+/// Text as a part of a URL.
+enum PercentEncoding {
+  /// The text with everything but unreserved characters (RFC 3986, 2.3) encoded.
+  static func text(_ text: String) -> String {
+    let digits = Array("0123456789ABCDEF")
+    return text.utf8.reduce(into: "") { output, byte in
+      switch byte {
+      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
+        UInt8(ascii: "~"):
+        output.unicodeScalars.append(UnicodeScalar(byte))
+      default:
+        output.append("%")
+        output.append(digits[Int(byte >> 4)])
+        output.append(digits[Int(byte & 15)])
+      }
+    }
+  }
+}

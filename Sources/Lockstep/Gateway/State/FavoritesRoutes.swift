@@ -1,0 +1,115 @@
+import HTTP
+import JSON
+
+/// `/v1/favorites`: a list.
+struct FavoritesRoutes: Sendable {
+  let module: FavoritesModule
+  let reading: StateReading
+  let writing: StateWriting
+
+  var routes: [Route] {
+    [
+      Route(.get, "/v1/favorites", summary: "The user's favorites, in their order.") { request in
+        try reading.answer(request) { _, query throws(Problem) in .favorites(try FavoritesQuery(query)) }
+      },
+      Route(.get, "/v1/favorites/{id}", summary: "One favorite, with its place.") { request in
+        try reading.answer(request) { request, _ throws(Problem) in .favorite(id: try id(of: request)) }
+      },
+      Route(.put, "/v1/favorites/{id}", summary: "Adds a favorite, or replaces it where it is.") { request in
+        try writing.answer(request, change: put)
+      },
+      Route(.patch, "/v1/favorites/{id}", summary: "Changes a favorite's title and data by a patch.") { request in
+        try writing.answer(request, change: patch)
+      },
+      Route(.delete, "/v1/favorites/{id}", summary: "Removes a favorite.") { request in
+        try writing.answer(request, change: delete)
+      },
+      Route(.put, "/v1/favorites/{id}/position", summary: "Moves a favorite to another place.") { request in
+        try writing.answer(request, change: move)
+      },
+    ]
+  }
+
+  private func put(_ request: Request, _ body: [UInt8]) throws -> StateWriting.Change {
+    let id = try id(of: request)
+    guard try BodyType(of: request.head) != .jsonPatch else { throw Problem(.unsupportedMediaType) }
+    // An item needs nothing but its id, so nothing needs to be said of it.
+    var reader = PayloadReader(body.isEmpty ? [:] : try JSON(body: body))
+    let (content, index) = (reader.favorite(), reader.index("index"))
+    try reader.finishProblem()
+    return change(id, .add(id: id, content, index: index)) { committed in
+      committed.before.state.list(FavoritesReactor.collection)[id] == nil ? .created : .ok
+    }
+  }
+
+  private func patch(_ request: Request, _ body: [UInt8]) throws -> StateWriting.Change {
+    let id = try id(of: request)
+    let type = try BodyType(of: request.head)
+    let json = try JSON(body: body)
+    switch type {
+    case .jsonPatch:
+      let document: PatchDocument
+      do throws(Refusal) { document = try PatchDocument(json) } catch { throw Problem(error) }
+      return change(id, .patch(id: id, document))
+    case .json, .mergePatch:
+      guard let members = json.objectValue else { throw Problem.notAnObject(json) }
+      return change(id, .update(id: id, patch: members))
+    }
+  }
+
+  private func delete(_ request: Request, _ body: [UInt8]) throws -> StateWriting.Change {
+    let id = try id(of: request)
+    var change = change(id, .remove(id: id)) { _ in .noContent }
+    change.showsResource = false
+    return change
+  }
+
+  private func move(_ request: Request, _ body: [UInt8]) throws -> StateWriting.Change {
+    let id = try id(of: request)
+    _ = try BodyType(of: request.head)
+    var reader = PayloadReader(try JSON(body: body))
+    let index = reader.index("index", isRequired: true)
+    try reader.finishProblem()
+    return change(id, .move(id: id, index: index ?? 0))
+  }
+
+  private func change(
+    _ id: String,
+    _ action: FavoritesAction,
+    status: @escaping @Sendable (Committed) -> Status = { _ in .ok }
+  ) -> StateWriting.Change {
+    StateWriting.Change(resource: .favorite(id: id), action: module.action(action), status: status)
+  }
+
+  private func id(of request: Request) throws(Problem) -> String {
+    try request.elementName("id")
+  }
+}
+
+extension Request {
+  /// An id or a key in the path. Throws `invalid-parameter` for one that can't be.
+  func elementName(_ parameter: String) throws(Problem) -> String {
+    let name = parameters[parameter] ?? ""
+    if let wrong = ElementName.fault(of: name) {
+      throw Problem(.invalidParameter, detail: "The \(parameter) in the path can't be: \(wrong)")
+    }
+    return name
+  }
+}
+
+extension PayloadReader {
+  /// Throws all that was found, as a client is told.
+  func finishProblem() throws(Problem) {
+    do throws(Refusal) { try finish() } catch { throw Problem(error) }
+  }
+}
+
+extension Problem {
+  /// A body that should be an object.
+  static func notAnObject(_ json: JSON) -> Problem {
+    Problem(
+      .validationFailed,
+      errors: [.init(pointer: "", detail: "It must be an object, and is \(json.typeName).")]
+    )
+  }
+}

@@ -1,0 +1,31 @@
+import HTTP
+import JSON
+
+/// `/v1/profile`: a map of two fields.
+struct ProfileRoutes: Sendable {
+  let module: ProfileModule
+  let reading: StateReading
+  let writing: StateWriting
+
+  var routes: [Route] {
+    [
+      Route(.get, "/v1/profile", summary: "The user's profile.") { request in
+        try reading.answer(request) { _, _ throws(Problem) in .profile }
+      },
+      Route(.patch, "/v1/profile", summary: "Changes fields of the profile, all or none.") { request in
+        try writing.answer(request, change: patch)
+      },
+    ]
+  }
+
+  private func patch(_ request: Request, _ body: [UInt8]) throws -> StateWriting.Change {
+    guard try BodyType(of: request.head) != .jsonPatch else { throw Problem(.unsupportedMediaType) }
+    let json = try JSON(body: body)
+    guard let fields = json.objectValue else { throw Problem.notAnObject(json) }
+    return StateWriting.Change(
+      resource: .profile,
+      action: module.action(.save(fields)),
+      status: { _ in .ok }
+    )
+  }
+}

@@ -1,0 +1,138 @@
+import CSodium
+import HTTP
+import JSON
+
+/// `/v1/admin/registered/{suite}`: what the app registers for everybody. Only with the administrator's token; without
+/// one these routes aren't there.
+struct RegisteredRoutes: Sendable {
+  static let pattern = "/v1/admin/registered/{suite}"
+
+  let store: String
+  let token: AdministratorToken
+  let registry: RegisteredLedger
+  let quota: DefaultsReactor.Quota
+
+  var routes: [Route] {
+    [
+      Route(.get, Self.pattern, summary: "What is registered in a suite for everybody.") { request in
+        try token.check(request)
+        let suite = try request.suiteName()
+        let representation = representation(of: suite, registry.current)
+        guard try !Preconditions(of: request.head).isFresh(representation.cursor) else {
+          let fields = Representation.validatorFields(ofTag: representation.cursor.text)
+          return .now(Response(status: .notModified, fields: fields))
+        }
+        return .now(response(representation))
+      },
+      Route(.put, Self.pattern, summary: "Registers the values of a suite, in the place of all before.") { request in
+        try write(request) { request, body in
+          guard try BodyType(of: request.head) == .json else { throw Problem(.unsupportedMediaType) }
+          let json = try JSON(body: body)
+          guard let members = json.objectValue else { throw Problem.notAnObject(json) }
+          return { present in .patch(try PatchDocument.replacing(present, by: members)) }
+        }
+      },
+      Route(.patch, Self.pattern, summary: "Changes what is registered in a suite, all or none.") { request in
+        try write(request) { request, body in
+          let action = try DefaultsRoutes.patchAction(request, body)
+          return { _ in action }
+        }
+      },
+    ]
+  }
+
+  /// A change is what the reactor of a user's suite would do to these values.
+  private func write(
+    _ request: Request,
+    _ read: @escaping @Sendable (Request, [UInt8]) throws -> @Sendable (MapState) throws -> DefaultsAction
+  ) throws -> Answer {
+    try token.check(request)
+    let suite = try request.suiteName()
+    let preconditions = try Preconditions(of: request.head)
+    return try request.withBody { body in
+      let action = try read(request, body)
+      return .later { try await change(suite, preconditions, action) }
+    }
+  }
+
+  private func change(
+    _ suite: String,
+    _ preconditions: Preconditions,
+    _ action: @escaping @Sendable (MapState) throws -> DefaultsAction
+  ) async throws -> Response {
+    do {
+      let registered = try await registry.change(suite) { registered in
+        let present = representation(of: suite, registered)
+        guard preconditions.allowsWrite(to: present.cursor) else {
+          throw Problem(
+            .preconditionFailed,
+            members: [("current", JSON(trusting: present.body)), ("cursor", .string(present.cursor.text))]
+          )
+        }
+        let state = MapState(registered.values(of: suite))
+        let mutations = try DefaultsReactor(quota: quota, registered: [:]).decision(on: try action(state), in: state)
+        return Self.changes(of: mutations)
+      }
+      return response(representation(of: suite, registered))
+    } catch let refusal as Refusal {
+      throw Problem(refusal)
+    } catch {
+      throw StateWriting.problem(for: error) ?? error
+    }
+  }
+
+  private static func changes(of mutations: [MapMutation]) -> [(key: String, value: [UInt8]?)] {
+    mutations.compactMap { mutation in
+      switch mutation {
+      case .set(let key, let value): (key, value)
+      case .removed(let key): (key, nil)
+      // No patch clears.
+      case .cleared: nil
+      }
+    }
+  }
+
+  private func representation(of suite: String, _ registered: RegisteredDefaults) -> Representation {
+    let view = StateView(store: store, LedgerView(state: UserState(), registered: registered))
+    let shown = SuiteContent(suite, prefix: nil, view)
+    let cursor = Cursor(store: store, revision: 0, registered: shown.registeredRevision)
+    let values = JSONObject(shown.values.map { ($0.key, $0.value.json) })
+    return Representation(
+      cursor: cursor,
+      body: (["cursor": .string(cursor.text), "values": .object(values)] as JSON).encoded()
+    )
+  }
+
+  private func response(_ representation: Representation) -> Response {
+    Response(status: .ok, fields: representation.fields, body: .bytes(representation.body))
+  }
+}
+
+/// The administrator's token, as the operator has set it.
+struct AdministratorToken: Sendable, Concealed {
+  private let hash: [UInt8]?
+
+  /// Nil or empty: there is no administrator.
+  init(_ text: String?) {
+    hash = text.flatMap { $0.isEmpty ? nil : Self.hash($0.utf8) }
+  }
+
+  /// Throws where a request doesn't carry it: `not-found` where there is no administrator.
+  func check(_ request: Request) throws(Problem) {
+    guard let hash else { throw Problem(.notFound) }
+    let isRight = request.head.withBytes(of: .authorization) { field in
+      guard let token = SessionGate.bearerToken(in: field) else { return false }
+      // In equal time wherever they differ.
+      return sodium_memcmp(Self.hash(token), hash, hash.count) == 0
+    }
+    guard isRight == true else { throw SessionGate.unauthorized(request.head.has(.authorization)) }
+  }
+
+  private static func hash(_ token: some Sequence<UInt8>) -> [UInt8] {
+    let bytes = Array(token)
+    var digest = [UInt8](repeating: 0, count: Int(crypto_hash_sha256_BYTES))
+    // It has no way to fail.
+    crypto_hash_sha256(&digest, bytes, UInt64(bytes.count))
+    return digest
+  }
+}

@@ -1,0 +1,106 @@
+import HTTP
+import SQLite
+
+/// The short half of the way: a user's state, already encoded, to whoever asks for it.
+struct StateReading: Sendable {
+  let store: String
+  let gate: SessionGate
+  let cache: StateCache
+  let registry: RegisteredLedger
+  let history: History
+  let readers: Readers
+
+  /// Answers a `GET` of a resource. The address may say as of when: `?at=<cursor>`.
+  func answer(
+    _ request: Request,
+    resource: @escaping @Sendable (Request, QueryParameters) throws(Problem) -> StateResource
+  ) throws -> Answer {
+    try gate.answer(request) { session in
+      let query = try request.query
+      let resource = try resource(request, query)
+      let preconditions = try Preconditions(of: request.head)
+      if let at = try query.text("at") {
+        let point = try pointInTime(at)
+        return .later { try await past(resource, at: point, of: session, preconditions) }
+      }
+      return try withState(of: session) { hot in
+        let view = presentView(of: hot)
+        return try response(present(resource, hot, view), preconditions, view)
+      }
+    }
+  }
+
+  /// Answers with the state of a session's user: at once where it's in memory.
+  func withState(
+    of session: LiveSession,
+    _ answer: @escaping @Sendable (HotState) throws -> Response
+  ) throws -> Answer {
+    if let hot = cache.state(of: session.user) { return .now(try answer(hot)) }
+    return .later { try answer(try await cache.load(session.user)) }
+  }
+
+  func presentView(of hot: HotState) -> StateView {
+    StateView(store: store, LedgerView(state: hot.state, registered: registry.current))
+  }
+
+  /// A resource as it is. What shows all of a collection is made once for each change of it.
+  func present(_ resource: StateResource, _ hot: HotState, _ view: StateView) throws(Problem) -> Representation? {
+    guard let collection = resource.wholeCollection else { return try resource.representation(of: view) }
+    if let known = hot.representation(of: collection, registered: view.registeredRevision) { return known }
+    let made = try resource.representation(of: view)
+    if let made { hot.keep(made, of: collection, registered: view.registeredRevision) }
+    return made
+  }
+
+  /// The answer with a resource, or that the client has it already.
+  func response(
+    _ representation: Representation?,
+    _ preconditions: Preconditions,
+    _ view: StateView
+  ) throws(Problem) -> Response {
+    guard let representation else { throw Problem(.notFound) }
+    var fields: HeaderFields
+    let isFresh = preconditions.isFresh(representation.cursor)
+    if isFresh, let tag = preconditions.freshTag(for: representation.cursor), tag != representation.cursor.text {
+      fields = Representation.validatorFields(ofTag: tag)
+    } else {
+      fields = isFresh ? Representation.validatorFields(ofTag: representation.cursor.text) : representation.fields
+    }
+    fields.append(.cursor, view.cursor.text)
+    return isFresh
+      ? Response(status: .notModified, fields: fields)
+      : Response(status: .ok, fields: fields, body: .bytes(representation.body))
+  }
+
+  // MARK: The past
+
+  private func pointInTime(_ text: String) throws(Problem) -> Cursor {
+    guard let cursor = Cursor(text) else {
+      throw Problem(.invalidParameter, detail: "The parameter at must be a cursor, as an answer gave it.")
+    }
+    return cursor
+  }
+
+  private func past(
+    _ resource: StateResource,
+    at point: Cursor,
+    of session: LiveSession,
+    _ preconditions: Preconditions
+  ) async throws -> Response {
+    let registered = registry.current
+    guard point.store == store, point.registered <= registered.revision else { throw Self.unknownPast }
+    let (history, user) = (history, session.user)
+    let state = try await readers.read { try history.state(of: user, at: point.revision, resource.module, from: $0) }
+    guard let state else { throw Self.unknownPast }
+    let view = StateView(store: store, state: state, registered: registered, at: point.registered)
+    return try response(resource.representation(of: view), preconditions, view)
+  }
+
+  private static var unknownPast: Problem {
+    Problem(
+      .notFound,
+      detail: "This store doesn't have the state of that cursor: it's another store's, or older than the history that "
+        + "is kept. Without at, the present state is given."
+    )
+  }
+}

@@ -1,0 +1,181 @@
+import CSodium
+import HTTP
+import JSON
+
+/// Every part of a user's state that has an address. What a client gets of it depends on the state alone, so it can be
+/// asked for, compared, waited for and looked up in the past, all in one way.
+enum StateResource: Sendable, Equatable {
+  case favorites(FavoritesQuery)
+  case favorite(id: String)
+  case suites
+  case suite(String, prefix: String?)
+  case value(suite: String, key: String)
+  case profile
+
+  /// The collection that it shows all of, where it does: what was made of it is kept with the state.
+  var wholeCollection: CollectionName? {
+    switch self {
+    case .favorites(let query): query.isWhole ? FavoritesReactor.collection : nil
+    case .suite(let name, nil): DefaultsAction.collection(name)
+    case .profile: ProfileReactor.collection
+    case .favorite, .suites, .suite, .value: nil
+    }
+  }
+
+  /// The module whose collections it's made of.
+  var module: String {
+    switch self {
+    case .favorites, .favorite: FavoritesReactor.collection.module
+    case .suites, .suite, .value: "defaults"
+    case .profile: ProfileReactor.collection.module
+    }
+  }
+
+  /// The resource as clients get it; nil where there is none. Throws where a parameter fits nothing.
+  func representation(of view: StateView) throws(Problem) -> Representation? {
+    switch self {
+    case .favorites(let query): try query.representation(of: view)
+    case .favorite(let id): Self.favorite(id, view)
+    case .suites: Self.suites(view)
+    case .suite(let name, let prefix): Self.suite(name, prefix: prefix, view)
+    case .value(let suite, let key): Self.value(suite, key, view)
+    case .profile: Self.profile(view)
+    }
+  }
+
+  private static func favorite(_ id: String, _ view: StateView) -> Representation? {
+    let list = view.state.list(FavoritesReactor.collection)
+    guard let item = list[id], let index = list.index(of: id) else { return nil }
+    var body = item.encoded
+    body.removeLast()
+    body.append(contentsOf: #","index":\#(index)}"#.utf8)
+    return Representation(cursor: view.cursor(item.revision, detail: "i\(index)"), body: body)
+  }
+
+  private static func profile(_ view: StateView) -> Representation {
+    let profile = view.state.map(ProfileReactor.collection)
+    var body = [UInt8(ascii: "{")]
+    for name in ProfileReactor.fields {
+      guard let value = profile[name] else { continue }
+      if body.count > 1 { body.append(UInt8(ascii: ",")) }
+      body.append(json: name)
+      body.append(UInt8(ascii: ":"))
+      body.append(contentsOf: value.encoded)
+    }
+    body.append(UInt8(ascii: "}"))
+    return Representation(cursor: view.cursor(profile.revision), body: body)
+  }
+
+  private static func value(_ suite: String, _ key: String, _ view: StateView) -> Representation? {
+    if let own = view.state.map(DefaultsAction.collection(suite))[key] {
+      return Representation(cursor: view.cursor(own.revision), body: own.encoded)
+    }
+    guard let registered = view.registered.values(of: suite, at: view.registeredRevision)[key] else { return nil }
+    let cursor = Cursor(store: view.store, revision: 0, registered: registered.revision, detail: "r")
+    return Representation(cursor: cursor, body: registered.encoded)
+  }
+
+  private static func suites(_ view: StateView) -> Representation {
+    var content: [UInt8] = []
+    var revision = 0
+    for (name, state) in view.state.collections(of: "defaults") {
+      revision = max(revision, state.revision)
+      guard state.count > 0 else { continue }
+      if !content.isEmpty { content.append(UInt8(ascii: ",")) }
+      content.append(contentsOf: #"{"name":"#.utf8)
+      content.append(json: name.part ?? "")
+      content.append(contentsOf: #","count":\#(state.count),"bytes":\#(state.bytes)}"#.utf8)
+    }
+    let cursor = view.cursor(revision, detail: Digest.text(of: content))
+    return Representation(
+      cursor: cursor,
+      body: Array(#"{"cursor":"\#(cursor.text)","suites":["#.utf8) + content + "]}".utf8
+    )
+  }
+
+  private static func suite(_ name: String, prefix: String?, _ view: StateView) -> Representation {
+    let shown = SuiteContent(name, prefix: prefix, view)
+    var content: [UInt8] = Array(#""values":{"#.utf8)
+    for (index, entry) in shown.values.enumerated() {
+      if index > 0 { content.append(UInt8(ascii: ",")) }
+      content.append(json: entry.key)
+      content.append(UInt8(ascii: ":"))
+      content.append(contentsOf: entry.value.encoded)
+    }
+    content.append(contentsOf: #"},"registered":["#.utf8)
+    for (index, key) in shown.registered.enumerated() {
+      if index > 0 { content.append(UInt8(ascii: ",")) }
+      content.append(json: key)
+    }
+    content.append(contentsOf: "]}".utf8)
+    let detail = prefix == nil ? nil : Digest.text(of: content)
+    let cursor = view.cursor(shown.revision, registered: shown.registeredRevision, detail: detail)
+    return Representation(cursor: cursor, body: Array(#"{"cursor":"\#(cursor.text)","#.utf8) + content)
+  }
+}
+
+/// What shows of a suite: the user's own values, and behind them what is registered.
+struct SuiteContent {
+  /// By their keys, in order.
+  let values: [(key: String, value: MapValue)]
+  /// The keys whose values are the app's.
+  let registered: [String]
+  /// When the user last changed the suite.
+  let revision: Int
+  /// When what shows of the registered values last changed.
+  let registeredRevision: Int
+
+  init(_ name: String, prefix: String?, _ view: StateView) {
+    let own = view.state.map(DefaultsAction.collection(name))
+    var behind = view.registered.values(of: name, at: view.registeredRevision).filter { own[$0.key] == nil }
+    var all = own.values
+    if let prefix {
+      behind = behind.filter { $0.key.utf8.starts(with: prefix.utf8) }
+      all = all.filter { $0.key.utf8.starts(with: prefix.utf8) }
+    }
+    registered = behind.keys.sorted()
+    all.merge(behind) { own, _ in own }
+    values = all.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+    revision = own.revision
+    registeredRevision = view.registered.shownRevision(of: name, behind: own.values, at: view.registeredRevision)
+  }
+}
+
+/// A user's state and what shows behind it, at one moment, of one store.
+struct StateView: Sendable {
+  let store: String
+  let state: UserState
+  let registered: RegisteredDefaults
+  /// As of which revision what is registered shows.
+  let registeredRevision: Int
+
+  /// The present.
+  init(store: String, _ view: LedgerView) {
+    self.init(store: store, state: view.state, registered: view.registered, at: view.registered.revision)
+  }
+
+  init(store: String, state: UserState, registered: RegisteredDefaults, at registeredRevision: Int) {
+    self.store = store
+    self.state = state
+    self.registered = registered
+    self.registeredRevision = registeredRevision
+  }
+
+  /// How far the user's whole state has come.
+  var cursor: Cursor { Cursor(store: store, revision: state.revision, registered: registeredRevision) }
+
+  func cursor(_ revision: Int, registered: Int = 0, detail: String? = nil) -> Cursor {
+    Cursor(store: store, revision: revision, registered: registered, detail: detail)
+  }
+}
+
+/// A short digest that tells bytes apart.
+enum Digest {
+  /// `d` and 24 hexadecimal digits.
+  static func text(of bytes: [UInt8]) -> String {
+    var digest = [UInt8](repeating: 0, count: 16)
+    // It fails only for lengths that it doesn't know; 16 is its least.
+    crypto_generichash(&digest, digest.count, bytes, UInt64(bytes.count), nil, 0)
+    return "d" + hexadecimal(Array(digest.prefix(12)))
+  }
+}

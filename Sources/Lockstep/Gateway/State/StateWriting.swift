@@ -1,0 +1,194 @@
+import HTTP
+import JSON
+import SQLite
+import Workers
+
+/// The long half of the way: what a request wants changed, through the ledger, to the answer that tells that it's on disk.
+struct StateWriting: Sendable {
+  /// A change of one resource.
+  struct Change: Sendable {
+    /// What it's a change of: its preconditions and its ETag are meant of this.
+    let resource: StateResource
+    let action: UserAction
+    /// Where a fault of the payload is in the body that the client sent; nil leaves it where it is.
+    var pointer: @Sendable (String) -> String = { $0 }
+    /// The status of the answer.
+    let status: @Sendable (Committed) -> Status
+    /// Whether the answer shows the resource.
+    var showsResource = true
+  }
+
+  let store: String
+  let gate: SessionGate
+  let ledger: Ledger
+
+  /// Answers a write of one resource.
+  func answer(
+    _ request: Request,
+    change: @escaping @Sendable (Request, [UInt8]) throws -> Change
+  ) throws -> Answer {
+    try gate.answer(request) { session in
+      let preconditions = try Preconditions(of: request.head)
+      return try request.withBody { body in
+        let key = try IdempotencyKey(of: request, body: body)
+        let change = try change(request, body)
+        let transaction = transaction(change, preconditions, key, of: session)
+        return .later { try await commit(transaction, refusedAs: change.problem(for:)) }
+      }
+    }
+  }
+
+  /// Has a transaction committed, and gives its answer.
+  func commit(
+    _ transaction: Transaction,
+    refusedAs problem: @Sendable (any Error) -> Problem?
+  ) async throws -> Response {
+    do {
+      return Response(try await ledger.commit(transaction))
+    } catch {
+      throw problem(error) ?? Self.problem(for: error) ?? error
+    }
+  }
+
+  private func transaction(
+    _ change: Change,
+    _ preconditions: Preconditions,
+    _ key: IdempotencyKey?,
+    of session: LiveSession
+  ) -> Transaction {
+    let store = store
+    var transaction = Transaction(
+      user: session.user,
+      session: session,
+      actions: [change.action],
+      answer: { committed in
+        StoredAnswer(change.response(after: StateView(store: store, committed.after), change.status(committed)))
+      },
+      refusal: { error in (change.problem(for: error) ?? error as? Problem).map { StoredAnswer($0.response) } }
+    )
+    transaction.key = key
+    if !preconditions.isEmpty {
+      transaction.condition = { try preconditions.check(change.resource, in: StateView(store: store, $0)) }
+    }
+    return transaction
+  }
+
+  /// What a client is told of an error that isn't a refusal; nil for one that is a fault of ours.
+  static func problem(for error: any Error) -> Problem? {
+    switch error {
+    case is IdempotencyKeyReused:
+      Problem(
+        .validationFailed,
+        detail: "This Idempotency-Key was used for another request. Take a new one for each new request."
+      )
+    case is IdempotencyKeyInUse:
+      Problem(.conflict, detail: "A request with this Idempotency-Key is still at work. Try again in a moment.")
+    case is SessionEnded: SessionGate.unauthorized(true)
+    // The user was erased meanwhile: nothing may refer to them any more.
+    case let error as SQLiteError where error.kind == .constraint: SessionGate.unauthorized(true)
+    case is WorkerPool.Overloaded: .overloaded()
+    case let error as SQLiteError where error.kind == .full:
+      .overloaded("The disk is full: nothing can be written until there is room again.")
+    case is WorkerPool.ShutDown: .overloaded("The server is stopping.")
+    default: nil
+    }
+  }
+}
+
+extension Problem {
+  /// There is no room for now.
+  static func overloaded(_ detail: String? = nil) -> Problem {
+    var problem = Problem(.overloaded, detail: detail)
+    problem.fields.append(.retryAfter, "1")
+    return problem
+  }
+}
+
+extension StateWriting.Change {
+  /// The answer after it.
+  func response(after view: StateView, _ status: Status) -> Response {
+    // Whatever was just written can be represented; an action that removed the resource shows nothing.
+    let representation = try? resource.representation(of: view)
+    var fields: HeaderFields
+    if showsResource, let representation {
+      fields = representation.fields
+    } else {
+      fields = HeaderFields()
+      fields.append(.cacheControl, "no-store")
+    }
+    fields.append(.cursor, view.cursor.text)
+    guard showsResource, let representation else { return Response(status: status, fields: fields) }
+    return Response(status: status, fields: fields, body: .bytes(representation.body))
+  }
+
+  /// What the client is told of a refusal; nil for any other error.
+  func problem(for error: any Error) -> Problem? {
+    guard let refused = error as? RefusedAction else { return nil }
+    return Problem(refused.refusal, pointer: pointer)
+  }
+}
+
+extension Preconditions {
+  /// Throws `precondition-failed` where a resource isn't as the client wants it, with what it is.
+  func check(_ resource: StateResource, in view: StateView) throws {
+    let present = try? resource.representation(of: view)
+    guard !allowsWrite(to: present?.cursor) else { return }
+    var problem = Problem(.preconditionFailed)
+    if let present {
+      problem.members = [("current", JSON(trusting: present.body)), ("cursor", .string(present.cursor.text))]
+      problem.fields.append(.etag, "\"\(present.cursor.text)\"")
+    } else {
+      problem.detail = "There is no such resource at present."
+      problem.members = [("current", .null), ("cursor", .string(view.cursor.text))]
+    }
+    problem.fields.append(.cursor, view.cursor.text)
+    throw problem
+  }
+}
+
+extension Problem {
+  /// What a client is told of a refusal.
+  init(_ refusal: Refusal, pointer: (String) -> String = { $0 }) {
+    switch refusal {
+    case .invalid(let faults):
+      self.init(.validationFailed, errors: faults.map { Fault(pointer: pointer($0.pointer), detail: $0.detail) })
+    case .notFound(let detail): self.init(.notFound, detail: detail)
+    case .conflict(let detail): self.init(.conflict, detail: detail)
+    case .quotaExceeded(let detail): self.init(.quotaExceeded, detail: detail)
+    }
+  }
+}
+
+extension IdempotencyKey {
+  /// The key of a request; nil where it has none.
+  init?(of request: Request, body: [UInt8]) throws(Problem) {
+    guard let key = request.head[.idempotencyKey] else { return nil }
+    guard (1...Self.maximumBytes).contains(key.utf8.count) else {
+      throw Problem(.invalidParameter, detail: "An Idempotency-Key has 1 to \(Self.maximumBytes) bytes.")
+    }
+    let target = request.head.query.isEmpty ? request.head.path : "\(request.head.path)?\(request.head.query)"
+    self.init(key, method: request.head.method.name, target: target, body: body)
+  }
+}
+
+extension StoredAnswer {
+  /// An answer to be kept. One that is streamed has nothing to keep.
+  init(_ response: Response) {
+    let body: [UInt8]? = if case .bytes(let bytes) = response.body { bytes } else { nil }
+    self.init(status: response.status.code, fields: response.fields.encoded, body: body)
+  }
+}
+
+extension Response {
+  /// The answer that a settlement tells.
+  init(_ settlement: Settlement) {
+    let answer = settlement.answer
+    var fields = HeaderFields(kept: answer.fields)
+    if settlement.isReplay { fields.append(.idempotencyReplayed, "true") }
+    self.init(
+      status: Status(code: answer.status) ?? .ok,
+      fields: fields,
+      body: answer.body.map(Response.Body.bytes) ?? .none
+    )
+  }
+}

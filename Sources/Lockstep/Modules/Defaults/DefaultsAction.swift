@@ -1,0 +1,121 @@
+import JSON
+
+/// What somebody asks of one suite of their defaults.
+enum DefaultsAction: Sendable {
+  case set(key: String, value: JSON)
+  case remove(key: String)
+  /// Replaces each key's value whole; null removes it.
+  case merge(JSONObject)
+  /// A merge patch to the full depth (RFC 7396).
+  case mergePatch(JSONObject)
+  /// A JSON patch over the user's own values (RFC 6902).
+  case patch(PatchDocument)
+  case increment(key: String, by: JSON)
+  case clear
+}
+
+extension DefaultsAction {
+  /// The suite that is meant where none is named.
+  static let standardSuite = "standard"
+
+  /// The collection of a suite.
+  static func collection(_ suite: String) -> CollectionName { CollectionName("defaults", part: suite) }
+
+  /// Reads an action as `POST /v1/actions` takes it, and its suite; nil when there is no such type.
+  static func read(type: String, payload: JSON) throws(Refusal) -> (suite: String, action: DefaultsAction)? {
+    var reader = PayloadReader(payload)
+    let suite = reader.suite()
+    let action: DefaultsAction
+    switch type {
+    case "set":
+      let (key, value) = (reader.name("key"), reader.required("value"))
+      if let value { reader.check(value, at: "value") }
+      action = .set(key: key ?? "", value: value ?? .null)
+    case "remove": action = .remove(key: reader.name("key") ?? "")
+    case "merge":
+      let values = reader.required("values")
+      reader.checkMembers(of: values, at: "values")
+      action = .merge(values?.objectValue ?? JSONObject())
+    case "increment":
+      let (key, by) = (reader.name("key"), reader.required("by"))
+      if let by, by.doubleValue == nil { reader.add("by", "It must be a number, and is \(by.typeName).") }
+      action = .increment(key: key ?? "", by: by ?? .null)
+    case "clear": action = .clear
+    default: return nil
+    }
+    try reader.finish()
+    return (suite, action)
+  }
+
+  /// How the journal tells it.
+  func record(suite: String) -> JSON {
+    switch self {
+    case .set(let key, let value): Self.record("set", suite, [("key", .string(key)), ("value", value)])
+    case .remove(let key): Self.record("remove", suite, [("key", .string(key))])
+    case .merge(let values): Self.record("merge", suite, [("values", .object(values))])
+    case .mergePatch(let patch): Self.record("mergePatch", suite, [("patch", .object(patch))])
+    case .patch(let patch): Self.record("patch", suite, [("operations", patch.json)])
+    case .increment(let key, let by): Self.record("increment", suite, [("key", .string(key)), ("by", by)])
+    case .clear: Self.record("clear", suite, [])
+    }
+  }
+
+  private static func record(_ type: String, _ suite: String, _ payload: [(String, JSON)]) -> JSON {
+    ["type": .string(type), "payload": .object(JSONObject([("suite", .string(suite))] + payload))]
+  }
+}
+
+/// What a suite may be called.
+enum SuiteName {
+  /// What is wrong with a name; nil when nothing is.
+  static func fault(of text: String) -> String? {
+    let isPlain = text.utf8.allSatisfy { byte in
+      switch byte {
+      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
+      case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "-"): true
+      default: false
+      }
+    }
+    return isPlain && (1...128).contains(text.utf8.count)
+      ? nil : "The name of a suite has 1 to 128 of the characters A-Z a-z 0-9 . _ -"
+  }
+}
+
+/// What a default may be.
+enum DefaultValue {
+  static let maximumBytes = 256 * 1024
+
+  /// What is wrong with a value; nil when nothing is.
+  static func fault(of value: JSON) -> String? {
+    if value.isNull { return "A value can't be null; to remove a value, delete it." }
+    let size = value.encoded().count
+    return size <= maximumBytes ? nil : "A value must have at most \(maximumBytes) bytes as JSON, and this has \(size)."
+  }
+}
+
+extension PayloadReader {
+  fileprivate mutating func suite() -> String {
+    guard let value = value("suite"), !value.isNull else { return DefaultsAction.standardSuite }
+    guard let name = value.stringValue else {
+      add("suite", "It must be a string, and is \(value.typeName).")
+      return DefaultsAction.standardSuite
+    }
+    if let wrong = SuiteName.fault(of: name) { add("suite", wrong) }
+    return name
+  }
+
+  fileprivate mutating func checkMembers(of values: JSON?, at name: String) {
+    guard let values else { return }
+    guard let members = values.objectValue else {
+      return add(name, "It must be an object of values by their keys, and is \(values.typeName).")
+    }
+    for (key, value) in members {
+      if let wrong = ElementName.fault(of: key) { add([name, key], wrong) }
+      if !value.isNull, let wrong = DefaultValue.fault(of: value) { add([name, key], wrong) }
+    }
+  }
+
+  fileprivate mutating func check(_ value: JSON, at name: String) {
+    if let wrong = DefaultValue.fault(of: value) { add(name, wrong) }
+  }
+}

@@ -1,0 +1,32 @@
+import Reactor
+
+/// User defaults, as the product uses them.
+struct DefaultsModule: Sendable {
+  let quota: DefaultsReactor.Quota
+
+  var userModule: UserModule {
+    UserModule(service: DefaultsService()) { type, payload throws(Refusal) in
+      try DefaultsAction.read(type: type, payload: payload).map { self.action($0.action, suite: $0.suite) }
+    }
+  }
+
+  /// An action on its way to the reactor of a suite.
+  func action(_ action: DefaultsAction, suite: String) -> UserAction {
+    let collection = DefaultsAction.collection(suite)
+    return UserAction(collection: collection, record: action.record(suite: suite)) { surroundings in
+      let state = surroundings.state.map(collection)
+      let reactor = DefaultsReactor(quota: quota, registered: surroundings.registered.values(of: suite))
+      let mutations = try reactor.decision(on: action, in: state)
+      if state.count == 0, !mutations.isEmpty { try checkSuites(surroundings.state) }
+      return mutations.map(CollectionMutation.map)
+    }
+  }
+
+  /// Whether there may be one more suite.
+  private func checkSuites(_ state: UserState) throws(Refusal) {
+    let used = state.collections.lazy.filter { $0.key.module == "defaults" && $0.value.count > 0 }.count
+    if used >= quota.suites {
+      throw .quotaExceeded("There are \(used) suites with values, which is as many as a user may have.")
+    }
+  }
+}

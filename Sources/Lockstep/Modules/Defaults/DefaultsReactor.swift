@@ -1,0 +1,136 @@
+import JSON
+import Reactor
+
+/// One suite of a user's defaults: values by their keys.
+struct DefaultsReactor: Reactor {
+  /// How much a user may have.
+  struct Quota: Sendable, Equatable {
+    /// Keys of a suite. Default 4,096.
+    var keys = 4_096
+    /// Bytes of a suite's keys and values as JSON. Default 4 MiB.
+    var bytes = 4 * 1024 * 1024
+    /// Suites that have any value. Default 64.
+    var suites = 64
+  }
+
+  let quota: Quota
+  /// What shows where the user has set nothing.
+  let registered: [String: MapValue]
+
+  var initialState: MapState { MapState() }
+
+  func mutate(_ action: DefaultsAction, in state: MapState) -> Effect<MapMutation> {
+    do {
+      let mutations = try mutations(for: action, in: state)
+      try checkQuota(of: mutations, in: state)
+      return .of(contentsOf: mutations)
+    } catch {
+      return .failure(error)
+    }
+  }
+
+  static func reduce(_ state: inout MapState, _ mutation: MapMutation) { state.apply(mutation) }
+
+  private func mutations(for action: DefaultsAction, in state: MapState) throws(Refusal) -> [MapMutation] {
+    switch action {
+    case .set(let key, let value): try changes(to: [(key, value)], in: state)
+    case .remove(let key): [.removed(key: try existing(key, in: state))]
+    case .merge(let values): try changes(to: values.map { ($0.name, $0.value) }, in: state)
+    case .mergePatch(let patch): try mergePatch(patch, in: state)
+    case .patch(let patch): try difference(to: patch.applied(to: .object(Self.object(of: state))), from: state)
+    case .increment(let key, let by): try increment(key, by: by, in: state)
+    case .clear: state.count == 0 ? [] : [.cleared]
+    }
+  }
+
+  private func existing(_ key: String, in state: MapState) throws(Refusal) -> String {
+    guard state[key] != nil else { throw .notFound("No value is set for the key “\(key)”.") }
+    return key
+  }
+
+  /// The mutations that give these keys these values, null removing one. What is as it should be is left alone.
+  private func changes(
+    to values: some Sequence<(String, JSON)>,
+    in state: MapState
+  ) throws(Refusal) -> [MapMutation] {
+    var mutations: [MapMutation] = []
+    var faults: [FieldFault] = []
+    for (key, value) in values {
+      let pointer = JSONPointer(tokens: [key]).description
+      if let wrong = ElementName.fault(of: key) { faults.append(FieldFault(pointer: pointer, detail: wrong)) }
+      if value.isNull {
+        if state[key] != nil { mutations.append(.removed(key: key)) }
+        continue
+      }
+      if let wrong = DefaultValue.fault(of: value) { faults.append(FieldFault(pointer: pointer, detail: wrong)) }
+      let encoded = value.encoded()
+      if state[key]?.encoded != encoded { mutations.append(.set(key: key, value: encoded)) }
+    }
+    if !faults.isEmpty { throw .invalid(faults) }
+    return mutations
+  }
+
+  private func mergePatch(_ patch: JSONObject, in state: MapState) throws(Refusal) -> [MapMutation] {
+    let merged = patch.map { (name, value) -> (String, JSON) in
+      // Only the keys that the patch names can change; a null in it removes (RFC 7396).
+      if value.isNull { return (name, .null) }
+      return (name, (state[name]?.json ?? .null).mergePatched(with: value))
+    }
+    return try changes(to: merged, in: state)
+  }
+
+  /// The mutations that lead from the state to this document.
+  private func difference(to document: JSON, from state: MapState) throws(Refusal) -> [MapMutation] {
+    guard let object = document.objectValue else {
+      throw .invalid("", "The patch must leave an object of values by their keys.")
+    }
+    let removed = state.values.keys.filter { !object.contains(name: $0) }.sorted()
+    let nulls = object.filter { $0.value.isNull }
+    if let first = nulls.first {
+      throw .invalid(JSONPointer(tokens: [first.name]).description, DefaultValue.fault(of: .null) ?? "")
+    }
+    let set = try changes(to: object.map { ($0.name, $0.value) }, in: state)
+    return removed.map { .removed(key: $0) } + set
+  }
+
+  private func increment(_ key: String, by: JSON, in state: MapState) throws(Refusal) -> [MapMutation] {
+    let present = (state[key] ?? registered[key])?.json ?? .integer(0)
+    guard present.doubleValue != nil else {
+      throw .conflict("The value of “\(key)” is \(present.typeName), not a number: it can't be incremented.")
+    }
+    guard let sum = present.adding(by) else {
+      throw .conflict("The value of “\(key)” can't be incremented by that much: it would be too large for a number.")
+    }
+    return try changes(to: [(key, sum)], in: state)
+  }
+
+  private func checkQuota(of mutations: [MapMutation], in state: MapState) throws(Refusal) {
+    guard !mutations.isEmpty else { return }
+    var after = state
+    for mutation in mutations { after.apply(mutation) }
+    if after.count > quota.keys, after.count > state.count {
+      throw .quotaExceeded("A suite may have \(quota.keys) keys; this would make it \(after.count).")
+    }
+    if after.bytes > quota.bytes, after.bytes > state.bytes {
+      throw .quotaExceeded("A suite may have \(quota.bytes) bytes; this would make it \(after.bytes).")
+    }
+  }
+
+  private static func object(of state: MapState) -> JSONObject {
+    JSONObject(state.values.sorted { $0.key < $1.key }.map { ($0.key, $0.value.json) })
+  }
+}
+
+extension JSON {
+  /// The sum of two numbers: exact while both are whole and it fits into 64 bits; nil where there is none.
+  fileprivate func adding(_ other: JSON) -> JSON? {
+    if let left = int64Value, let right = other.int64Value,
+      case let (sum, overflows) = left.addingReportingOverflow(right),
+      !overflows
+    {
+      return .integer(sum)
+    }
+    guard let left = doubleValue, let right = other.doubleValue, (left + right).isFinite else { return nil }
+    return JSON(left + right)
+  }
+}

@@ -1,0 +1,108 @@
+import JSON
+
+/// What somebody asks of their favorites.
+enum FavoritesAction: Sendable {
+  /// Puts an element at the end or at a place, or replaces the one of that id where it is.
+  case add(id: String, FavoriteContent, index: Int?)
+  /// Changes an element's content by a merge patch (RFC 7396).
+  case update(id: String, patch: JSONObject)
+  /// Changes an element's content by a JSON patch (RFC 6902).
+  case patch(id: String, PatchDocument)
+  case remove(id: String)
+  case move(id: String, index: Int)
+  /// Removes the element where there is one, else adds it.
+  case toggle(id: String, FavoriteContent)
+  case clear
+}
+
+/// What of a favorite is the client's to choose.
+struct FavoriteContent: Sendable, Equatable {
+  var title: String?
+  var data: JSON?
+
+  static let titleBytes = 512
+  static let dataBytes = 16 * 1024
+}
+
+extension FavoritesAction {
+  /// Reads an action as `POST /v1/actions` takes it; nil when there is no such type.
+  init?(type: String, payload: JSON) throws(Refusal) {
+    var reader = PayloadReader(payload)
+    switch type {
+    case "add":
+      let (id, content, index) = (reader.name("id"), reader.favorite(), reader.index("index"))
+      try reader.finish()
+      self = .add(id: id ?? "", content, index: index)
+    case "update":
+      let id = reader.name("id")
+      _ = reader.favorite()
+      try reader.finish()
+      self = .update(id: id ?? "", patch: reader.members(["title", "data"]))
+    case "remove":
+      let id = reader.name("id")
+      try reader.finish()
+      self = .remove(id: id ?? "")
+    case "move":
+      let (id, index) = (reader.name("id"), reader.index("index", isRequired: true))
+      try reader.finish()
+      self = .move(id: id ?? "", index: index ?? 0)
+    case "toggle":
+      let (id, content) = (reader.name("id"), reader.favorite())
+      try reader.finish()
+      self = .toggle(id: id ?? "", content)
+    case "clear":
+      try reader.finish()
+      self = .clear
+    default: return nil
+    }
+  }
+
+  /// How the journal tells it.
+  var record: JSON {
+    switch self {
+    case .add(let id, let content, let index):
+      var payload = content.object(withID: id)
+      if let index { payload["index"] = .integer(Int64(index)) }
+      return Self.record("add", payload)
+    case .update(let id, let patch):
+      return Self.record("update", JSONObject([("id", .string(id))] + patch.map { ($0.name, $0.value) }))
+    case .patch(let id, let patch): return Self.record("patch", ["id": .string(id), "operations": patch.json])
+    case .remove(let id): return Self.record("remove", ["id": .string(id)])
+    case .move(let id, let index): return Self.record("move", ["id": .string(id), "index": .integer(Int64(index))])
+    case .toggle(let id, let content): return Self.record("toggle", content.object(withID: id))
+    case .clear: return Self.record("clear", [:])
+    }
+  }
+
+  private static func record(_ type: String, _ payload: JSONObject) -> JSON {
+    ["type": .string(type), "payload": .object(payload)]
+  }
+}
+
+extension FavoriteContent {
+  /// The content as members, `id` before them.
+  func object(withID id: String) -> JSONObject {
+    var object: JSONObject = ["id": .string(id)]
+    if let title { object["title"] = .string(title) }
+    if let data { object["data"] = data }
+    return object
+  }
+}
+
+extension PayloadReader {
+  /// What is the client's to choose of a favorite. A title or data of null is none.
+  mutating func favorite() -> FavoriteContent {
+    let title = string("title", upTo: FavoriteContent.titleBytes)
+    guard let data = value("data"), !data.isNull else { return FavoriteContent(title: title) }
+    let size = data.encoded().count
+    if size > FavoriteContent.dataBytes {
+      add("data", "It must have at most \(FavoriteContent.dataBytes) bytes as JSON, and has \(size).")
+    }
+    return FavoriteContent(title: title, data: data)
+  }
+
+  /// Those of the members that are there.
+  func members(_ names: [String]) -> JSONObject {
+    JSONObject(names.compactMap { name in value(name).map { (name, $0) } })
+  }
+}

@@ -1,0 +1,32 @@
+import JSON
+
+/// A JSON patch (RFC 6902), with the document that it was read from, for the journal.
+struct PatchDocument: Sendable {
+  let json: JSON
+  private let patch: JSONPatch
+
+  /// Reads a document. Throws what is wrong with it.
+  init(_ json: JSON) throws(Refusal) {
+    do throws(JSONPatchFormatError) {
+      patch = try JSONPatch(parsing: json)
+    } catch {
+      throw .invalid(error.faults.map { FieldFault(pointer: $0.pointer.description, detail: $0.detail) })
+    }
+    self.json = json
+  }
+
+  /// The patch that leaves nothing but these values.
+  static func replacing(_ present: MapState, by values: JSONObject) throws(Refusal) -> PatchDocument {
+    try PatchDocument([["op": "replace", "path": "", "value": .object(values)]])
+  }
+
+  /// The document after the patch. A `test` that fails is a conflict; an operation that can't be done is a fault.
+  func applied(to document: JSON) throws(Refusal) -> JSON {
+    do throws(JSONPatchError) {
+      return try patch.applied(to: document)
+    } catch {
+      if error.isFailedTest { throw .conflict("The patch's test failed: \(error.reason)") }
+      throw .invalid("/\(error.operationIndex)", error.reason)
+    }
+  }
+}

@@ -1,0 +1,106 @@
+import JSON
+
+/// Takes a payload apart and gathers all that is wrong with it, so that a client hears of every fault at once.
+///
+/// Members that nobody asks for are passed over: a client may send back what it once got.
+struct PayloadReader {
+  private let payload: JSONObject
+  private(set) var faults: [FieldFault] = []
+
+  /// A reader of an object; anything else is a fault of its own.
+  init(_ payload: JSON) {
+    self.payload = payload.objectValue ?? JSONObject()
+    if payload.objectValue == nil {
+      faults.append(FieldFault(pointer: "", detail: "It must be an object, and is \(payload.typeName)."))
+    }
+  }
+
+  /// Whether the member is there, even as null.
+  func contains(_ name: String) -> Bool { payload.contains(name: name) }
+
+  /// The member as it is; nil where it isn't there.
+  func value(_ name: String) -> JSON? { payload[name] }
+
+  /// A member that must be there.
+  mutating func required(_ name: String) -> JSON? {
+    let value = payload[name]
+    if value == nil { add(name, "It is missing.") }
+    return value
+  }
+
+  /// An id or a key, which must be there.
+  mutating func name(_ name: String) -> String? {
+    guard let value = required(name) else { return nil }
+    guard let text = value.stringValue else {
+      add(name, "It must be a string, and is \(value.typeName).")
+      return nil
+    }
+    if let wrong = ElementName.fault(of: text) {
+      add(name, wrong)
+      return nil
+    }
+    return text
+  }
+
+  /// A string that must be there.
+  mutating func text(_ name: String) -> String? {
+    guard let value = required(name) else { return nil }
+    if value.stringValue == nil { add(name, "It must be a string, and is \(value.typeName).") }
+    return value.stringValue
+  }
+
+  /// A string of any length; nil where it isn't there or null.
+  mutating func nullableText(_ name: String) -> String? { string(name, upTo: .max) }
+
+  /// A string; nil where it isn't there or null.
+  mutating func string(_ name: String, upTo bound: Int) -> String? {
+    guard let value = payload[name], !value.isNull else { return nil }
+    guard let text = value.stringValue else {
+      add(name, "It must be a string, and is \(value.typeName).")
+      return nil
+    }
+    guard text.utf8.count <= bound else {
+      add(name, "It must have at most \(bound) bytes, and has \(text.utf8.count).")
+      return nil
+    }
+    return text
+  }
+
+  /// A place in a list; nil where it isn't there or null.
+  mutating func index(_ name: String, isRequired: Bool = false) -> Int? {
+    guard let value = payload[name], isRequired || !value.isNull else {
+      if isRequired { add(name, "It is missing.") }
+      return nil
+    }
+    guard let number = value.intValue, number >= 0 else {
+      add(name, "It must be a whole number from 0 on.")
+      return nil
+    }
+    return number
+  }
+
+  /// Adds a fault of a member.
+  mutating func add(_ name: String, _ detail: String) { add([name], detail) }
+
+  /// Adds a fault further down.
+  mutating func add(_ path: [String], _ detail: String) {
+    faults.append(FieldFault(pointer: JSONPointer(tokens: path).description, detail: detail))
+  }
+
+  /// Throws all that was found.
+  func finish() throws(Refusal) {
+    if !faults.isEmpty { throw .invalid(faults) }
+  }
+}
+
+/// What the id of a favorite or the key of a default may be: clients choose them.
+enum ElementName {
+  /// What is wrong with a name; nil when nothing is.
+  static func fault(of text: String) -> String? {
+    let count = text.utf8.count
+    guard count >= 1 else { return "It is empty; it must have 1 to 256 bytes." }
+    guard count <= 256 else { return "It must have 1 to 256 bytes, and has \(count)." }
+    let hasControls = text.unicodeScalars.contains { $0.properties.generalCategory == .control }
+    return hasControls ? "It has a control character; none may be in it." : nil
+  }
+}

@@ -1,0 +1,18 @@
+import Reactor
+
+/// The profile, as the product uses it.
+struct ProfileModule: Sendable {
+  var userModule: UserModule {
+    UserModule(service: ProfileService()) { type, payload throws(Refusal) in
+      try ProfileAction(type: type, payload: payload).map { self.action($0) }
+    }
+  }
+
+  /// An action on its way to the reactor.
+  func action(_ action: ProfileAction) -> UserAction {
+    UserAction(collection: ProfileReactor.collection, record: action.record) { surroundings in
+      let state = surroundings.state.map(ProfileReactor.collection)
+      return try ProfileReactor().decision(on: action, in: state).map(CollectionMutation.map)
+    }
+  }
+}

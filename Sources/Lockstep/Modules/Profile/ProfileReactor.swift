@@ -1,0 +1,89 @@
+import JSON
+import Reactor
+
+/// What somebody asks of their profile.
+enum ProfileAction: Sendable {
+  /// Saves the fields that are there; the others stay.
+  case save(JSONObject)
+
+  /// Reads an action as `POST /v1/actions` takes it; nil when there is no such type.
+  init?(type: String, payload: JSON) throws(Refusal) {
+    guard type == "save" else { return nil }
+    try PayloadReader(payload).finish()
+    self = .save(payload.objectValue ?? JSONObject())
+  }
+
+  /// How the journal tells it.
+  var record: JSON {
+    switch self {
+    case .save(let fields): ["type": "save", "payload": .object(fields)]
+    }
+  }
+}
+
+/// A user's profile: a map of two fields.
+struct ProfileReactor: Reactor {
+  static let collection = CollectionName("profile")
+  /// The fields that a profile may have, in the order in which clients see them.
+  static let fields = ["companyName", "position"]
+  static let characters = 200
+
+  var initialState: MapState { MapState() }
+
+  func mutate(_ action: ProfileAction, in state: MapState) -> Effect<MapMutation> {
+    switch action {
+    case .save(let fields):
+      do {
+        return .of(contentsOf: try changes(to: fields, in: state))
+      } catch {
+        return .failure(error)
+      }
+    }
+  }
+
+  static func reduce(_ state: inout MapState, _ mutation: MapMutation) { state.apply(mutation) }
+
+  private func changes(to fields: JSONObject, in state: MapState) throws(Refusal) -> [MapMutation] {
+    var mutations: [MapMutation] = []
+    var faults: [FieldFault] = []
+    for name in Self.fields {
+      guard let value = fields[name] else { continue }
+      do throws(ProfileFieldFault) {
+        let encoded = JSON.string(try Self.checked(value)).encoded()
+        if state[name]?.encoded != encoded { mutations.append(.set(key: name, value: encoded)) }
+      } catch {
+        faults.append(FieldFault(pointer: "/\(name)", detail: error.detail))
+      }
+    }
+    if !faults.isEmpty { throw .invalid(faults) }
+    return mutations
+  }
+
+  /// A field as it's saved: trimmed.
+  private static func checked(_ value: JSON) throws(ProfileFieldFault) -> String {
+    guard let text = value.stringValue else {
+      throw ProfileFieldFault(detail: "It must be a string, and is \(value.typeName).")
+    }
+    let trimmed = text.trimmingWhitespace()
+    guard !trimmed.isEmpty else { throw ProfileFieldFault(detail: "It must not be empty.") }
+    guard trimmed.count <= characters else {
+      throw ProfileFieldFault(detail: "It must have at most \(characters) characters, and has \(trimmed.count).")
+    }
+    return trimmed
+  }
+}
+
+/// What is wrong with a field of a profile.
+private struct ProfileFieldFault: Error {
+  let detail: String
+}
+
+extension String {
+  /// The text without the white space around it.
+  func trimmingWhitespace() -> String {
+    var rest = Substring(self)
+    while let first = rest.first, first.isWhitespace { rest.removeFirst() }
+    while let last = rest.last, last.isWhitespace { rest.removeLast() }
+    return String(rest)
+  }
+}

@@ -1,0 +1,66 @@
+import SQLite
+
+/// A module's tables: what a person can read of its collections with the `sqlite3` shell, and where they come from when
+/// they aren't in memory.
+///
+/// It writes what a reactor has decided; it decides nothing itself. All of it runs within the transaction that the journal
+/// is written in.
+protocol CollectionService: Sendable {
+  /// The module whose collections these are.
+  var module: String { get }
+  /// Whether the collections are lists or maps.
+  var kind: CollectionMutation.Kind { get }
+
+  /// All collections of a user that have ever been changed, each with the last revision that changed it.
+  func load(of user: UserID, from connection: Connection) throws -> [CollectionName: CollectionState]
+
+  /// Writes one fact.
+  ///
+  /// - Parameters:
+  ///   - mutation: What happens.
+  ///   - state: The collection before it.
+  ///   - place: Whose collection it is, which, and in which revision it happens.
+  ///   - connection: Where to write, in a transaction.
+  /// - Throws: What SQLite throws.
+  func write(
+    _ mutation: CollectionMutation,
+    before state: CollectionState,
+    at place: CollectionPlace,
+    to connection: Connection
+  ) throws
+}
+
+/// Where and when a fact belongs.
+struct CollectionPlace: Sendable {
+  let user: UserID
+  let collection: CollectionName
+  let revision: Int
+}
+
+/// The table `removals`, which every module's service writes.
+enum Removals {
+  /// Notes that something was taken out.
+  static func note(at place: CollectionPlace, in connection: Connection) throws {
+    try connection.run(
+      """
+      INSERT INTO removals (user_id, collection, revision) VALUES (?, ?, ?)
+      ON CONFLICT (user_id, collection) DO UPDATE SET revision = excluded.revision
+      """,
+      place.user,
+      place.collection.description,
+      place.revision
+    )
+  }
+
+  /// When something was last taken out of a user's collections of a module.
+  static func all(
+    of user: UserID,
+    in module: String,
+    from connection: Connection
+  ) throws -> [CollectionName: Int] {
+    let rows = try connection.all("SELECT collection, revision FROM removals WHERE user_id = ?", user) { row in
+      (CollectionName(text: try row[0] as String), try row[1] as Int)
+    }
+    return Dictionary(rows.filter { $0.0.module == module }) { _, last in last }
+  }
+}

@@ -1,0 +1,133 @@
+import JSON
+import SQLite
+
+/// The table `favorites`.
+///
+/// A list's order is kept by ranks with gaps between them, so that putting an element anywhere writes one row. Where a gap
+/// is used up, the whole list is numbered anew.
+struct FavoritesService: CollectionService {
+  let module = FavoritesReactor.collection.module
+  let kind = CollectionMutation.Kind.list
+
+  func load(of user: UserID, from connection: Connection) throws -> [CollectionName: CollectionState] {
+    let items = try connection.all(
+      "SELECT id, title, data, added_at, updated_at, revision FROM favorites WHERE user_id = ? ORDER BY rank",
+      user
+    ) { row in
+      ListItem(
+        id: try row[0],
+        encoded: Self.encoded(
+          id: try row[0],
+          title: try row[1],
+          data: try row[2],
+          addedAt: try row[3],
+          updatedAt: try row[4]
+        ),
+        revision: try row[5]
+      )
+    }
+    let removal = try Removals.all(of: user, in: module, from: connection)[FavoritesReactor.collection]
+    guard !items.isEmpty || removal != nil else { return [:] }
+    let revision = items.reduce(removal ?? 0) { max($0, $1.revision) }
+    return [FavoritesReactor.collection: .list(ListState(items, revision: revision))]
+  }
+
+  func write(
+    _ mutation: CollectionMutation,
+    before state: CollectionState,
+    at place: CollectionPlace,
+    to connection: Connection
+  ) throws {
+    guard case .list(let mutation) = mutation, case .list(let list) = state else { return }
+    switch mutation {
+    case .inserted(let id, let item, let index):
+      let rank = try FavoriteRanks(user: place.user, connection: connection).rank(at: index, in: list.items.map(\.id))
+      try insert(id, item, rank: rank, at: place, to: connection)
+    case .modified(let id, let item): try modify(id, item, at: place, in: connection)
+    case .removed(let id):
+      try connection.run("DELETE FROM favorites WHERE user_id = ? AND id = ?", place.user, id)
+      try Removals.note(at: place, in: connection)
+    case .moved(let id, let index):
+      let others = list.items.lazy.map(\.id).filter { $0 != id }
+      let rank = try FavoriteRanks(user: place.user, connection: connection).rank(at: index, in: Array(others))
+      try connection.run(
+        "UPDATE favorites SET rank = ?, revision = ? WHERE user_id = ? AND id = ?",
+        rank,
+        place.revision,
+        place.user,
+        id
+      )
+    case .cleared:
+      try connection.run("DELETE FROM favorites WHERE user_id = ?", place.user)
+      try Removals.note(at: place, in: connection)
+    }
+  }
+
+  private func insert(
+    _ id: String,
+    _ item: [UInt8],
+    rank: Int,
+    at place: CollectionPlace,
+    to connection: Connection
+  ) throws {
+    let object = JSON(trusting: item)
+    try connection.run(
+      """
+      INSERT INTO favorites (user_id, id, title, data, added_at, updated_at, rank, revision)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+      """,
+      place.user,
+      id,
+      object["title"]?.stringValue,
+      object["data"].map { String(decoding: $0.encoded(), as: UTF8.self) },
+      object["addedAt"]?.stringValue,
+      object["updatedAt"]?.stringValue,
+      rank,
+      place.revision
+    )
+  }
+
+  private func modify(
+    _ id: String,
+    _ item: [UInt8],
+    at place: CollectionPlace,
+    in connection: Connection
+  ) throws {
+    let object = JSON(trusting: item)
+    try connection.run(
+      "UPDATE favorites SET title = ?, data = ?, updated_at = ?, revision = ? WHERE user_id = ? AND id = ?",
+      object["title"]?.stringValue,
+      object["data"].map { String(decoding: $0.encoded(), as: UTF8.self) },
+      object["updatedAt"]?.stringValue,
+      place.revision,
+      place.user,
+      id
+    )
+  }
+
+  /// The element as clients see it: what the reactor wrote, byte for byte.
+  private static func encoded(
+    id: String,
+    title: String?,
+    data: String?,
+    addedAt: String,
+    updatedAt: String
+  ) -> [UInt8] {
+    var bytes = Array(#"{"id":"#.utf8)
+    bytes.append(json: id)
+    if let title {
+      bytes.append(contentsOf: #","title":"#.utf8)
+      bytes.append(json: title)
+    }
+    if let data {
+      bytes.append(contentsOf: #","data":"#.utf8)
+      bytes.append(contentsOf: data.utf8)
+    }
+    bytes.append(contentsOf: #","addedAt":"#.utf8)
+    bytes.append(json: addedAt)
+    bytes.append(contentsOf: #","updatedAt":"#.utf8)
+    bytes.append(json: updatedAt)
+    bytes.append(UInt8(ascii: "}"))
+    return bytes
+  }
+}

@@ -1,0 +1,33 @@
+import SQLite
+
+/// The table `registered_defaults`.
+struct RegisteredService: Sendable {
+  /// All that was ever registered.
+  func load(from connection: Connection) throws -> RegisteredDefaults {
+    var registered = RegisteredDefaults()
+    try connection.forEach("SELECT suite, key, value, revision FROM registered_defaults ORDER BY revision") { row in
+      let value: String? = try row[2]
+      registered.apply(try row[1], in: try row[0], value: value.map { Array($0.utf8) }, revision: try row[3])
+    }
+    return registered
+  }
+
+  /// Writes what a key is from a revision on; nil takes it back.
+  func write(
+    _ key: String,
+    in suite: String,
+    value: [UInt8]?,
+    revision: Int,
+    at now: Timestamp,
+    to connection: Connection
+  ) throws {
+    try connection.run(
+      "INSERT INTO registered_defaults (suite, key, revision, value, at) VALUES (?, ?, ?, ?, ?)",
+      suite,
+      key,
+      revision,
+      value.map { String(decoding: $0, as: UTF8.self) },
+      now
+    )
+  }
+}

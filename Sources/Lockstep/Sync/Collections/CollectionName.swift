@@ -1,0 +1,26 @@
+/// Which part of a user's state: `favorites`, `profile`, or one of several alike, `defaults/standard`.
+struct CollectionName: Sendable, Hashable, Comparable, CustomStringConvertible {
+  /// The module that it belongs to.
+  let module: String
+  /// Which of the module's collections, where it has several.
+  let part: String?
+
+  init(_ module: String, part: String? = nil) {
+    self.module = module
+    self.part = part
+  }
+
+  /// Reads the text form.
+  init(text: some StringProtocol) {
+    let slash = text.firstIndex(of: "/")
+    module = String(text[..<(slash ?? text.endIndex)])
+    part = slash.map { String(text[text.index(after: $0)...]) }
+  }
+
+  /// `favorites`, `defaults/standard`.
+  var description: String { part.map { "\(module)/\($0)" } ?? module }
+
+  static func < (left: CollectionName, right: CollectionName) -> Bool {
+    (left.module, left.part ?? "") < (right.module, right.part ?? "")
+  }
+}

@@ -1,0 +1,63 @@
+import SQLite
+import Workers
+
+/// Keeps the journal from growing for ever, in small steps: now and then, after a user's transaction, a little of what is
+/// oldest of theirs goes, and a snapshot takes its place.
+///
+/// What goes is older than `days`, and there are more than `revisions` after it. The present state is in tables of its own
+/// and is never touched.
+struct Pruning: Sendable {
+  /// How much history is kept.
+  struct Policy: Sendable, Equatable {
+    /// What is younger than so many days is kept. Default 30.
+    var days = 30
+    /// So many of a user's last revisions are kept, at least one. Default 1,000.
+    var revisions = 1_000
+  }
+
+  /// How many revisions one step prunes.
+  static let step = 256
+
+  let policy: Policy
+  let history: History
+
+  /// Prunes a step's worth, if there is as much. Gives how many revisions went.
+  func prune(_ user: UserID, now: Timestamp, in connection: Connection) throws -> Int {
+    let journal = Journal(connection: connection)
+    guard let first = try journal.firstRevision(of: user) else { return 0 }
+    let last = try journal.lastRevision(of: user)
+    let oldest = now.millisecondsSince1970 - Int64(policy.days) * 86_400_000
+    var bound = min(first + Self.step - 1, last - max(1, policy.revisions))
+    guard bound >= first else { return 0 }
+    bound = try lastOld(of: user, upTo: bound, before: oldest, in: connection) ?? first - 1
+    guard bound >= first else { return 0 }
+    try keepSnapshots(of: user, at: bound, in: connection)
+    try connection.run("DELETE FROM journal WHERE user_id = ? AND revision <= ?", user, bound)
+    return bound - first + 1
+  }
+
+  private func lastOld(of user: UserID, upTo bound: Int, before time: Int64, in connection: Connection) throws -> Int? {
+    try connection.first(
+      "SELECT max(revision) FROM journal WHERE user_id = ? AND revision <= ? AND at < ?",
+      user,
+      bound,
+      time
+    ) { try $0[0] as Int? }.flatMap { $0 }
+  }
+
+  /// Collections that change in what goes need a snapshot in its place.
+  private func keepSnapshots(of user: UserID, at bound: Int, in connection: Connection) throws {
+    let names = try connection.all(
+      "SELECT DISTINCT collection FROM journal WHERE user_id = ? AND revision <= ?",
+      user,
+      bound
+    ) { CollectionName(text: try $0[0] as String) }
+    let snapshots = Snapshots(connection: connection)
+    for name in names {
+      guard let kind = history.states.kind(of: name.module) else { continue }
+      let state = try history.rebuild(name, kind, of: user, at: bound, from: connection)
+      try snapshots.keep(state, as: name, of: user, at: bound)
+      try snapshots.forget(name, of: user, before: bound)
+    }
+  }
+}

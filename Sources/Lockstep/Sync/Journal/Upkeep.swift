@@ -1,0 +1,57 @@
+import SQLite
+import Workers
+
+/// What is done behind users' backs for their history: snapshots, so that the past is quickly rebuilt, and pruning.
+///
+/// It's set off by their own transactions, so nothing runs for those who aren't there, and needs no clock to wake it.
+final class Upkeep: Sendable {
+  /// After so many revisions of a user a step of pruning is tried.
+  private static let revisionsBetweenPruning = 64
+  /// A collection gets a snapshot when its facts since the last one took more than itself, and more than this many bytes.
+  private static let leastFactBytes = 64 * 1024
+  /// Collections whose facts are counted at a time. Beyond it counting begins anew: a snapshot comes later then.
+  private static let countedCollections = 100_000
+
+  private struct Key: Hashable {
+    let user: UserID
+    let collection: CollectionName
+  }
+
+  private let pruning: Pruning
+  private let writer: Writer
+  private let now: @Sendable () -> Timestamp
+  private let factBytes = Monitor<[Key: Int]>([:])
+
+  init(pruning: Pruning, writer: Writer, now: @escaping @Sendable () -> Timestamp) {
+    self.pruning = pruning
+    self.writer = writer
+    self.now = now
+  }
+
+  /// Told of each committed transaction, on the writer's thread.
+  func noteCommit(of user: UserID, revision: Int, changed: [CollectionName: (state: CollectionState, factBytes: Int)]) {
+    for (name, change) in changed where isSnapshotDue(Key(user: user, collection: name), change.state, change.factBytes)
+    {
+      submit { try Snapshots(connection: $0).keep(change.state, as: name, of: user, at: revision) }
+    }
+    if revision % Self.revisionsBetweenPruning == 0 {
+      let (pruning, now) = (pruning, now())
+      submit { _ = try pruning.prune(user, now: now, in: $0) }
+    }
+  }
+
+  private func isSnapshotDue(_ key: Key, _ state: CollectionState, _ bytes: Int) -> Bool {
+    factBytes.withLock { counted in
+      if counted.count >= Self.countedCollections { counted = [:] }
+      let sum = counted[key, default: 0] + bytes
+      let isDue = sum > max(Self.leastFactBytes, state.bytes)
+      counted[key] = isDue ? nil : sum
+      return isDue
+    }
+  }
+
+  /// What doesn't find room, or fails, is tried again with a later transaction.
+  private func submit(_ unit: @escaping @Sendable (Connection) throws -> Void) {
+    try? writer.submit(unit) { _ in }
+  }
+}

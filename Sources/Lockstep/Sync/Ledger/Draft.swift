@@ -1,0 +1,83 @@
+import JSON
+import SQLite
+
+/// A user's state on its way from one revision to the next.
+struct Draft {
+  private(set) var state: UserState
+  /// What each action did so far.
+  private(set) var mutations: [[CollectionMutation]] = []
+  private(set) var hasChanged = false
+  /// How much was journaled of each collection.
+  private(set) var factBytes: [CollectionName: Int] = [:]
+
+  private let revision: Int
+  private let transaction: Transaction
+  private let registered: RegisteredDefaults
+  private let now: Timestamp
+  private var position = 0
+
+  init(_ state: UserState, of transaction: Transaction, registered: RegisteredDefaults, now: Timestamp) {
+    self.state = state
+    revision = state.revision + 1
+    self.transaction = transaction
+    self.registered = registered
+    self.now = now
+  }
+
+  /// Has each action decided, written and applied, in order. Throws where one is refused; what those before it wrote must
+  /// be undone then.
+  mutating func perform(_ actions: [UserAction], states: StateTables, connection: Connection) throws {
+    for (index, action) in actions.enumerated() {
+      do {
+        try perform(action, states: states, connection: connection)
+      } catch let refusal as Refusal {
+        throw RefusedAction(index: index, refusal: refusal)
+      }
+    }
+  }
+
+  private mutating func perform(_ action: UserAction, states: StateTables, connection: Connection) throws {
+    let decided = try decide(action)
+    mutations.append(decided)
+    guard !decided.isEmpty else { return }
+    let place = CollectionPlace(user: transaction.user, collection: action.collection, revision: revision)
+    for mutation in decided {
+      try write(mutation, at: place, states: states, to: connection)
+      state.apply([mutation], to: action.collection, revision: revision)
+    }
+    let entry = entry(for: action, decided)
+    try Journal(connection: connection).add(entry, of: transaction.user)
+    factBytes[action.collection, default: 0] += entry.mutations.utf8.count
+    state.revision = revision
+    hasChanged = true
+    position += 1
+  }
+
+  // Functions of their own, so that no reference to the state outlives its use: `apply` would copy it then.
+
+  private func decide(_ action: UserAction) throws -> [CollectionMutation] {
+    try action.decide(UserAction.Surroundings(state: state, registered: registered, now: now))
+  }
+
+  private func write(
+    _ mutation: CollectionMutation,
+    at place: CollectionPlace,
+    states: StateTables,
+    to connection: Connection
+  ) throws {
+    let before = state.collections[place.collection] ?? CollectionState(for: mutation)
+    try states.write(mutation, before: before, at: place, to: connection)
+  }
+
+  private func entry(for action: UserAction, _ decided: [CollectionMutation]) -> Journal.Entry {
+    Journal.Entry(
+      revision: revision,
+      position: position,
+      collection: action.collection,
+      at: now,
+      session: transaction.session.id,
+      action: String(decoding: action.record.encoded(), as: UTF8.self),
+      mutations: String(decoding: CollectionMutation.encoded(decided), as: UTF8.self)
+    )
+  }
+}

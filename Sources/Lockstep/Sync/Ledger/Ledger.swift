@@ -1,0 +1,150 @@
+import SQLite
+import Workers
+
+/// Where users' states change: the one way in.
+///
+/// A transaction runs on the writer's thread, in the order in which transactions came: its actions are decided by their
+/// reactors against the latest state, what they decide is written to the tables and to the journal, and all of it is
+/// committed together with whatever else waits. Only then is the new state published, and the client told.
+final class Ledger: Sendable {
+  private struct Keyed: Hashable {
+    let user: UserID
+    let key: String
+  }
+
+  let registry: RegisteredLedger
+  private let writer: Writer
+  private let cache: StateCache
+  private let states: StateTables
+  private let now: @Sendable () -> Timestamp
+  /// States that were decided and aren't on disk yet. Only the writer's thread looks at them, in its order.
+  private let pending = Monitor<[UserID: UserState]>([:])
+  private let keysInUse = Monitor<Set<Keyed>>([])
+  private let upkeep: Upkeep
+  private let announce: @Sendable (UserID, UserState) -> Void
+
+  /// - Parameters:
+  ///   - writer: Who writes.
+  ///   - cache: Where committed states are published.
+  ///   - states: The tables.
+  ///   - registry: What is registered for everybody.
+  ///   - upkeep: Who looks after the history.
+  ///   - now: The time.
+  ///   - announce: Told of each committed state, on the writer's thread, after it was published.
+  init(
+    writer: Writer,
+    cache: StateCache,
+    states: StateTables,
+    registry: RegisteredLedger,
+    upkeep: Upkeep,
+    now: @escaping @Sendable () -> Timestamp,
+    announce: @escaping @Sendable (UserID, UserState) -> Void = { _, _ in }
+  ) {
+    self.writer = writer
+    self.cache = cache
+    self.states = states
+    self.registry = registry
+    self.upkeep = upkeep
+    self.now = now
+    self.announce = announce
+  }
+
+  /// Does what a transaction asks for, and returns when it's on disk.
+  ///
+  /// - Throws: What refused it: a `RefusedAction`, what its condition throws,
+  ///   `IdempotencyKeyInUse`, `IdempotencyKeyReused`, `SessionEnded`; or why it couldn't be written.
+  func commit(_ transaction: Transaction) async throws -> Settlement {
+    let keyed = transaction.key.map { Keyed(user: transaction.user, key: $0.key) }
+    if let keyed, !keysInUse.withLock({ $0.insert(keyed).inserted }) { throw IdempotencyKeyInUse() }
+    defer { if let keyed { _ = keysInUse.withLock { $0.remove(keyed) } } }
+    return try await withCheckedThrowingContinuation { continuation in
+      do {
+        try writer.submit {
+          let outcome = try self.run(transaction, in: $0)
+          // Nothing of this unit can fail any more without its group.
+          if let state = outcome.change?.state { self.pending.withLock { $0[transaction.user] = state } }
+          return outcome
+        } settled: { result in
+          continuation.resume(with: self.settle(result, of: transaction.user))
+        }
+      } catch {
+        continuation.resume(throwing: error)
+      }
+    }
+  }
+
+  /// What a unit did: its answer, and the state it led to where it changed anything.
+  private struct Outcome: Sendable {
+    let settlement: Settlement
+    /// What changed, where anything did.
+    var change: Change?
+  }
+
+  private struct Change: Sendable {
+    let state: UserState
+    let factBytes: [CollectionName: Int]
+  }
+
+  // MARK: On the writer's thread
+
+  private func run(_ transaction: Transaction, in connection: Connection) throws -> Outcome {
+    if transaction.session.isEnded { throw SessionEnded() }
+    let now = now()
+    guard let key = transaction.key else { return try change(transaction, at: now, in: connection) }
+    let records = IdempotencyRecords(connection: connection)
+    if let answer = try records.answer(to: key, of: transaction.user, now: now) {
+      return Outcome(settlement: Settlement(answer: answer, isReplay: true))
+    }
+    do {
+      let outcome = try connection.savepoint { try change(transaction, at: now, in: connection) }
+      try records.keep(outcome.settlement.answer, to: key, of: transaction.user, now: now)
+      return outcome
+    } catch {
+      // A refusal is an answer too: the same request again must not be judged by another state.
+      guard let refusal = transaction.refusal(error) else { throw error }
+      try records.keep(refusal, to: key, of: transaction.user, now: now)
+      return Outcome(settlement: Settlement(answer: refusal))
+    }
+  }
+
+  private func change(_ transaction: Transaction, at now: Timestamp, in connection: Connection) throws -> Outcome {
+    let registered = registry.latest
+    let before = LedgerView(state: try latestState(of: transaction.user, in: connection), registered: registered)
+    try transaction.condition(before)
+    var draft = Draft(before.state, of: transaction, registered: registered, now: now)
+    try draft.perform(transaction.actions, states: states, connection: connection)
+    let after = LedgerView(state: draft.state, registered: registered)
+    let answer = transaction.answer(Committed(before: before, after: after, mutations: draft.mutations))
+    return Outcome(
+      settlement: Settlement(answer: answer),
+      change: draft.hasChanged ? Change(state: draft.state, factBytes: draft.factBytes) : nil
+    )
+  }
+
+  private func latestState(of user: UserID, in connection: Connection) throws -> UserState {
+    if let state = pending.withLock({ $0[user] }) { return state }
+    if let hot = cache.state(of: user) { return hot.state }
+    return try states.load(user, from: connection)
+  }
+
+  private func settle(_ result: Result<Outcome, any Error>, of user: UserID) -> Result<Settlement, any Error> {
+    // A unit that failed has left no state behind, but with it the whole group may have failed.
+    pending.withLock { $0[user] = nil }
+    return result.map { outcome in
+      if let change = outcome.change {
+        cache.publish(change.state, of: user)
+        announce(user, change.state)
+        lookAfter(change, of: user)
+      }
+      return outcome.settlement
+    }
+  }
+
+  private func lookAfter(_ change: Change, of user: UserID) {
+    var changed: [CollectionName: (state: CollectionState, factBytes: Int)] = [:]
+    for (name, bytes) in change.factBytes {
+      if let state = change.state.collections[name] { changed[name] = (state, bytes) }
+    }
+    upkeep.noteCommit(of: user, revision: change.state.revision, changed: changed)
+  }
+}

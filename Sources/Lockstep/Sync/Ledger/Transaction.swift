@@ -1,0 +1,52 @@
+/// What one request wants to change, whole or not at all.
+struct Transaction: Sendable {
+  /// Whose state.
+  let user: UserID
+  /// Who asks. A session that has ended meanwhile changes nothing.
+  let session: LiveSession
+  /// What is asked for, in order: each sees what those before it did.
+  let actions: [UserAction]
+  /// Looks at the state before anything is done, and throws where the request doesn't want to go on.
+  var condition: @Sendable (LedgerView) throws -> Void = { _ in }
+  /// The client's key, where it sent one.
+  var key: IdempotencyKey?
+  /// What the client is told when it's done.
+  let answer: @Sendable (Committed) -> StoredAnswer
+  /// What the client is told of a refusal; nil for an error that is not the client's, and must not be kept.
+  let refusal: @Sendable (any Error) -> StoredAnswer?
+}
+
+/// A user's state and what shows behind it, at one moment.
+struct LedgerView: Sendable {
+  let state: UserState
+  let registered: RegisteredDefaults
+}
+
+/// What a transaction did.
+struct Committed: Sendable {
+  /// The state before it.
+  let before: LedgerView
+  /// The state after it.
+  let after: LedgerView
+  /// What each action did, in order.
+  let mutations: [[CollectionMutation]]
+}
+
+/// What became of a transaction. All of it is on disk.
+struct Settlement: Sendable {
+  let answer: StoredAnswer
+  /// Whether the answer is that to an earlier request with the same key.
+  var isReplay = false
+}
+
+/// An action that was refused, by its place among those of its transaction.
+struct RefusedAction: Error {
+  let index: Int
+  let refusal: Refusal
+}
+
+/// Another request with the same key is still at work.
+struct IdempotencyKeyInUse: Error {}
+
+/// The session that asked has ended, or its user is gone.
+struct SessionEnded: Error {}

@@ -1,0 +1,121 @@
+import SQLite
+import Workers
+
+/// The latest committed states of the users who are about, in memory.
+///
+/// - What is published is seen at once by everybody, on every loop.
+/// - A user who isn't in memory is loaded once, however many ask at the same time.
+/// - The memory is bounded: who wasn't asked for in a while goes.
+final class StateCache: Sendable {
+  private enum Turn: Sendable {
+    case found(HotState)
+    /// The caller loads for all.
+    case lead
+    case share(Result<HotState, any Error>)
+    /// What was loaded is out of date.
+    case again
+  }
+
+  private struct Loading: Sendable {
+    var waiting: [CheckedContinuation<Turn, Never>] = []
+    /// Something was published or forgotten meanwhile: what is being read may be out of date.
+    var isOutdated = false
+  }
+
+  private struct Contents: Sendable {
+    var states: Generations
+    var loading: [UserID: Loading] = [:]
+  }
+
+  private let contents: Monitor<Contents>
+  private let readers: Readers
+  private let load: @Sendable (UserID, Connection) throws -> UserState
+
+  /// - Parameters:
+  ///   - capacity: About how many bytes the states may take.
+  ///   - readers: Where is read what isn't in memory.
+  ///   - load: How a state is read.
+  init(capacity: Int, readers: Readers, load: @escaping @Sendable (UserID, Connection) throws -> UserState) {
+    contents = Monitor(Contents(states: Generations(capacity: capacity)))
+    self.readers = readers
+    self.load = load
+  }
+
+  /// The user's latest committed state, if it's in memory.
+  func state(of user: UserID) -> HotState? {
+    let (hot, dropped) = contents.withLock { ($0.states.use(user), $0.states.takeDropped()) }
+    // Let go of here, outside the lock: there may be many.
+    _ = consume dropped
+    return hot
+  }
+
+  /// The user's latest committed state, from the store if need be.
+  func load(_ user: UserID) async throws -> HotState {
+    while true {
+      switch await turn(user) {
+      case .found(let hot): return hot
+      case .share(let result): return try result.get()
+      case .again: continue
+      case .lead: break
+      }
+      let result: Result<HotState, any Error>
+      do {
+        let load = load
+        result = .success(HotState(try await readers.read { try load(user, $0) }, after: nil))
+      } catch {
+        result = .failure(error)
+      }
+      if let settled = settle(user, result) { return try settled.get() }
+    }
+  }
+
+  /// Makes a state the latest one: it's on disk.
+  func publish(_ state: UserState, of user: UserID) {
+    let dropped = contents.withLock { contents in
+      contents.loading[user]?.isOutdated = true
+      contents.states.insert(HotState(state, after: contents.states.peek(user)), of: user)
+      return contents.states.takeDropped()
+    }
+    _ = consume dropped
+  }
+
+  /// Forgets a user, who is gone.
+  func forget(_ user: UserID) {
+    contents.withLock { contents in
+      contents.loading[user]?.isOutdated = true
+      contents.states.remove(user)
+    }
+  }
+
+  /// How many users are in memory, and about how many bytes they take.
+  var size: (users: Int, bytes: Int) { contents.withLock { ($0.states.count, $0.states.cost) } }
+
+  private func turn(_ user: UserID) async -> Turn {
+    await withCheckedContinuation { continuation in
+      let turn = contents.withLock { contents -> Turn? in
+        if let hot = contents.states.use(user) { return .found(hot) }
+        guard contents.loading[user] != nil else {
+          contents.loading[user] = Loading()
+          return .lead
+        }
+        contents.loading[user]?.waiting.append(continuation)
+        return nil
+      }
+      if let turn { continuation.resume(returning: turn) }
+    }
+  }
+
+  /// Hands out what was loaded; nil where it must be loaded again.
+  private func settle(_ user: UserID, _ result: Result<HotState, any Error>) -> Result<HotState, any Error>? {
+    typealias Outcome = Result<HotState, any Error>
+    let (waiting, settled) = contents.withLock { contents -> ([CheckedContinuation<Turn, Never>], Outcome?) in
+      let loading = contents.loading.removeValue(forKey: user) ?? Loading()
+      if let published = contents.states.use(user) { return (loading.waiting, .success(published)) }
+      if loading.isOutdated { return (loading.waiting, nil) }
+      if case .success(let hot) = result { contents.states.insert(hot, of: user) }
+      return (loading.waiting, result)
+    }
+    for continuation in waiting { continuation.resume(returning: settled.map(Turn.share) ?? .again) }
+    return settled
+  }
+}

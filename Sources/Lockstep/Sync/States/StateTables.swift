@@ -1,0 +1,33 @@
+import SQLite
+
+/// All modules' tables together: a user's whole state on disk.
+struct StateTables: Sendable {
+  private let services: [String: any CollectionService]
+
+  init(_ modules: [UserModule]) {
+    services = Dictionary(uniqueKeysWithValues: modules.map { ($0.name, $0.service) })
+  }
+
+  /// A user's present state; an empty one where there is nothing of them.
+  func load(_ user: UserID, from connection: Connection) throws -> UserState {
+    var state = UserState()
+    state.revision = try Journal(connection: connection).lastRevision(of: user)
+    for service in services.values {
+      state.collections.merge(try service.load(of: user, from: connection)) { _, last in last }
+    }
+    return state
+  }
+
+  /// Writes a fact to its module's table.
+  func write(
+    _ mutation: CollectionMutation,
+    before state: CollectionState,
+    at place: CollectionPlace,
+    to connection: Connection
+  ) throws {
+    try services[place.collection.module]?.write(mutation, before: state, at: place, to: connection)
+  }
+
+  /// The kind of a module's collections; nil for a name that is no module's.
+  func kind(of module: String) -> CollectionMutation.Kind? { services[module]?.kind }
+}

@@ -1,0 +1,36 @@
+/// All of a user's state at one revision: what was committed, or what a transaction is about to.
+struct UserState: Sendable {
+  /// +1 for each transaction that changed anything.
+  var revision = 0
+  /// The collections that have ever been changed, by name.
+  var collections: [CollectionName: CollectionState] = [:]
+
+  /// A list; empty where nothing has ever been in it.
+  func list(_ name: CollectionName) -> ListState {
+    if case .list(let list)? = collections[name] { list } else { ListState() }
+  }
+
+  /// A map; empty where nothing has ever been in it.
+  func map(_ name: CollectionName) -> MapState {
+    if case .map(let map)? = collections[name] { map } else { MapState() }
+  }
+
+  /// The module's collections, by name.
+  func collections(of module: String) -> [(name: CollectionName, state: CollectionState)] {
+    collections.filter { $0.key.module == module }.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+  }
+
+  /// Applies facts of the revision that is being made.
+  mutating func apply(_ mutations: [CollectionMutation], to name: CollectionName, revision: Int) {
+    guard let first = mutations.first else { return }
+    // Taken out while it's worked on: a second reference would have every array copied.
+    var collection = collections.removeValue(forKey: name) ?? CollectionState(for: first)
+    collection.apply(mutations, revision: revision)
+    collections[name] = collection
+  }
+
+  /// About how much memory it takes.
+  var cost: Int {
+    collections.values.reduce(512) { $0 + 256 + $1.bytes + $1.count * 160 }
+  }
+}

@@ -1,0 +1,39 @@
+import JSON
+import Reactor
+
+/// An action that one of a user's collections is asked to take, whichever module it belongs to.
+struct UserAction: Sendable {
+  /// What a decision may look at besides the collection itself.
+  struct Surroundings: Sendable {
+    /// The user's state, with what earlier actions of the same transaction did to it.
+    let state: UserState
+    /// What the app has registered for everybody.
+    let registered: RegisteredDefaults
+    /// When the transaction takes place.
+    let now: Timestamp
+  }
+
+  /// Which collection.
+  let collection: CollectionName
+  /// The action as the journal tells it: `{"type": …, "payload": …}`.
+  let record: JSON
+  /// Asks the module's reactor. Throws its refusal.
+  let decide: @Sendable (Surroundings) throws -> [CollectionMutation]
+}
+
+extension Reactor {
+  /// What an action does to a state at once. A reactor whose state is committed takes no time over an action: whatever
+  /// took time would hold up every other write.
+  func decision(on action: Action, in state: State) throws -> [Mutation] {
+    switch mutate(action, in: state).immediateMutations {
+    case .success(let mutations): return mutations
+    case .failure(let error): throw error
+    case nil: throw TakesTime(reactor: "\(Self.self)")
+    }
+  }
+}
+
+/// A reactor of committed state answered with an effect that takes time: a mistake in its code.
+struct TakesTime: Error {
+  let reactor: String
+}
