@@ -44,10 +44,58 @@ extension Connection {
     headTiming = .none
     loop.counters.requests.addAsOnlyWriter(1)
     let request = Request(head: head, body: beginBody(head), peer: peer, arrival: loop.now, loop: loop.index)
-    switch loop.respond(request) {
+    take(loop.respond(request), to: head)
+  }
+
+  private func take(_ answer: Answer, to head: RequestHead) {
+    switch answer {
     case .now(let response): conclude(head, response)
     case .later(let work): startTask { await self.handle(head, work) }
+    case .then(let work): startTask { await self.decide(head, work) }
+    case .held(let request): hold(Hold(request: request, head: head))
     }
+  }
+
+  // MARK: Requests that wait
+
+  private func hold(_ hold: Hold) {
+    // Answers to earlier requests must not wait for this one.
+    flush()
+    stage = .holding(hold)
+    isWoken = false
+    setDeadline(hold.request.deadline)
+    hold.request.hold(ConnectionWaker(of: self))
+  }
+
+  /// Somebody has something to tell the request that waits here. One that was for an earlier request of this connection is
+  /// passed over at no harm: nothing new is found then.
+  func wake() {
+    guard case .holding = stage else { return }
+    isWoken = true
+    advance()
+  }
+
+  /// Asks a request that waits for its answer, if there is a cause. Gives whether there was.
+  func endHolding(_ hold: Hold) -> Bool {
+    if !output.isEmpty { flush() }
+    let cause: WakeCause
+    if isBroken {
+      hold.request.release()
+      stage = .over
+      return true
+    } else if isFinished || loop.isDraining {
+      cause = .leaving
+    } else if isTimedOut {
+      cause = .timeOver
+    } else if isWoken {
+      cause = .woken
+    } else {
+      return false
+    }
+    hold.request.release()
+    clearDeadline()
+    take(hold.request.answer(cause), to: hold.head)
+    return true
   }
 
   private func beginBody(_ head: RequestHead) -> RequestBody {
@@ -91,6 +139,17 @@ extension Connection {
     }
     task = nil
     conclude(head, response)
+  }
+
+  private func decide(_ head: RequestHead, _ work: @Sendable () async throws -> Answer) async {
+    let answer: Answer
+    do {
+      answer = try await work()
+    } catch {
+      answer = .now((error as? Problem ?? Problem(.internal)).response)
+    }
+    task = nil
+    take(answer, to: head)
   }
 
   private func stream(

@@ -17,6 +17,8 @@ final class Connection: @unchecked Sendable {
     case awaitingHead
     /// A handler's task is at work: it alone decides how it goes on.
     case handling
+    /// The request waits for something to tell.
+    case holding(Hold)
     /// What is written must be taken by the client first.
     case sending(then: Continuation)
     /// The rest of a body that nobody wanted is read and forgotten.
@@ -25,6 +27,12 @@ final class Connection: @unchecked Sendable {
     case lingering(discarded: Int)
     /// There is nothing left to do.
     case over
+  }
+
+  /// A request that waits, with its head.
+  struct Hold {
+    let request: any HeldRequest
+    let head: RequestHead
   }
 
   /// What follows an answer.
@@ -70,6 +78,8 @@ final class Connection: @unchecked Sendable {
   /// The deadline passed. Whoever set it reads this and says what it means.
   var isTimedOut = false
   var headTiming = HeadTiming.none
+  /// Somebody has called for the request that waits.
+  var isWoken = false
   /// The present request's client was told to go on with the body.
   var hasSentContinue = false
   /// The present request's body could not be read to its end; where the next request begins is unknown.
@@ -117,6 +127,7 @@ final class Connection: @unchecked Sendable {
         requests += 1
         guard takeRequest() else { return }
       case .handling: return
+      case .holding(let hold): guard endHolding(hold) else { return }
       case .sending(let next): guard sendRest(then: next) else { return }
       case .discarding(let start, let bound): guard discardBody(since: start, upTo: bound) else { return }
       case .lingering(let discarded): guard linger(discarded) else { return }

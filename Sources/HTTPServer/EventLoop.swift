@@ -158,6 +158,7 @@ final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
       case .lookAtClock: break
       }
     }
+    for token in mail.woken { connections[token]?.wake() }
   }
 
   // MARK: Accepting
@@ -256,6 +257,13 @@ final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
   private func stopListening() {
     listener?.close()
     listener = nil
+  }
+
+  // MARK: Parking
+
+  /// Brings a parked connection back. May be called from any thread.
+  func wake(_ token: UInt64) {
+    mailbox.wake(token)
   }
 
   // MARK: What connections borrow

@@ -2,7 +2,7 @@ import CLinux
 import Glibc
 import Workers
 
-/// How other threads reach a loop: jobs to run and orders to follow, and a bell that wakes it.
+/// How other threads reach a loop: jobs to run, orders to follow, connections to bring back, and a bell that wakes it.
 final class Mailbox: Sendable {
   /// What the server tells its loops.
   enum Order: Sendable {
@@ -15,8 +15,10 @@ final class Mailbox: Sendable {
   private struct Contents: Sendable {
     var jobs: [UnownedJob] = []
     var orders: [Order] = []
+    /// Parked connections that are to come back, by their tokens.
+    var woken: [UInt64] = []
     var bell: Int32?
-    var isEmpty: Bool { jobs.isEmpty && orders.isEmpty }
+    var isEmpty: Bool { jobs.isEmpty && orders.isEmpty && woken.isEmpty }
   }
 
   private let contents: Monitor<Contents>
@@ -33,14 +35,19 @@ final class Mailbox: Sendable {
     post { $0.orders.append(order) }
   }
 
+  func wake(_ token: UInt64) {
+    post { $0.woken.append(token) }
+  }
+
   /// Takes out what is there.
-  func collect() -> (jobs: [UnownedJob], orders: [Order]) {
+  func collect() -> (jobs: [UnownedJob], orders: [Order], woken: [UInt64]) {
     contents.withLock { contents in
       defer {
         contents.jobs = []
         contents.orders = []
+        contents.woken = []
       }
-      return (contents.jobs, contents.orders)
+      return (contents.jobs, contents.orders, contents.woken)
     }
   }
 

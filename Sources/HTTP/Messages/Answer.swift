@@ -12,4 +12,8 @@ public enum Answer: Sendable {
   /// waits for something to happen then returns what there is; who is at work may finish it. The response is still sent
   /// where there is a client to read it.
   case later(@Sendable () async throws -> Response)
+  /// Work after which it's known what to answer: like `later`, and free to answer in any way.
+  case then(@Sendable () async throws -> Answer)
+  /// The response to come when there is something to tell: see `HeldRequest`.
+  case held(any HeldRequest)
 }

@@ -34,38 +34,44 @@ public struct Application: Sendable {
   /// Answers a request. Whatever happens, there is an answer.
   public func respond(to request: Request) -> Answer {
     let (answer, route) = find(request)
+    return finished(answer, to: request, route: route)
+  }
+
+  /// The answer with all that is done to any response, whenever there is one.
+  func finished(_ answer: Answer, to request: Request, route: Int?) -> Answer {
     switch answer {
-    case .now(let response):
-      let (response, isToCompress) = dressed(response, for: request.head)
-      if isToCompress { return .later { await compress(response, to: request, route: route) } }
+    case .now(let response): return finished(response, to: request, route: route)
+    case .later(let work):
+      return .then {
+        do {
+          return finished(try await work(), to: request, route: route)
+        } catch {
+          return finished(failure(error, of: route), to: request, route: route)
+        }
+      }
+    case .then(let work):
+      return .then {
+        do {
+          return finished(try await work(), to: request, route: route)
+        } catch {
+          return finished(failure(error, of: route), to: request, route: route)
+        }
+      }
+    case .held(let held): return .held(FinishedRequest(held, application: self, request: request, route: route))
+    }
+  }
+
+  private func finished(_ response: Response, to request: Request, route: Int?) -> Answer {
+    let (response, isToCompress) = dressed(response, for: request.head)
+    guard isToCompress else {
       record(response, to: request, route: route)
       return .now(response)
-    case .later(let work):
-      return .later { await finish(work, for: request, route: route) }
     }
-  }
-
-  private func finish(
-    _ work: @Sendable () async throws -> Response,
-    for request: Request,
-    route: Int?
-  ) async -> Response {
-    let made: Response
-    do {
-      made = try await work()
-    } catch {
-      made = failure(error, of: route)
+    return .later {
+      let response = await Compression.compressed(response)
+      record(response, to: request, route: route)
+      return response
     }
-    let (response, isToCompress) = dressed(made, for: request.head)
-    if isToCompress { return await compress(response, to: request, route: route) }
-    record(response, to: request, route: route)
-    return response
-  }
-
-  private func compress(_ response: Response, to request: Request, route: Int?) async -> Response {
-    let response = await Compression.compressed(response)
-    record(response, to: request, route: route)
-    return response
   }
 
   /// The response with the fields that any may need, and whether its body is still to be compressed.
@@ -136,4 +142,24 @@ public struct Application: Sendable {
     problem.fields.append(.allow, allow)
     return problem
   }
+}
+
+/// A request that waits, whose response gets what any response gets.
+private final class FinishedRequest: HeldRequest {
+  private let held: any HeldRequest
+  private let application: Application
+  private let request: Request
+  private let route: Int?
+
+  init(_ held: any HeldRequest, application: Application, request: Request, route: Int?) {
+    self.held = held
+    self.application = application
+    self.request = request
+    self.route = route
+  }
+
+  var deadline: Int64 { held.deadline }
+  func hold(_ waker: any Waker) { held.hold(waker) }
+  func release() { held.release() }
+  func answer(_ cause: WakeCause) -> Answer { application.finished(held.answer(cause), to: request, route: route) }
 }

@@ -48,16 +48,6 @@ extension Request {
       guard case .bytes(let bytes) = body else { return try answer([]) }
       return try answer(bytes)
     }
-    return .later { try await answer(try await source.collect()).response() }
-  }
-}
-
-extension Answer {
-  /// The response, waited for.
-  func response() async throws -> Response {
-    switch self {
-    case .now(let response): response
-    case .later(let work): try await work()
-    }
+    return .then { try answer(try await source.collect()) }
   }
 }

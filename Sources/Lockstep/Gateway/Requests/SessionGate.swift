@@ -19,11 +19,15 @@ struct SessionGate: Sendable {
     case .session(let session): return try answer(session)
     case .refused: throw Self.unauthorized(request.head.has(.authorization))
     case .unknown(let token):
-      return .later {
-        guard let session = try await directory.load(token, at: now) else { throw Self.unauthorized(true) }
-        return try await answer(session).response()
+      return .then {
+        guard let session = try await load(token, at: now) else { throw Self.unauthorized(true) }
+        return try answer(session)
       }
     }
+  }
+
+  private func load(_ token: SessionDirectory.UnknownToken, at now: Int64) async throws(Problem) -> LiveSession? {
+    do throws(AccountsError) { return try await directory.load(token, at: now) } catch { throw Problem(error) }
   }
 
   /// The token in the value of an `Authorization` field, or nil when it's of another scheme.

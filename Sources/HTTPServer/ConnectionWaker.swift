@@ -1,0 +1,18 @@
+import HTTP
+
+/// What brings a parked connection back to its loop, from wherever somebody has something to tell it.
+///
+/// It names the connection and doesn't hold it: one that has gone meanwhile is passed over.
+final class ConnectionWaker: Waker {
+  private let owner: EventLoop
+  private let token: UInt64
+
+  init(of connection: Connection) {
+    owner = connection.loop
+    token = connection.token
+  }
+
+  var loop: Int { owner.index }
+
+  func wake() { owner.wake(token) }
+}
