@@ -64,11 +64,11 @@ extension Connection {
 
   /// Whether the client took anything since its time was set. Asked of the kernel, which has most of what is to be sent
   /// and tells of room for more only when there is a lot: a client that takes a little all the time is slow, not gone.
-  private func hasClientTakenSome() -> Bool {
+  func hasClientTakenSome() -> Bool {
     output.count + socket.unacknowledged < untaken
   }
 
-  private func giveUpSending() {
+  func giveUpSending() {
     loop.counters.timedOut.addAsOnlyWriter(1)
     isBroken = true
     output.discard()

@@ -47,55 +47,14 @@ extension Connection {
     take(loop.respond(request), to: head)
   }
 
-  private func take(_ answer: Answer, to head: RequestHead) {
+  func take(_ answer: Answer, to head: RequestHead) {
     switch answer {
     case .now(let response): conclude(head, response)
     case .later(let work): startTask { await self.handle(head, work) }
     case .then(let work): startTask { await self.decide(head, work) }
     case .held(let request): hold(Hold(request: request, head: head))
+    case .events(let response, let source): beginStreaming(response, source, to: head)
     }
-  }
-
-  // MARK: Requests that wait
-
-  private func hold(_ hold: Hold) {
-    // Answers to earlier requests must not wait for this one.
-    flush()
-    stage = .holding(hold)
-    isWoken = false
-    setDeadline(hold.request.deadline)
-    hold.request.hold(ConnectionWaker(of: self))
-  }
-
-  /// Somebody has something to tell the request that waits here. One that was for an earlier request of this connection is
-  /// passed over at no harm: nothing new is found then.
-  func wake() {
-    guard case .holding = stage else { return }
-    isWoken = true
-    advance()
-  }
-
-  /// Asks a request that waits for its answer, if there is a cause. Gives whether there was.
-  func endHolding(_ hold: Hold) -> Bool {
-    if !output.isEmpty { flush() }
-    let cause: WakeCause
-    if isBroken {
-      hold.request.release()
-      stage = .over
-      return true
-    } else if isFinished || loop.isDraining {
-      cause = .leaving
-    } else if isTimedOut {
-      cause = .timeOver
-    } else if isWoken {
-      cause = .woken
-    } else {
-      return false
-    }
-    hold.request.release()
-    clearDeadline()
-    take(hold.request.answer(cause), to: hold.head)
-    return true
   }
 
   private func beginBody(_ head: RequestHead) -> RequestBody {
@@ -172,7 +131,7 @@ extension Connection {
   // MARK: After a handler
 
   /// Writes the answer, or its head where the body is streamed, and goes on to what follows it.
-  private func conclude(_ head: RequestHead, _ response: Response) {
+  func conclude(_ head: RequestHead, _ response: Response) {
     passOverArrivedBody()
     let exchange = ResponseSerializer.Exchange(
       isHead: head.method == .head,
@@ -194,7 +153,7 @@ extension Connection {
   /// From this size on what was gathered is sent before the next request is looked at.
   private static var flushSize: Int { 32 * 1024 }
 
-  private func canKeepAlive(_ head: RequestHead, _ response: Response) -> Bool {
+  func canKeepAlive(_ head: RequestHead, _ response: Response) -> Bool {
     guard head.keepsAlive, !loop.isDraining else { return false }
     if case .stream = response.body, !head.isVersion11 { return false }
     guard let body else { return true }
@@ -231,7 +190,7 @@ extension Connection {
   }
 
   /// Enters a stage, with the deadline that belongs to it.
-  private func setStage(_ stage: Stage) {
+  func setStage(_ stage: Stage) {
     self.stage = stage
     switch stage {
     case .sending: timeOutput()

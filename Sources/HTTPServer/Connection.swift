@@ -19,6 +19,8 @@ final class Connection: @unchecked Sendable {
     case handling
     /// The request waits for something to tell.
     case holding(Hold)
+    /// The body of the answer comes piece by piece.
+    case streaming(Stream)
     /// What is written must be taken by the client first.
     case sending(then: Continuation)
     /// The rest of a body that nobody wanted is read and forgotten.
@@ -33,6 +35,13 @@ final class Connection: @unchecked Sendable {
   struct Hold {
     let request: any HeldRequest
     let head: RequestHead
+  }
+
+  /// A body that comes piece by piece.
+  struct Stream {
+    let source: any EventSource
+    let isChunked: Bool
+    let next: Continuation
   }
 
   /// What follows an answer.
@@ -128,6 +137,7 @@ final class Connection: @unchecked Sendable {
         guard takeRequest() else { return }
       case .handling: return
       case .holding(let hold): guard endHolding(hold) else { return }
+      case .streaming(let stream): guard goOnStreaming(stream) else { return }
       case .sending(let next): guard sendRest(then: next) else { return }
       case .discarding(let start, let bound): guard discardBody(since: start, upTo: bound) else { return }
       case .lingering(let discarded): guard linger(discarded) else { return }

@@ -16,4 +16,6 @@ public enum Answer: Sendable {
   case then(@Sendable () async throws -> Answer)
   /// The response to come when there is something to tell: see `HeldRequest`.
   case held(any HeldRequest)
+  /// A response whose body comes piece by piece, whenever there is something to tell: see `EventSource`.
+  case events(Response, any EventSource)
 }

@@ -81,6 +81,8 @@ extension FieldName {
   public static let ifMatch: FieldName = "If-Match"
   /// Only if the resource is no longer as it was (RFC 9110, 13.1.2).
   public static let ifNoneMatch: FieldName = "If-None-Match"
+  /// The id of the last event that a client of a stream has had.
+  public static let lastEventID: FieldName = "Last-Event-ID"
   /// Where related resources are, such as the next page (RFC 8288).
   public static let link: FieldName = "Link"
   /// Where what was made can be found (RFC 9110, 10.2.2).

@@ -32,6 +32,18 @@ public struct HeaderFields: Sendable, Equatable {
     bytes.append(contentsOf: other.bytes)
   }
 
+  /// The same fields with one value in the place of all that the field had.
+  public func replacing(_ name: FieldName, _ value: some StringProtocol) -> HeaderFields {
+    var fields = HeaderFields()
+    for line in bytes.split(separator: UInt8(ascii: "\n")) {
+      let old = line.prefix { $0 != UInt8(ascii: ":") }
+      let isReplaced = old.elementsEqual(name.text.utf8) { $0.lowercased == $1.lowercased }
+      if !isReplaced { fields.bytes += line + [UInt8(ascii: "\n")] }
+    }
+    fields.append(name, value)
+    return fields
+  }
+
   /// The value of the first field of that name, or nil.
   public subscript(_ name: FieldName) -> String? {
     for (field, value) in all where field.utf8.elementsEqual(name.text.utf8, by: { $0.lowercased == $1.lowercased }) {

@@ -26,7 +26,12 @@ struct Components: Sendable {
     let readiness = readiness
     // Made anew for each loop: a prepared answer that two loops hand out would be counted by both.
     let userRoutes = services.users.map {
-      UserRoutes(users: $0, administratorToken: AdministratorToken(configuration.administratorToken), time: time)
+      UserRoutes(
+        users: $0,
+        administratorToken: AdministratorToken(configuration.administratorToken),
+        longestWait: configuration.longestWait,
+        time: time
+      )
     }
     let plainRoutes = {
       HealthRoutes(readiness: readiness).routes + ProblemRoutes.routes + (userRoutes?.routes ?? [])

@@ -12,6 +12,7 @@ struct UserServices: Sendable {
   let registry: RegisteredLedger
   let ledger: Ledger
   let history: History
+  let room: WaitingRoom
   let favorites: FavoritesModule
   let defaults: DefaultsModule
   let profile: ProfileModule
@@ -45,10 +46,13 @@ struct UserServices: Sendable {
     )
     let states = states
     cache = StateCache(capacity: configuration.cacheBytes, readers: store.readers) { try states.load($0, from: $1) }
+    let room = WaitingRoom(configuration.waiting)
+    self.room = room
     registry = RegisteredLedger(
       try store.write { try RegisteredService().load(from: $0) },
       writer: store.writer,
-      now: now
+      now: now,
+      announce: { _ in room.wakeAll() }
     )
     ledger = Ledger(
       writer: store.writer,
@@ -60,7 +64,10 @@ struct UserServices: Sendable {
         writer: store.writer,
         now: now
       ),
-      now: now
+      now: now,
+      announce: { user, _ in room.wake(user) }
     )
+    // A session that has ended mustn't wait a moment longer. Who waits isn't kept by session: ends are rare.
+    accounts.directory.whenEnded { _ in room.wakeAll() }
   }
 }

@@ -22,6 +22,10 @@ public struct Configuration: Sendable {
   var defaultsQuota = DefaultsReactor.Quota()
   /// How much history is kept.
   var history = Pruning.Policy()
+  /// How many may wait.
+  var waiting = WaitingRoom.Limits()
+  /// The longest that anybody is held waiting, in seconds: many proxies and clients give up at 60.
+  public var longestWait = 55
   /// About how many bytes users' states may take in memory.
   public var cacheBytes = 64 * 1024 * 1024
   /// The administrator's token; nil: there is no administrator.

@@ -57,6 +57,11 @@ public struct Application: Sendable {
           return finished(failure(error, of: route), to: request, route: route)
         }
       }
+    case .events(let response, let source):
+      var response = response
+      if cors.isOn { response.fields.append(contentsOf: cors.fields(for: request.head)) }
+      record(response, to: request, route: route)
+      return .events(response, source)
     case .held(let held): return .held(FinishedRequest(held, application: self, request: request, route: route))
     }
   }

@@ -5,17 +5,27 @@ import HTTPServer
 struct UserRoutes: Sendable {
   let users: UserServices
   let administratorToken: AdministratorToken
+  /// The longest that anybody is held, in seconds.
+  let longestWait: Int
   let time: ServerTime
 
   var routes: [Route] {
     let gate = SessionGate(directory: users.accounts.directory, millisecondsSince1970: time.millisecondsSince1970)
+    let waiting = Waiting(
+      room: users.room,
+      cache: users.cache,
+      registry: users.registry,
+      directory: users.accounts.directory,
+      longest: longestWait
+    )
     let reading = StateReading(
       store: users.store,
       gate: gate,
       cache: users.cache,
       registry: users.registry,
       history: users.history,
-      readers: users.readers
+      readers: users.readers,
+      waiting: waiting
     )
     let writing = StateWriting(store: users.store, gate: gate, ledger: users.ledger)
     let export = UserExport(
@@ -35,7 +45,34 @@ struct UserRoutes: Sendable {
       + FavoritesRoutes(module: users.favorites, reading: reading, writing: writing).routes
       + DefaultsRoutes(module: users.defaults, reading: reading, writing: writing).routes
       + ProfileRoutes(module: users.profile, reading: reading, writing: writing).routes
-      + [ActionsRoute(modules: users.modules, writing: writing).route]
+      + [
+        ActionsRoute(modules: users.modules, writing: writing).route, changesRoute(gate, waiting).route,
+        journalRoute(gate, waiting).route,
+      ]
       + registered.routes
+  }
+
+  private func changesRoute(_ gate: SessionGate, _ waiting: Waiting) -> ChangesRoute {
+    ChangesRoute(
+      gate: gate,
+      cache: users.cache,
+      registry: users.registry,
+      readers: users.readers,
+      feed: ChangesFeed(store: users.store, history: users.history),
+      waiting: waiting,
+      modules: Set(users.modules.map(\.name)),
+      monotonic: time.monotonic
+    )
+  }
+
+  private func journalRoute(_ gate: SessionGate, _ waiting: Waiting) -> JournalRoute {
+    JournalRoute(
+      store: users.store,
+      gate: gate,
+      cache: users.cache,
+      registry: users.registry,
+      readers: users.readers,
+      waiting: waiting
+    )
   }
 }

@@ -9,6 +9,7 @@ struct StateReading: Sendable {
   let registry: RegisteredLedger
   let history: History
   let readers: Readers
+  let waiting: Waiting
 
   /// Answers a `GET` of a resource. The address may say as of when: `?at=<cursor>`.
   func answer(
@@ -19,14 +20,32 @@ struct StateReading: Sendable {
       let query = try request.query
       let resource = try resource(request, query)
       let preconditions = try Preconditions(of: request.head)
+      let wait = preconditions.ifNoneMatch == nil ? nil : try waiting.preference(of: request, query)
       if let at = try query.text("at") {
         let point = try pointInTime(at)
-        return .later { try await past(resource, at: point, of: session, preconditions) }
+        return .then { try await past(resource, at: point, of: session, preconditions, wait, request) }
       }
+      if let wait { return try held(request, resource, preconditions, wait, session) }
       return try withState(of: session) { hot in
         let view = presentView(of: hot)
         return try response(present(resource, hot, view), preconditions, view)
       }
+    }
+  }
+
+  /// Answers when the resource differs from what the client has, or when the time is over.
+  private func held(
+    _ request: Request,
+    _ resource: StateResource,
+    _ preconditions: Preconditions,
+    _ wait: WaitPreference,
+    _ session: LiveSession
+  ) throws -> Answer {
+    try waiting.wait(request, for: wait, of: session) { hot, registered, isOver in
+      let view = StateView(store: store, LedgerView(state: hot.state, registered: registered))
+      let representation = try present(resource, hot, view)
+      guard isOver || !(representation.map { preconditions.isFresh($0.cursor) } ?? false) else { return nil }
+      return .now(try response(representation, preconditions, view).waited(wait))
     }
   }
 
@@ -85,15 +104,20 @@ struct StateReading: Sendable {
     _ resource: StateResource,
     at point: Cursor,
     of session: LiveSession,
-    _ preconditions: Preconditions
-  ) async throws -> Response {
+    _ preconditions: Preconditions,
+    _ wait: WaitPreference?,
+    _ request: Request
+  ) async throws -> Answer {
     let registered = registry.current
     guard point.store == store, point.registered <= registered.revision else { throw Self.unknownPast }
     let (history, user) = (history, session.user)
     let state = try await readers.read { try history.state(of: user, at: point.revision, resource.module, from: $0) }
     guard let state else { throw Self.unknownPast }
     let view = StateView(store: store, state: state, registered: registered, at: point.registered)
-    return try response(resource.representation(of: view), preconditions, view)
+    let response = try response(resource.representation(of: view), preconditions, view)
+    guard let wait else { return .now(response) }
+    guard response.status == .notModified else { return .now(response.waited(wait)) }
+    return .held(WaitingInVain(deadline: wait.deadline(for: request), response: response.waited(wait)))
   }
 
   private static var unknownPast: Problem {
@@ -102,5 +126,15 @@ struct StateReading: Sendable {
       detail: "This store doesn't have the state of that cursor: it's another store's, or older than the history that "
         + "is kept. Without at, the present state is given."
     )
+  }
+}
+
+extension Response {
+  /// The answer to a request that would have waited: of this moment alone, for nobody to keep.
+  func waited(_ wait: WaitPreference) -> Response {
+    var response = self
+    response.fields = fields.replacing(.cacheControl, "no-store")
+    response.fields.append(.preferenceApplied, wait.appliedField)
+    return response
   }
 }

@@ -6,6 +6,13 @@ final class HotState: Sendable {
   /// What it takes in memory, without what was made of it: that is about as much again, at most.
   let cost: Int
   private let rendered: Monitor<[CollectionName: Rendered]>
+  /// The states just before, oldest first: most who wait have one of them.
+  private let recent: [UserState]
+  private let told = Monitor<[String: ChangesFeed.Document]>([:])
+
+  /// How many states before the latest are kept, at most, and about how many bytes they may take together.
+  private static let recentCount = 32
+  private static let recentBytes = 256 * 1024
 
   /// What was made of a collection: it holds as long as the collection and what is registered behind it stay the same.
   struct Rendered: Sendable {
@@ -19,7 +26,33 @@ final class HotState: Sendable {
     self.state = state
     cost = state.cost
     let kept = previous?.rendered.withLock { $0 } ?? [:]
+    recent = previous.map { Self.recent(after: $0, before: state) } ?? []
     rendered = Monitor(kept.filter { name, rendered in state.collections[name]?.revision ?? 0 == rendered.revision })
+  }
+
+  /// The state as it was after a revision, where it's still in memory.
+  func past(at revision: Int) -> UserState? {
+    if state.revision == revision { return state }
+    return recent.last { $0.revision == revision }
+  }
+
+  private static func recent(after previous: HotState, before state: UserState) -> [UserState] {
+    // Only what follows without a gap is a past.
+    guard previous.state.revision + 1 == state.revision else { return [] }
+    // What they share with each other isn't counted: a list's elements are, its order isn't.
+    let cost = previous.state.collections.values.reduce(256) { $0 + $1.count * 16 }
+    return (previous.recent + [previous.state]).suffix(max(1, min(recentCount, recentBytes / cost)))
+  }
+
+  /// What was told already to somebody who asked the same, if anything.
+  func told(_ question: String) -> ChangesFeed.Document? { told.withLock { $0[question] } }
+
+  /// Remembers what was told: of a thousand who wait most have the same cursor.
+  func remember(_ document: ChangesFeed.Document, for question: String) {
+    told.withLock { told in
+      if told.count >= 16 { told = [:] }
+      told[question] = document
+    }
   }
 
   /// What was made of a collection, if that still holds.

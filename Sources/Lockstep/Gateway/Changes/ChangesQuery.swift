@@ -1,0 +1,75 @@
+import HTTP
+
+/// What somebody asks of the changes feed.
+struct ChangesQuery: Sendable {
+  /// From where on.
+  enum Since: Sendable {
+    /// From the beginning: the whole of everything.
+    case beginning
+    /// The present cursor and nothing else.
+    case now
+    /// From a cursor; nil for a text that is none of any store's.
+    case cursor(Cursor?, text: String)
+  }
+
+  let since: Since
+  let filter: ChangesFeed.Filter
+  let wait: WaitPreference?
+  let isStream: Bool
+
+  init(_ request: Request, _ waiting: Waiting, modules: Set<String>) throws(Problem) {
+    let query = try request.query
+    isStream = request.head.list(.accept).contains { $0.lowercased().hasPrefix("text/event-stream") }
+    let asked = try query.text("since")
+    let lastEvent = isStream ? request.head[.lastEventID].flatMap { $0.isEmpty ? nil : $0 } : nil
+    since = try Self.since(lastEvent ?? asked)
+    filter = try Self.filter(query.text("collections"), modules: modules)
+    wait = try waiting.preference(of: request, query)
+  }
+
+  /// What tells one question from another that has another answer at the same state.
+  var question: String {
+    let names = filter.names.map(\.description).joined(separator: ",")
+    switch since {
+    case .beginning: return " \(names)"
+    case .now: return "now \(names)"
+    case .cursor(_, let text): return "\(text) \(names)"
+    }
+  }
+
+  private static func since(_ text: String?) throws(Problem) -> Since {
+    guard let text else { return .beginning }
+    if text == "now" { return .now }
+    let isWord =
+      !text.isEmpty
+      && text.utf8.allSatisfy { byte in
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+          UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "-"):
+          true
+        default: false
+        }
+      }
+    guard isWord, text.utf8.count <= 256 else {
+      throw Problem(.invalidParameter, detail: "The parameter since must be a cursor, as an answer gave it, or now.")
+    }
+    return .cursor(Cursor(text), text: text)
+  }
+
+  private static func filter(_ text: String?, modules: Set<String>) throws(Problem) -> ChangesFeed.Filter {
+    guard let text else { return ChangesFeed.Filter(names: []) }
+    var names: [CollectionName] = []
+    for part in text.split(separator: ",") {
+      let name = CollectionName(text: part)
+      let isSuite = name.module == "defaults" && name.part.map { SuiteName.fault(of: $0) == nil } ?? true
+      guard modules.contains(name.module), name.part == nil || (name.module == "defaults" && isSuite) else {
+        throw Problem(
+          .invalidParameter,
+          detail: "There is no collection \(part). There are favorites, profile, and defaults/<suite>."
+        )
+      }
+      names.append(name)
+    }
+    return ChangesFeed.Filter(names: names.sorted())
+  }
+}

@@ -1,0 +1,187 @@
+import HTTP
+import SQLite
+
+/// `GET /v1/changes`: what happened since a cursor, now or as soon as something does.
+struct ChangesRoute: Sendable {
+  let gate: SessionGate
+  let cache: StateCache
+  let registry: RegisteredLedger
+  let readers: Readers
+  let feed: ChangesFeed
+  let waiting: Waiting
+  let modules: Set<String>
+  /// The server's monotonic clock.
+  let monotonic: @Sendable () -> Int64
+
+  var route: Route {
+    Route(.get, "/v1/changes", summary: "What happened since a cursor, as soon as something does.") { request in
+      try gate.answer(request) { session in
+        let query = try ChangesQuery(request, waiting, modules: modules)
+        if case .cursor(let cursor?, _) = query.since { waiting.directory.note(cursor: cursor.text, of: session) }
+        if query.isStream { return try stream(query, session) }
+        guard let wait = query.wait, wait.seconds > 0, case .cursor = query.since else {
+          return try present(session) { hot, registered in
+            try tell(query, session, hot, registered) { .now(response($0, query.wait)) }
+          }
+        }
+        return try waiting.wait(request, for: wait, of: session) { hot, registered, isOver in
+          try answer(query, session, hot, registered, wait, isOver)
+        }
+      }
+    }
+  }
+
+  private func present(
+    _ session: LiveSession,
+    _ answer: @escaping @Sendable (HotState, RegisteredDefaults) throws -> Answer
+  ) throws -> Answer {
+    if let hot = cache.state(of: session.user) { return try answer(hot, registry.current) }
+    return .then { try answer(try await cache.load(session.user), registry.current) }
+  }
+
+  // MARK: Waiting
+
+  /// The answer by the present; nil to go on waiting.
+  private func answer(
+    _ query: ChangesQuery,
+    _ session: LiveSession,
+    _ hot: HotState,
+    _ registered: RegisteredDefaults,
+    _ wait: WaitPreference,
+    _ isOver: Bool
+  ) throws -> Answer? {
+    switch try document(query, hot, registered) {
+    case .known(let document):
+      if document.isEmpty, !isOver { return nil }
+      return .now(response(document, wait))
+    // Whose cursor is so old that it must be read what changed has something to be told, nearly always; and where not, the
+    // answer is the cursor of now, with which it waits.
+    case .stored(let cursor, let text, let changed):
+      return .then { .now(response(try await stored(query, cursor, text, changed, session, hot, registered), wait)) }
+    }
+  }
+
+  // MARK: What there is to tell
+
+  /// What is known of an answer without asking the store.
+  private enum Found {
+    case known(ChangesFeed.Document)
+    /// The states of the past that it's made of are only in the store.
+    case stored(Cursor, text: String, changed: [CollectionName])
+  }
+
+  private func document(
+    _ query: ChangesQuery,
+    _ hot: HotState,
+    _ registered: RegisteredDefaults
+  ) throws -> Found {
+    let question = "\(registered.revision) \(query.question)"
+    if let document = hot.told(question) { return .known(document) }
+    let found = try make(query, hot, registered)
+    if case .known(let document) = found { hot.remember(document, for: question) }
+    return found
+  }
+
+  private func make(_ query: ChangesQuery, _ hot: HotState, _ registered: RegisteredDefaults) throws -> Found {
+    let view = view(hot, registered)
+    switch query.since {
+    case .beginning: return .known(feed.reset(since: nil, view: view, query.filter))
+    case .now: return .known(feed.nothing(since: view.cursor.text, at: view.cursor))
+    case .cursor(let cursor, let text):
+      guard let cursor, feed.canFollow(cursor, hot, registered) else {
+        return .known(feed.reset(since: text, view: view, query.filter))
+      }
+      let changed = feed.changed(since: cursor, in: hot, query.filter)
+      guard let base = feed.base(cursor, changed, in: hot) else {
+        return .stored(cursor, text: text, changed: changed)
+      }
+      return .known(try feed.changes(since: cursor, as: text, base: base, view: view, query.filter))
+    }
+  }
+
+  private func stored(
+    _ query: ChangesQuery,
+    _ cursor: Cursor,
+    _ text: String,
+    _ changed: [CollectionName],
+    _ session: LiveSession,
+    _ hot: HotState,
+    _ registered: RegisteredDefaults
+  ) async throws -> ChangesFeed.Document {
+    let (feed, user, view) = (feed, session.user, view(hot, registered))
+    let document: ChangesFeed.Document
+    do {
+      document = try await readers.read { connection in
+        guard let base = try feed.base(cursor, changed, of: user, from: connection) else {
+          return feed.reset(since: text, view: view, query.filter)
+        }
+        return try feed.changes(since: cursor, as: text, base: base, view: view, query.filter)
+      }
+    } catch {
+      throw StateWriting.problem(for: error) ?? error
+    }
+    hot.remember(document, for: "\(registered.revision) \(query.question)")
+    return document
+  }
+
+  /// Hands over what there is to tell: at once where the store needn't be asked.
+  private func tell(
+    _ query: ChangesQuery,
+    _ session: LiveSession,
+    _ hot: HotState,
+    _ registered: RegisteredDefaults,
+    _ answer: @escaping @Sendable (ChangesFeed.Document) throws -> Answer
+  ) throws -> Answer {
+    switch try document(query, hot, registered) {
+    case .known(let document): return try answer(document)
+    case .stored(let cursor, let text, let changed):
+      return .then { try answer(try await stored(query, cursor, text, changed, session, hot, registered)) }
+    }
+  }
+
+  private func view(_ hot: HotState, _ registered: RegisteredDefaults) -> StateView {
+    StateView(store: feed.store, LedgerView(state: hot.state, registered: registered))
+  }
+
+  private func response(_ document: ChangesFeed.Document, _ wait: WaitPreference?) -> Response {
+    var fields = HeaderFields()
+    fields.append(.contentType, "application/json")
+    fields.append(.cacheControl, "no-store")
+    fields.append(.vary, "Authorization, Prefer, Accept")
+    fields.append(.cursor, document.cursor.text)
+    if let wait { fields.append(.preferenceApplied, wait.appliedField) }
+    return Response(status: .ok, fields: fields, body: .bytes(document.body))
+  }
+
+  // MARK: Streaming
+
+  /// Server-sent events: the same documents, one after the other, over one connection.
+  private func stream(_ query: ChangesQuery, _ session: LiveSession) throws -> Answer {
+    let watch = try waiting.watch(for: session)
+    return try watch.look { hot, registered in
+      try tell(query, session, hot, registered) { first in
+        let events = ChangesEvents(first: first, watch: watch, monotonic: monotonic) { cursor, hot, registered in
+          let next = query.following(cursor)
+          // One that can't keep up with what is in memory goes on from its cursor with another connection.
+          guard case .known(let document) = try document(next, hot, registered) else { return nil }
+          return document
+        }
+        return .events(ChangesEvents.response, events)
+      }
+    }
+  }
+}
+
+extension ChangesQuery {
+  private init(since: Since, _ other: ChangesQuery) {
+    self.since = since
+    filter = other.filter
+    wait = other.wait
+    isStream = other.isStream
+  }
+
+  /// The same question, from a cursor on.
+  func following(_ cursor: Cursor) -> ChangesQuery {
+    ChangesQuery(since: .cursor(cursor, text: cursor.text), self)
+  }
+}

@@ -1,0 +1,55 @@
+import HTTP
+import Synchronization
+
+/// An eye on a user's state for somebody who waits: what was seen of it last, and whether that is still all.
+final class StateWatch: Sendable {
+  let session: LiveSession
+  private let seat: WaitingRoom.Seat
+  private let cache: StateCache
+  private let registry: RegisteredLedger
+  private let seenRevision = Atomic(-1)
+  private let seenRegistered = Atomic(-1)
+
+  init(of session: LiveSession, seat: WaitingRoom.Seat, cache: StateCache, registry: RegisteredLedger) {
+    self.session = session
+    self.seat = seat
+    self.cache = cache
+    self.registry = registry
+  }
+
+  /// From now on changes wake `waker`; at once if there was one since the last look.
+  func hold(_ waker: any Waker) {
+    seat.wait(waker)
+    // In this order: whoever changes something publishes it first and wakes then.
+    if session.isEnded || isOutdated { waker.wake() }
+  }
+
+  /// Hands the present to `body`: at once where it's in memory. Throws where the session has ended.
+  func look(_ body: @escaping @Sendable (HotState, RegisteredDefaults) throws -> Answer) throws -> Answer {
+    if session.isEnded { throw SessionGate.unauthorized(true) }
+    if let hot = cache.state(of: session.user) { return try body(hot, note(hot)) }
+    return .then {
+      let hot = try await self.cache.load(self.session.user)
+      return try body(hot, self.note(hot))
+    }
+  }
+
+  /// The present, where it's in memory.
+  func glance() -> (HotState, RegisteredDefaults)? {
+    guard let hot = cache.state(of: session.user) else { return nil }
+    return (hot, note(hot))
+  }
+
+  private func note(_ hot: HotState) -> RegisteredDefaults {
+    let registered = registry.current
+    seenRevision.store(hot.state.revision, ordering: .relaxed)
+    seenRegistered.store(registered.revision, ordering: .relaxed)
+    return registered
+  }
+
+  private var isOutdated: Bool {
+    guard let hot = cache.state(of: session.user) else { return true }
+    return hot.state.revision != seenRevision.load(ordering: .relaxed)
+      || registry.current.revision != seenRegistered.load(ordering: .relaxed)
+  }
+}

@@ -1,0 +1,45 @@
+import HTTP
+
+/// What it takes to let a client wait.
+struct Waiting: Sendable {
+  let room: WaitingRoom
+  let cache: StateCache
+  let registry: RegisteredLedger
+  let directory: SessionDirectory
+  /// The longest that anybody is held, in seconds.
+  let longest: Int
+
+  /// How long a request wants to wait; nil where it doesn't.
+  func preference(of request: Request, _ query: QueryParameters) throws(Problem) -> WaitPreference? {
+    try WaitPreference(of: request, query, upTo: longest)
+  }
+
+  /// A watch on a session's user. Throws `too-many-requests` where too many watch already.
+  func watch(for session: LiveSession) throws(Problem) -> StateWatch {
+    guard let seat = room.seat(for: session.user) else {
+      var problem = Problem(
+        .tooManyRequests,
+        detail: "Too many requests wait already. Let one connection wait for all collections: GET /v1/changes."
+      )
+      problem.fields.append(.retryAfter, "1")
+      throw problem
+    }
+    return StateWatch(of: session, seat: seat, cache: cache, registry: registry)
+  }
+
+  /// Has a request wait.
+  func wait(
+    _ request: Request,
+    for preference: WaitPreference,
+    of session: LiveSession,
+    respond: @escaping @Sendable (HotState, RegisteredDefaults, _ isOver: Bool) throws -> Answer?
+  ) throws -> Answer {
+    let waiting = WaitingRequest(
+      deadline: preference.deadline(for: request),
+      watch: try watch(for: session),
+      respond: respond
+    )
+    // Looked at by the watch once, so that it knows what has been seen; there may be something to tell already.
+    return waiting.answer(preference.seconds == 0 ? .timeOver : .woken)
+  }
+}

@@ -1,0 +1,51 @@
+import HTTP
+
+/// A request that waits until something of a user's state differs from what the client has.
+final class WaitingRequest: HeldRequest {
+  let deadline: Int64
+  private let watch: StateWatch
+  private let respond: @Sendable (HotState, RegisteredDefaults, _ isOver: Bool) throws -> Answer?
+
+  /// - Parameters:
+  ///   - deadline: When to give up.
+  ///   - watch: What is watched.
+  ///   - respond: The answer by the present state, or nil to go on waiting, which it can't where the time is over.
+  init(
+    deadline: Int64,
+    watch: StateWatch,
+    respond: @escaping @Sendable (HotState, RegisteredDefaults, _ isOver: Bool) throws -> Answer?
+  ) {
+    self.deadline = deadline
+    self.watch = watch
+    self.respond = respond
+  }
+
+  func hold(_ waker: any Waker) { watch.hold(waker) }
+
+  func release() {}
+
+  func answer(_ cause: WakeCause) -> Answer {
+    let isOver = if case .woken = cause { false } else { true }
+    do {
+      return try watch.look { hot, registered in try self.respond(hot, registered, isOver) ?? .held(self) }
+    } catch {
+      // Passed on, so that what is done to any error is done to this one.
+      return .then { throw error }
+    }
+  }
+}
+
+/// A request that waits for what can't change any more, as the past: until its time is over.
+final class WaitingInVain: HeldRequest {
+  let deadline: Int64
+  private let response: Response
+
+  init(deadline: Int64, response: Response) {
+    self.deadline = deadline
+    self.response = response
+  }
+
+  func hold(_ waker: any Waker) {}
+  func release() {}
+  func answer(_ cause: WakeCause) -> Answer { .now(response) }
+}

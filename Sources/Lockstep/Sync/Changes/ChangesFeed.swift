@@ -1,0 +1,150 @@
+import SQLite
+
+/// What happened to a user's state since a cursor, folded into one changeset a collection.
+struct ChangesFeed: Sendable {
+  /// Which collections somebody wants to hear of.
+  struct Filter: Sendable, Hashable {
+    /// Modules and single collections, as named; empty: all.
+    let names: [CollectionName]
+
+    func includes(_ name: CollectionName) -> Bool {
+      names.isEmpty || names.contains { $0 == name || ($0.part == nil && $0.module == name.module) }
+    }
+  }
+
+  /// What there is to tell.
+  struct Document: Sendable {
+    let cursor: Cursor
+    let body: [UInt8]
+    /// Whether it tells of anything.
+    let isEmpty: Bool
+  }
+
+  /// The collections as they were at a cursor: those that have changed since. Nil where the store can't tell.
+  typealias Base = [CollectionName: CollectionState]
+
+  let store: String
+  let history: History
+  /// The modules' names with the kinds of their collections; of a module that always has its one collection.
+  static let fixed: [(name: CollectionName, kind: CollectionMutation.Kind)] = [
+    (FavoritesReactor.collection, .list), (ProfileReactor.collection, .map),
+  ]
+
+  // MARK: What is needed
+
+  /// The collections whose past must be known: those that a user has changed since the cursor.
+  func changed(since cursor: Cursor, in hot: HotState, _ filter: Filter) -> [CollectionName] {
+    hot.state.collections.filter { filter.includes($0.key) && $0.value.revision > cursor.revision }.map(\.key)
+  }
+
+  /// Whether a cursor could be one of this store's past.
+  func canFollow(_ cursor: Cursor, _ hot: HotState, _ registered: RegisteredDefaults) -> Bool {
+    cursor.store == store && cursor.revision <= hot.state.revision && cursor.registered <= registered.revision
+  }
+
+  /// The base, from the states that are still in memory; nil where those don't go back so far.
+  func base(_ cursor: Cursor, _ changed: [CollectionName], in hot: HotState) -> Base? {
+    if changed.isEmpty { return [:] }
+    guard let past = hot.past(at: cursor.revision) else { return nil }
+    var base = Base()
+    for name in changed { base[name] = past.collections[name] }
+    return base
+  }
+
+  /// The base, from the store; nil where the journal doesn't go back so far.
+  func base(
+    _ cursor: Cursor,
+    _ changed: [CollectionName],
+    of user: UserID,
+    from connection: Connection
+  ) throws -> Base? {
+    guard try cursor.revision >= history.earliest(of: user, from: connection) else { return nil }
+    var base = Base()
+    for name in changed {
+      guard let kind = history.states.kind(of: name.module) else { continue }
+      base[name] = try history.rebuild(name, kind, of: user, at: cursor.revision, from: connection)
+    }
+    return base
+  }
+
+  // MARK: Telling
+
+  /// What happened since a cursor, by the base.
+  func changes(since cursor: Cursor, as text: String, base: Base, view: StateView, _ filter: Filter) throws -> Document
+  {
+    var changesets: [UInt8] = []
+    for name in names(in: view.state, filter, view.registered) {
+      let present = view.state.collections[name]
+      let past = base[name]
+      let hasChanged = (present?.revision ?? 0) > cursor.revision
+      switch hasChanged ? (past ?? present) : present {
+      case .list?:
+        guard hasChanged else { continue }
+        let old = if case .list(let list)? = past { list.items } else { [ListItem]() }
+        _ = try CollectionChange.append(name, from: old, to: view.state.list(name).items, into: &changesets)
+      case .map?, nil:
+        let now = view.state.map(name)
+        let then = if hasChanged { if case .map(let map)? = past { map } else { MapState() } } else { now }
+        let old = shown(then, of: name, view.registered, at: cursor.registered)
+        let new = shown(now, of: name, view.registered, at: view.registeredRevision)
+        _ = CollectionChange.append(name, from: old, to: new, into: &changesets)
+      }
+    }
+    return document(since: text, at: view.cursor, isReset: false, changesets)
+  }
+
+  /// The whole of everything, for who can't be told what changed.
+  func reset(since text: String?, view: StateView, _ filter: Filter) -> Document {
+    var changesets: [UInt8] = []
+    let fixed = Self.fixed.filter { filter.includes($0.name) }
+    for name in Set(names(in: view.state, filter, view.registered) + fixed.map(\.name)).sorted() {
+      switch view.state.collections[name] {
+      case .list(let list)?: CollectionChange.append(name, whole: list.items, into: &changesets)
+      case .map(let map)?:
+        let values = shown(map, of: name, view.registered, at: view.registeredRevision)
+        CollectionChange.append(name, whole: values, into: &changesets)
+      case nil:
+        if fixed.first(where: { $0.name == name })?.kind == .list {
+          CollectionChange.append(name, whole: [ListItem](), into: &changesets)
+        } else {
+          let values = shown(MapState(), of: name, view.registered, at: view.registeredRevision)
+          CollectionChange.append(name, whole: values, into: &changesets)
+        }
+      }
+    }
+    return document(since: text, at: view.cursor, isReset: true, changesets)
+  }
+
+  /// That nothing has happened.
+  func nothing(since text: String?, at cursor: Cursor) -> Document {
+    document(since: text, at: cursor, isReset: false, [])
+  }
+
+  /// The collections that there may be something to tell of, in order.
+  private func names(in state: UserState, _ filter: Filter, _ registered: RegisteredDefaults) -> [CollectionName] {
+    let suites = registered.suiteNames.map { DefaultsAction.collection($0) }
+    // A suite that is asked for by name has an answer even where nothing was ever in it.
+    let named = filter.names.filter { $0.part != nil }
+    return Set(Array(state.collections.keys) + suites + named).filter(filter.includes).sorted()
+  }
+
+  /// What shows of a map: of a suite of defaults, what is registered shows behind the user's own values.
+  private func shown(
+    _ map: MapState,
+    of name: CollectionName,
+    _ registered: RegisteredDefaults,
+    at revision: Int
+  ) -> [String: MapValue] {
+    guard name.module == "defaults", let suite = name.part else { return map.values }
+    return map.values.merging(registered.values(of: suite, at: revision)) { own, _ in own }
+  }
+
+  private func document(since text: String?, at cursor: Cursor, isReset: Bool, _ changesets: [UInt8]) -> Document {
+    var body = Array(#"{"since":"#.utf8)
+    if let text { body.append(json: text) } else { body.append(contentsOf: "null".utf8) }
+    body.append(contentsOf: #","cursor":"\#(cursor.text)","reset":\#(isReset),"changesets":["#.utf8)
+    body.append(contentsOf: changesets)
+    body.append(contentsOf: "]}".utf8)
+    return Document(cursor: cursor, body: body, isEmpty: changesets.isEmpty && !isReset)
+  }
+}

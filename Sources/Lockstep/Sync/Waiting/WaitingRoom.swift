@@ -1,0 +1,111 @@
+import HTTP
+import Synchronization
+import Workers
+
+/// Everybody who waits for a user's state to change, and whoever brings them back.
+///
+/// Waiting costs a place in a table. Who is woken looks for themselves whether what they wait for has changed; being woken
+/// for nothing does no harm.
+final class WaitingRoom: Sendable {
+  /// How many may wait.
+  struct Limits: Sendable, Equatable {
+    /// For one user's state. Default 64.
+    var perUser = 64
+    /// In all. Default 100,000.
+    var inAll = 100_000
+  }
+
+  private struct Contents: Sendable {
+    var seats: [UserID: [UInt64: (any Waker)?]] = [:]
+    var last: UInt64 = 0
+  }
+
+  /// So many locks, so that loops rarely meet at one.
+  private static let shardCount = 16
+
+  private let limits: Limits
+  private let shards: [Monitor<Contents>]
+  private let taken = Atomic(0)
+  private let wakings = Atomic(0)
+
+  init(_ limits: Limits) {
+    self.limits = limits
+    shards = (0..<Self.shardCount).map { _ in Monitor(Contents()) }
+  }
+
+  /// A place to wait for a user's state; nil where there are too many.
+  func seat(for user: UserID) -> Seat? {
+    guard taken.add(1, ordering: .relaxed).newValue <= limits.inAll else {
+      taken.subtract(1, ordering: .relaxed)
+      return nil
+    }
+    let number = shard(of: user).withLock { contents -> UInt64? in
+      guard contents.seats[user]?.count ?? 0 < limits.perUser else { return nil }
+      contents.last += 1
+      contents.seats[user, default: [:]].updateValue(nil, forKey: contents.last)
+      return contents.last
+    }
+    guard let number else {
+      taken.subtract(1, ordering: .relaxed)
+      return nil
+    }
+    return Seat(user: user, number: number, room: self)
+  }
+
+  /// A place to wait, given back when nobody holds it any more.
+  final class Seat: Sendable {
+    let user: UserID
+    private let number: UInt64
+    private let room: WaitingRoom
+
+    fileprivate init(user: UserID, number: UInt64, room: WaitingRoom) {
+      self.user = user
+      self.number = number
+      self.room = room
+    }
+
+    deinit { room.leave(user, number) }
+
+    /// From now on whoever has something to tell wakes this.
+    func wait(_ waker: any Waker) { room.wait(user, number, waker) }
+  }
+
+  /// Wakes who waits for a user's state.
+  func wake(_ user: UserID) {
+    let wakers = shard(of: user).withLock { contents in contents.seats[user]?.values.compactMap { $0 } ?? [] }
+    wake(wakers)
+  }
+
+  /// Wakes everybody: what concerns all has changed.
+  func wakeAll() {
+    for shard in shards {
+      wake(shard.withLock { contents in contents.seats.values.flatMap { $0.values.compactMap { $0 } } })
+    }
+  }
+
+  /// How many wait, and how often anybody was woken.
+  var figures: (waiting: Int, wakings: Int) {
+    (taken.load(ordering: .relaxed), wakings.load(ordering: .relaxed))
+  }
+
+  private func wake(_ wakers: [any Waker]) {
+    wakings.add(wakers.count, ordering: .relaxed)
+    for waker in wakers { waker.wake() }
+  }
+
+  private func wait(_ user: UserID, _ number: UInt64, _ waker: any Waker) {
+    shard(of: user).withLock { _ = $0.seats[user]?.updateValue(waker, forKey: number) }
+  }
+
+  private func leave(_ user: UserID, _ number: UInt64) {
+    taken.subtract(1, ordering: .relaxed)
+    shard(of: user).withLock { contents in
+      contents.seats[user]?[number] = nil
+      if contents.seats[user]?.isEmpty == true { contents.seats[user] = nil }
+    }
+  }
+
+  private func shard(of user: UserID) -> Monitor<Contents> {
+    shards[Int(UInt(bitPattern: user.hashValue) % UInt(Self.shardCount))]
+  }
+}
