@@ -24,6 +24,9 @@ extension Writer {
     /// How long the log's contents took to be moved into the database, in nanoseconds.
     public internal(set) var checkpointTime = Histogram(bounds: Self.commitTimeBounds)
 
+    /// Those of a writer that has done nothing yet.
+    public init() {}
+
     mutating func countCommit(of size: Int, failed: Int, time: Int64) {
       units += size - failed
       failedUnits += failed

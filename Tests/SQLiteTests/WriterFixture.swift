@@ -31,6 +31,11 @@ final class WriterFixture: Sendable {
     return try Writer(connection: connection, options: options, monotonic: monotonic)
   }
 
+  /// Another connection, to look with.
+  func connection() throws -> Connection {
+    try Connection(path: path, options: .init(access: .readOnly))
+  }
+
   /// What another connection sees committed.
   static func numbers(in path: String) throws -> [Int] {
     let connection = try Connection(path: path, options: .init(access: .readOnly))

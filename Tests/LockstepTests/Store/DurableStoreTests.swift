@@ -3,6 +3,7 @@ import Lockstep
 import SQLite
 import TestSupport
 import Testing
+import Workers
 
 @Suite("The durable store")
 struct DurableStoreTests {
@@ -84,6 +85,20 @@ struct DurableStoreTests {
       let path = fixture.path
       #expect(
         errorOpening(path)
+          == "SQLite could not open \(path): this process may only read the file (code 8). The database can be read but "
+          + "not written: check the permissions of the file and its folder, and whether the disk is mounted read-only."
+      )
+    }
+  }
+
+  @Test("A file that may be written in a folder that may not")
+  func readOnlyFolder() throws {
+    try fixture.store().close()
+    try FileManager.default.setAttributes([.posixPermissions: 0o666], ofItemAtPath: fixture.path)
+    try AsNobody.run(in: fixture.folder.path) {
+      let path = fixture.path
+      #expect(
+        errorOpening(path)
           == "SQLite could not open \(path): attempt to write a readonly database (code 1544). The database can be read "
           + "but not written: check the permissions of the file and its folder, and whether the disk is mounted "
           + "read-only."
@@ -127,6 +142,68 @@ struct DurableStoreTests {
     )
     try other.execute("COMMIT")
     _ = try fixture.store()
+  }
+
+  // MARK: One server at a time
+
+  @Test("A second server is refused, and nothing is changed; once the first has closed the store, it may have it")
+  func secondServer() async throws {
+    let store = try fixture.store()
+    #expect(
+      errorOpening(fixture.path)
+        == "Another lockstep is using the store \(fixture.path), and one at a time may. Stop that one first, or name "
+        + "another file."
+    )
+    try await store.checkWritable()
+    store.close()
+    try fixture.store().close()
+  }
+
+  @Test("A second server is refused whatever name it knows the store by")
+  func secondName() throws {
+    let store = try fixture.store()
+    let name = fixture.folder.file("other.db")
+    try FileManager.default.createSymbolicLink(atPath: name, withDestinationPath: fixture.path)
+    #expect(errorOpening(name)?.hasPrefix("Another lockstep is using the store \(fixture.path),") == true)
+    store.close()
+    try fixture.store(name).close()
+  }
+
+  @Test("Whoever only reads the file may do so while a server has it")
+  func shell() async throws {
+    let store = try fixture.store()
+    try await store.checkWritable()
+    let shell = try Connection(path: fixture.path, options: .init(access: .readOnly, journal: .asFound))
+    #expect(try shell.first("SELECT checked_at FROM store") { row in try row[0] as Int } == 1_000_000)
+    try await store.writer.write { connection in _ = try connection.run("UPDATE store SET checked_at = 7") }
+    #expect(try shell.first("SELECT checked_at FROM store") { row in try row[0] as Int } == 7)
+    store.close()
+  }
+
+  @Test("A server that is killed leaves the store to the next one, with all that it acknowledged")
+  func killed() async throws {
+    await #expect(processExitsWith: .signal(SIGKILL)) { [path = fixture.path as String] in
+      let store = try DurableStore(path: path)
+      try await store.writer.write { connection in _ = try connection.run("UPDATE store SET checked_at = 7") }
+      kill(getpid(), SIGKILL)
+    }
+    let store = try fixture.store()
+    let checkedAt = try await store.readers.read { connection in
+      try connection.first("SELECT checked_at FROM store") { row in try row[0] as Int }
+    }
+    #expect(checkedAt == 7)
+    store.close()
+  }
+
+  @Test("A lock file that can't be made")
+  func unmakeableLock() throws {
+    let lock = fixture.path + "-lock"
+    try FileManager.default.createDirectory(atPath: lock, withIntermediateDirectories: false)
+    #expect(
+      errorOpening(fixture.path)
+        == "The file \(lock), which keeps a second lockstep away from the store, can't be locked: Is a directory. Check "
+        + "that this process may write the file and its folder, and that they lie on a local disk."
+    )
   }
 
   // MARK: Checking
@@ -193,6 +270,31 @@ struct DurableStoreTests {
     }
   }
 
+  @Test(
+    "A store whose file is no longer where it was is not ready, though the old file can still be written",
+    arguments: ["deleted", "moved", "replaced"]
+  )
+  func replaced(how: String) async throws {
+    let store = try fixture.store()
+    try await store.checkWritable()
+    switch how {
+    case "deleted": try FileManager.default.removeItem(atPath: fixture.path)
+    case "moved": try FileManager.default.moveItem(atPath: fixture.path, toPath: fixture.folder.file("moved.db"))
+    default:
+      // As tools do that write a new file first and then give it the old one's name.
+      try fixture.store(fixture.folder.file("new.db")).close()
+      rename(fixture.folder.file("new.db"), fixture.path)
+    }
+    fixture.clock.advance(by: .seconds(1))
+    let error = await #expect(throws: StoreError.self) { try await store.checkWritable() }
+    #expect(
+      error?.description
+        == "The file \(fixture.path) has been deleted, moved or replaced since this server opened it: what it writes "
+        + "goes to the old one. Stop the server, put the right file in its place, and start it again."
+    )
+    store.close()
+  }
+
   @Test("A closed store is one file, and says that it is closed")
   func close() async throws {
     let store = try fixture.store()
@@ -201,5 +303,7 @@ struct DurableStoreTests {
     #expect(try FileManager.default.contentsOfDirectory(atPath: fixture.folder.path) == ["lockstep.db"])
     fixture.clock.advance(by: .seconds(1))
     await #expect(throws: StoreError.closed) { try await store.checkWritable() }
+    await #expect(throws: WorkerPool.ShutDown(pool: "writer")) { try await store.writer.write { _ in } }
+    await #expect(throws: WorkerPool.ShutDown(pool: "reader")) { try await store.readers.read { _ in } }
   }
 }

@@ -1,0 +1,61 @@
+import Foundation
+import TestSupport
+import Testing
+import Workers
+
+@testable import Lockstep
+
+@Suite("The lock of a store")
+struct StoreLockTests {
+  private let folder: TemporaryDirectory
+  private let store: String
+
+  init() throws {
+    folder = try TemporaryDirectory()
+    store = folder.file("lockstep.db")
+  }
+
+  @Test("One at a time has it; when it is let go of, the next may have it, and its file is gone")
+  func exclusive() throws {
+    do {
+      let lock = try StoreLock(store: store)
+      #expect(throws: StoreError.inUse(path: store)) { try StoreLock(store: store) }
+      withExtendedLifetime(lock) {}
+    }
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == [])
+    _ = try StoreLock(store: store)
+  }
+
+  @Test("A file that a server has left behind, which was killed, keeps nobody away")
+  func leftBehind() throws {
+    try folder.write([], to: "lockstep.db-lock")
+    _ = try StoreLock(store: store)
+  }
+
+  @Test("Whoever takes it while another lets go of it, removing its file, never shares it with a third")
+  func race() async throws {
+    let holders = Monitor((now: 0, most: 0, taken: 0))
+    let store = store
+    await withTaskGroup(of: Void.self) { group in
+      for _ in 1...4 {
+        group.addTask {
+          await aside {
+            for _ in 1...2_000 {
+              guard let lock = try? StoreLock(store: store) else { continue }
+              holders.withLock { holders in
+                holders.now += 1
+                holders.most = max(holders.most, holders.now)
+                holders.taken += 1
+              }
+              sched_yield()
+              holders.withLock { $0.now -= 1 }
+              withExtendedLifetime(lock) {}
+            }
+          }
+        }
+      }
+    }
+    #expect(holders.withLock { $0.most } == 1)
+    #expect(holders.withLock { $0.taken } > 0)
+  }
+}
