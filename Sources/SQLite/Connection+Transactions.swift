@@ -5,7 +5,7 @@ extension Connection {
   ///
   /// When this returns, all that `body` wrote is on disk. When it throws, be it from `body` or from the commit, nothing
   /// of it is. SQLite undoes a whole transaction on its own after some errors (a full disk, one of input and output):
-  /// then this throws even where `body` caught the error.
+  /// then this throws even where `body` caught the error, and whatever else `body` tries to run throws too.
   ///
   /// Transactions don't nest: within one, use `savepoint(_:)`.
   public func transaction<Result>(_ body: () throws -> Result) throws -> Result {
@@ -33,11 +33,13 @@ extension Connection {
   func begin() throws(SQLiteError) {
     try expectNoTransaction(for: "BEGIN IMMEDIATE")
     try run("BEGIN IMMEDIATE")
+    database.expectsTransaction = true
   }
 
   /// Commits the open transaction. After an error nothing of it is kept, but it may still have to be undone.
   func commit() throws(SQLiteError) {
     try expectTransaction(for: "COMMIT")
+    database.expectsTransaction = false
     try run("COMMIT")
   }
 
@@ -62,6 +64,7 @@ extension Connection {
 
   /// Undoes the transaction. That fails only where SQLite has undone it already, and the first error is the one to tell.
   func undo() {
+    database.expectsTransaction = false
     if isInTransaction { _ = try? run("ROLLBACK") }
   }
 
@@ -92,16 +95,6 @@ extension Connection {
   }
 
   private func expectTransaction(for sql: StaticString) throws(SQLiteError) {
-    if isInTransaction { return }
-    throw transactionGone(for: sql)
-  }
-
-  /// The error of a statement that needs the transaction which SQLite has undone.
-  func transactionGone(for sql: StaticString) -> SQLiteError {
-    failure(
-      SQLITE_ABORT | (2 << 8),
-      "no transaction is open any more: all of it has been undone",
-      sql: sql.description
-    )
+    if !isInTransaction { throw database.transactionGone(sql: sql.description) }
   }
 }

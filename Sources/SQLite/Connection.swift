@@ -137,6 +137,7 @@ public final class Connection {
     let text = [UInt8](script.utf8)
     var position = 0
     while position < text.count {
+      try database.expectTransaction(for: compiler.excerpt(text, from: position))
       let step = try compiler.compile(text, from: position, kept: false)
       if let statement = step.statement {
         defer { sqlite3_finalize(statement) }

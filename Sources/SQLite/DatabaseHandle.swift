@@ -8,6 +8,9 @@ final class DatabaseHandle {
   /// Never null and open as long as this object lives: `init` throws otherwise, and only `deinit` closes it.
   let pointer: OpaquePointer
   let path: String
+  /// Whether a transaction is to be open: a statement that finds none then must not run, since it would be committed by
+  /// itself. SQLite undoes a transaction on its own after some errors, which its body may have passed over.
+  var expectsTransaction = false
   /// How many pages the log held when this database last committed to it, once `countLogPages` was called.
   private(set) var logPages = 0
 
@@ -47,6 +50,21 @@ final class DatabaseHandle {
         return SQLITE_OK
       },
       context
+    )
+  }
+
+  /// Throws when a transaction is to be open and none is.
+  func expectTransaction(for sql: @autoclosure () -> String) throws(SQLiteError) {
+    if expectsTransaction, sqlite3_get_autocommit(pointer) != 0 { throw transactionGone(sql: sql()) }
+  }
+
+  /// The error of a statement that needs the transaction which SQLite has undone.
+  func transactionGone(sql: String) -> SQLiteError {
+    SQLiteError(
+      extendedCode: SQLITE_ABORT | (2 << 8),
+      message: "no transaction is open any more: all of it has been undone",
+      sql: sql,
+      path: path
     )
   }
 

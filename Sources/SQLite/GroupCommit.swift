@@ -66,6 +66,7 @@ struct GroupCommit {
       // None has run, but each would meet the same lock or the same disk, and wait for it in its turn.
       let others = taken.reversed() + queue.takeWaiting()
       taken = []
+      figures.withLock { $0.failedCommits += 1 }
       fail([first] + others, with: error)
       return
     }
@@ -98,7 +99,7 @@ struct GroupCommit {
       group.append((unit, .failure(error)))
       if connection.isInTransaction { return nil }
       // All will be told it: one unit's own words would mean nothing to the others.
-      return error as? SQLiteError ?? connection.transactionGone(for: "COMMIT")
+      return error as? SQLiteError ?? connection.database.transactionGone(sql: "COMMIT")
     }
   }
 

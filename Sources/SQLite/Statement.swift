@@ -106,6 +106,7 @@ public final class Statement {
 
   @usableFromInline func start() throws(SQLiteError) {
     if isRunning { throw misuse("the statement is already running: its closure may not run it again") }
+    try database.expectTransaction(for: sql)
     isRunning = true
   }
 

@@ -113,8 +113,10 @@ struct TransactionTests {
       try self.connection.transaction {
         try self.insert(1)
         try self.connection.execute("ROLLBACK")
-        // A caller that passes over the error.
+        // A caller that passes over the errors.
         _ = try? self.connection.savepoint { try self.insert(2) }
+        _ = try? self.insert(3)
+        try? self.connection.execute("INSERT INTO kept VALUES (4, NULL)")
       }
     }
     #expect(error?.kind == .rolledBack)
