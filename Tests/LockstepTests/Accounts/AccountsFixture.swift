@@ -20,6 +20,7 @@ final class AccountsFixture: Sendable {
 
   init(
     hasher: StubHasher = StubHasher(),
+    writer: Writer.Options = Writer.Options(),
     _ change: (inout AccountsConfiguration) -> Void = { _ in }
   ) async throws {
     var configuration = AccountsConfiguration()
@@ -27,7 +28,7 @@ final class AccountsFixture: Sendable {
     let files = try StoreFixture()
     self.files = files
     self.hasher = hasher
-    (store, accounts) = try await Self.open(files, hasher, configuration)
+    (store, accounts) = try await Self.open(files, writer, hasher, configuration)
   }
 
   deinit { store.close() }
@@ -85,13 +86,14 @@ final class AccountsFixture: Sendable {
 
   private static func open(
     _ files: StoreFixture,
+    _ writer: Writer.Options,
     _ hasher: StubHasher,
     _ configuration: AccountsConfiguration
   ) async throws -> (DurableStore, StoredAccounts) {
     let store = try DurableStore(
       path: files.path,
       time: files.clock.time,
-      options: .init(busyTimeout: .zero, readingThreads: 1)
+      options: .init(busyTimeout: .zero, writer: writer, readingThreads: 1)
     )
     return (store, try await accounts(store, files, hasher, configuration))
   }

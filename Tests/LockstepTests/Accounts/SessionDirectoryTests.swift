@@ -42,6 +42,15 @@ struct SessionDirectoryTests {
     return result
   }
 
+  /// A unit that keeps the writer busy from when `isHeld` opens until the gate does.
+  private func holdWriter(of fixture: AccountsFixture, _ isHeld: ThreadGate, until gate: ThreadGate) throws {
+    try fixture.store.writer.submit { _ in
+      isHeld.open()
+      gate.pass()
+    } settled: { _ in
+    }
+  }
+
   // MARK: Finding
 
   @Test("A token is its session's, from the store at first and then from memory, as one object")
@@ -194,16 +203,12 @@ struct SessionDirectoryTests {
     let ann = try await fixture.signUp("ann@example.com")
     _ = try await fixture.live(ann)
     let (isHeld, gate) = (ThreadGate(), ThreadGate())
-    async let holding: Void = fixture.store.writer.write { _ in
-      isHeld.open()
-      gate.pass()
-    }
+    try holdWriter(of: fixture, isHeld, until: gate)
     await isHeld.opened()
     fixture.clock.advance(by: .seconds(61))
     #expect(try await fixture.live(ann) != nil, "though the writer does nothing")
     #expect(try await fixture.accounts.sessions(of: ann.user.id)[0].lastSeenAt.millisecondsSince1970 == fixture.now)
     gate.open()
-    try await holding
   }
 
   @Test("Uses of many sessions are written together while the writer is busy")
@@ -213,21 +218,60 @@ struct SessionDirectoryTests {
     for signedIn in all { _ = try await fixture.live(signedIn) }
     let unitsBefore = fixture.store.writer.statistics.units
     let (isHeld, gate) = (ThreadGate(), ThreadGate())
-    async let holding: Void = fixture.store.writer.write { _ in
-      isHeld.open()
-      gate.pass()
-    }
+    try holdWriter(of: fixture, isHeld, until: gate)
     await isHeld.opened()
     fixture.clock.advance(by: .seconds(61))
     for signedIn in all { _ = try await fixture.live(signedIn) }
     #expect(fixture.store.writer.statistics.waiting == 1, "one unit for all of them")
     gate.open()
-    try await holding
     try await fixture.directory.flush()
     // That which held the writer, that for all of them, and the flush's.
     #expect(fixture.store.writer.statistics.units - unitsBefore == 3)
     let (now, seen) = (Int(fixture.now), try await fixture.count("SELECT min(last_seen_at) FROM sessions"))
     #expect(seen == now)
+  }
+
+  @Test("A use that is noted while others are being written is written right after them")
+  func notedMeanwhile() async throws {
+    let (ann, ben) = (try await fixture.signUp("ann@example.com"), try await fixture.signUp("ben@example.com"))
+    for signedIn in [ann, ben] { _ = try await fixture.live(signedIn) }
+    fixture.clock.advance(by: .seconds(60))
+    // The first unit gathers what follows it into one transaction: Ann's note, and one in which the writer stops.
+    let (isGathering, gathered, hasTaken, gate) = (ThreadGate(), ThreadGate(), ThreadGate(), ThreadGate())
+    try holdWriter(of: fixture, isGathering, until: gathered)
+    await isGathering.opened()
+    _ = try await fixture.live(ann)
+    try holdWriter(of: fixture, hasTaken, until: gate)
+    gathered.open()
+    await hasTaken.opened()
+    _ = try await fixture.live(ben)
+    gate.open()
+    try await eventually { try lastSeen(of: ben.session.id) == Int(fixture.now) }
+    #expect(try lastSeen(of: ann.session.id) == Int(fixture.now))
+  }
+
+  @Test("A use that the writer has no room for is written with the next one")
+  func writerOverloaded() async throws {
+    let fixture = try await AccountsFixture(writer: Writer.Options(capacity: 1))
+    let (ann, ben) = (try await fixture.signUp("ann@example.com"), try await fixture.signUp("ben@example.com"))
+    for signedIn in [ann, ben] { _ = try await fixture.live(signedIn) }
+    fixture.clock.advance(by: .seconds(60))
+    let (isHeld, isWaiting, gate) = (ThreadGate(), ThreadGate(), ThreadGate())
+    try holdWriter(of: fixture, isHeld, until: gate)
+    await isHeld.opened()
+    try holdWriter(of: fixture, isWaiting, until: gate)
+    _ = try await fixture.live(ann)
+    gate.open()
+    await isWaiting.opened()
+    _ = try await fixture.live(ben)
+    let file = try fixture.files.sqlite()
+    try await eventually {
+      try file.first("SELECT min(last_seen_at) FROM sessions") { row in try row[0] as Int } == Int(fixture.now)
+    }
+  }
+
+  private func lastSeen(of session: SessionID) throws -> Int? {
+    try fixture.files.sqlite().first("SELECT last_seen_at FROM sessions WHERE id = ?", session) { row in try row[0] }
   }
 
   @Test("A connection needn't ask again for a minute after a use was noted, unless the session ends or expires")

@@ -106,6 +106,9 @@ struct StoredAccountsTests {
     let fixture = try await AccountsFixture {
       $0.attempts.signUpsPerNetwork = Allowance(burst: 1, every: .seconds(60))
     }
+    fixture.hasher.setOverloaded(true)
+    #expect(await failure { try await fixture.signUp("ann@example.com") } == .overloaded, "which doesn't count")
+    fixture.hasher.setOverloaded(false)
     try await fixture.signUp("ann@example.com")
     #expect(await failure { try await fixture.signUp("ben@example.com") } == .tooManyAttempts(retryAfter: 60))
     try await fixture.signUp("ben@example.com", from: "192.0.2.2")
@@ -247,6 +250,14 @@ struct StoredAccountsTests {
     try await fixture.logIn("ann@example.com")
     #expect(try await fixture.live(ann) == nil, "what has ended stays so")
     #expect(try await !fixture.accounts.setDisabled(true, UserID(UUIDv7(milliseconds: 0, random12: 0, random62: 0))))
+  }
+
+  @Test("An account that somebody disabled by hand has no valid token after the next start")
+  func disabledByHand() async throws {
+    let ann = try await fixture.signUp("ann@example.com")
+    _ = try await fixture.store.writer.write { try $0.run("UPDATE users SET disabled_at = 1") }
+    let restarted = try await fixture.restarted()
+    #expect(try await restarted.directory.session(of: Array(ann.token.text.utf8), at: fixture.now) == nil)
   }
 
   @Test("A login that is under way when the account is disabled fails")

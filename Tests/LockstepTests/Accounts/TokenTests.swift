@@ -37,6 +37,14 @@ struct TokenTests {
     }
   }
 
+  @Test("Only 32 bytes are read from the store as a hash or a key", arguments: [0, 31, 33])
+  func stored(count: Int) {
+    let bytes = [UInt8](repeating: 1, count: count)
+    #expect(TokenHash(sqliteValue: .blob(bytes)) == nil)
+    #expect(TokenKey(sqliteValue: .blob(bytes)) == nil)
+    #expect(TokenHash(sqliteValue: .text(String(decoding: bytes, as: UTF8.self))) == nil)
+  }
+
   @Test(
     "Any other text is none",
     arguments: [

@@ -12,7 +12,8 @@ public struct AccountsConfiguration: Sendable, Equatable {
   public var registration = Registration.open
   /// What a new password must be.
   public var passwordRules = PasswordRules()
-  /// How long after its last use a token ends. Default: 90 days.
+  /// How long after its last use a token ends; some minutes at least, since uses are noted to the minute. Default: 90
+  /// days.
   public var tokenLifetime = Duration.seconds(90 * 86_400)
   /// How many sessions a user may have. A login beyond it ends the one that wasn't used for longest. Default: 1,000.
   public var sessionsPerUser = 1_000

@@ -68,7 +68,6 @@ extension StoredAccounts {
       throw error
     }
     limiter.succeeded(attempt)
-    if account.isDisabled { throw .disabled }
     return write(newSession(of: account.user, device: device), into: account, rehashed: newHash)
   }
 

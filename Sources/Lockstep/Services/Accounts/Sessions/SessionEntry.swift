@@ -30,7 +30,7 @@ struct SessionEntry: Sendable {
     guard now - lastSeenAt >= Self.noteInterval else { return nil }
     lastSeenAt = now
     expiresAt = now + lifetime
-    session.setFresh(until: min(now + Self.noteInterval, expiresAt))
+    session.setFresh(until: now + Self.noteInterval)
     return written()
   }
 
