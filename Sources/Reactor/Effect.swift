@@ -81,15 +81,22 @@ public struct Effect<Mutation: Sendable>: Sendable {
   }
 
   /// All effects beside each other: the immediate parts in the order given, then the rest at the same
-  /// time. The first that fails cancels the others.
+  /// time. The first that fails cancels the others; beside one that fails at once none is started.
   @inlinable
   public static func merge(_ effects: Effect...) -> Effect {
     let immediate = effects.reduce(Immediate.none) { $0.followed(by: $1.immediate) }
-    let operations = effects.compactMap(\.rest.operation)
+    var operations: [Operation] = []
+    for effect in effects {
+      switch effect.rest {
+      case .none: break
+      case .failure: return Effect(immediate: immediate, rest: effect.rest)
+      case .operation(let operation): operations.append(operation)
+      }
+    }
     if operations.isEmpty { return Effect(immediate: immediate, rest: .none) }
     return Effect(
       immediate: immediate,
-      rest: .operation { emit in
+      rest: .operation { [operations] emit in
         try await withThrowingDiscardingTaskGroup { group in
           for operation in operations { group.addTask { try await operation(emit) } }
         }
@@ -176,17 +183,6 @@ extension Effect.Immediate {
     switch (self, next) {
     case (.none, let other), (let other, .none): other
     default: .many(mutations + next.mutations)
-    }
-  }
-}
-
-extension Effect.Rest {
-  @inlinable
-  var operation: Effect.Operation? {
-    switch self {
-    case .none: nil
-    case .failure(let error): { _ in throw error }
-    case .operation(let operation): operation
     }
   }
 }

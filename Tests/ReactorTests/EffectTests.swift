@@ -35,7 +35,12 @@ struct EffectTests {
     #expect(try Effect.of(1, 2, 3).immediateMutations?.get() == [1, 2, 3])
     #expect(try Effect.concat(.just(1), .none, .of(2, 3)).immediateMutations?.get() == [1, 2, 3])
     #expect(try Effect.merge(.just(1), .of(2, 3)).immediateMutations?.get() == [1, 2, 3])
-    #expect(throws: Broken.self) { try Effect.concat(.just(1), .failure(Broken())).immediateMutations?.get() }
+    for failing: Effect<Int> in [
+      .failure(Broken()), .concat(.just(1), .failure(Broken())), .merge(.just(1), .failure(Broken())),
+      .merge(.failure(Broken()), .failure(Broken(name: "second")), .run { _ in }),
+    ] {
+      #expect(throws: Broken()) { try failing.immediateMutations?.get() }
+    }
     #expect(Effect<Int>.run { _ in }.immediateMutations == nil)
   }
 
@@ -63,6 +68,12 @@ struct EffectTests {
     let failing = Effect<String>.concat(after(5, "x"), .failure(Broken()))
     let observer = record(.merge(after(20, "b"), failing))
     #expect(observer.events == [.next(5, "x"), .error(5, Broken())])
+  }
+
+  @Test("a merge with something that fails at once fails at once, after what happens at once")
+  func mergeFailsAtOnce() {
+    let observer = record(.merge(.just("a"), after(20, "b"), .failure(Broken()), .just("c")))
+    #expect(observer.events == [.next(0, "a"), .next(0, "c"), .error(0, Broken())])
   }
 
   @Test("a stream gives its elements, and its error is the effect's")
