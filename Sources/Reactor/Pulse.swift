@@ -2,6 +2,10 @@
 ///
 /// The same alert twice, or the same route twice, is two events; as a plain field the second would
 /// be no change. `$field` gives the pulse itself, whose `count` tells assignments apart.
+///
+/// A `reduce` that replaces the whole state by a new one begins to count anew. The new pulse notifies
+/// if its value or its count differs from the old one's; to have it notify in every case, carry the
+/// pulse over before it is assigned: `new.$alert = state.$alert`.
 @propertyWrapper
 public struct Pulse<Value> {
   private var value: Value
@@ -23,8 +27,11 @@ public struct Pulse<Value> {
     }
   }
 
-  /// The pulse itself, for `states.pulse(\.$field)`.
-  public var projectedValue: Pulse { self }
+  /// The pulse itself, for `states.pulse(\.$field)`. To set it is to carry it over, and does not count.
+  public var projectedValue: Pulse {
+    get { self }
+    set { self = newValue }
+  }
 }
 
 extension Pulse: Sendable where Value: Sendable {}

@@ -7,7 +7,7 @@ private struct Alerting: Reactor {
     @Pulse var alert: String?
     var count = 0
   }
-  enum Action: Sendable { case alert(String?), count }
+  enum Action: Sendable { case alert(String?), count, replace(String), replaceAndCarryOver(String) }
 
   var initialState: State { State() }
 
@@ -15,6 +15,14 @@ private struct Alerting: Reactor {
     switch mutation {
     case .alert(let text): state.alert = text
     case .count: state.count += 1
+    case .replace(let text):
+      state = State()
+      state.alert = text
+    case .replaceAndCarryOver(let text):
+      var new = State()
+      new.$alert = state.$alert
+      new.alert = text
+      state = new
     }
   }
 }
@@ -38,6 +46,29 @@ struct PulseTests {
         .completed(1000),
       ]
     )
+  }
+
+  @Test("a state that replaces the whole one before notifies of a new value, though it counts anew")
+  func replacedState() {
+    let scheduler = TestScheduler()
+    let world = World(scheduler, Alerting())
+    let alerts = scheduler.observe(world.host.states.pulse(\.$alert), from: 50)
+    world.send(100, .replace("no network"))
+    world.send(110, .replace("no space"))
+    world.send(120, .count)
+    scheduler.start()
+    #expect(alerts.elements == [nil, "no network", "no space"])
+  }
+
+  @Test("a pulse that is carried over to the state that replaces it counts on, and notifies of an equal value too")
+  func carriedOver() {
+    let scheduler = TestScheduler()
+    let world = World(scheduler, Alerting())
+    let alerts = scheduler.observe(world.host.states.pulse(\.$alert), from: 50)
+    world.send(100, .alert("no network"))
+    world.send(110, .replaceAndCarryOver("no network"))
+    scheduler.start()
+    #expect(alerts.events == [.next(50, nil), .next(100, "no network"), .next(110, "no network"), .completed(1000)])
   }
 
   @Test("a distinct part of the state notifies only when that part differs")

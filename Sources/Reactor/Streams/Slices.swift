@@ -3,16 +3,16 @@ extension AsyncSequence where Self: Sendable {
   public func distinct<Part: Equatable & Sendable>(
     _ part: @escaping @Sendable (Element) -> Part
   ) -> DistinctParts<Self, Part, Part> {
-    DistinctParts(base: self, key: part, part: { _, key in key })
+    DistinctParts(base: self, key: part, part: { $0 })
   }
 
   /// The value of a pulse at once, then at every assignment, of an equal value too.
   ///
   /// For a reader that is slower than the assignments the latest wins, as with every state.
-  public func pulse<Value: Sendable>(
+  public func pulse<Value: Equatable & Sendable>(
     _ pulse: @escaping @Sendable (Element) -> Pulse<Value>
-  ) -> DistinctParts<Self, UInt64, Value> {
-    DistinctParts(base: self, key: { pulse($0).count }, part: { element, _ in pulse(element).wrappedValue })
+  ) -> DistinctParts<Self, Pulse<Value>, Value> {
+    DistinctParts(base: self, key: pulse, part: { $0.wrappedValue })
   }
 }
 
@@ -27,7 +27,7 @@ public struct DistinctParts<Base: AsyncSequence & Sendable, Key: Equatable & Sen
 
   let base: Base
   let key: @Sendable (Base.Element) -> Key
-  let part: @Sendable (Base.Element, Key) -> Part
+  let part: @Sendable (Key) -> Part
 
   /// A reader with a base iterator of its own.
   public func makeAsyncIterator() -> Iterator {
@@ -38,7 +38,7 @@ public struct DistinctParts<Base: AsyncSequence & Sendable, Key: Equatable & Sen
   public struct Iterator: AsyncIteratorProtocol {
     var base: Base.AsyncIterator
     let key: @Sendable (Base.Element) -> Key
-    let part: @Sendable (Base.Element, Key) -> Part
+    let part: @Sendable (Key) -> Part
     var last: Key?
 
     /// The next part that differs; `nil` at the end of the base.
@@ -47,7 +47,7 @@ public struct DistinctParts<Base: AsyncSequence & Sendable, Key: Equatable & Sen
         let key = key(element)
         if key == last { continue }
         last = key
-        return part(element, key)
+        return part(key)
       }
       return nil
     }
