@@ -68,6 +68,32 @@ struct ValidationTests {
       ]
     )
   }
+
+  @Test("a check that throws has judged: it failed, and the error is reported")
+  func checkThatThrows() {
+    let scheduler = TestScheduler()
+    let world = World(scheduler, Username(clock: scheduler.clock))
+    world.send(100, "broken")
+    scheduler.start()
+    #expect(
+      world.states.events == [
+        .next(0, .empty), .next(100, .validating), .next(115, .failed(message: "This could not be checked.")),
+        .completed(1000),
+      ]
+    )
+    #expect(world.failures.events == [.next(115, #"Broken(name: "broken") from action("broken")"#)])
+  }
+
+  @Test("a check that a newer input cancels judges nothing, whatever it throws")
+  func cancelledCheck() {
+    let scheduler = TestScheduler()
+    let world = World(scheduler, Username(clock: scheduler.clock))
+    world.send(100, "slow and broken")
+    world.send(120, "quick")
+    scheduler.start()
+    #expect(world.states.elements == [.empty, .validating, .ok(message: "quick")])
+    #expect(world.failures.events == [])
+  }
 }
 
 private struct Username: Reactor {
@@ -78,7 +104,12 @@ private struct Username: Reactor {
 
   func mutate(_ name: String, in state: ValidationResult) -> Effect<ValidationResult> {
     .validating(pause: .seconds(10), clock: clock, as: { $0 }) {
-      try await clock.sleep(for: .seconds(name == "slow" ? 50 : 5))
+      do {
+        try await clock.sleep(for: .seconds(name.hasPrefix("slow") ? 50 : 5))
+      } catch {
+        throw name.hasSuffix("broken") ? Broken() : error
+      }
+      if name.hasSuffix("broken") { throw Broken() }
       return .ok(message: name)
     }
   }

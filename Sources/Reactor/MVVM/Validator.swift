@@ -55,18 +55,27 @@ extension Effect {
   /// Validation that takes time: `validating` at once, and the judgement when it is there.
   ///
   /// Give the action the policy ``EffectPolicy/latest(_:)``: then the newest input wins, and the
-  /// judgement on an older one is never reduced. `pause` lets a person finish typing first.
+  /// judgement on an older one is never reduced. `pause` lets a person finish typing first. When the
+  /// check throws, the judgement is `unchecked`, and the error is reported as that of the action.
   public static func validating(
     pause: Duration,
     clock: any Clock<Duration>,
     as mutation: @escaping @Sendable (ValidationResult) -> Mutation,
+    unchecked: ValidationResult = .failed(message: "This could not be checked."),
     check: @escaping @Sendable () async throws -> ValidationResult
   ) -> Effect {
     .concat(
       .just(mutation(.validating)),
       .run { emit in
         try await clock.sleep(for: pause)
-        try await emit(mutation(check()))
+        let judgement: ValidationResult
+        do {
+          judgement = try await check()
+        } catch {
+          if !Task.isCancelled { try await emit(mutation(unchecked)) }
+          throw error
+        }
+        try await emit(mutation(judgement))
       }
     )
   }
