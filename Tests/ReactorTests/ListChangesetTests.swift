@@ -146,13 +146,56 @@ struct ListChangesetTests {
         ChangesetMismatch(part: .insertion, index: -5)
       ),
       (
+        ItemChangeset(insertions: [.init(index: 0, element: Item(id: "b"))]),
+        ChangesetMismatch(part: .insertion, index: 0)
+      ),
+      (
+        ItemChangeset(
+          insertions: [.init(index: 0, element: Item(id: "a"))],
+          moves: [.init(from: 0, to: 3, id: "a")]
+        ),
+        ChangesetMismatch(part: .insertion, index: 0)
+      ),
+      (
+        ItemChangeset(insertions: [.init(index: 0, element: Item(id: "x")), .init(index: 4, element: Item(id: "x"))]),
+        ChangesetMismatch(part: .insertion, index: 4)
+      ),
+      (
         ItemChangeset(modifications: [.init(index: 0, newIndex: 1, element: Item(id: "a"))]),
+        ChangesetMismatch(part: .modification, index: 0)
+      ),
+      (
+        ItemChangeset(modifications: [.init(index: 1, newIndex: 0, element: Item(id: "a"))]),
         ChangesetMismatch(part: .modification, index: 1)
+      ),
+      (
+        ItemChangeset(modifications: [.init(index: 9, newIndex: 0, element: Item(id: "a"))]),
+        ChangesetMismatch(part: .modification, index: 9)
+      ),
+      (
+        ItemChangeset(modifications: [.init(index: 0, newIndex: -1, element: Item(id: "a"))]),
+        ChangesetMismatch(part: .modification, index: 0)
+      ),
+      (
+        ItemChangeset(modifications: [
+          .init(index: 0, newIndex: 0, element: Item(id: "a", version: 1)),
+          .init(index: 0, newIndex: 0, element: Item(id: "a", version: 2)),
+        ]),
+        ChangesetMismatch(part: .modification, index: 0)
       ),
     ]
   )
   func mismatch(changes: ItemChangeset, error: ChangesetMismatch) {
     #expect(throws: error) { try changes.apply(to: items("a b c")) }
+  }
+
+  @Test("what is deleted may be inserted again, in another place and version")
+  func replacement() throws {
+    let changes = ItemChangeset(
+      deletions: [.init(index: 0, id: "a")],
+      insertions: [.init(index: 2, element: Item(id: "a", version: 1))]
+    )
+    #expect(try changes.apply(to: items("a b c")) == items("b c a1"))
   }
 
   @Test("a mismatch says what to do")

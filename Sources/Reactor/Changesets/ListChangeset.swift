@@ -106,16 +106,22 @@ extension ListChangeset {
   ///
   /// Takes out every deletion and every move's source, puts in every insertion and every move in
   /// ascending order of the new index, then replaces what was modified. Throws ``ChangesetMismatch``, and
-  /// never traps, when the changeset was not made for this list.
+  /// never traps, when the changeset was not made for this list: every index and id in it must fit, and
+  /// of ids that are different in the old list none is there twice in the new one.
   @inlinable
   public func apply(to old: [Element]) throws(ChangesetMismatch) -> [Element] {
     let kept = try removingSources(from: old)
+    try checkThatInsertionsAreNew(to: kept)
     var new = try puttingIn(kept)
+    var previous = -1
     for modification in modifications {
-      guard new.indices.contains(modification.newIndex),
-        new[modification.newIndex].id == modification.element.id
-      else { throw ChangesetMismatch(part: .modification, index: modification.newIndex) }
-      new[modification.newIndex] = modification.element
+      let (index, newIndex, element) = (modification.index, modification.newIndex, modification.element)
+      // Ascending, so none is modified twice.
+      guard index > previous, old.indices.contains(index), old[index].id == element.id,
+        new.indices.contains(newIndex), new[newIndex].id == element.id
+      else { throw ChangesetMismatch(part: .modification, index: index) }
+      new[newIndex] = element
+      previous = index
     }
     return new
   }
@@ -148,6 +154,18 @@ extension ListChangeset {
     }
     return old.indices.compactMap { isRemoved[$0] ? nil : old[$0] }
       + moves.map { old[$0.from] }
+  }
+
+  @inlinable
+  func checkThatInsertionsAreNew(to kept: [Element]) throws(ChangesetMismatch) {
+    if insertions.isEmpty { return }
+    var indices: [Element.ID: Int] = [:]
+    for insertion in insertions where indices.updateValue(insertion.index, forKey: insertion.element.id) != nil {
+      throw ChangesetMismatch(part: .insertion, index: insertion.index)
+    }
+    for element in kept {
+      if let index = indices[element.id] { throw ChangesetMismatch(part: .insertion, index: index) }
+    }
   }
 
   /// `kept` is what stays in its order, then what moves, in the order of `moves`.
@@ -191,7 +209,7 @@ public struct ChangesetMismatch: Error, Hashable, CustomStringConvertible {
 
   /// The part that does not fit.
   public let part: Part
-  /// The index in it.
+  /// The index in it: of a modification the old one, of a move whichever does not fit.
   public let index: Int
 
   /// A mismatch.
