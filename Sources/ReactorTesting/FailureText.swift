@@ -23,6 +23,15 @@ enum FailureText {
     """
   }
 
+  static func noChange(_ title: String) -> String {
+    """
+    \(title) did not come.
+
+    The closure changes nothing, and a state that is equal to the one before is never shown. Remove the \
+    closure: that nothing else comes is asserted anyway.
+    """
+  }
+
   static func unassertedStates(_ moment: String, _ differences: [String]) -> String {
     """
     \(count(differences.count, "state was", "states were")) not asserted before \(moment):
@@ -58,6 +67,35 @@ enum FailureText {
         \(failure.error), \(origin(failure))
 
     Correct the assertion, or what the effect throws.
+    """
+  }
+
+  static func unassertedIgnored<Action>(_ moment: String, _ actions: [Action]) -> String {
+    """
+    \(count(actions.count, "action was", "actions were")) ignored, and that was not asserted before \(moment):
+
+    \(actions.map { "    \($0)" }.joined(separator: "\n"))
+
+    Another effect of its lane runs, or transform(action:) filters it out. Assert it with receiveIgnored(), or \
+    do not send it.
+    """
+  }
+
+  static func noneIgnored(_ description: String) -> String {
+    """
+    Expected \(description) to be ignored, but no action was.
+
+    Correct the assertion, or the policy of the action.
+    """
+  }
+
+  static func wrongIgnored<Action>(_ description: String, _ action: Action) -> String {
+    """
+    Expected \(description) to be ignored, but another action was:
+
+        \(action)
+
+    Correct the assertion, or the policy of the action.
     """
   }
 

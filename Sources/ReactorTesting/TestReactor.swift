@@ -2,7 +2,8 @@ import Reactor
 import Synchronization
 import Testing
 
-/// Runs a reactor in virtual time and checks every state it shows, every error and every effect.
+/// Runs a reactor in virtual time and checks every state it shows, every error, every effect and every
+/// action that it ignores.
 ///
 /// Exhaustive by default: what the test did not assert is a failure, at the next `send`, at `finish`, or
 /// at the latest when the test lets go of it.
@@ -101,6 +102,22 @@ public final class TestReactor<R: Reactor> {
     }
   }
 
+  /// Asserts that an action was not given to `mutate`: another effect of its lane runs, or it was filtered out.
+  public func receiveIgnored(
+    _ description: String = "an action",
+    where matches: (R.Action) -> Bool = { _ in true },
+    location: SourceLocation = #_sourceLocation
+  ) {
+    clock.settle(location: location)
+    guard let action = record.takeIgnored() else {
+      failures.report(FailureText.noneIgnored(description), location)
+      return
+    }
+    if !matches(action) {
+      failures.report(FailureText.wrongIgnored(description, action), location)
+    }
+  }
+
   /// Lets virtual time pass.
   public func advance(by duration: Duration, location: SourceLocation = #_sourceLocation) {
     clock.advance(by: duration, location: location)
@@ -133,7 +150,10 @@ extension TestReactor {
     var expected = state
     change(&expected)
     guard let actual = record.takeState() else {
-      failures.report(FailureText.noState(title, difference(expected: expected, actual: state)), location)
+      let text =
+        expected == state
+        ? FailureText.noChange(title) : FailureText.noState(title, difference(expected: expected, actual: state))
+      failures.report(text, location)
       return
     }
     if actual != expected {
@@ -152,9 +172,10 @@ extension TestReactor {
     }
     state = previous
     if !differences.isEmpty { failures.report(FailureText.unassertedStates(moment, differences), location) }
-    var unasserted: [ReactorFailure<R.Action>] = []
-    while let failure = record.takeFailure() { unasserted.append(failure) }
-    if !unasserted.isEmpty { failures.report(FailureText.unassertedFailures(moment, unasserted), location) }
+    let errors = Array(sequence(state: ()) { [record] _ in record.takeFailure() })
+    if !errors.isEmpty { failures.report(FailureText.unassertedFailures(moment, errors), location) }
+    let ignored = Array(sequence(state: ()) { [record] _ in record.takeIgnored() })
+    if !ignored.isEmpty { failures.report(FailureText.unassertedIgnored(moment, ignored), location) }
   }
 
   private func verifyNothingIsLeft(during moment: String, allowedEffects: Int, _ location: SourceLocation) {
@@ -171,6 +192,7 @@ private final class TraceRecord<R: Reactor>: Sendable {
   private struct Contents: Sendable {
     var states: [R.State] = []
     var failures: [ReactorFailure<R.Action>] = []
+    var ignored: [R.Action] = []
     var running: [(effect: UInt64, action: R.Action)] = []
   }
 
@@ -183,9 +205,10 @@ private final class TraceRecord<R: Reactor>: Sendable {
       switch trace {
       case .state(let state): contents.states.append(state)
       case .failure(let failure): contents.failures.append(failure)
+      case .ignored(let action): contents.ignored.append(action)
       case .effectStarted(let action, let effect): contents.running.append((effect, action))
       case .effectEnded(_, let effect): contents.running.removeAll { $0.effect == effect }
-      case .action, .ignored, .mutation: break
+      case .action, .mutation: break
       }
     }
   }
@@ -196,5 +219,9 @@ private final class TraceRecord<R: Reactor>: Sendable {
 
   func takeFailure() -> ReactorFailure<R.Action>? {
     contents.withLock { $0.failures.isEmpty ? nil : $0.failures.removeFirst() }
+  }
+
+  func takeIgnored() -> R.Action? {
+    contents.withLock { $0.ignored.isEmpty ? nil : $0.ignored.removeFirst() }
   }
 }

@@ -9,11 +9,16 @@ private struct Shop: Reactor {
     var items: [String] = []
     var isLoading = false
   }
-  enum Action: Sendable { case add(String), load, fail, double, nothing }
+  enum Action: Sendable { case add(String), load, save, fail, double, nothing }
   enum Mutation: Sendable { case append(String), count(Int), loading(Bool) }
 
   let clock: VirtualClock
   var initialState: State { State() }
+
+  func policy(for action: Action) -> EffectPolicy {
+    if case .save = action { return .first("save") }
+    return .all
+  }
 
   func mutate(_ action: Action, in state: State) -> Effect<Mutation> {
     switch action {
@@ -21,7 +26,7 @@ private struct Shop: Reactor {
     case .double: return .just(.count(state.count * 2))
     case .fail: return .failure(Broken())
     case .nothing: return .none
-    case .load:
+    case .load, .save:
       return .concat(
         .just(.loading(true)),
         .run { [clock] emit in
@@ -103,6 +108,95 @@ struct TestReactorTests {
         (− expected, + as it is) Nothing has changed since the last asserted state. If time must pass first, \
         call advance(by:); if nothing should change, remove the assertion.
         """
+      ]
+    )
+  }
+
+  @Test("a state that was asserted to be as it is already")
+  func noChange() {
+    let test = makeTest()
+    test.send(.nothing) { $0.count = 0 }
+    test.receive { _ in }
+    test.finish()
+    let advice = """
+      The closure changes nothing, and a state that is equal to the one before is never shown. Remove the \
+      closure: that nothing else comes is asserted anyway.
+      """
+    #expect(
+      log.texts == [
+        "State 1 of 1 after send(nothing) did not come.\n\n" + advice,
+        "State 1 of 1 of receive() did not come.\n\n" + advice,
+      ]
+    )
+  }
+
+  @Test("a state that came and another was asserted, or none, is shown as it is")
+  func noChangeButAState() {
+    let test = makeTest()
+    test.send(.add("a"), { $0.count = 0 }, { $0.count = 1 })
+    test.finish()
+    #expect(
+      log.texts == [
+        """
+        State 1 of 2 after send(add("a")) is not as asserted:
+
+            − items: []
+            + items[0]: "a"
+
+        (− expected, + actual) Correct the assertion, or the reduce function.
+        """
+      ]
+    )
+  }
+
+  @Test("an action that was ignored is asserted, or told of")
+  func ignoredAction() {
+    let test = makeTest()
+    test.send(.save) { $0.isLoading = true }
+    test.send(.save)
+    test.receiveIgnored()
+    #expect(log.texts == [])
+    test.send(.save)
+    test.advance(by: .seconds(5))
+    test.receive({ $0.items = ["loaded"] }, { $0.isLoading = false })
+    test.finish()
+    #expect(
+      log.texts == [
+        """
+        1 action was ignored, and that was not asserted before finish():
+
+            save
+
+        Another effect of its lane runs, or transform(action:) filters it out. Assert it with receiveIgnored(), or \
+        do not send it.
+        """
+      ]
+    )
+  }
+
+  @Test("an action that was asserted to be ignored and was not, or is another one")
+  func notIgnored() {
+    let test = makeTest()
+    test.send(.nothing)
+    test.receiveIgnored("nothing")
+    test.send(.save) { $0.isLoading = true }
+    test.send(.save)
+    test.receiveIgnored("a load") { if case .load = $0 { true } else { false } }
+    test.finish(running: 1)
+    #expect(
+      log.texts == [
+        """
+        Expected nothing to be ignored, but no action was.
+
+        Correct the assertion, or the policy of the action.
+        """,
+        """
+        Expected a load to be ignored, but another action was:
+
+            save
+
+        Correct the assertion, or the policy of the action.
+        """,
       ]
     )
   }
