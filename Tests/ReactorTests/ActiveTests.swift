@@ -56,6 +56,52 @@ struct ActiveTests {
     #expect(observer.events == [.next(200, 0), .completed(300)])
   }
 
+  /// What happens at an instant to the two sources that a watcher has from 200 on.
+  private func end(
+    initially isActiveAtFirst: Bool,
+    _ change: @escaping @Sendable (_ values: Latest<Int>, _ activity: Latest<Bool>) -> Void
+  ) -> [Recorded<Int>] {
+    let latest = Latest(0)
+    let isActive = Latest(isActiveAtFirst)
+    let observer = scheduler.observe(latest.values.active(while: isActive.values))
+    scheduler.scheduleAt(300) { change(latest, isActive) }
+    scheduler.start()
+    return observer.events
+  }
+
+  @Test("the sequence ends when its values end, also while nobody looks")
+  func endWhileInactive() {
+    #expect(end(initially: false) { values, _ in values.finish() } == [.completed(300)])
+  }
+
+  @Test("the sequence ends when its activity ends, active or not", arguments: [true, false])
+  func endOfActivity(isActive: Bool) {
+    let rows = end(initially: isActive) { _, activity in activity.finish() }
+    #expect(rows == (isActive ? [.next(200, 0), .completed(300)] : [.completed(300)]))
+  }
+
+  @Test("what is newest is given before the end, if somebody looks")
+  func newestBeforeTheEnd() {
+    let seen = end(initially: true) { values, activity in
+      values.publish(1)
+      activity.finish()
+    }
+    #expect(seen == [.next(200, 0), .next(300, 1), .completed(300)])
+  }
+
+  @Test("a watcher that is cancelled while nobody looks ends")
+  func cancelledWhileInactive() {
+    let ended = scheduler.createObserver(String.self)
+    let latest = Latest(0)
+    let isActive = Latest(false)
+    scheduler.run(from: 200, until: 300) {
+      for await _ in latest.values.active(while: isActive.values) {}
+      ended.next("ended")
+    }
+    scheduler.start()
+    #expect(ended.events == [.next(300, "ended")])
+  }
+
   @Test("work waits until the other side can be reached")
   func reachability() {
     let reachability = Reachability(.unreachable)

@@ -2,7 +2,7 @@ extension LatestValues {
   /// These values while `isActive`; none while it is not, and on activation the latest, once.
   ///
   /// What changed in between is not made up for, and a value that the watcher has already is not
-  /// repeated. Ends when either source ends.
+  /// repeated. Ends when either source ends; what is newest then is given before, if it may be.
   public func active(while isActive: LatestValues<Bool>) -> ActiveValues<Value> {
     ActiveValues(values: self, isActive: isActive)
   }
@@ -20,23 +20,32 @@ public struct ActiveValues<Value: Sendable & Equatable>: AsyncSequence, Sendable
 
   /// A new watcher.
   public func makeAsyncIterator() -> Iterator {
-    Iterator(values: values.makeAsyncIterator(), isActive: isActive)
+    Iterator(values: values.source, isActive: isActive.source)
   }
 
-  /// One watcher.
+  /// One watcher and what it was given last.
   public struct Iterator: AsyncIteratorProtocol {
-    var values: LatestValues<Value>.Iterator
-    let isActive: LatestValues<Bool>
+    let values: Latest<Value>
+    let isActive: Latest<Bool>
+    var delivered: Value?
 
     /// The next value that may be shown; `nil` at the end or on cancellation.
     public mutating func next(isolation actor: isolated (any Actor)?) async -> Value? {
-      while await becomesActive(isolation: actor) {
-        // Activity is asked again when a value is there: it may have ended while there was none.
-        var look = values
-        guard let value = await look.next(isolation: actor) else { return nil }
-        guard isActive.source.value else { continue }
-        values = look
-        return value
+      while !Task.isCancelled {
+        // In this order, so that a value published after the deactivation is not given.
+        let newest = values.look()
+        let activity = isActive.look()
+        if activity.value, newest.value != delivered {
+          delivered = newest.value
+          return newest.value
+        }
+        if newest.isFinished || activity.isFinished { return nil }
+        await withTaskGroup(of: Void.self, isolation: actor) { [values, isActive] group in
+          group.addTask { _ = await values.next(after: newest.version, isolation: nil) }
+          group.addTask { _ = await isActive.next(after: activity.version, isolation: nil) }
+          await group.next()
+          group.cancelAll()
+        }
       }
       return nil
     }
@@ -44,14 +53,6 @@ public struct ActiveValues<Value: Sendable & Equatable>: AsyncSequence, Sendable
     /// The next value that may be shown; `nil` at the end or on cancellation.
     public mutating func next() async -> Value? {
       await next(isolation: nil)
-    }
-
-    private func becomesActive(isolation: isolated (any Actor)?) async -> Bool {
-      var activity = isActive.makeAsyncIterator()
-      while let isActive = await activity.next(isolation: isolation) {
-        if isActive { return true }
-      }
-      return false
     }
   }
 }

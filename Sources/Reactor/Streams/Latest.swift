@@ -67,6 +67,11 @@ public final class Latest<Value: Sendable & Equatable>: Sendable {
     }
   }
 
+  /// What is known at this moment, for who watches two of them at a time.
+  func look() -> Slot {
+    slot.withState { $0 }
+  }
+
   @inlinable
   func next(
     after seen: UInt64,
