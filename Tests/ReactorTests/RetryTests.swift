@@ -91,6 +91,46 @@ struct RetryTests {
     #expect(rows == [.next(150, "CancellationError()")])
   }
 
+  @Test("cancellation that shows itself as another error goes through all the same, unasked", arguments: [true, false])
+  func cancellationInDisguise(canRetry: Bool) {
+    let observer = scheduler.createObserver(String.self)
+    let prompt = ScriptedPrompt(scheduler, record: observer, answers: [true])
+    scheduler.run(from: 100, until: 150) { [clock = scheduler.clock] in
+      do {
+        try await retryWhenConfirmed(prompt, canRetry: { _ in canRetry }) {
+          do { try await clock.sleep(for: .seconds(500)) } catch { throw Broken() }
+        }
+      } catch {
+        observer.next("\(error)")
+      }
+    }
+    scheduler.start()
+    #expect(observer.events == [.next(150, "CancellationError()")])
+  }
+
+  @Test("to be cancelled while the prompt asks is no refusal")
+  func cancelledWhileAsking() {
+    let (rows, _) = record([[.error(10, Broken())]], answers: [false], until: 112)
+    #expect(rows == [.next(110, #"ask: Broken(name: "broken")"#), .next(112, "CancellationError()")])
+  }
+
+  @Test("who is cancelled in the pause does not try again")
+  func cancelledInThePause() {
+    let observer = scheduler.createObserver(String.self)
+    scheduler.run(from: 100, until: 150) { [clock = scheduler.clock] in
+      do {
+        try await retry(attempts: 3, pause: { _ in try? await clock.sleep(for: .seconds(100)) }) {
+          observer.next("try")
+          throw Broken()
+        }
+      } catch {
+        observer.next("\(error)")
+      }
+    }
+    scheduler.start()
+    #expect(observer.events == [.next(100, "try"), .next(150, "CancellationError()")])
+  }
+
   @Test("retry(attempts: n) means n attempts in total", arguments: [(1, 1), (3, 3), (0, 1)])
   func attempts(allowed: Int, made: Int) {
     let observer = scheduler.createObserver(String.self)

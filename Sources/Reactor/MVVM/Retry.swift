@@ -10,7 +10,8 @@ public protocol RetryPrompt: Sendable {
 /// Runs `work`; on an error asks, on consent runs it again, on refusal ends quietly with `nil`.
 ///
 /// An error that `canRetry` says no to is only told of, and ends quietly too. Cancellation goes
-/// through, unasked. Attempts are bounded by the patience of whom the prompt asks.
+/// through, unasked, whatever error `work` makes of it. Attempts are bounded by the patience of whom
+/// the prompt asks.
 public func retryWhenConfirmed<Value>(
   _ prompt: some RetryPrompt,
   canRetry: (any Error) -> Bool = { _ in true },
@@ -20,14 +21,15 @@ public func retryWhenConfirmed<Value>(
   while !Task.isCancelled {
     do {
       return try await work()
-    } catch is CancellationError {
-      break
     } catch {
+      if error is CancellationError || Task.isCancelled { break }
       guard canRetry(error) else {
         await prompt.inform(of: error)
         return nil
       }
-      guard await prompt.confirmRetry(after: error) else { return nil }
+      let wantsToRetry = await prompt.confirmRetry(after: error)
+      // A prompt that was cancelled has no answer, whatever it says.
+      if !wantsToRetry && !Task.isCancelled { return nil }
     }
   }
   throw CancellationError()
@@ -51,6 +53,7 @@ public func retry<Value>(
       if error is CancellationError || Task.isCancelled || attempt >= attempts { throw error }
       attempt += 1
       try await pause(attempt)
+      try Task.checkCancellation()
     }
   }
 }
