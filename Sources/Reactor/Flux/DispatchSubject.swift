@@ -10,14 +10,22 @@ public final class DispatchSubject<Element: Sendable>: Sendable {
   /// released after the lock.
   typealias Sink = @Sendable (Element) -> (garbage: (any Sendable)?, wake: Wake)
 
+  /// What is left to do when an element has been put everywhere, and no lock is held any more.
+  struct Delivery: Sendable {
+    fileprivate let received: [(garbage: (any Sendable)?, wake: Wake)]
+
+    func complete() {
+      for receipt in received { receipt.wake.resume() }
+    }
+  }
+
   private struct Subscriber: Sendable {
-    let id: Int
     let receive: Sink
     let finish: @Sendable () -> Wake
   }
 
   private struct Subscribers: Sendable {
-    var list: [Subscriber] = []
+    var list = NumberedList<Subscriber>()
     var nextID = 0
     var isFinished = false
   }
@@ -29,18 +37,22 @@ public final class DispatchSubject<Element: Sendable>: Sendable {
 
   /// Announces `element` to everybody subscribed at this moment.
   public func dispatch(_ element: Element) {
-    let deliveries = subscribers.withLock { subscribers in
-      subscribers.list.map { $0.receive(element) }
+    dispatchDeferringWake(element).complete()
+  }
+
+  /// Announces without waking anybody, for a caller that holds a lock of its own.
+  func dispatchDeferringWake(_ element: Element) -> Delivery {
+    subscribers.withLock { subscribers in
+      Delivery(received: subscribers.list.members.map { $0.receive(element) })
     }
-    for delivery in deliveries { delivery.wake.resume() }
   }
 
   /// Ends every stream after what it still holds. Later elements are gone.
   public func finish() {
     let wakes = subscribers.withLock { subscribers in
       subscribers.isFinished = true
-      let wakes = subscribers.list.map { $0.finish() }
-      subscribers.list = []
+      let wakes = subscribers.list.members.map { $0.finish() }
+      subscribers.list = NumberedList()
       return wakes
     }
     for wake in wakes { wake.resume() }
@@ -48,7 +60,8 @@ public final class DispatchSubject<Element: Sendable>: Sendable {
 
   /// Subscribes *now*, not when the first element is awaited, so nothing falls between.
   ///
-  /// `capacity` is how many events may wait for a slow reader before the oldest is dropped.
+  /// `capacity` is how many events may wait for a slow reader before the oldest is dropped, and the
+  /// reader told so.
   public func events(capacity: Int = 256) -> EventStream<Element> {
     let queue = EventQueue<Element>(capacity: capacity)
     let id = subscribe(
@@ -72,7 +85,7 @@ public final class DispatchSubject<Element: Sendable>: Sendable {
       let id = subscribers.nextID
       subscribers.nextID += 1
       if subscribers.isFinished { return (id, finish()) }
-      subscribers.list.append(Subscriber(id: id, receive: receive, finish: finish))
+      subscribers.list.insert(Subscriber(receive: receive, finish: finish), number: id)
       return (id, nil)
     }
     wake?.resume()
@@ -81,10 +94,7 @@ public final class DispatchSubject<Element: Sendable>: Sendable {
 
   func unsubscribe(_ id: Int) {
     // The subscriber is released after the lock: its end may run a deinitializer.
-    let removed = subscribers.withLock { subscribers -> Subscriber? in
-      guard let index = subscribers.list.firstIndex(where: { $0.id == id }) else { return nil }
-      return subscribers.list.remove(at: index)
-    }
+    let removed = subscribers.withLock { $0.list.remove(number: id) }
     withExtendedLifetime(removed) {}
   }
 }

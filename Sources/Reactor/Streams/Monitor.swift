@@ -49,17 +49,18 @@ final class Monitor<State: Sendable>: Sendable {
     return result
   }
 
-  /// Waits until `ready` gives a result, and returns it; `nil` when the task was cancelled first.
+  /// Waits until `ready` gives a result, and returns it; `nil` when the task is cancelled.
   ///
-  /// `ready` runs under the lock, once at the start and once after each change.
+  /// `ready` runs under the lock, once at the start and once after each change, and never in a task
+  /// that was cancelled before: what it would have taken stays for others.
   @inlinable
   func wait<Result: Sendable>(
     isolation: isolated (any Actor)? = #isolation,
     for ready: (inout State) -> Result?
   ) async -> Result? {
     while true {
-      if let result = withState(ready) { return result }
       if Task.isCancelled { return nil }
+      if let result = withState(ready) { return result }
       let ticket = tickets.add(1, ordering: .relaxed).newValue
       var result: Result?
       await withTaskCancellationHandler {
@@ -67,15 +68,16 @@ final class Monitor<State: Sendable>: Sendable {
         await withUnsafeContinuation(isolation: isolation) { continuation in
           // A cancellation before this point has set the flag; one after it finds the waiter parked.
           let mustWait = guarded.withLock { guarded in
+            if Task.isCancelled { return false }
             result = ready(&guarded.state)
-            guard result == nil, !Task.isCancelled else { return false }
-            guarded.waiters.park(continuation, ticket: ticket)
+            guard result == nil else { return false }
+            guarded.waiters.insert(continuation, number: ticket)
             return true
           }
           if !mustWait { continuation.resume() }
         }
       } onCancel: {
-        guarded.withLock { $0.waiters.remove(ticket: ticket) }?.resume()
+        guarded.withLock { $0.waiters.remove(number: ticket) }?.resume()
       }
       if let result { return result }
     }

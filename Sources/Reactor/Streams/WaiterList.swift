@@ -1,45 +1,17 @@
 @usableFromInline typealias Waiter = UnsafeContinuation<Void, Never>
 
-/// Parked tasks in the order of their tickets. Waking is linear, leaving early is logarithmic, and a
-/// single waiter, which is the usual case, costs no allocation.
-@usableFromInline
-struct WaiterList: Sendable {
-  @usableFromInline
-  struct Entry: Sendable {
-    @usableFromInline let ticket: Int
-    @usableFromInline var waiter: Waiter?
+/// Parked tasks in the order in which they began to wait.
+@usableFromInline typealias WaiterList = NumberedList<Waiter>
 
-    @inlinable
-    init(ticket: Int, waiter: Waiter) {
-      self.ticket = ticket
-      self.waiter = waiter
-    }
-  }
-
-  @usableFromInline var entries: [Entry] = []
-  @usableFromInline var vacancies = 0
-
-  @inlinable
-  init() {}
-
-  @inlinable
-  mutating func park(_ waiter: Waiter, ticket: Int) {
-    entries.append(Entry(ticket: ticket, waiter: waiter))
-    // Two tasks may take their tickets in one order and the lock in the other.
-    var position = entries.count - 1
-    while position > 0, entries[position - 1].ticket > ticket {
-      entries.swapAt(position - 1, position)
-      position -= 1
-    }
-  }
-
+extension WaiterList {
   @inlinable
   mutating func takeAll() -> Wake {
     switch entries.count {
     case 0:
       return Wake(first: nil, others: [])
     case 1:
-      let first = entries.removeLast().waiter
+      // The usual case keeps the array, so that the next who waits needs no allocation.
+      let first = entries.removeLast().member
       vacancies = 0
       return Wake(first: first, others: [])
     default:
@@ -48,29 +20,6 @@ struct WaiterList: Sendable {
       vacancies = 0
       return Wake(first: nil, others: others)
     }
-  }
-
-  @usableFromInline
-  mutating func remove(ticket: Int) -> Waiter? {
-    guard let index = index(of: ticket), let waiter = entries[index].waiter else { return nil }
-    entries[index].waiter = nil
-    vacancies += 1
-    if vacancies * 2 > entries.count {
-      entries.removeAll { $0.waiter == nil }
-      vacancies = 0
-    }
-    return waiter
-  }
-
-  private func index(of ticket: Int) -> Int? {
-    var low = 0
-    var high = entries.count
-    while low < high {
-      let middle = (low + high) / 2
-      if entries[middle].ticket < ticket { low = middle + 1 } else { high = middle }
-    }
-    guard low < entries.count, entries[low].ticket == ticket else { return nil }
-    return low
   }
 }
 
@@ -89,6 +38,6 @@ struct Wake: Sendable {
   @inlinable
   func resume() {
     first?.resume()
-    for entry in others { entry.waiter?.resume() }
+    for entry in others { entry.member?.resume() }
   }
 }
