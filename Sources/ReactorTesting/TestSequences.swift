@@ -29,7 +29,7 @@ public final class HotSequence<Element: Sendable>: AsyncSequence, Sendable {
     /// The next element; `nil` at the end; throws the error of an error event.
     public mutating func next() async throws -> Element? {
       if reading.hasEnded { return nil }
-      switch await events.next() {
+      switch try await events.next() {
       case .next(let element):
         return element
       case .error(let error):
@@ -104,7 +104,7 @@ public final class ColdSequence<Element: Sendable>: AsyncSequence, Sendable {
     /// A timeline without an end goes on in silence until its reader is cancelled.
     private func never() async -> Element? {
       let silence = DispatchSubject<Never>()
-      for await _ in silence.events() {}
+      for await _ in silence.events().ignoringLosses {}
       return nil
     }
   }

@@ -75,7 +75,7 @@ struct CommandTests {
     let values = scheduler.observe(command.values(), from: 0)
     let errors = scheduler.createObserver(String.self)
     let stream = command.errors()
-    scheduler.run { for await error in stream { errors.next("\(error)") } }
+    scheduler.run { for await error in stream.ignoringLosses { errors.next("\(error)") } }
     scheduler.scheduleAt(160) { command.update("good") }
     _ = execute(command, at: 100, 200)
     scheduler.start()
@@ -92,5 +92,21 @@ struct CommandTests {
     scheduler.start()
     #expect(outcomes.events == [.next(120, "cancelled")])
     #expect(enabled.events == [.next(0, true), .next(100, false), .next(120, true)])
+  }
+
+  @Test("a cancelled execution that ends with an error of its own is no error either")
+  func cancellationInDisguise() {
+    let command = Command<String, String>(input: "a") { [clock = scheduler.clock] name in
+      do { try await clock.sleep(for: .seconds(50)) } catch { throw Broken() }
+      return name
+    }
+    let outcomes = scheduler.createObserver(String.self)
+    let errors = scheduler.createObserver(String.self)
+    let stream = command.errors()
+    scheduler.run { for await error in stream.ignoringLosses { errors.next("\(error)") } }
+    scheduler.run(from: 100, until: 120) { outcomes.next("\(await command.execute())") }
+    scheduler.start()
+    #expect(outcomes.events == [.next(120, "cancelled")])
+    #expect(errors.events == [])
   }
 }

@@ -45,7 +45,7 @@ struct FluxTests {
     let values = scheduler.observe(store.player.values)
     let events = scheduler.createObserver(String.self)
     scheduler.run(from: 200) {
-      for await error in store.errors.events() { events.next("\(error)") }
+      for await error in store.errors.events().ignoringLosses { events.next("\(error)") }
     }
     scheduler.start()
     #expect(values.events == [.next(200, "Ada"), .next(260, "Bob")])
@@ -86,9 +86,38 @@ struct FluxTests {
     )
   }
 
+  @Test("work that was cancelled and says so by an error of its own announces no error")
+  func cancelledInDisguise() {
+    let failing = course(until: 120, whenCancelled: Broken()) { "Ada" }
+    #expect(failing == [.next(100, "loading true"), .next(120, "loading false")])
+  }
+
+  @Test("of runs that overlap, loading begins with the first and ends with the last, copies of the creator included")
+  func overlappingRuns() {
+    let dispatcher = PlayerDispatcher()
+    let creator = ActionCreator(
+      loading: dispatcher.loading,
+      models: dispatcher.players,
+      errors: dispatcher.errors
+    )
+    let copy = creator
+    let loading = scheduler.observe(dispatcher.loading.events(), from: 0)
+    let clock = scheduler.clock
+    let load: @Sendable (Int) async throws -> String = { seconds in
+      try await clock.sleep(for: .seconds(seconds))
+      return "Ada"
+    }
+    scheduler.run(from: 100) { await creator.create { try await load(50) } }
+    scheduler.run(from: 120) { await copy.create { try await load(100) } }
+    scheduler.run(from: 300) { await copy.create { try await load(10) } }
+    scheduler.start()
+    #expect(loading.events == [.next(100, true), .next(220, false), .next(300, true), .next(310, false)])
+  }
+
   /// Runs an action creator at 100 with work of 30 seconds, and records what is dispatched.
   private func course(
     until: Int = 1000,
+    whenCancelled: (any Error)? = nil,
     _ result: @escaping @Sendable () throws -> String
   ) -> [Recorded<String>] {
     let dispatcher = PlayerDispatcher()
@@ -101,12 +130,16 @@ struct FluxTests {
     let loading = dispatcher.loading.events()
     let players = dispatcher.players.events()
     let errors = dispatcher.errors.events()
-    scheduler.run { for await isLoading in loading { observer.next("loading \(isLoading)") } }
-    scheduler.run { for await player in players { observer.next(player) } }
-    scheduler.run { for await error in errors { observer.next("\(error)") } }
+    scheduler.run { for await isLoading in loading.ignoringLosses { observer.next("loading \(isLoading)") } }
+    scheduler.run { for await player in players.ignoringLosses { observer.next(player) } }
+    scheduler.run { for await error in errors.ignoringLosses { observer.next("\(error)") } }
     scheduler.run(from: 100, until: until) { [clock = scheduler.clock] in
       await creator.create {
-        try await clock.sleep(for: .seconds(30))
+        do {
+          try await clock.sleep(for: .seconds(30))
+        } catch {
+          throw whenCancelled ?? error
+        }
         return try result()
       }
     }

@@ -90,16 +90,55 @@ struct StreamTests {
     )
   }
 
-  @Test("a reader that lags by more than its capacity loses the oldest events, and can know it")
+  @Test("a reader that lags by more than its capacity is told where the gap is, and reads on behind it")
   func overflow() {
     let subject = DispatchSubject<Int>()
     let stream = subject.events(capacity: 3)
     for number in 1...10 { subject.dispatch(number) }
-    subject.finish()
-    let observer = scheduler.observe(stream)
+    let observer = scheduler.createObserver(Int.self)
+    scheduler.run(from: 100) {
+      await observer.read(stream)
+      await observer.read(stream)
+    }
+    scheduler.scheduleAt(200) {
+      // One more than there is room for, in one go.
+      for number in 11...14 { subject.dispatch(number) }
+    }
+    scheduler.run(from: 200) { await observer.read(stream) }
+    scheduler.scheduleAt(300) { subject.finish() }
     scheduler.start()
-    #expect(observer.elements == [8, 9, 10])
-    #expect(stream.lostCount == 7)
+    #expect(
+      observer.events == [
+        .error(100, EventsLost(count: 7)), .next(100, 8), .next(100, 9), .next(100, 10),
+        .error(200, EventsLost(count: 1)), .next(200, 12), .next(200, 13), .next(200, 14), .completed(300),
+      ]
+    )
+    #expect(stream.lostCount == 8)
+  }
+
+  @Test("who ignores losses reads on over every gap")
+  func ignoringLosses() {
+    let subject = DispatchSubject<Int>()
+    let stream = subject.events(capacity: 3)
+    for number in 1...10 { subject.dispatch(number) }
+    let observer = scheduler.observe(stream.ignoringLosses, from: 100)
+    scheduler.scheduleAt(200) {
+      for number in 11...15 { subject.dispatch(number) }
+      subject.finish()
+    }
+    scheduler.start()
+    #expect(observer.elements == [8, 9, 10, 13, 14, 15])
+    #expect(observer.events.last == .completed(200))
+    #expect(stream.lostCount == 9)
+  }
+
+  @Test("a loss says what to do", arguments: [(1, "1 event was"), (2, "2 events were")])
+  func lossText(count: Int, subject: String) {
+    #expect(
+      EventsLost(count: count).description
+        == "\(subject) lost because the reader was too slow; "
+        + "subscribe with a larger capacity, or load anew what the events were about"
+    )
   }
 
   @Test("letting go of a stream ends its subscription")
@@ -111,6 +150,53 @@ struct StreamTests {
     #expect(subject.subscriberCount == 1)
     streams = []
     #expect(subject.subscriberCount == 0)
+  }
+
+  @Test("a cancelled reader reads nothing more, and what waits is left for the next reader")
+  func cancelledReader() {
+    let subject = DispatchSubject<Int>()
+    let stream = subject.events()
+    for number in 1...3 { subject.dispatch(number) }
+    let cancelled = scheduler.createObserver(Int.self)
+    scheduler.run(from: 100) {
+      withUnsafeCurrentTask { $0?.cancel() }
+      for await number in stream.ignoringLosses { cancelled.next(number) }
+    }
+    let next = scheduler.observe(stream, from: 200)
+    scheduler.start()
+    #expect(cancelled.events == [])
+    #expect(next.elements == [1, 2, 3])
+  }
+
+  @Test("a cancelled watcher sees no further value")
+  func cancelledWatcher() {
+    let latest = Latest(0)
+    let observer = scheduler.createObserver(Int.self)
+    scheduler.run(from: 100) {
+      for await value in latest.values {
+        observer.next(value)
+        latest.publish(value + 1)
+        withUnsafeCurrentTask { $0?.cancel() }
+      }
+    }
+    scheduler.start()
+    #expect(observer.events == [.next(100, 0)])
+  }
+
+  @Test("whoever is left after many have gone is told, in the order of subscription")
+  func manyUnsubscribe() {
+    let subject = DispatchSubject<Int>()
+    var streams = (0..<1_000).map { Optional(subject.events(capacity: $0 + 1)) }
+    for index in streams.indices where !index.isMultiple(of: 100) { streams[index] = nil }
+    #expect(subject.subscriberCount == 10)
+    let observer = scheduler.createObserver(Int.self)
+    for index in streams.indices {
+      guard let stream = streams[index] else { continue }
+      scheduler.run { for await number in stream.ignoringLosses { observer.next(number + index) } }
+    }
+    scheduler.scheduleAt(1) { subject.dispatch(0) }
+    scheduler.start()
+    #expect(observer.elements == stride(from: 0, to: 1_000, by: 100).map { $0 })
   }
 
   @Test("a subject that has finished ends new streams at once")
@@ -177,6 +263,17 @@ struct ThreadedStreamTests {
       }
       host.close()
     }
+  }
+
+  @Test("whoever has seen an action settle finds room for the next one, with room for only one")
+  func roomAfterSettling() async throws {
+    let host = ReactorHost(Collecting(), capacity: 1)
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      group.addTask { await host.run() }
+      for number in 1...2_000 { _ = try await host.submit(number).settled() }
+      host.close()
+    }
+    #expect(host.currentState == Array(1...2_000))
   }
 
   @Test("waiting tasks that are cancelled while values come are all let go")

@@ -1,5 +1,6 @@
 import Reactor
 import ReactorTesting
+import Synchronization
 
 struct Broken: Error, Equatable {
   var name = "broken"
@@ -52,6 +53,29 @@ extension VirtualClock {
   }
 }
 
+/// Holds whoever waits until it opens; cancellation does not open it.
+final class Gate: Sendable {
+  private let waiting = Mutex<(isOpen: Bool, waiters: [CheckedContinuation<Void, Never>])>((false, []))
+
+  func wait() async {
+    await withCheckedContinuation { continuation in
+      let isOpen = waiting.withLock { waiting in
+        if !waiting.isOpen { waiting.waiters.append(continuation) }
+        return waiting.isOpen
+      }
+      if isOpen { continuation.resume() }
+    }
+  }
+
+  func open() {
+    let waiters = waiting.withLock { waiting in
+      defer { waiting = (true, []) }
+      return waiting.waiters
+    }
+    for waiter in waiters { waiter.resume() }
+  }
+}
+
 /// A host in a test's world, running from time 0.
 struct World<R: Reactor> {
   let scheduler: TestScheduler
@@ -71,7 +95,7 @@ struct World<R: Reactor> {
     self.failures = failures
     let stream = host.failures()
     scheduler.run(until: until) {
-      for await failure in stream { failures.next("\(failure.error) from \(failure.origin)") }
+      for await failure in stream.ignoringLosses { failures.next("\(failure.error) from \(failure.origin)") }
     }
   }
 

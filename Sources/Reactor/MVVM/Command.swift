@@ -83,9 +83,9 @@ public final class Command<Input: Sendable, Output: Sendable>: Sendable {
       let output = try await work(input)
       outputSubject.dispatch(output)
       return .value(output)
-    } catch is CancellationError {
-      return .cancelled
     } catch {
+      // Cancelled work may say so by any error, such as that of a connection that was closed.
+      if error is CancellationError || Task.isCancelled { return .cancelled }
       errorSubject.dispatch(error)
       return .failed(error)
     }
@@ -122,7 +122,7 @@ public enum CommandOutcome<Output: Sendable>: Sendable {
   case value(Output)
   /// The work threw this.
   case failed(any Error)
-  /// The work was cancelled.
+  /// The work was cancelled, and threw for that reason.
   case cancelled
   /// The work was not started.
   case refused(Refusal)

@@ -1,17 +1,26 @@
 /// The events of one subscriber, in order, from the moment it subscribed.
 ///
-/// It is a bounded queue: when the reader lags by more than its capacity the *oldest* events are
-/// dropped and counted in `lostCount`. One stream has one reader; whoever else wants the events
-/// subscribes for themselves. Letting go of the stream ends the subscription.
+/// It is a bounded queue. Announcing never waits for a reader, so when one lags by more than its
+/// capacity the *oldest* events are dropped, and the reader is told where the gap is: there the
+/// sequence throws ``EventsLost``. It can be read on behind the gap, by another loop over the same
+/// stream. Who can do with gaps reads `ignoringLosses`.
+///
+/// One stream has one reader; whoever else wants the events subscribes for themselves. Letting go of
+/// the stream ends the subscription.
 public struct EventStream<Element: Sendable>: AsyncSequence, Sendable {
-  /// Reading cannot fail.
-  public typealias Failure = Never
+  /// Reading fails only where events were lost.
+  public typealias Failure = EventsLost
 
   let subscription: EventSubscription<Element>
 
-  /// How many events were dropped because the reader was too slow.
+  /// How many events were dropped so far because the reader was too slow.
   public var lostCount: Int {
     subscription.queue.lostCount
+  }
+
+  /// The same events, read on over every gap: for who shows or logs what is newest.
+  public var ignoringLosses: EventsWithGaps<Element> {
+    EventsWithGaps(events: self)
   }
 
   /// The reader. A second iterator of the same stream shares the queue with the first.
@@ -24,14 +33,35 @@ public struct EventStream<Element: Sendable>: AsyncSequence, Sendable {
     let subscription: EventSubscription<Element>
 
     /// The next event; `nil` when the source has finished or the task was cancelled.
-    public mutating func next(isolation actor: isolated (any Actor)?) async -> Element? {
-      await subscription.queue.next(isolation: actor)
+    ///
+    /// Throws once for each gap, and gives what came after it when it is asked again.
+    public mutating func next(isolation actor: isolated (any Actor)?) async throws(EventsLost) -> Element? {
+      try await subscription.queue.next(isolation: actor)
     }
 
     /// The next event; `nil` when the source has finished or the task was cancelled.
-    public mutating func next() async -> Element? {
-      await next(isolation: nil)
+    ///
+    /// Throws once for each gap, and gives what came after it when it is asked again.
+    public mutating func next() async throws(EventsLost) -> Element? {
+      try await next(isolation: nil)
     }
+  }
+}
+
+/// Events were dropped because their reader lagged by more than the capacity of its stream.
+public struct EventsLost: Error, Hashable, CustomStringConvertible {
+  /// How many, in this one gap.
+  public let count: Int
+
+  /// A gap of so many events.
+  public init(count: Int) {
+    self.count = count
+  }
+
+  /// What happened and what to do.
+  public var description: String {
+    "\(count) \(count == 1 ? "event was" : "events were") lost because the reader was too slow; "
+      + "subscribe with a larger capacity, or load anew what the events were about"
   }
 }
 
@@ -54,6 +84,8 @@ final class EventQueue<Element: Sendable>: Sendable {
     let capacity: Int
     var elements = FirstInFirstOut<Element>()
     var lost = 0
+    /// How many of the lost the reader was not told of.
+    var untold = 0
     var isFinished = false
   }
 
@@ -72,7 +104,10 @@ final class EventQueue<Element: Sendable>: Sendable {
     buffer.changeDeferringWake { buffer in
       let isFull = buffer.elements.count >= buffer.capacity
       let dropped = isFull ? buffer.elements.removeFirst() : nil
-      if isFull { buffer.lost += 1 }
+      if isFull {
+        buffer.lost += 1
+        buffer.untold += 1
+      }
       buffer.elements.append(element)
       return dropped
     }
@@ -82,11 +117,16 @@ final class EventQueue<Element: Sendable>: Sendable {
     buffer.changeDeferringWake { $0.isFinished = true }.1
   }
 
-  func next(isolation: isolated (any Actor)?) async -> Element? {
-    let next = await buffer.wait(isolation: isolation) { buffer -> Element?? in
-      if let element = buffer.elements.removeFirst() { return element }
-      return buffer.isFinished ? .some(nil) : nil
+  func next(isolation: isolated (any Actor)?) async throws(EventsLost) -> Element? {
+    let next = await buffer.wait(isolation: isolation) { buffer -> Result<Element?, EventsLost>? in
+      // What is left came after the gap, so the gap comes first.
+      if buffer.untold > 0 {
+        defer { buffer.untold = 0 }
+        return .failure(EventsLost(count: buffer.untold))
+      }
+      if let element = buffer.elements.removeFirst() { return .success(element) }
+      return buffer.isFinished ? .success(nil) : nil
     }
-    return next ?? nil
+    return try next?.get()
   }
 }

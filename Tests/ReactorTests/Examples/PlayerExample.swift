@@ -63,7 +63,9 @@ struct PlayerExample {
     let errors = scheduler.createObserver(String.self)
     let lateErrors = scheduler.createObserver(String.self)
     for (time, observer) in [(0, errors), (300, lateErrors)] {
-      scheduler.run(from: time) { for await error in store.errors.events() { observer.next("\(error)") } }
+      scheduler.run(from: time) {
+        for await error in store.errors.events().ignoringLosses { observer.next("\(error)") }
+      }
     }
     let latePlayers = scheduler.observe(store.player.values, from: 300)
     scheduler.start()
