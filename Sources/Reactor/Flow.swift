@@ -8,7 +8,7 @@ public struct Flow<Element: Sendable>: Sendable {
 
   /// A stream from elsewhere: runs until it ends, and hands over each element.
   struct Source: Sendable {
-    let run: @Sendable (_ yield: @Sendable (Element) async throws -> Void) async throws -> Void
+    let run: @Sendable (_ handOver: @Sendable (Result<Element, EventsLost>) async throws -> Void) async throws -> Void
     var stage: Stage?
   }
 
@@ -20,15 +20,27 @@ public struct Flow<Element: Sendable>: Sendable {
   /// Adds the elements of another stream, from the start of the host to the stream's end.
   ///
   /// An error of the stream ends this one stream and is reported by the host; everything else goes
-  /// on. The stream waits while its last element is handled, so it cannot flood the reactor.
+  /// on. The stream waits while its last element is handled, so it cannot flood the reactor. Events of
+  /// a ``DispatchSubject`` come without waiting: when more of them come at once than the capacity of the
+  /// ``EventStream``, the host reports ``EventsLost``, and the stream goes on behind the gap. So merge
+  /// a ``BoundValue`` where the newest fact replaces the older ones, and for other facts choose a
+  /// capacity for the largest burst, or load everything anew on that report.
   public func merging<Elements: AsyncSequence & Sendable>(
     _ elements: Elements
   ) -> Flow where Elements.Element == Element {
     var flow = self
     flow.sources.append(
       Source(
-        run: { yield in
-          for try await element in elements { try await yield(element) }
+        run: { handOver in
+          var iterator = elements.makeAsyncIterator()
+          while true {
+            do {
+              guard let element = try await iterator.next() else { return }
+              try await handOver(.success(element))
+            } catch let gap as EventsLost {
+              try await handOver(.failure(gap))
+            }
+          }
         }
       )
     )

@@ -134,6 +134,45 @@ struct EffectPolicyTests {
     #expect(world.states.events == [.next(0, ""), .next(110, "deaf1"), .next(125, "deaf1 new"), .completed(1000)])
   }
 
+  @Test("a serial action waits for a cancelled effect that is still unwinding, too")
+  func serialWaitsForUnwinding() {
+    let log = world.scheduler.createObserver(String.self)
+    let gate = Gate()
+    world.send(100, unwinding(log, gate))
+    world.send(110, cancelling)
+    world.send(120, clock.steps("b", policy: .serial("x"), [(10, "b")]))
+    world.scheduler.scheduleAt(200) { gate.open() }
+    world.scheduler.start()
+    #expect(log.events == [.next(200, "unwound")])
+    #expect(world.states.events == [.next(0, ""), .next(210, "b"), .completed(1000)])
+  }
+
+  @Test("a first action is not kept out by an effect that was cancelled and is still unwinding")
+  func firstAfterCancellation() {
+    let log = world.scheduler.createObserver(String.self)
+    let gate = Gate()
+    world.send(100, unwinding(log, gate))
+    world.send(110, cancelling)
+    world.send(120, clock.steps("b", policy: .first("x"), [(10, "b")]))
+    world.scheduler.scheduleAt(200) { gate.open() }
+    world.scheduler.start()
+    #expect(world.states.events == [.next(0, ""), .next(130, "b"), .completed(1000)])
+  }
+
+  /// Does not end before the gate opens, cancelled or not.
+  private func unwinding(_ log: TestObserver<String>, _ gate: Gate) -> Script.Action {
+    Script.Action(description: "unwinding", policy: .latest("x")) { _ in
+      .run { _ in
+        await gate.wait()
+        log.next("unwound")
+      }
+    }
+  }
+
+  private var cancelling: Script.Action {
+    Script.Action(description: "cancel", policy: .latest("x")) { _ in .none }
+  }
+
   @Test("what waits in a serial lane counts against the capacity")
   func serialIsBounded() {
     let world = World(capacity: 2)

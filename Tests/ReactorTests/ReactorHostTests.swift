@@ -147,6 +147,73 @@ struct ReactorHostTests {
     #expect(world.host.currentState == "")
   }
 
+  @Test("what was sent but not handled when the end came is dropped, taken or not", arguments: Ending.allCases)
+  func endingDropsTheBatch(ending: Ending) {
+    let scheduler = TestScheduler()
+    let box = HostBox()
+    let host = ReactorHost(Script(clock: scheduler.clock)) { trace in
+      if case .mutation("a") = trace { box.end(ending) }
+    }
+    let started = scheduler.createObserver(String.self)
+    let outcomes = scheduler.createObserver(String.self)
+    box.set(host, running: scheduler.clock.start { await host.run() })
+    scheduler.scheduleAt(100) {
+      // All of one batch: the loop takes it when this has been sent.
+      host.send(.now("a"))
+      let receipt = try? host.submit(.now("b"))
+      host.send(Script.Action(description: "effect") { _ in .run { _ in started.next("effect") } })
+      do { outcomes.next(try await receipt?.reduced() ?? "none") } catch { outcomes.next("\(error)") }
+    }
+    scheduler.start()
+    #expect(host.currentState == "a")
+    #expect(outcomes.events == [.next(100, "CancellationError()")])
+    #expect(started.events == [])
+    #expect(host.send(.now("c")) == .closed)
+  }
+
+  @Test("an effect whose mutation was taken when the end came is told that it was not reduced")
+  func endingDropsWhatWasEmitted() {
+    let scheduler = TestScheduler()
+    let box = HostBox()
+    let host = ReactorHost(Script(clock: scheduler.clock)) { trace in
+      if case .mutation("a") = trace { box.end(.close) }
+    }
+    box.set(host, running: scheduler.clock.start { await host.run() })
+    let outcomes = scheduler.createObserver(String.self)
+    for name in ["a", "b"] {
+      let emitting = Script.Action(description: name) { _ in
+        .run { emit in
+          do {
+            try await emit(name)
+            outcomes.next("\(name) was reduced")
+          } catch {
+            outcomes.next("\(name): \(error)")
+          }
+        }
+      }
+      host.send(emitting)
+    }
+    scheduler.start()
+    #expect(host.currentState == "a")
+    #expect(outcomes.elements.sorted() == ["a was reduced", "b: CancellationError()"])
+  }
+
+  @Test("of those that wait in a serial lane none has its turn after the end")
+  func endingStopsALane() {
+    let scheduler = TestScheduler()
+    let box = HostBox()
+    let host = ReactorHost(Script(clock: scheduler.clock)) { trace in
+      if case .mutation("b") = trace { box.end(.close) }
+    }
+    box.set(host, running: scheduler.clock.start { await host.run() })
+    host.send(scheduler.clock.steps("work", policy: .serial("x"), [(10, "a")]))
+    for name in ["b", "c"] {
+      host.send(Script.Action(description: name, policy: .serial("x")) { _ in .just(name) })
+    }
+    scheduler.start()
+    #expect(host.currentState == "a b")
+  }
+
   @Test("actions sent before run() wait for it; a host closed before it runs never runs")
   func beforeRun() {
     let scheduler = TestScheduler()
@@ -207,6 +274,24 @@ struct ReactorHostTests {
     #expect(world.host.currentState == "done done done yes")
   }
 
+  @Test("what has settled makes room at once, not when the loop comes round again")
+  func roomAtOnce() {
+    let scheduler = TestScheduler()
+    let box = HostBox()
+    let admissions = scheduler.createObserver(Admission.self)
+    let host = ReactorHost(Script(clock: scheduler.clock), capacity: 2) { trace in
+      if case .mutation("b") = trace { admissions.next(box.send(.now("c"))) }
+    }
+    box.set(host, running: scheduler.clock.start { await host.run() })
+    scheduler.scheduleAt(100) {
+      host.send(.now("a"))
+      host.send(.now("b"))
+    }
+    scheduler.start()
+    #expect(admissions.elements == [.accepted])
+    #expect(host.currentState == "a b c")
+  }
+
   @Test("a fast endless effect cannot run ahead of its reactor")
   func backPressure() {
     let world = World()
@@ -258,12 +343,30 @@ struct Setting: Reactor {
   typealias Action = Int
 }
 
+/// The ways in which a host ends.
+enum Ending: CaseIterable {
+  case close, cancel
+}
+
 /// Lets a trace reach the host it belongs to.
 private final class HostBox: Sendable {
-  private let host = Mutex<ReactorHost<Script>?>(nil)
+  private let contents = Mutex<(host: ReactorHost<Script>?, running: Task<Void, Never>?)>((nil, nil))
 
-  func set(_ host: ReactorHost<Script>) { self.host.withLock { $0 = host } }
-  func send(_ action: Script.Action) { host.withLock { $0 }?.send(action) }
+  func set(_ host: ReactorHost<Script>, running: Task<Void, Never>? = nil) {
+    contents.withLock { $0 = (host, running) }
+  }
+
+  @discardableResult
+  func send(_ action: Script.Action) -> Admission {
+    contents.withLock(\.host)?.send(action) ?? .closed
+  }
+
+  func end(_ ending: Ending) {
+    switch ending {
+    case .close: contents.withLock(\.host)?.close()
+    case .cancel: contents.withLock(\.running)?.cancel()
+    }
+  }
 }
 
 private final class Counter: Sendable {

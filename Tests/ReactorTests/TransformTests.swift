@@ -1,5 +1,6 @@
 import Reactor
 import ReactorTesting
+import Synchronization
 import Testing
 
 /// A script whose flows are whatever a test wants them to be.
@@ -103,6 +104,54 @@ struct TransformTests {
         )
       ]
     )
+  }
+
+  @Test("a merged stream of events that overflows is a failure that says so, and goes on behind the gap")
+  func mergedEventsLost() {
+    let subject = DispatchSubject<Int>()
+    let world = World(
+      scheduler,
+      Transformed(script: script, mutations: { $0.merging(subject.events(capacity: 2).map { "\($0)" }) })
+    )
+    scheduler.scheduleAt(100) { for number in 1...5 { subject.dispatch(number) } }
+    scheduler.scheduleAt(200) { subject.dispatch(6) }
+    scheduler.start()
+    #expect(world.host.currentState == "4 5 6")
+    #expect(world.failures.events == [.next(100, "\(EventsLost(count: 3)) from mutationStream")])
+  }
+
+  @Test("of merged events that fit the capacity none is lost, however many come at once")
+  func mergedBurst() {
+    let subject = DispatchSubject<Int>()
+    let world = World(
+      scheduler,
+      Transformed(script: script, mutations: { $0.merging(subject.events(capacity: 1_000).map { "\($0)" }) })
+    )
+    scheduler.scheduleAt(100) { for number in 1...1_000 { subject.dispatch(number) } }
+    scheduler.start()
+    #expect(world.host.currentState == (1...1_000).map(String.init).joined(separator: " "))
+    #expect(world.failures.events == [])
+  }
+
+  @Test("a stream of refused actions waits until each refusal was told, so that none pile up")
+  func refusalsDoNotPileUp() {
+    let produced = Mutex(0)
+    let refusalsToldAt = Mutex<[Int]>([])
+    let work = scheduler.clock.steps("work", [(500, "done")])
+    // It never suspends of itself: only the host holds it back.
+    let flood = AsyncStream {
+      produced.withLock { produced in
+        produced += 1
+        return produced <= 20 ? work : nil
+      }
+    }
+    let host = ReactorHost(Transformed(script: script, actions: { $0.merging(flood) }), capacity: 1) { trace in
+      guard case .failure = trace else { return }
+      refusalsToldAt.withLock { $0.append(produced.withLock { $0 }) }
+    }
+    scheduler.run { await host.run() }
+    scheduler.start()
+    #expect(refusalsToldAt.withLock { $0 } == Array(2...20))
   }
 
   @Test("actions can be filtered and changed; a filtered one is settled at once")

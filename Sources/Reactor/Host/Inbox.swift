@@ -1,3 +1,5 @@
+import Synchronization
+
 /// What the reducing loop is told, one at a time, in the order in which it was told.
 @usableFromInline
 enum Input<R: Reactor>: Sendable {
@@ -7,7 +9,7 @@ enum Input<R: Reactor>: Sendable {
   case mergedAction(R.Action, Rendezvous)
   case mergedMutation(R.Mutation, Rendezvous)
   case mergedState(R.State, Rendezvous)
-  case failed(ReactorFailure<R.Action>)
+  case failed(ReactorFailure<R.Action>, Rendezvous)
 }
 
 /// Numbers the effects of one host.
@@ -33,13 +35,9 @@ public enum Admission: Sendable, Hashable {
 @usableFromInline
 final class Inbox<R: Reactor>: Sendable {
   @usableFromInline
-  enum Phase: Sendable { case idle, running, closed }
-
-  @usableFromInline
   struct Contents: Sendable {
-    @usableFromInline var phase = Phase.idle
+    @usableFromInline var hasLoop = false
     @usableFromInline var inputs: [Input<R>] = []
-    @usableFromInline var unsettled = 0
 
     @inlinable
     init() {}
@@ -47,6 +45,11 @@ final class Inbox<R: Reactor>: Sendable {
 
   @usableFromInline let contents: Monitor<Contents>
   @usableFromInline let capacity: Int
+  /// Raised under the lock of the contents, so that nothing is queued behind the end; read without it
+  /// by the loop, before each input.
+  @usableFromInline let closed = Atomic<Bool>(false)
+  /// Raised under the lock of the contents, so that it never exceeds the capacity; lowered without it.
+  @usableFromInline let unsettled = Atomic<Int>(0)
 
   @inlinable
   init(capacity: Int) {
@@ -55,13 +58,11 @@ final class Inbox<R: Reactor>: Sendable {
   }
 
   @inlinable
+  var isClosed: Bool { closed.load(ordering: .acquiring) }
+
+  @inlinable
   func admit(_ action: R.Action, receipt: Receipt<R.State>?) -> Admission {
-    contents.change { contents in
-      admission(contents) {
-        contents.inputs.append(.action(action, receipt))
-        contents.unsettled += 1
-      }
-    }
+    contents.change { queue(.action(action, receipt), in: &$0) }
   }
 
   /// An action of a merged stream; returns when it was handled.
@@ -69,12 +70,7 @@ final class Inbox<R: Reactor>: Sendable {
   func admitMerged(_ action: R.Action) async -> Admission {
     var admission = Admission.closed
     _ = await withCheckedContinuation { (rendezvous: Rendezvous) in
-      admission = contents.change { contents in
-        self.admission(contents) {
-          contents.inputs.append(.mergedAction(action, rendezvous))
-          contents.unsettled += 1
-        }
-      }
+      admission = contents.change { queue(.mergedAction(action, rendezvous), in: &$0) }
       if admission != .accepted { rendezvous.resume(returning: false) }
     }
     return admission
@@ -89,33 +85,42 @@ final class Inbox<R: Reactor>: Sendable {
     }
   }
 
+  /// Reports a failure of a merged stream and waits until that was told, so that reports can't pile up.
+  func report(_ origin: ReactorFailure<R.Action>.Origin, _ error: any Error) async {
+    _ = await deliver { .failed(ReactorFailure(origin: origin, error: error), $0) }
+  }
+
   @discardableResult
   @inlinable
   func post(_ input: Input<R>) -> Bool {
     contents.change { contents in
-      guard contents.phase != .closed else { return false }
+      if isClosed { return false }
       contents.inputs.append(input)
       return true
     }
+  }
+
+  /// Makes room for another action. Comes before anybody is told that this one is settled.
+  @inlinable
+  func settleOne() {
+    unsettled.subtract(1, ordering: .relaxed)
   }
 
   /// True for the first who wants to run the loop.
   @inlinable
   func open() -> Bool {
     contents.withState { contents in
-      guard contents.phase == .idle else { return false }
-      contents.phase = .running
+      if isClosed || contents.hasLoop { return false }
+      contents.hasLoop = true
       return true
     }
   }
 
   /// Waits for inputs and swaps them with the emptied `batch`; false when the loop must end.
   @inlinable
-  func take(into batch: inout [Input<R>], settled: Int) async -> Bool {
-    contents.withState { $0.unsettled -= settled }
+  func take(into batch: inout [Input<R>]) async -> Bool {
     let isOpen = await contents.wait { contents -> Bool? in
-      // Cancellation ends the loop even while inputs keep coming.
-      if contents.phase == .closed || Task.isCancelled { return false }
+      if isClosed { return false }
       if contents.inputs.isEmpty { return nil }
       swap(&contents.inputs, &batch)
       return true
@@ -127,22 +132,23 @@ final class Inbox<R: Reactor>: Sendable {
   @discardableResult
   @inlinable
   func close() -> Bool {
-    let (wasRunning, abandoned) = contents.change { contents in
-      let wasRunning = contents.phase == .running
-      contents.phase = .closed
+    let (hasLoop, abandoned) = contents.change { contents in
+      closed.store(true, ordering: .releasing)
       let inputs = contents.inputs
       contents.inputs = []
-      return (wasRunning, inputs)
+      return (contents.hasLoop, inputs)
     }
     for input in abandoned { input.abandon() }
-    return wasRunning
+    return hasLoop
   }
 
+  /// To be called under the lock. The queue is changed in place: a copy of it would make sending quadratic.
   @inlinable
-  func admission(_ contents: Contents, accept: () -> Void) -> Admission {
-    if contents.phase == .closed { return .closed }
-    if contents.unsettled >= capacity { return .full }
-    accept()
+  func queue(_ action: Input<R>, in contents: inout Contents) -> Admission {
+    if isClosed { return .closed }
+    if unsettled.load(ordering: .relaxed) >= capacity { return .full }
+    unsettled.add(1, ordering: .relaxed)
+    contents.inputs.append(action)
     return .accepted
   }
 }
@@ -154,10 +160,10 @@ extension Input {
     switch self {
     case .action(_, let receipt):
       receipt?.settle(.failure(CancellationError()))
-    case .emitted(_, _, let rendezvous), .mergedAction(_, let rendezvous),
-      .mergedMutation(_, let rendezvous), .mergedState(_, let rendezvous):
+    case .emitted(_, _, let rendezvous), .mergedAction(_, let rendezvous), .mergedMutation(_, let rendezvous),
+      .mergedState(_, let rendezvous), .failed(_, let rendezvous):
       rendezvous.resume(returning: false)
-    case .ended, .failed:
+    case .ended:
       break
     }
   }

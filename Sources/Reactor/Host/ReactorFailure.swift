@@ -4,12 +4,12 @@ public struct ReactorFailure<Action: Sendable>: Error {
   public enum Origin: Sendable {
     /// The effect of this action failed; mutations it gave before stay reduced.
     case action(Action)
-    /// A stream merged by `transform(action:)`. It has ended if the error is its own; if the error is
-    /// ``MergedActionRefused`` only the one action is lost.
+    /// A stream merged by `transform(action:)`. If the error is ``MergedActionRefused`` only the one
+    /// action is lost, if it is ``EventsLost`` only so many; any other has ended the stream.
     case actionStream
-    /// A stream merged by `transform(mutation:)`, which has ended.
+    /// A stream merged by `transform(mutation:)`, which has ended unless the error is ``EventsLost``.
     case mutationStream
-    /// A stream merged by `transform(state:)`, which has ended.
+    /// A stream merged by `transform(state:)`, which has ended unless the error is ``EventsLost``.
     case stateStream
   }
 

@@ -83,31 +83,42 @@ public final class ReactorHost<R: Reactor>: ViewModel {
     outlets.failures.events(capacity: capacity)
   }
 
-  /// Handles actions until the task is cancelled or the host closed; returns when every effect has ended.
+  /// Handles actions until the host is closed; returns when every effect has ended.
   ///
-  /// A host runs once: a second call returns at once.
+  /// To cancel the task is to call `close()`. A host runs once: a second call returns at once.
   @inlinable
   public func run() async {
     guard inbox.open() else { return }
-    var loop = ReducingLoop(reactor: reactor, stages: stages, outlets: outlets, inbox: inbox)
-    await withDiscardingTaskGroup { group in
-      startMergedStreams(&group)
-      var batch: [Input<R>] = []
-      while await inbox.take(into: &batch, settled: loop.takeSettledCount()) {
-        for input in batch { loop.handle(input, &group) }
-        batch.removeAll(keepingCapacity: true)
-      }
+    await withTaskCancellationHandler {
+      await handleInputs()
+    } onCancel: {
       inbox.close()
-      group.cancelAll()
     }
-    loop.abandon()
     outlets.states.finish()
     outlets.failures.finish()
   }
 
-  /// Ends it: nothing more is admitted, what waits is dropped, every effect is cancelled.
+  @inlinable
+  func handleInputs() async {
+    var loop = ReducingLoop(reactor: reactor, stages: stages, outlets: outlets, inbox: inbox)
+    await withDiscardingTaskGroup { group in
+      startMergedStreams(&group)
+      var batch: [Input<R>] = []
+      while await inbox.take(into: &batch) {
+        for input in batch { loop.handle(input, &group) }
+        batch.removeAll(keepingCapacity: true)
+      }
+      group.cancelAll()
+    }
+    loop.abandon()
+  }
+
+  /// Ends it: nothing more is admitted, what is not handled yet is dropped, every effect is cancelled.
   ///
-  /// Returns at once; `run()` returns when the last effect has ended.
+  /// Only the action that is being handled at this moment is handled to the end of what it causes at
+  /// once; no other is given to `mutate`, and no further mutation of an effect or a stream is reduced.
+  /// Who waits for what was dropped gets a `CancellationError`. Returns at once; `run()` returns when
+  /// the last effect has ended.
   @inlinable
   public func close() {
     let wasRunning = inbox.close()
@@ -126,7 +137,7 @@ extension ReactorHost {
       start(source, .actionStream, &group) { [inbox] action in
         switch await inbox.admitMerged(action) {
         case .accepted: break
-        case .full: inbox.post(.failed(ReactorFailure(origin: .actionStream, error: MergedActionRefused())))
+        case .full: await inbox.report(.actionStream, MergedActionRefused())
         case .closed: throw CancellationError()
         }
       }
@@ -151,13 +162,18 @@ extension ReactorHost {
   ) {
     group.addTask { [inbox] in
       do {
-        try await source.run { element in
-          guard let stage = source.stage else { return try await handOver(element) }
-          if let shaped = stage(element) { try await handOver(shaped) }
+        try await source.run { event in
+          switch event {
+          case .success(let element):
+            guard let stage = source.stage else { return try await handOver(element) }
+            if let shaped = stage(element) { try await handOver(shaped) }
+          case .failure(let gap):
+            await inbox.report(origin, gap)
+          }
         }
       } catch {
         if Task.isCancelled { return }
-        inbox.post(.failed(ReactorFailure(origin: origin, error: error)))
+        await inbox.report(origin, error)
       }
     }
   }

@@ -15,8 +15,6 @@ struct ReducingLoop<R: Reactor> {
   @usableFromInline var running: [EffectID: RunningEffect<R>] = [:]
   @usableFromInline var lanes: [Lane: LaneTraffic<R>] = [:]
   @usableFromInline var lastEffect: EffectID = 0
-  /// Actions that were settled since the inbox was told.
-  @usableFromInline var settled = 0
 
   @inlinable
   init(reactor: R, stages: Stages<R>, outlets: Outlets<R>, inbox: Inbox<R>) {
@@ -29,13 +27,9 @@ struct ReducingLoop<R: Reactor> {
   }
 
   @inlinable
-  mutating func takeSettledCount() -> Int {
-    defer { settled = 0 }
-    return settled
-  }
-
-  @inlinable
   mutating func handle(_ input: Input<R>, _ group: inout DiscardingTaskGroup) {
+    // Asked before each input: what was taken before the end came is given up like what still waited.
+    if inbox.isClosed { return input.abandon() }
     switch input {
     case .action(let action, let receipt):
       if let stage = stages.action {
@@ -59,8 +53,9 @@ struct ReducingLoop<R: Reactor> {
       rendezvous.resume(returning: true)
     case .ended(let id, let error):
       end(id, error, &group)
-    case .failed(let failure):
+    case .failed(let failure, let rendezvous):
       report(failure)
+      rendezvous.resume(returning: true)
     }
   }
 
@@ -95,7 +90,7 @@ extension ReducingLoop {
       cancelEffects(of: lane)
       enter(lane, action, receipt, &group)
     case .first(let lane):
-      guard lanes[lane] == nil else { return ignore(action, receipt) }
+      if lanes[lane]?.isTaken == true { return ignore(action, receipt) }
       enter(lane, action, receipt, &group)
     case .serial(let lane):
       if lanes[lane] == nil {
@@ -119,17 +114,15 @@ extension ReducingLoop {
 
   @inlinable
   mutating func cancelEffects(of lane: Lane) {
-    guard let ids = lanes[lane]?.running else { return }
+    guard let ids = lanes[lane]?.cancelAll() else { return }
     for id in ids {
       running[id]?.isCancelled = true
       running[id]?.signal?.raise()
     }
-    lanes[lane]?.running = []
-    if lanes[lane]?.isIdle == true { lanes[lane] = nil }
   }
 
   @inlinable
-  mutating func ignore(_ action: R.Action, _ receipt: Receipt<R.State>?) {
+  func ignore(_ action: R.Action, _ receipt: Receipt<R.State>?) {
     outlets.trace?(.ignored(action))
     settle(receipt, nil)
   }
@@ -205,11 +198,11 @@ extension ReducingLoop {
     if let lane = effect.lane { leave(lane, id, &group) }
   }
 
-  /// Starts what waits for the lane until something occupies it again.
+  /// Starts what waits for the lane until something occupies it again, or the end comes.
   @inlinable
   mutating func leave(_ lane: Lane, _ id: EffectID, _ group: inout DiscardingTaskGroup) {
-    lanes[lane]?.running.removeAll { $0 == id }
-    while lanes[lane]?.running.isEmpty == true {
+    lanes[lane]?.remove(id)
+    while lanes[lane]?.isQuiet == true, !inbox.isClosed {
       guard let next = lanes[lane]?.waiting.removeFirst() else {
         lanes[lane] = nil
         return
@@ -221,8 +214,8 @@ extension ReducingLoop {
   }
 
   @inlinable
-  mutating func settle(_ receipt: Receipt<R.State>?, _ error: (any Error)?) {
-    settled += 1
+  func settle(_ receipt: Receipt<R.State>?, _ error: (any Error)?) {
+    inbox.settleOne()
     guard let receipt else { return }
     receipt.settle(error.map { .failure($0) } ?? .success(state))
   }

@@ -23,10 +23,30 @@ struct LaneTraffic<R: Reactor> {
   @usableFromInline typealias Waiting = (action: R.Action, receipt: Receipt<R.State>?)
 
   @usableFromInline var running: [EffectID] = []
+  /// Cancelled, but not at their end yet.
+  @usableFromInline var unwinding: [EffectID] = []
   @usableFromInline var waiting = FirstInFirstOut<Waiting>()
 
   @inlinable
   init() {}
 
-  @inlinable var isIdle: Bool { running.isEmpty && waiting.isEmpty }
+  /// Something of the lane runs that nobody cancelled, or will.
+  @inlinable var isTaken: Bool { !running.isEmpty || !waiting.isEmpty }
+
+  /// Nothing of the lane runs any more, cancelled or not.
+  @inlinable var isQuiet: Bool { running.isEmpty && unwinding.isEmpty }
+
+  /// Counts what runs as cancelled, and says what that was.
+  @inlinable
+  mutating func cancelAll() -> [EffectID] {
+    defer { running = [] }
+    unwinding += running
+    return running
+  }
+
+  @inlinable
+  mutating func remove(_ id: EffectID) {
+    running.removeAll { $0 == id }
+    unwinding.removeAll { $0 == id }
+  }
 }
