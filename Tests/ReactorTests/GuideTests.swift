@@ -152,7 +152,7 @@ struct GuideTests {
     var initialState: [String] { [] }
 
     func transform(mutation: Flow<[String]>) -> Flow<[String]> {
-      mutation.merging(announced.events())
+      mutation.merging(announced.events(capacity: 1_000))
     }
 
     static func reduce(_ state: inout [String], _ mutation: [String]) {
@@ -210,6 +210,33 @@ struct GuideTests {
     #expect(changes.modifications == [.init(index: 0, newIndex: 1, element: new[1])])
     #expect(try changes.apply(to: old) == new)
     // end guide
+  }
+
+  struct PriceDispatcher: Dispatcher {
+    let prices = DispatchSubject<Int>()
+  }
+
+  // guide
+  /// A shop, and nothing of Flux.
+  struct Store: Equatable {
+    var name = ""
+  }
+
+  final class PriceStore: Reactor::Store {
+    let price: BoundValue<Int>
+
+    init(dispatcher: PriceDispatcher) {
+      price = BoundValue(dispatcher.prices, initial: 0)
+    }
+  }
+  // end guide
+
+  @Test("names that hide those of the module")
+  func hiddenNames() {
+    let dispatcher = PriceDispatcher()
+    let store = PriceStore(dispatcher: dispatcher)
+    dispatcher.prices.dispatch(3)
+    #expect(store.price.value == 3)
   }
 
   @Test("the code of the guide is the code of this file")
