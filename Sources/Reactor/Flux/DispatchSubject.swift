@@ -1,5 +1,3 @@
-import Synchronization
-
 /// A typed channel through which facts are announced to everybody who subscribed.
 ///
 /// The order is fixed by `dispatch`, which is synchronous: every subscriber sees the elements of
@@ -30,7 +28,7 @@ public final class DispatchSubject<Element: Sendable>: Sendable {
     var isFinished = false
   }
 
-  private let subscribers = Mutex(Subscribers())
+  private let subscribers = Monitor(Subscribers())
 
   /// A subject that nobody listens to yet. What is dispatched to nobody is gone.
   public init() {}
@@ -42,14 +40,14 @@ public final class DispatchSubject<Element: Sendable>: Sendable {
 
   /// Announces without waking anybody, for a caller that holds a lock of its own.
   func dispatchDeferringWake(_ element: Element) -> Delivery {
-    subscribers.withLock { subscribers in
+    subscribers.withState { subscribers in
       Delivery(received: subscribers.list.members.map { $0.receive(element) })
     }
   }
 
   /// Ends every stream after what it still holds. Later elements are gone.
   public func finish() {
-    let wakes = subscribers.withLock { subscribers in
+    let wakes = subscribers.withState { subscribers in
       subscribers.isFinished = true
       let wakes = subscribers.list.members.map { $0.finish() }
       subscribers.list = NumberedList()
@@ -77,11 +75,11 @@ public final class DispatchSubject<Element: Sendable>: Sendable {
 
   /// How many subscribers there are, for tests and metrics.
   public var subscriberCount: Int {
-    subscribers.withLock(\.list.count)
+    subscribers.withState(\.list.count)
   }
 
   func subscribe(receive: @escaping Sink, finish: @escaping @Sendable () -> Wake) -> Int {
-    let (id, wake) = subscribers.withLock { subscribers -> (Int, Wake?) in
+    let (id, wake) = subscribers.withState { subscribers -> (Int, Wake?) in
       let id = subscribers.nextID
       subscribers.nextID += 1
       if subscribers.isFinished { return (id, finish()) }
@@ -94,7 +92,7 @@ public final class DispatchSubject<Element: Sendable>: Sendable {
 
   func unsubscribe(_ id: Int) {
     // The subscriber is released after the lock: its end may run a deinitializer.
-    let removed = subscribers.withLock { $0.list.remove(number: id) }
+    let removed = subscribers.withState { $0.list.remove(number: id) }
     withExtendedLifetime(removed) {}
   }
 }
