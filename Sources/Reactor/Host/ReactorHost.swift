@@ -108,6 +108,8 @@ public final class ReactorHost<R: Reactor>: ViewModel {
         for input in batch { loop.handle(input, &group) }
         batch.removeAll(keepingCapacity: true)
       }
+      // The loop may see its cancellation before the handler that closes the inbox is called.
+      inbox.close()
       group.cancelAll()
     }
     loop.abandon()
