@@ -8,21 +8,21 @@ struct Favorite: Identifiable, Equatable, Sendable {
 enum ChangesetBenchmark {
   private static let list = (0..<10_000).map { Favorite(id: "photo:\($0 * 7_919)", title: "Photo number \($0)") }
 
-  static func edits() -> Duration {
+  static func edits() -> Spent {
     let new = edited(list)
     return measure(list, new)
   }
 
-  static func shuffle() -> Duration {
+  static func shuffle() -> Spent {
     measure(list, list.shuffled())
   }
 
-  static func apply() -> Duration {
+  static func apply() -> Spent {
     let new = edited(list)
     var applied: [Favorite]?
     do {
       let changes = try ListChangeset(from: list, to: new)
-      let time = try cpuTime { applied = try changes.apply(to: list) }
+      let time = try Spent { applied = try changes.apply(to: list) }
       precondition(applied == new)
       return time
     } catch {
@@ -30,9 +30,9 @@ enum ChangesetBenchmark {
     }
   }
 
-  private static func measure(_ old: [Favorite], _ new: [Favorite]) -> Duration {
+  private static func measure(_ old: [Favorite], _ new: [Favorite]) -> Spent {
     var changes: ListChangeset<Favorite>?
-    let time = cpuTime { changes = try? ListChangeset(from: old, to: new) }
+    let time = Spent { changes = try? ListChangeset(from: old, to: new) }
     precondition(changes?.isEmpty == false)
     return time
   }

@@ -21,12 +21,14 @@ final class SingleCoreExecutor: TaskExecutor {
   }
 
   /// Runs a host while `body` runs.
-  func hosting<R: Reactor>(_ reactor: R, _ body: (ReactorHost<R>) -> Void) {
+  func hosting<R: Reactor, Result>(_ reactor: R, _ body: (ReactorHost<R>) -> Result) -> Result {
     let host = ReactorHost(reactor)
     _ = Task(executorPreference: self) { await host.run() }
     drain()
-    body(host)
-    host.close()
-    drain()
+    defer {
+      host.close()
+      drain()
+    }
+    return body(host)
   }
 }

@@ -6,18 +6,26 @@
   import Darwin
 #endif
 
-/// The processor time that `body` takes on this thread, on which all of it runs.
+/// What work took.
 ///
-/// On a machine that is shared the wall clock would say more about the neighbours.
-func cpuTime(_ body: () throws -> Void) rethrows -> Duration {
-  let start = threadTime()
-  try body()
-  return threadTime() - start
-}
+/// On a machine that is shared the wall clock also counts what the neighbours did, so both are shown.
+struct Spent {
+  /// The processor time of this thread, on which all of the work runs.
+  let processor: Duration
+  /// The time on the wall.
+  let wall: Duration
 
-private func threadTime() -> Duration {
-  var time = timespec()
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
-  return .seconds(Int64(time.tv_sec)) + .nanoseconds(Int64(time.tv_nsec))
+  /// Does the work and looks at both clocks before and after.
+  init(_ work: () throws -> Void) rethrows {
+    let (processorStart, wallStart) = (Self.read(CLOCK_THREAD_CPUTIME_ID), Self.read(CLOCK_MONOTONIC))
+    try work()
+    processor = Self.read(CLOCK_THREAD_CPUTIME_ID) - processorStart
+    wall = Self.read(CLOCK_MONOTONIC) - wallStart
+  }
 
+  private static func read(_ clock: clockid_t) -> Duration {
+    var time = timespec()
+    clock_gettime(clock, &time)
+    return .seconds(Int64(time.tv_sec)) + .nanoseconds(Int64(time.tv_nsec))
+  }
 }

@@ -33,11 +33,11 @@ struct Form: Reactor {
 enum StepBenchmark {
   private static let actions: [Form.Action] = ["", "Aurora", "a name of more than fifteen bytes"].map { .rename($0) }
 
-  static func bare() -> (steps: Int, time: Duration) {
+  static func bare() -> (steps: Int, time: Spent) {
     let form = Form()
     var state = form.initialState
     let steps = 3_000_000
-    let time = cpuTime {
+    let time = Spent {
       for step in 0..<steps { step1(form, &state, actions[step % 3]) }
     }
     precondition(state.edits == steps)
@@ -51,19 +51,18 @@ enum StepBenchmark {
     for mutation in mutations { Form.reduce(&state, mutation) }
   }
 
-  static func bursts() -> (steps: Int, time: Duration) {
+  static func bursts() -> (steps: Int, time: Spent) {
     send(1_024 * 1_000, atATime: 256)
   }
 
-  static func single() -> (steps: Int, time: Duration) {
+  static func single() -> (steps: Int, time: Spent) {
     send(500_000, atATime: 1)
   }
 
-  private static func send(_ steps: Int, atATime burst: Int) -> (steps: Int, time: Duration) {
+  private static func send(_ steps: Int, atATime burst: Int) -> (steps: Int, time: Spent) {
     let executor = SingleCoreExecutor()
-    var time = Duration.zero
-    executor.hosting(Form()) { host in
-      time = cpuTime {
+    return executor.hosting(Form()) { host in
+      let time = Spent {
         for step in 0..<steps {
           host.send(actions[step % 3])
           if step % burst == burst - 1 { executor.drain() }
@@ -71,33 +70,32 @@ enum StepBenchmark {
         executor.drain()
       }
       precondition(host.currentState.edits == steps)
+      return (steps, time)
     }
-    return (steps, time)
   }
 
-  static func roundTrips() -> (steps: Int, time: Duration) {
+  static func roundTrips() -> (steps: Int, time: Spent) {
     awaitEach(300_000) { host, step in
       _ = try await host.submit(actions[step % 3]).reduced()
     }
   }
 
-  static func effects() -> (steps: Int, time: Duration) {
+  static func effects() -> (steps: Int, time: Spent) {
     awaitEach(100_000) { host, _ in _ = try await host.submit(.load).settled() }
   }
 
   private static func awaitEach(
     _ steps: Int,
     _ step: @escaping @Sendable (ReactorHost<Form>, Int) async throws -> Void
-  ) -> (steps: Int, time: Duration) {
+  ) -> (steps: Int, time: Spent) {
     let executor = SingleCoreExecutor()
-    var time = Duration.zero
-    executor.hosting(Form()) { host in
-      time = cpuTime {
+    return executor.hosting(Form()) { host in
+      let time = Spent {
         _ = Task(executorPreference: executor) { for number in 0..<steps { try await step(host, number) } }
         executor.drain()
       }
       precondition(host.currentState.edits == steps)
+      return (steps, time)
     }
-    return (steps, time)
   }
 }

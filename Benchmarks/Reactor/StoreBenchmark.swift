@@ -9,7 +9,7 @@ enum StoreBenchmark {
     let told = Atomic<Int>(0)
   }
 
-  static func tellEverybody() -> Duration {
+  static func tellEverybody() -> Spent {
     let executor = SingleCoreExecutor()
     let subject = DispatchSubject<Int>()
     let value = BoundValue(subject, initial: 0)
@@ -24,13 +24,25 @@ enum StoreBenchmark {
       }
     }
     executor.drain()
-    let time = cpuTime {
+    let time = Spent {
       subject.dispatch(1)
       executor.drain()
     }
     precondition(count.told.load(ordering: .relaxed) == watchers)
     tasks.cancel()
     executor.drain()
+    return time
+  }
+
+  /// Each lets go of its stream, in no order.
+  static func everybodyLeaves() -> Spent {
+    let subject = DispatchSubject<Int>()
+    var streams = (0..<watchers).map { _ in Optional(subject.events()) }
+    let order = streams.indices.shuffled()
+    let time = Spent {
+      for index in order { streams[index] = nil }
+    }
+    precondition(subject.subscriberCount == 0)
     return time
   }
 }
