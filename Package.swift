@@ -51,7 +51,7 @@ let package = Package(
     .testTarget(
       name: "LockstepTests",
       dependencies: [
-        "CZlib", "HTTP", "HTTPServer", "JSON", "Lockstep", "Migrations", "SQLite", "TestSupport", "Workers",
+        "CSQLite", "CZlib", "HTTP", "HTTPServer", "JSON", "Lockstep", "Migrations", "SQLite", "TestSupport", "Workers",
       ]
     ),
     .testTarget(name: "LockstepCommandTests", dependencies: ["HTTP", "Lockstep", "LockstepCommand"]),

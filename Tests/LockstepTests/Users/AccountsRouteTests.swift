@@ -1,0 +1,275 @@
+import JSON
+import TestSupport
+import Testing
+
+@Suite("Accounts over the wire")
+struct AccountsRouteTests {
+  @Test("Signing up gives the user, a token and the device's session")
+  func signUp() async throws {
+    try await Users.run { users in
+      let answer = try await users.post(
+        "/v1/users",
+        #"{"email":"Ada@Example.com","password":"correct horse","device":"Ada's phone"}"#
+      )
+      #expect(answer.status == 201)
+      #expect(answer.field("Cache-Control") == "no-store")
+      let document = answer.json
+      #expect(document.objectValue?.names == ["user", "token", "expiresAt", "session"])
+      #expect(document["user"]?["email"] == "Ada@Example.com")
+      #expect(document["user"]?["createdAt"] == "1994-11-06T08:49:37.000Z")
+      // 90 days later.
+      #expect(document["expiresAt"] == "1995-02-04T08:49:37.000Z")
+      #expect(document["session"]?["device"] == "Ada's phone")
+      #expect(document["session"]?["createdAt"] == "1994-11-06T08:49:37.000Z")
+      let id = try #require(document["user"]?["id"]?.stringValue)
+      #expect(id.wholeMatch(of: /[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}/) != nil)
+      #expect(try #require(document["token"]?.stringValue).utf8.count >= 43)
+    }
+  }
+
+  @Test("Every bad field of a sign-up is named, in one answer")
+  func badSignUps() async throws {
+    let long = String(repeating: "p", count: 257)
+    let cases: [(body: String, pointers: [String])] = [
+      (#"{"email":"ada","password":"short"}"#, ["/email", "/password"]),
+      (#"{"email":"ada@example.com","password":"short"}"#, ["/password"]),
+      (#"{"email":"ada@example.com","password":"ADA@example.com"}"#, ["/password"]),
+      (#"{"email":"ada@example.com","password":"\#(long)"}"#, ["/password"]),
+      (#"{"email":"ada@localhost","password":"correct horse"}"#, ["/email"]),
+      (#"{"email":"ada@example.com","password":"correct horse","device":7}"#, ["/device"]),
+      (#"{"email":"ada@example.com","password":"correct horse","device":"\u0000"}"#, ["/device"]),
+      (#"{"password":"short"}"#, ["/email", "/password"]),
+      (#"{"email":"ada","device":[]}"#, ["/email", "/password", "/device"]),
+      (#"{"email":1,"password":2,"device":3}"#, ["/email", "/password", "/device"]),
+      ("{}", ["/email", "/password"]),
+      ("[]", [""]),
+      ("7", [""]),
+    ]
+    try await Users.run { users in
+      for (body, pointers) in cases {
+        let answer = try await users.post("/v1/users", body)
+        #expect(answer.status == 422, "\(body)")
+        #expect(answer.problem == Told(slug: "validation-failed", pointers: pointers), "\(body)")
+      }
+      #expect(try users.count("users") == 0)
+    }
+  }
+
+  @Test("An address is somebody's in whatever case, and nobody else can have it")
+  func takenAddress() async throws {
+    try await Users.run { users in
+      _ = try await users.signUp("ada")
+      let answer = try await users.post("/v1/users", #"{"email":"ADA@EXAMPLE.COM","password":"another one"}"#)
+      #expect(answer.status == 409)
+      #expect(answer.problem == Told("conflict"))
+      let login = try await users.post("/v1/sessions", #"{"email":"aDa@example.COM","password":"correct horse"}"#)
+      #expect(login.status == 201)
+    }
+  }
+
+  @Test("A server whose registration is closed lets in who has an account, and nobody else")
+  func closedRegistration() async throws {
+    try await Users.run { users in
+      _ = try await users.signUp("ada")
+      try await users.restart { $0.accounts.registration = .closed }
+      let answer = try await users.post("/v1/users", #"{"email":"bob@example.com","password":"correct horse"}"#)
+      #expect(answer.status == 403)
+      #expect(answer.problem == Told("forbidden"))
+      #expect(try await users.logIn("ada").get("/v1/me").status == 200)
+    }
+  }
+
+  @Test("A login is refused alike for a wrong address and a wrong password")
+  func wrongCredentials() async throws {
+    try await Users.run { users in
+      _ = try await users.signUp("ada")
+      let address = try await users.post("/v1/sessions", #"{"email":"eve@example.com","password":"correct horse"}"#)
+      let password = try await users.post("/v1/sessions", #"{"email":"ada@example.com","password":"wrong horse"}"#)
+      for answer in [address, password] {
+        #expect(answer.status == 401)
+        #expect(answer.problem == Told("unauthorized"))
+        #expect(answer.field("WWW-Authenticate") == "Bearer")
+      }
+      #expect(address.body == password.body)
+    }
+  }
+
+  @Test("A login whose fields are missing or of another type hears of each")
+  func badLogins() async throws {
+    try await Users.run { users in
+      for (body, pointers) in [
+        ("{}", ["/email", "/password"]), (#"{"email":1}"#, ["/email", "/password"]),
+        (#"{"email":"ada@example.com","password":"x","device":{}}"#, ["/device"]),
+      ] {
+        let answer = try await users.post("/v1/sessions", body)
+        #expect(answer.problem == Told(slug: "validation-failed", pointers: pointers), "\(body)")
+      }
+    }
+  }
+
+  @Test("Who guesses passwords is told how long to wait")
+  func tooManyAttempts() async throws {
+    try await Users.run { users in
+      _ = try await users.signUp("ada")
+      let wrong = #"{"email":"ada@example.com","password":"wrong horse"}"#
+      for _ in 0..<10 { #expect(try await users.post("/v1/sessions", wrong).status == 401) }
+      let answer = try await users.post("/v1/sessions", wrong)
+      #expect(answer.status == 429)
+      #expect(answer.problem == Told("too-many-requests"))
+      let wait = try #require(answer.field("Retry-After").flatMap { Double($0) })
+      users.time.advance(by: wait)
+      #expect(try await users.logIn("ada").get("/v1/me").status == 200)
+    }
+  }
+
+  @Test("The list of sessions shows every device, and which one asks")
+  func sessions() async throws {
+    try await Users.run { users in
+      let phone = try await users.signUp("ada", device: "phone")
+      users.time.advance(by: 120)
+      let tablet = try await users.logIn("ada", device: "tablet")
+      let answer = try await tablet.get("/v1/sessions")
+      #expect(answer.status == 200)
+      let items = try #require(answer.json["items"]?.arrayValue)
+      #expect(items.map { $0["id"] } == [.string(phone.session), .string(tablet.session)])
+      #expect(items.map { $0["device"] } == ["phone", "tablet"])
+      #expect(items.map { $0["current"] } == [false, true])
+      #expect(items.map { $0["createdAt"] } == ["1994-11-06T08:49:37.000Z", "1994-11-06T08:51:37.000Z"])
+      #expect(items.map { $0["lastSeenAt"] } == ["1994-11-06T08:49:37.000Z", "1994-11-06T08:51:37.000Z"])
+    }
+  }
+
+  @Test("A session that is ended has a token that is worth nothing at once, and stays so after a restart")
+  func revoke() async throws {
+    try await Users.run { users in
+      let phone = try await users.signUp("ada")
+      let tablet = try await users.logIn("ada")
+      let answer = try await tablet.delete("/v1/sessions/\(phone.session)")
+      #expect(answer.status == 204)
+      #expect(answer.body.isEmpty)
+      let refused = try await phone.get("/v1/favorites")
+      #expect(refused.status == 401)
+      #expect(refused.problem == Told("unauthorized"))
+      #expect(refused.field("WWW-Authenticate")?.hasPrefix("Bearer") == true)
+      #expect(try await phone.put("/v1/favorites/a", "{}").status == 401)
+      #expect(try await tablet.delete("/v1/sessions/\(phone.session)").problem == Told("not-found"))
+      try await users.restart()
+      #expect(try await phone.get("/v1/me").status == 401)
+      #expect(try await tablet.delete("/v1/sessions/current").status == 204)
+      #expect(try await tablet.get("/v1/me").status == 401)
+    }
+  }
+
+  @Test("What is no session of the user's can't be ended")
+  func revokeOthers() async throws {
+    try await Users.run { users in
+      let (ada, bob) = (try await users.signUp("ada"), try await users.signUp("bob"))
+      for id in [bob.session, "nonsense", "0192e4a0-0000-7000-8000-000000000000", "%27%20OR%201=1"] {
+        #expect(try await ada.delete("/v1/sessions/\(id)").problem == Told("not-found"), "\(id)")
+      }
+      #expect(try await bob.get("/v1/me").status == 200)
+    }
+  }
+
+  @Test("A user is told who they are")
+  func me() async throws {
+    try await Users.run { users in
+      let ada = try await users.signUp("ada")
+      let answer = try await ada.get("/v1/me")
+      #expect(answer.status == 200)
+      #expect(
+        answer.json == ["id": .string(ada.user), "email": "ada@example.com", "createdAt": "1994-11-06T08:49:37.000Z"]
+      )
+    }
+  }
+
+  @Test("A new password ends every other session, and the old one lets nobody in any more")
+  func changePassword() async throws {
+    try await Users.run { users in
+      let phone = try await users.signUp("ada")
+      let tablet = try await users.logIn("ada")
+      let answer = try await tablet.put("/v1/me/password", #"{"current":"correct horse","new":"battery staple"}"#)
+      #expect(answer.status == 204)
+      #expect(try await phone.get("/v1/me").status == 401)
+      #expect(try await tablet.get("/v1/me").status == 200)
+      let old = try await users.post("/v1/sessions", #"{"email":"ada@example.com","password":"correct horse"}"#)
+      #expect(old.status == 401)
+      #expect(try await users.logIn("ada", password: "battery staple").get("/v1/me").status == 200)
+    }
+  }
+
+  @Test("A password isn't changed to a bad one, or by who doesn't know it")
+  func badPasswordChanges() async throws {
+    try await Users.run { users in
+      let ada = try await users.signUp("ada")
+      let cases: [(body: String, told: Told)] = [
+        (#"{"current":"correct horse","new":"short"}"#, Told("validation-failed", "/new")),
+        (#"{"current":"correct horse","new":"ada@example.com"}"#, Told("validation-failed", "/new")),
+        (#"{"current":"wrong horse","new":"battery staple"}"#, Told("forbidden")),
+        (#"{"new":"short"}"#, Told("validation-failed", "/current", "/new")),
+        (#"{"current":"correct horse"}"#, Told("validation-failed", "/new")),
+        ("{}", Told("validation-failed", "/current", "/new")),
+        (#"{"current":1,"new":null}"#, Told("validation-failed", "/current", "/new")),
+      ]
+      for (body, told) in cases {
+        #expect(try await ada.put("/v1/me/password", body).problem == told, "\(body)")
+      }
+      #expect(try await users.logIn("ada").get("/v1/me").status == 200)
+    }
+  }
+
+  @Test("An account isn't erased without its password")
+  func eraseRefused() async throws {
+    try await Users.run { users in
+      let ada = try await users.signUp("ada")
+      for (body, told) in [
+        ("{}", Told("validation-failed", "/password")), (#"{"password":7}"#, Told("validation-failed", "/password")),
+        (#"{"password":"wrong horse"}"#, Told("forbidden")),
+      ] {
+        #expect(try await ada.ask("DELETE", "/v1/me", body).problem == told, "\(body)")
+      }
+      #expect(try await ada.delete("/v1/me").problem == Told("malformed-json"))
+      #expect(try await ada.get("/v1/me").status == 200)
+    }
+  }
+
+  @Test("A token ends when it wasn't used for as long as the server is told")
+  func expiry() async throws {
+    try await Users.run {
+      $0.accounts.tokenLifetime = .seconds(86_400)
+    } _: { users in
+      let ada = try await users.signUp("ada")
+      for _ in 0..<3 {
+        users.time.advance(by: 86_399)
+        #expect(try await ada.get("/v1/me").status == 200)
+      }
+      users.time.advance(by: 86_400)
+      #expect(try await ada.get("/v1/me").status == 401)
+    }
+  }
+
+  @Test(
+    "Whoever has no token, or a made-up one, is asked for one everywhere",
+    arguments: [
+      "GET /v1/me", "GET /v1/sessions", "DELETE /v1/sessions/current", "PUT /v1/me/password", "GET /v1/me/export",
+      "DELETE /v1/me", "GET /v1/favorites", "GET /v1/favorites/a", "PUT /v1/favorites/a", "PATCH /v1/favorites/a",
+      "DELETE /v1/favorites/a", "PUT /v1/favorites/a/position", "GET /v1/defaults", "GET /v1/defaults/standard",
+      "PATCH /v1/defaults/standard", "GET /v1/defaults/standard/a", "PUT /v1/defaults/standard/a",
+      "DELETE /v1/defaults/standard/a", "GET /v1/profile", "PATCH /v1/profile", "POST /v1/actions",
+    ]
+  )
+  func unauthorized(route: String) async throws {
+    let parts = route.split(separator: " ").map(String.init)
+    try await Users.run { users in
+      for fields in [
+        [], ["Authorization: Bearer nonsense"], ["Authorization: Bearer ls_" + String(repeating: "A", count: 64)],
+        ["Authorization: Basic YTpi"], ["Authorization: Bearer"], ["Authorization: "],
+      ] {
+        let answer = try await users.ask(parts[0], parts[1], fields, body: Array("{}".utf8))
+        #expect(answer.status == 401, "\(fields)")
+        #expect(answer.problem == Told("unauthorized"))
+        #expect(answer.field("WWW-Authenticate")?.hasPrefix("Bearer") == true)
+      }
+    }
+  }
+}
