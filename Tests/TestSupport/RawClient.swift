@@ -119,6 +119,18 @@ public final class RawClient {
     forgotten += taken
   }
 
+  /// Takes what comes up to this text and forgets it.
+  public func receive(until text: String) async throws {
+    while true {
+      let all = String(decoding: buffered, as: UTF8.self)
+      if let range = all.range(of: text) {
+        buffered = Array(all[range.upperBound...].utf8)
+        return
+      }
+      guard try await receive() else { throw Failure(description: "the server closed; so far it sent: \(all)") }
+    }
+  }
+
   /// How many bytes came in all, once the server has closed.
   public func countToEnd() async throws -> Int {
     while try await receive() {

@@ -5,7 +5,7 @@ import JSON
 /// The whole product, serving: what the command runs and what tests run too.
 public final class LockstepServer: Sendable {
   private let server: Server
-  private let services: Services
+  let services: Services
   private let components: Components
 
   /// Listens and serves, with these services, which it ends when it has stopped. Throws when it can't listen.
@@ -50,6 +50,9 @@ public final class LockstepServer: Sendable {
 
   /// Where it listens.
   public var address: PeerAddress { server.address }
+
+  /// Has the server look at the time again: for whoever hands in a clock that is moved by hand.
+  func lookAtClock() { server.lookAtClock() }
 
   /// Begins to stop: no new connections, who waits is answered, running requests finish. Returns at once.
   public func drain() {

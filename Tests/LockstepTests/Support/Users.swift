@@ -15,7 +15,7 @@ final class Users: Sendable {
   let log = LogRecorder()
   let directory: TemporaryDirectory
   private let configuration: Configuration
-  private let running: Mutex<LockstepServer>
+  let running: Mutex<LockstepServer?>
 
   private init(_ change: (inout Configuration) -> Void) throws {
     directory = try TemporaryDirectory()
@@ -55,11 +55,9 @@ final class Users: Sendable {
     )
   }
 
-  private var server: LockstepServer { running.withLock { $0 } }
-
-  /// Stops the server. What it had in memory is gone; what it has answered is in the file.
+  /// Stops the server, if it runs. What it had in memory is gone; what it has answered is in the file.
   func stop() async {
-    let server = server
+    guard let server = running.withLock({ $0.take() }) else { return }
     server.drain()
     await aside { server.join() }
   }
@@ -73,6 +71,10 @@ final class Users: Sendable {
     running.withLock { $0 = next }
   }
 
+  func connect() throws -> RawClient {
+    try RawClient(port: try #require(running.withLock { $0 }).address.port)
+  }
+
   /// Sends one request on a connection of its own and gives the answer.
   func ask(
     _ method: String,
@@ -81,7 +83,7 @@ final class Users: Sendable {
     body: [UInt8]? = nil,
     token: String? = nil
   ) async throws -> RawResponse {
-    let client = try RawClient(port: server.address.port)
+    let client = try connect()
     defer { client.close() }
     var fields = fields
     if let token { fields.append("Authorization: Bearer \(token)") }

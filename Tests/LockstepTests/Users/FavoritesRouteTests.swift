@@ -177,7 +177,8 @@ struct FavoritesRouteTests {
       try await ada.addFavorites("a", "b", "c")
       for (id, index, place, order) in [
         ("c", "0", 0, ["c", "a", "b"]), ("c", "1", 1, ["a", "c", "b"]), ("a", "7", 2, ["c", "b", "a"]),
-        ("a", "2", 2, ["c", "b", "a"]), ("c", "18446744073709551615", 2, ["b", "a", "c"]), ("a", "0.0", 0, ["a", "b", "c"]),
+        ("a", "2", 2, ["c", "b", "a"]), ("c", "18446744073709551615", 2, ["b", "a", "c"]),
+        ("a", "0.0", 0, ["a", "b", "c"]),
       ] {
         let answer = try await ada.put("/v1/favorites/\(id)/position", #"{"index":\#(index)}"#)
         #expect(answer.status == 200, "\(answer.text)")

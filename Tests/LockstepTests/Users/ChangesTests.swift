@@ -1,0 +1,241 @@
+import HTTP
+import JSON
+import TestSupport
+import Testing
+
+@testable import Lockstep
+
+@Suite("The changes feed tells what happened since a cursor, folded, and misses nothing")
+struct ChangesTests {
+  @Test("Without a cursor it's the whole of everything, and the cursor to go on from")
+  func beginning() async throws {
+    try await Users.run { users in
+      let phone = try await users.signUp()
+      try await phone.addFavorites("a")
+      _ = try await phone.put("/v1/defaults/standard/theme", "1")
+      let all = try await phone.get("/v1/changes").json
+      #expect(all["reset"]?.boolValue == true)
+      #expect(all["since"]?.isNull == true)
+      let changesets = all["changesets"]?.arrayValue ?? []
+      #expect(changesets.compactMap { $0["collection"]?.stringValue } == ["defaults/standard", "favorites", "profile"])
+      #expect(changesets[0]["values"] == ["theme": 1])
+      #expect(changesets[1]["items"]?[0]?["id"]?.stringValue == "a")
+      #expect(changesets[2]["values"] == [:])
+      let next = try await phone.get("/v1/changes?since=\(all["cursor"]?.stringValue ?? "")").json
+      #expect(next["reset"]?.boolValue == false)
+      #expect(next["changesets"]?.arrayValue?.isEmpty == true)
+    }
+  }
+
+  @Test("What came and went again isn't told; what moved, changed, came and went is, by the indices of a table view")
+  func folded() async throws {
+    try await Users.run { users in
+      let phone = try await users.signUp()
+      try await phone.addFavorites("a", "b", "c", "d")
+      let since = try await phone.get("/v1/changes?since=now").json["cursor"]?.stringValue ?? ""
+      try await phone.addFavorites("e", "x")
+      _ = try await phone.delete("/v1/favorites/x")
+      _ = try await phone.delete("/v1/favorites/a")
+      _ = try await phone.put("/v1/favorites/d/position", #"{"index":0}"#)
+      _ = try await phone.put("/v1/favorites/c", #"{"title":"C"}"#)
+      let changes = try await phone.get("/v1/changes?since=\(since)").json
+      #expect(changes["since"]?.stringValue == since)
+      let set = try #require(changes["changesets"]?[0])
+      #expect(set["deletions"] == [["index": 0, "id": "a"]])
+      #expect(set["moves"] == [["from": 3, "to": 0, "id": "d"]])
+      #expect(set["insertions"]?.arrayValue?.count == 1)
+      #expect(set["insertions"]?[0]?["index"]?.intValue == 3)
+      #expect(set["insertions"]?[0]?["item"]?["id"]?.stringValue == "e")
+      #expect(set["modifications"]?[0]?["index"]?.intValue == 2)
+      #expect(set["modifications"]?[0]?["newIndex"]?.intValue == 2)
+      #expect(set["modifications"]?[0]?["item"]?["title"]?.stringValue == "C")
+    }
+  }
+
+  @Test("A cursor that the store can't answer gets the whole of everything, in the same answer")
+  func reset() async throws {
+    try await Users.run { users in
+      let phone = try await users.signUp()
+      try await phone.addFavorites("a")
+      let own = try await phone.get("/v1/changes?since=now").json["cursor"]?.stringValue ?? ""
+      let digits = own.prefix { $0 != "." }
+      for cursor in ["nonsense", "00000000.1.0", "\(digits).99.0", "\(digits).0.99", "a.b.c", "...", "-"] {
+        let answer = try await phone.get("/v1/changes?since=\(cursor)&wait=30")
+        #expect(answer.status == 200)
+        #expect(answer.json["reset"]?.boolValue == true, "\(cursor)")
+        #expect(answer.json["since"]?.stringValue == cursor)
+      }
+      for cursor in ["", "%20", "a/b", "%C3%A9", String(repeating: "a", count: 300)] {
+        #expect(try await phone.get("/v1/changes?since=\(cursor)").status == 400, "\(cursor)")
+      }
+      for names in ["nothing", "favorites/x", "defaults/a%20b", "profile/"] {
+        #expect(try await phone.get("/v1/changes?collections=\(names)").status == 400, "\(names)")
+      }
+    }
+  }
+
+  @Test("A filtered feed wakes for its collections only, and makes progress all the same")
+  func filtered() async throws {
+    try await Users.run { users in
+      let phone = try await users.signUp()
+      let since = try await phone.get("/v1/changes?since=now").json["cursor"]?.stringValue ?? ""
+      let path = "/v1/changes?since=\(since)&collections=favorites,defaults/standard"
+      let patient = try await phone.waiting(path + "&wait=50")
+      let short = try await phone.waiting(path + "&wait=10")
+      await eventually { users.waiting == 2 }
+      _ = try await phone.put("/v1/defaults/other/x", "1")
+      users.advance(by: 10.2)
+      let nothing = try await short.response().json
+      #expect(nothing["changesets"]?.arrayValue?.isEmpty == true)
+      #expect(nothing["cursor"]?.stringValue != since)
+      #expect(users.waiting == 1)
+      _ = try await phone.put("/v1/defaults/standard/x", "2")
+      let told = try await patient.response().json
+      #expect(
+        told["changesets"] == [["collection": "defaults/standard", "kind": "map", "set": ["x": 2], "removed": []]]
+      )
+    }
+  }
+
+  @Test("A client that goes on from its cursor misses nothing over restarts, and as far back as history is kept")
+  func restarted() async throws {
+    try await Users.run { users in
+      let phone = try await users.signUp()
+      let since = try await phone.get("/v1/changes?since=now").json["cursor"]?.stringValue ?? ""
+      for number in 0..<100 { _ = try await phone.put("/v1/defaults/standard/k\(number % 7)", "\(number)") }
+      let before = try await phone.get("/v1/changes?since=\(since)").json
+      try await users.restart()
+      let after = try await phone.get("/v1/changes?since=\(since)").json
+      #expect(before == after)
+      #expect(after["reset"]?.boolValue == false)
+      #expect(after["changesets"]?[0]?["set"]?.objectValue?.count == 7)
+    }
+  }
+
+  @Test("The cursor of a resource goes on in the feed of its collection")
+  func sharedCursor() async throws {
+    try await Users.run { users in
+      let phone = try await users.signUp()
+      try await phone.addFavorites("a")
+      let cursor = try await phone.get("/v1/favorites").json["cursor"]?.stringValue ?? ""
+      _ = try await phone.put("/v1/defaults/standard/x", "1")
+      let path = "/v1/changes?since=\(cursor)&collections=favorites"
+      #expect(try await phone.get(path).json["changesets"]?.arrayValue?.isEmpty == true)
+      try await phone.addFavorites("b")
+      let told = try await phone.get(path).json
+      #expect(told["changesets"]?[0]?["insertions"]?[0]?["item"]?["id"]?.stringValue == "b")
+    }
+  }
+
+  @Test("A transaction is told whole, and only once")
+  func atomic() async throws {
+    try await Users.run { users in
+      let phone = try await users.signUp()
+      let since = try await phone.get("/v1/changes?since=now").json["cursor"]?.stringValue ?? ""
+      let waiter = try await phone.waiting("/v1/changes?since=\(since)&wait=30")
+      await eventually { users.waiting == 1 }
+      let actions =
+        #"{"actions":[{"module":"favorites","type":"add","payload":{"id":"a"}},"#
+        + #"{"module":"defaults","type":"set","payload":{"key":"x","value":1}}]}"#
+      let done = try await phone.post("/v1/actions", actions)
+      let told = try await waiter.response().json
+      #expect(told["changesets"]?.arrayValue?.count == 2)
+      #expect(told["cursor"]?.stringValue == done.json["cursor"]?.stringValue)
+    }
+  }
+
+  @Test("What the app registers is told to everybody whose own values don't hide it")
+  func registered() async throws {
+    try await Users.run({ $0.administratorToken = "secret" }) { users in
+      let (ada, bob) = (try await users.signUp(), try await users.signUp("bob"))
+      _ = try await bob.put("/v1/defaults/standard/theme", #""own""#)
+      var waiters: [RawClient] = []
+      for device in [ada, bob] {
+        let since = try await device.get("/v1/changes?since=now").json["cursor"]?.stringValue ?? ""
+        waiters.append(try await device.waiting("/v1/changes?since=\(since)&wait=30"))
+      }
+      await eventually { users.waiting == 2 }
+      let path = "/v1/admin/registered/standard"
+      let admin = ["Authorization: Bearer secret"]
+      _ = try await users.ask("PATCH", path, admin, body: Array(#"{"theme":"app"}"#.utf8))
+      let told = try await waiters[0].response().json
+      #expect(told["changesets"]?[0]?["set"] == ["theme": "app"])
+      #expect(users.waiting == 1)
+      _ = try await users.ask("PATCH", path, admin, body: Array(#"{"theme":null,"size":1}"#.utf8))
+      #expect(try await waiters[1].response().json["changesets"]?[0]?["set"] == ["size": 1])
+      let next = try await ada.get("/v1/changes?since=\(told["cursor"]?.stringValue ?? "")").json
+      #expect(next["changesets"]?[0]?["removed"] == ["theme"])
+    }
+  }
+
+  @Test("Server-sent events tell the same, each once, and go on from the last one")
+  func events() async throws {
+    try await Users.run { users in
+      let phone = try await users.signUp()
+      let since = try await phone.get("/v1/changes?since=now").json["cursor"]?.stringValue ?? ""
+      let stream = ["Accept: text/event-stream"]
+      let client = try users.connect()
+      let fields = stream + ["Authorization: Bearer \(phone.token)", "Connection: close"]
+      try await client.send(Gateway.request("GET", "/v1/changes?since=\(since)", fields))
+      await eventually { users.waiting == 1 }
+      try await phone.addFavorites("a")
+      try await phone.addFavorites("b")
+      _ = try await phone.delete("/v1/sessions/current")
+      let text = try await client.readToEnd()
+      #expect(text.contains("Content-Type: text/event-stream"))
+      let documents = text.split(separator: "\n").filter { $0.hasPrefix("data: ") }
+        .compactMap { try? JSON(parsing: String($0.dropFirst(6))) }
+      // Each follows on the one before, however many commits it tells of.
+      var cursor = since
+      for document in documents {
+        #expect(document["since"]?.stringValue == cursor)
+        cursor = document["cursor"]?.stringValue ?? ""
+      }
+      let inserted = documents.flatMap { $0["changesets"]?.arrayValue ?? [] }
+        .flatMap { $0["insertions"]?.arrayValue ?? [] }.compactMap { $0["item"]?["id"]?.stringValue }
+      #expect(inserted == Array(["a", "b"].prefix(inserted.count)))
+    }
+  }
+
+  @Test("A stream says every fifteen seconds that it's alive")
+  func heartbeat() async throws {
+    try await Users.run { users in
+      let phone = try await users.signUp()
+      let client = try await phone.waiting("/v1/changes?since=now", ["Accept: text/event-stream"])
+      try await client.receive(until: "data: ")
+      users.advance(by: 15.2)
+      try await client.receive(until: ": alive")
+      users.advance(by: 15.2)
+      try await client.receive(until: ": alive")
+    }
+  }
+
+  @Test("The device that asks shows where it last asked from")
+  func devices() async throws {
+    try await Users.run { users in
+      let phone = try await users.signUp()
+      let since = try await phone.get("/v1/changes?since=now").json["cursor"]?.stringValue ?? ""
+      _ = try await phone.get("/v1/changes?since=\(since)")
+      #expect(try await phone.get("/v1/sessions").json["items"]?[0]?["cursor"]?.stringValue == since)
+    }
+  }
+
+  @Test("The journal tells what was asked for and what happened, page by page, and can be waited on")
+  func journal() async throws {
+    try await Users.run { users in
+      let phone = try await users.signUp()
+      try await phone.addFavorites("a", "b", "c")
+      let first = try await phone.get("/v1/journal?limit=2").json
+      #expect(first["entries"]?.arrayValue?.compactMap { $0["action"]?["payload"]?["id"]?.stringValue } == ["a", "b"])
+      #expect(first["entries"]?[0]?["session"]?.stringValue == phone.session)
+      #expect(first["entries"]?[0]?["module"]?.stringValue == "favorites")
+      let rest = try await phone.get("/v1/journal?since=\(first["cursor"]?.stringValue ?? "")").json
+      #expect(rest["entries"]?.arrayValue?.count == 1)
+      let waiter = try await phone.waiting("/v1/journal?since=\(rest["cursor"]?.stringValue ?? "")&wait=30")
+      await eventually { users.waiting == 1 }
+      _ = try await phone.put("/v1/defaults/standard/x", "1")
+      let told = try await waiter.response().json
+      #expect(told["entries"]?[0]?["mutations"] == [["type": "set", "payload": ["key": "x", "value": 1]]])
+    }
+  }
+}
