@@ -17,11 +17,11 @@ public struct Configuration: Sendable {
   /// How dear a password hash is.
   public var passwordStrength = Argon2Strength()
   /// How much a user may have of favorites.
-  var favoritesQuota = FavoritesReactor.Quota()
+  public var favoritesQuota = FavoritesQuota()
   /// How much a user may have of defaults.
-  var defaultsQuota = DefaultsReactor.Quota()
+  public var defaultsQuota = DefaultsQuota()
   /// How much history is kept.
-  var history = Pruning.Policy()
+  public var history = HistoryPolicy()
   /// How many may wait.
   var waiting = WaitingRoom.Limits()
   /// The longest that anybody is held waiting, in seconds: many proxies and clients give up at 60.

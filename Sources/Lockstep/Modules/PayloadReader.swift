@@ -5,12 +5,14 @@ import JSON
 /// Members that nobody asks for are passed over: a client may send back what it once got.
 struct PayloadReader {
   private let payload: JSONObject
+  private let isObject: Bool
   private(set) var faults: [FieldFault] = []
 
-  /// A reader of an object; anything else is a fault of its own.
+  /// A reader of an object; anything else is a fault of its own, and the only one.
   init(_ payload: JSON) {
     self.payload = payload.objectValue ?? JSONObject()
-    if payload.objectValue == nil {
+    isObject = payload.objectValue != nil
+    if !isObject {
       faults.append(FieldFault(pointer: "", detail: "It must be an object, and is \(payload.typeName)."))
     }
   }
@@ -24,7 +26,7 @@ struct PayloadReader {
   /// A member that must be there.
   mutating func required(_ name: String) -> JSON? {
     let value = payload[name]
-    if value == nil { add(name, "It is missing.") }
+    if value == nil, isObject { add(name, "It is missing.") }
     return value
   }
 
@@ -68,15 +70,19 @@ struct PayloadReader {
 
   /// A place in a list; nil where it isn't there or null.
   mutating func index(_ name: String, isRequired: Bool = false) -> Int? {
-    guard let value = payload[name], isRequired || !value.isNull else {
-      if isRequired { add(name, "It is missing.") }
-      return nil
-    }
-    guard let number = value.intValue, number >= 0 else {
+    guard let value = isRequired ? required(name) : payload[name], isRequired || !value.isNull else { return nil }
+    guard let number = value.uint64Value else {
       add(name, "It must be a whole number from 0 on.")
       return nil
     }
-    return number
+    return Int(clamping: number)
+  }
+
+  /// Adds faults that were found elsewhere, of members that nothing is known to be wrong with yet.
+  mutating func add(_ others: [FieldFault]) {
+    guard isObject else { return }
+    let known = Set(faults.map(\.pointer))
+    faults += others.filter { !known.contains($0.pointer) }
   }
 
   /// Adds a fault of a member.

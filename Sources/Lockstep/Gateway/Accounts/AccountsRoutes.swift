@@ -14,10 +14,14 @@ struct AccountsRoutes: Sendable {
   private var entrances: [Route] {
     [
       Route(.post, "/v1/users", summary: "Makes an account and logs this device in.") { request in
-        try entering(request) { credentials throws(AccountsError) in try await accounts.signUp(credentials) }
+        try entering(request, check: accounts.signUpFaults(in:)) { credentials throws(AccountsError) in
+          try await accounts.signUp(credentials)
+        }
       },
       Route(.post, "/v1/sessions", summary: "Logs this device in.") { request in
-        try entering(request) { credentials throws(AccountsError) in try await accounts.logIn(credentials) }
+        try entering(request, check: accounts.logInFaults(in:)) { credentials throws(AccountsError) in
+          try await accounts.logIn(credentials)
+        }
       },
     ]
   }
@@ -25,7 +29,7 @@ struct AccountsRoutes: Sendable {
   private var devices: [Route] {
     [
       Route(.get, "/v1/sessions", summary: "The devices that are logged in.") { request in
-        try gate.answer(request) { session in .later { try await sessions(of: session) } }
+        try reading(request) { session in try await sessions(of: session) }
       },
       Route(.delete, "/v1/sessions/{id}", summary: "Logs a device out: its token stops working at once.") { request in
         try gate.answer(request) { session in .later { try await revoke(request.parameters["id"] ?? "", by: session) } }
@@ -36,13 +40,13 @@ struct AccountsRoutes: Sendable {
   private var user: [Route] {
     [
       Route(.get, "/v1/me", summary: "Who is logged in.") { request in
-        try gate.answer(request) { session in .later { try await me(session) } }
+        try reading(request) { session in try await me(session) }
       },
       Route(.put, "/v1/me/password", summary: "Changes the password; every other session ends.") { request in
         try gate.answer(request) { session in try changePassword(request, session) }
       },
       Route(.get, "/v1/me/export", summary: "All that is stored about the user, as one document.") { request in
-        try gate.answer(request) { session in .later { .privately(try await export.document(of: session.user)) } }
+        try reading(request) { session in try await export.document(of: session.user) }
       },
       Route(.delete, "/v1/me", summary: "Erases the user and all that is theirs.") { request in
         try gate.answer(request) { session in try erase(request, session) }
@@ -50,22 +54,35 @@ struct AccountsRoutes: Sendable {
     ]
   }
 
+  /// Answers with a document about the user, unless the client has it already.
+  private func reading(
+    _ request: Request,
+    _ document: @escaping @Sendable (LiveSession) async throws -> JSON
+  ) throws -> Answer {
+    try gate.answer(request) { session in
+      let preconditions = try Preconditions(of: request.head)
+      return .later { .privately(try await document(session), preconditions) }
+    }
+  }
+
   // MARK: Coming in
 
   private func entering(
     _ request: Request,
+    check: @escaping @Sendable (Credentials) -> [FieldFault],
     _ enter: @escaping @Sendable (Credentials) async throws(AccountsError) -> SignedIn
   ) throws -> Answer {
     try request.withBody { body in
       var reader = PayloadReader(try Self.json(request, body))
       let (email, password, device) = (reader.text("email"), reader.text("password"), reader.nullableText("device"))
-      try reader.finishProblem()
       let credentials = Credentials(
         email: email ?? "",
         password: Password(password ?? ""),
         device: device,
         network: ClientNetwork(host: request.peer.host)
       )
+      reader.add(check(credentials))
+      try reader.finishProblem()
       return .later {
         do throws(AccountsError) {
           return Self.response(try await enter(credentials))
@@ -87,7 +104,7 @@ struct AccountsRoutes: Sendable {
         "createdAt": .string(entered.session.createdAt.description),
       ],
     ]
-    return .privately(document, status: .created)
+    return .json(document, status: .created, cacheControl: "no-store")
   }
 
   private static func json(_ user: User) -> JSON {
@@ -99,10 +116,10 @@ struct AccountsRoutes: Sendable {
 
   // MARK: Devices
 
-  private func sessions(of current: LiveSession) async throws -> Response {
+  private func sessions(of current: LiveSession) async throws -> JSON {
     do throws(AccountsError) {
       let items = try await accounts.sessions(of: current.user).map { Self.json($0, current: current.id) }
-      return .privately(["items": .array(items)])
+      return ["items": .array(items)]
     } catch {
       throw Problem(error)
     }
@@ -132,10 +149,10 @@ struct AccountsRoutes: Sendable {
 
   // MARK: The user
 
-  private func me(_ session: LiveSession) async throws -> Response {
+  private func me(_ session: LiveSession) async throws -> JSON {
     do throws(AccountsError) {
       guard let user = try await accounts.user(session.user) else { throw AccountsError.sessionEnded }
-      return .privately(Self.json(user))
+      return Self.json(user)
     } catch {
       throw Problem(error)
     }
@@ -145,8 +162,9 @@ struct AccountsRoutes: Sendable {
     try request.withBody { body in
       var reader = PayloadReader(try Self.json(request, body))
       let (current, new) = (reader.text("current"), reader.text("new"))
-      try reader.finishProblem()
       let passwords = (current: Password(current ?? ""), new: Password(new ?? ""))
+      reader.add(accounts.faults(inNew: passwords.new))
+      try reader.finishProblem()
       return .later {
         do throws(AccountsError) {
           try await accounts.changePassword(from: passwords.current, to: passwords.new, in: session)
@@ -177,17 +195,24 @@ struct AccountsRoutes: Sendable {
   }
 
   private static func json(_ request: Request, _ body: [UInt8]) throws(Problem) -> JSON {
-    guard try BodyType(of: request.head) == .json else { throw Problem(.unsupportedMediaType) }
+    _ = try BodyType(of: request.head)
     return try JSON(body: body)
   }
 }
 
 extension Response {
-  /// An answer for one user alone, of one moment: nobody keeps it.
-  static func privately(_ document: JSON, status: Status = .ok) -> Response {
-    var response = json(document, status: status, cacheControl: "no-store")
-    response.fields.append(.vary, "Authorization")
-    return response
+  /// A document for one user alone, or that the client has it already. Its ETag is made of its bytes.
+  static func privately(_ document: JSON, _ preconditions: Preconditions) -> Response {
+    let body = document.encoded()
+    let tag = Digest.text(of: body)
+    var fields = HeaderFields()
+    fields.append(.etag, "\"\(tag)\"")
+    fields.append(.cacheControl, "private, no-cache")
+    fields.append(.vary, "Authorization")
+    if let cursor = document["cursor"]?.stringValue { fields.append(.cursor, cursor) }
+    if preconditions.isFresh(tag) { return Response(status: .notModified, fields: fields) }
+    fields.append(.contentType, "application/json")
+    return Response(status: .ok, fields: fields, body: .bytes(body))
   }
 
   /// It's done, and there is nothing to say.

@@ -22,6 +22,11 @@ struct UserExport: Sendable {
       document["profile"] = Self.values(of: .map(state.map(ProfileReactor.collection)))
       let entries = try Journal(connection: connection).entries(of: user, after: 0, limit: Int.max)
       document["journal"] = .array(entries.map { $0.json(store: store) })
+      document["idempotencyKeys"] = .array(
+        try IdempotencyRecords(connection: connection).keys(of: user).map { key, at in
+          ["key": .string(key), "at": .string(at.description)]
+        }
+      )
       return .object(document)
     }
     guard let document else { throw SessionGate.unauthorized(true) }
@@ -30,7 +35,7 @@ struct UserExport: Sendable {
 
   private static func values(of collection: CollectionState) -> JSON {
     guard case .map(let map) = collection else { return .null }
-    return .object(JSONObject(map.values.sorted { $0.key < $1.key }.map { ($0.key, $0.value.json) }))
+    return .object(JSONObject(map.values.sorted { $0.key < $1.key }.map { ($0.key.text, $0.value.json) }))
   }
 }
 

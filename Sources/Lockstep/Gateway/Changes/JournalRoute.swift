@@ -60,9 +60,11 @@ struct JournalRoute: Sendable {
       revision: entries.isPart ? entries.whole.last?.revision ?? last : last,
       registered: registry.current.revision
     )
-    var response = Response.privately([
+    let document: JSON = [
       "cursor": .string(reached.text), "entries": .array(entries.whole.map { $0.json(store: store) }),
-    ])
+    ]
+    var response = Response.json(document, cacheControl: "no-store")
+    response.fields.append(.vary, "Authorization, Prefer")
     response.fields.append(.cursor, Cursor(store: store, revision: last, registered: registry.current.revision).text)
     if let wait { response.fields.append(.preferenceApplied, wait.appliedField) }
     return response

@@ -1,7 +1,8 @@
 import HTTP
 import JSON
 
-/// What the body of a request says it is.
+/// What the body of a request says it is. Only a `PATCH` whose resource can be patched tells one kind of JSON from another;
+/// everywhere else JSON is JSON.
 enum BodyType {
   case json
   case mergePatch

@@ -34,14 +34,24 @@ struct Preconditions: Sendable {
     }
   }
 
+  /// The same for a tag that is no cursor.
+  func isFresh(_ tag: String) -> Bool {
+    switch ifNoneMatch {
+    case nil: false
+    case .any: true
+    case .these(let tags): tags.contains { $0.text == tag }
+    }
+  }
+
   /// The tag by which a client has shown that what it has is fresh, as it sent it.
   func freshTag(for cursor: Cursor) -> String? {
     guard case .these(let tags)? = ifNoneMatch else { return nil }
     return tags.first { cursor.isValidated(by: $0.text) }?.text
   }
 
-  /// Whether a write may go on, by the present representation; nil where there is none.
-  func allowsWrite(to cursor: Cursor?) -> Bool {
+  /// Whether a write may go on, by the present representation; nil where there is none. `isOwn` tells whether that is
+  /// what the client itself has put there: to create, `If-None-Match: *`, minds nothing else.
+  func allowsWrite(to cursor: Cursor?, isOwn: Bool = true) -> Bool {
     switch ifMatch {
     case nil: break
     case .any: if cursor == nil { return false }
@@ -50,7 +60,7 @@ struct Preconditions: Sendable {
     }
     switch ifNoneMatch {
     case nil: return true
-    case .any: return cursor == nil
+    case .any: return cursor == nil || !isOwn
     case .these(let tags): return !tags.contains { cursor?.isValidated(by: $0.text) ?? false }
     }
   }

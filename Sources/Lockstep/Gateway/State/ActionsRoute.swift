@@ -19,10 +19,10 @@ struct ActionsRoute: Sendable {
         let preconditions = try Preconditions(of: request.head)
         return try request.withBody { body in
           let key = try IdempotencyKey(of: request, body: body)
-          guard try BodyType(of: request.head) == .json else { throw Problem(.unsupportedMediaType) }
+          _ = try BodyType(of: request.head)
           let actions = try actions(in: try JSON(body: body))
           let transaction = transaction(actions, preconditions, key, of: session)
-          return .later { try await writing.commit(transaction, refusedAs: Self.problem(for:)) }
+          return .later { try await writing.commit(transaction, refusedAs: problem(for:)) }
         }
       }
     }
@@ -31,6 +31,7 @@ struct ActionsRoute: Sendable {
   // MARK: Reading
 
   private func actions(in body: JSON) throws(Problem) -> [UserAction] {
+    guard body.objectValue != nil else { throw Problem.notAnObject(body) }
     guard let list = body["actions"]?.arrayValue, (1...Self.maximum).contains(list.count) else {
       throw Problem(
         .validationFailed,
@@ -85,7 +86,7 @@ struct ActionsRoute: Sendable {
       session: session,
       actions: actions,
       answer: { StoredAnswer(Self.response($0, cursor: StateView(store: store, $0.after).cursor)) },
-      refusal: { error in (Self.problem(for: error) ?? error as? Problem).map { StoredAnswer($0.response) } }
+      refusal: { error in (problem(for: error) ?? error as? Problem).map { StoredAnswer($0.response) } }
     )
     transaction.key = key
     if !preconditions.isEmpty {
@@ -118,9 +119,9 @@ struct ActionsRoute: Sendable {
     return Response(status: .ok, fields: fields, body: .bytes(body))
   }
 
-  private static func problem(for error: any Error) -> Problem? {
+  private func problem(for error: any Error) -> Problem? {
     guard let refused = error as? RefusedAction else { return nil }
-    var problem = Problem(refused.refusal) { "/actions/\(refused.index)/payload\($0)" }
+    var problem = Problem(refused, store: writing.store) { "/actions/\(refused.index)/payload\($0)" }
     problem.members.append(("failed", .integer(Int64(refused.index))))
     return problem
   }

@@ -35,16 +35,16 @@ struct FavoritesQuery: Sendable, Equatable {
     let cursor = view.cursor(list.revision, detail: isWhole ? nil : Digest.text(of: content))
     var representation = Representation(cursor: cursor, body: Array(#"{"cursor":"\#(cursor.text)","#.utf8) + content)
     if hasMore, let last = page.last {
-      representation.fields.append(.link, "<\(link(after: last.id, at: view.cursor))>; rel=\"next\"")
+      representation.fields.append(.link, "<\(link(after: last.id.text, at: view.cursor))>; rel=\"next\"")
     }
     return representation
   }
 
   private func page(of list: ListState) throws(Problem) -> (items: ArraySlice<ListItem>, count: Int, hasMore: Bool) {
-    let matching = prefix.map { prefix in list.items.filter { $0.id.utf8.starts(with: prefix.utf8) } } ?? list.items
+    let matching = prefix.map { prefix in list.items.filter { $0.id.hasPrefix(prefix) } } ?? list.items
     var rest = matching[...]
     if let after {
-      guard let index = matching.firstIndex(where: { $0.id == after }) else {
+      guard let index = matching.firstIndex(where: { $0.id == ElementKey(after) }) else {
         throw Problem(.invalidParameter, detail: "There is no favorite with the id “\(after)” to begin after.")
       }
       rest = matching[(index + 1)...]

@@ -10,7 +10,7 @@ struct RegisteredRoutes: Sendable {
   let store: String
   let token: AdministratorToken
   let registry: RegisteredLedger
-  let quota: DefaultsReactor.Quota
+  let quota: DefaultsQuota
 
   var routes: [Route] {
     [
@@ -26,7 +26,7 @@ struct RegisteredRoutes: Sendable {
       },
       Route(.put, Self.pattern, summary: "Registers the values of a suite, in the place of all before.") { request in
         try write(request) { request, body in
-          guard try BodyType(of: request.head) == .json else { throw Problem(.unsupportedMediaType) }
+          _ = try BodyType(of: request.head)
           let json = try JSON(body: body)
           guard let members = json.objectValue else { throw Problem.notAnObject(json) }
           return { present in .patch(try PatchDocument.replacing(present, by: members)) }
@@ -64,10 +64,12 @@ struct RegisteredRoutes: Sendable {
       let registered = try await registry.change(suite) { registered in
         let present = representation(of: suite, registered)
         guard preconditions.allowsWrite(to: present.cursor) else {
-          throw Problem(
+          var problem = Problem(
             .preconditionFailed,
             members: [("current", JSON(trusting: present.body)), ("cursor", .string(present.cursor.text))]
           )
+          problem.fields.append(.etag, "\"\(present.cursor.text)\"")
+          throw problem
         }
         let state = MapState(registered.values(of: suite))
         let mutations = try DefaultsReactor(quota: quota, registered: [:]).decision(on: try action(state), in: state)
@@ -96,7 +98,7 @@ struct RegisteredRoutes: Sendable {
     let view = StateView(store: store, LedgerView(state: UserState(), registered: registered))
     let shown = SuiteContent(suite, prefix: nil, view)
     let cursor = Cursor(store: store, revision: 0, registered: shown.registeredRevision)
-    let values = JSONObject(shown.values.map { ($0.key, $0.value.json) })
+    let values = JSONObject(shown.values.map { ($0.key.text, $0.value.json) })
     return Representation(
       cursor: cursor,
       body: (["cursor": .string(cursor.text), "values": .object(values)] as JSON).encoded()

@@ -67,7 +67,9 @@ struct StateReading: Sendable {
     guard let collection = resource.wholeCollection else { return try resource.representation(of: view) }
     if let known = hot.representation(of: collection, registered: view.registeredRevision) { return known }
     let made = try resource.representation(of: view)
-    if let made { hot.keep(made, of: collection, registered: view.registeredRevision) }
+    // What was never written isn't kept: anybody can think of any number of names of suites.
+    let isKnown = view.state.collections[collection] != nil || collection.part == nil
+    if let made, isKnown { hot.keep(made, of: collection, registered: view.registeredRevision) }
     return made
   }
 
@@ -77,7 +79,7 @@ struct StateReading: Sendable {
     _ preconditions: Preconditions,
     _ view: StateView
   ) throws(Problem) -> Response {
-    guard let representation else { throw Problem(.notFound) }
+    guard let representation else { throw Self.nothing(in: view) }
     var fields: HeaderFields
     let isFresh = preconditions.isFresh(representation.cursor)
     if isFresh, let tag = preconditions.freshTag(for: representation.cursor), tag != representation.cursor.text {
@@ -89,6 +91,13 @@ struct StateReading: Sendable {
     return isFresh
       ? Response(status: .notModified, fields: fields)
       : Response(status: .ok, fields: fields, body: .bytes(representation.body))
+  }
+
+  /// There is nothing there, as of that cursor.
+  private static func nothing(in view: StateView) -> Problem {
+    var problem = Problem(.notFound, detail: "There is nothing at this address at present.")
+    problem.fields.append(.cursor, view.cursor.text)
+    return problem
   }
 
   // MARK: The past

@@ -31,6 +31,12 @@ enum StateResource: Sendable, Equatable {
     }
   }
 
+  /// Whether what it shows is the user's: a default that isn't set shows what the app has registered.
+  func isOwn(in view: StateView) -> Bool {
+    guard case .value(let suite, let key) = self else { return true }
+    return view.state.map(DefaultsAction.collection(suite))[key] != nil
+  }
+
   /// The resource as clients get it; nil where there is none. Throws where a parameter fits nothing.
   func representation(of view: StateView) throws(Problem) -> Representation? {
     switch self {
@@ -70,7 +76,9 @@ enum StateResource: Sendable, Equatable {
     if let own = view.state.map(DefaultsAction.collection(suite))[key] {
       return Representation(cursor: view.cursor(own.revision), body: own.encoded)
     }
-    guard let registered = view.registered.values(of: suite, at: view.registeredRevision)[key] else { return nil }
+    guard let registered = view.registered.values(of: suite, at: view.registeredRevision)[ElementKey(key)] else {
+      return nil
+    }
     let cursor = Cursor(store: view.store, revision: 0, registered: registered.revision, detail: "r")
     return Representation(cursor: cursor, body: registered.encoded)
   }
@@ -98,14 +106,14 @@ enum StateResource: Sendable, Equatable {
     var content: [UInt8] = Array(#""values":{"#.utf8)
     for (index, entry) in shown.values.enumerated() {
       if index > 0 { content.append(UInt8(ascii: ",")) }
-      content.append(json: entry.key)
+      content.append(json: entry.key.text)
       content.append(UInt8(ascii: ":"))
       content.append(contentsOf: entry.value.encoded)
     }
     content.append(contentsOf: #"},"registered":["#.utf8)
     for (index, key) in shown.registered.enumerated() {
       if index > 0 { content.append(UInt8(ascii: ",")) }
-      content.append(json: key)
+      content.append(json: key.text)
     }
     content.append(contentsOf: "]}".utf8)
     let detail = prefix == nil ? nil : Digest.text(of: content)
@@ -117,9 +125,9 @@ enum StateResource: Sendable, Equatable {
 /// What shows of a suite: the user's own values, and behind them what is registered.
 struct SuiteContent {
   /// By their keys, in order.
-  let values: [(key: String, value: MapValue)]
+  let values: [(key: ElementKey, value: MapValue)]
   /// The keys whose values are the app's.
-  let registered: [String]
+  let registered: [ElementKey]
   /// When the user last changed the suite.
   let revision: Int
   /// When what shows of the registered values last changed.
@@ -127,11 +135,11 @@ struct SuiteContent {
 
   init(_ name: String, prefix: String?, _ view: StateView) {
     let own = view.state.map(DefaultsAction.collection(name))
-    var behind = view.registered.values(of: name, at: view.registeredRevision).filter { own[$0.key] == nil }
+    var behind = view.registered.values(of: name, at: view.registeredRevision).filter { own.values[$0.key] == nil }
     var all = own.values
     if let prefix {
-      behind = behind.filter { $0.key.utf8.starts(with: prefix.utf8) }
-      all = all.filter { $0.key.utf8.starts(with: prefix.utf8) }
+      behind = behind.filter { $0.key.hasPrefix(prefix) }
+      all = all.filter { $0.key.hasPrefix(prefix) }
     }
     registered = behind.keys.sorted()
     all.merge(behind) { own, _ in own }

@@ -33,7 +33,7 @@ struct StateWriting: Sendable {
         let key = try IdempotencyKey(of: request, body: body)
         let change = try change(request, body)
         let transaction = transaction(change, preconditions, key, of: session)
-        return .later { try await commit(transaction, refusedAs: change.problem(for:)) }
+        return .later { try await commit(transaction) { change.problem(for: $0, store: store) } }
       }
     }
   }
@@ -64,7 +64,9 @@ struct StateWriting: Sendable {
       answer: { committed in
         StoredAnswer(change.response(after: StateView(store: store, committed.after), change.status(committed)))
       },
-      refusal: { error in (change.problem(for: error) ?? error as? Problem).map { StoredAnswer($0.response) } }
+      refusal: { error in
+        (change.problem(for: error, store: store) ?? error as? Problem).map { StoredAnswer($0.response) }
+      }
     )
     transaction.key = key
     if !preconditions.isEmpty {
@@ -122,9 +124,9 @@ extension StateWriting.Change {
   }
 
   /// What the client is told of a refusal; nil for any other error.
-  func problem(for error: any Error) -> Problem? {
+  func problem(for error: any Error, store: String) -> Problem? {
     guard let refused = error as? RefusedAction else { return nil }
-    return Problem(refused.refusal, pointer: pointer)
+    return Problem(refused, store: store, pointer: pointer)
   }
 }
 
@@ -132,7 +134,7 @@ extension Preconditions {
   /// Throws `precondition-failed` where a resource isn't as the client wants it, with what it is.
   func check(_ resource: StateResource, in view: StateView) throws {
     let present = try? resource.representation(of: view)
-    guard !allowsWrite(to: present?.cursor) else { return }
+    guard !allowsWrite(to: present?.cursor, isOwn: resource.isOwn(in: view)) else { return }
     var problem = Problem(.preconditionFailed)
     if let present {
       problem.members = [("current", JSON(trusting: present.body)), ("cursor", .string(present.cursor.text))]
@@ -147,6 +149,12 @@ extension Preconditions {
 }
 
 extension Problem {
+  /// What a client is told of an action that was refused, with the cursor of the state that it met.
+  init(_ refused: RefusedAction, store: String, pointer: (String) -> String) {
+    self.init(refused.refusal, pointer: pointer)
+    fields.append(.cursor, StateView(store: store, refused.view).cursor.text)
+  }
+
   /// What a client is told of a refusal.
   init(_ refusal: Refusal, pointer: (String) -> String = { $0 }) {
     switch refusal {

@@ -2,7 +2,7 @@ import Reactor
 
 /// User defaults, as the product uses them.
 struct DefaultsModule: Sendable {
-  let quota: DefaultsReactor.Quota
+  let quota: DefaultsQuota
 
   var userModule: UserModule {
     UserModule(service: DefaultsService()) { type, payload throws(Refusal) in

@@ -3,19 +3,9 @@ import Reactor
 
 /// One suite of a user's defaults: values by their keys.
 struct DefaultsReactor: Reactor {
-  /// How much a user may have.
-  struct Quota: Sendable, Equatable {
-    /// Keys of a suite. Default 4,096.
-    var keys = 4_096
-    /// Bytes of a suite's keys and values as JSON. Default 4 MiB.
-    var bytes = 4 * 1024 * 1024
-    /// Suites that have any value. Default 64.
-    var suites = 64
-  }
-
-  let quota: Quota
+  let quota: DefaultsQuota
   /// What shows where the user has set nothing.
-  let registered: [String: MapValue]
+  let registered: [ElementKey: MapValue]
 
   var initialState: MapState { MapState() }
 
@@ -84,17 +74,17 @@ struct DefaultsReactor: Reactor {
     guard let object = document.objectValue else {
       throw .invalid("", "The patch must leave an object of values by their keys.")
     }
-    let removed = state.values.keys.filter { !object.contains(name: $0) }.sorted()
+    let removed = state.values.keys.filter { !object.contains(name: $0.text) }.sorted()
     let nulls = object.filter { $0.value.isNull }
     if let first = nulls.first {
       throw .invalid(JSONPointer(tokens: [first.name]).description, DefaultValue.fault(of: .null) ?? "")
     }
     let set = try changes(to: object.map { ($0.name, $0.value) }, in: state)
-    return removed.map { .removed(key: $0) } + set
+    return removed.map { .removed(key: $0.text) } + set
   }
 
   private func increment(_ key: String, by: JSON, in state: MapState) throws(Refusal) -> [MapMutation] {
-    let present = (state[key] ?? registered[key])?.json ?? .integer(0)
+    let present = (state[key] ?? registered[ElementKey(key)])?.json ?? .integer(0)
     guard present.doubleValue != nil else {
       throw .conflict("The value of “\(key)” is \(present.typeName), not a number: it can't be incremented.")
     }
@@ -117,20 +107,25 @@ struct DefaultsReactor: Reactor {
   }
 
   private static func object(of state: MapState) -> JSONObject {
-    JSONObject(state.values.sorted { $0.key < $1.key }.map { ($0.key, $0.value.json) })
+    JSONObject(state.values.sorted { $0.key < $1.key }.map { ($0.key.text, $0.value.json) })
   }
 }
 
 extension JSON {
-  /// The sum of two numbers: exact while both are whole and it fits into 64 bits; nil where there is none.
+  /// The sum of two numbers: exact where both are whole and it fits into 64 bits; nil where it's none that can be kept.
   fileprivate func adding(_ other: JSON) -> JSON? {
-    if let left = int64Value, let right = other.int64Value,
-      case let (sum, overflows) = left.addingReportingOverflow(right),
-      !overflows
-    {
-      return .integer(sum)
+    if let left = wholeValue, let right = other.wholeValue {
+      let sum = left + right
+      if let exact = Int64(exactly: sum).map(JSON.integer) ?? UInt64(exactly: sum).map(JSON.unsigned) { return exact }
+      // As a double it would be another number than what it says.
+      if !isDouble, !other.isDouble { return nil }
     }
     guard let left = doubleValue, let right = other.doubleValue, (left + right).isFinite else { return nil }
     return JSON(left + right)
   }
+
+  /// The number, where it's one of 64 bits; two of them can be added without overflow.
+  private var wholeValue: Int128? { int64Value.map { Int128($0) } ?? uint64Value.map { Int128($0) } }
+
+  private var isDouble: Bool { if case .double = self { true } else { false } }
 }

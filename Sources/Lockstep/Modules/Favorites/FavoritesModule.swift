@@ -2,7 +2,7 @@ import Reactor
 
 /// Favorites, as the product uses them.
 struct FavoritesModule: Sendable {
-  let quota: FavoritesReactor.Quota
+  let quota: FavoritesQuota
 
   var userModule: UserModule {
     UserModule(service: FavoritesService()) { type, payload throws(Refusal) in

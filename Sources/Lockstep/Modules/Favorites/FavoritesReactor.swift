@@ -3,17 +3,9 @@ import Reactor
 
 /// A user's favorites: a list that they order themselves.
 struct FavoritesReactor: Reactor {
-  /// How much a user may have.
-  struct Quota: Sendable, Equatable {
-    /// Elements. Default 10,000.
-    var items = 10_000
-    /// Bytes of all elements as JSON. Default 16 MiB.
-    var bytes = 16 * 1024 * 1024
-  }
-
   static let collection = CollectionName("favorites")
 
-  let quota: Quota
+  let quota: FavoritesQuota
   /// The time that elements get which change.
   let now: Timestamp
 
@@ -36,7 +28,7 @@ struct FavoritesReactor: Reactor {
     case .add(let id, let content, let index): try put(id, content, at: index, in: state)
     case .update(let id, let patch): try update(id, by: patch, in: state)
     case .patch(let id, let patch): try update(id, by: patch, in: state)
-    case .remove(let id): .removed(id: try existing(id, in: state).id)
+    case .remove(let id): .removed(id: try existing(id, in: state).id.text)
     case .move(let id, let index): try move(id, to: index, in: state)
     case .toggle(let id, let content):
       state[id] == nil ? try put(id, content, at: nil, in: state) : .removed(id: id)
@@ -88,9 +80,9 @@ struct FavoritesReactor: Reactor {
     in state: ListState
   ) throws(Refusal) -> ListMutation? {
     guard content != FavoriteContent(of: item) else { return nil }
-    let encoded = encode(item.id, content, addedAt: item.object["addedAt"] ?? .string(now.description))
+    let encoded = encode(item.id.text, content, addedAt: item.object["addedAt"] ?? .string(now.description))
     try checkRoom(for: encoded.count - item.encoded.count, in: state)
-    return .modified(id: item.id, item: encoded)
+    return .modified(id: item.id.text, item: encoded)
   }
 
   private func move(_ id: String, to index: Int, in state: ListState) throws(Refusal) -> ListMutation? {

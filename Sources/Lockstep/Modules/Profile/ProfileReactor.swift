@@ -66,8 +66,10 @@ struct ProfileReactor: Reactor {
     }
     let trimmed = text.trimmingWhitespace()
     guard !trimmed.isEmpty else { throw ProfileFieldFault(detail: "It must not be empty.") }
-    guard trimmed.count <= characters else {
-      throw ProfileFieldFault(detail: "It must have at most \(characters) characters, and has \(trimmed.count).")
+    // Scalars, of at most four bytes each: what looks like one character may have any number of them.
+    let count = trimmed.unicodeScalars.count
+    guard count <= characters else {
+      throw ProfileFieldFault(detail: "It must have at most \(characters) characters, and has \(count).")
     }
     return trimmed
   }

@@ -35,6 +35,15 @@ public struct SignedIn: Sendable {
 /// What a call has changed is on disk when it returns; when it throws, nothing has changed. A session that a call ends is
 /// refused from then on, and those who listen to the `SessionDirectory` have been told.
 public protocol AccountsService: Sendable {
+  /// What is wrong with what somebody wants to sign up with, as far as that can be told without looking anything up.
+  func signUpFaults(in credentials: Credentials) -> [FieldFault]
+
+  /// What is wrong with what somebody wants to log in with, whoever they are.
+  func logInFaults(in credentials: Credentials) -> [FieldFault]
+
+  /// What is wrong with a new password, whosever.
+  func faults(inNew password: Password) -> [FieldFault]
+
   /// Makes an account and logs its first device in.
   ///
   /// - Throws: `invalid` with every fault, `addressTaken`, `registrationClosed`, `tooManyAttempts`.

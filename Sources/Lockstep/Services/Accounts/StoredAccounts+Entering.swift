@@ -4,6 +4,16 @@ extension StoredAccounts {
   private static let expiryGrace: Int64 = 86_400_000
 
   /// See `AccountsService`.
+  public func signUpFaults(in credentials: Credentials) -> [FieldFault] { check(signingUp: credentials).faults }
+
+  /// See `AccountsService`.
+  public func logInFaults(in credentials: Credentials) -> [FieldFault] {
+    var check = FieldCheck()
+    _ = Self.device(credentials, &check)
+    return check.faults
+  }
+
+  /// See `AccountsService`.
   public func signUp(_ credentials: Credentials) async throws(AccountsError) -> SignedIn {
     try await commit(prepareSignUp(credentials))
   }
@@ -16,13 +26,8 @@ extension StoredAccounts {
   /// The slow part of `signUp(_:)`.
   public func prepareSignUp(_ credentials: Credentials) async throws(AccountsError) -> AccountsWrite<SignedIn> {
     guard configuration.registration == .open else { throw .registrationClosed }
-    var check = FieldCheck()
-    let given = check.value(at: "/email") { () throws(EmailAddress.Invalid) in try EmailAddress(credentials.email) }
-    let rules = configuration.passwordRules
-    check.add(rules.faults(in: credentials.password, of: given), at: "/password")
-    let device = Self.device(credentials, &check)
-    try check.finish()
-    guard let address = given else { throw .invalid(check.faults) }
+    let (given, device, faults) = check(signingUp: credentials)
+    guard let address = given, faults.isEmpty else { throw .invalid(faults) }
 
     // A hash is too dear for what is known to fail. Whether the address is free, the unit decides.
     if try await account(withKey: address.key) != nil { throw .addressTaken }
@@ -93,6 +98,14 @@ extension StoredAccounts {
       let expired = try sessions.removeExpired(before: longExpired, limit: 16)
       return (new.signedIn, crowdedOut + expired)
     }
+  }
+
+  private func check(signingUp credentials: Credentials) -> (EmailAddress?, DeviceName?, faults: [FieldFault]) {
+    var check = FieldCheck()
+    let address = check.value(at: "/email") { () throws(EmailAddress.Invalid) in try EmailAddress(credentials.email) }
+    check.add(configuration.passwordRules.faults(in: credentials.password, of: address), at: "/password")
+    let device = Self.device(credentials, &check)
+    return (address, device, check.faults)
   }
 
   private static func device(_ credentials: Credentials, _ check: inout FieldCheck) -> DeviceName? {

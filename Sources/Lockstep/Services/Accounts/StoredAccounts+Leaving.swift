@@ -17,6 +17,13 @@ extension StoredAccounts {
   }
 
   /// See `AccountsService`.
+  public func faults(inNew password: Password) -> [FieldFault] {
+    var check = FieldCheck()
+    check.add(configuration.passwordRules.faults(in: password, of: nil), at: "/new")
+    return check.faults
+  }
+
+  /// See `AccountsService`.
   public func changePassword(
     from current: Password,
     to new: Password,

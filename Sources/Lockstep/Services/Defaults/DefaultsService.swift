@@ -6,10 +6,10 @@ struct DefaultsService: CollectionService {
   let kind = CollectionMutation.Kind.map
 
   func load(of user: UserID, from connection: Connection) throws -> [CollectionName: CollectionState] {
-    var suites: [String: [String: MapValue]] = [:]
+    var suites: [String: [ElementKey: MapValue]] = [:]
     try connection.forEach("SELECT suite, key, value, revision FROM defaults WHERE user_id = ?", user) { row in
       let value = MapValue(encoded: Array((try row[2] as String).utf8), revision: try row[3])
-      suites[try row[0], default: [:]][try row[1]] = value
+      suites[try row[0], default: [:]][ElementKey(try row[1])] = value
     }
     var revisions = try Removals.all(of: user, in: module, from: connection)
     for (suite, values) in suites {

@@ -15,7 +15,7 @@ struct FavoritesService: CollectionService {
       user
     ) { row in
       ListItem(
-        id: try row[0],
+        id: ElementKey(try row[0]),
         encoded: Self.encoded(
           id: try row[0],
           title: try row[1],
@@ -41,15 +41,18 @@ struct FavoritesService: CollectionService {
     guard case .list(let mutation) = mutation, case .list(let list) = state else { return }
     switch mutation {
     case .inserted(let id, let item, let index):
-      let rank = try FavoriteRanks(user: place.user, connection: connection).rank(at: index, in: list.items.map(\.id))
+      let rank = try FavoriteRanks(user: place.user, connection: connection).rank(
+        at: index,
+        in: list.items.map(\.id.text)
+      )
       try insert(id, item, rank: rank, at: place, to: connection)
     case .modified(let id, let item): try modify(id, item, at: place, in: connection)
     case .removed(let id):
       try connection.run("DELETE FROM favorites WHERE user_id = ? AND id = ?", place.user, id)
       try Removals.note(at: place, in: connection)
     case .moved(let id, let index):
-      let others = list.items.lazy.map(\.id).filter { $0 != id }
-      let rank = try FavoriteRanks(user: place.user, connection: connection).rank(at: index, in: Array(others))
+      let others = list.items.map(\.id).filter { $0 != ElementKey(id) }.map(\.text)
+      let rank = try FavoriteRanks(user: place.user, connection: connection).rank(at: index, in: others)
       try connection.run(
         "UPDATE favorites SET rank = ?, revision = ? WHERE user_id = ? AND id = ?",
         rank,

@@ -7,7 +7,7 @@ struct ProfileService: CollectionService {
 
   func load(of user: UserID, from connection: Connection) throws -> [CollectionName: CollectionState] {
     let fields = try connection.all("SELECT field, value, revision FROM profiles WHERE user_id = ?", user) { row in
-      (try row[0] as String, MapValue(encoded: Array((try row[1] as String).utf8), revision: try row[2]))
+      (ElementKey(try row[0]), MapValue(encoded: Array((try row[1] as String).utf8), revision: try row[2]))
     }
     let removal = try Removals.all(of: user, in: module, from: connection)[ProfileReactor.collection]
     guard !fields.isEmpty || removal != nil else { return [:] }

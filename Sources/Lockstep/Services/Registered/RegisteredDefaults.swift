@@ -8,12 +8,12 @@ struct RegisteredDefaults: Sendable {
 
   /// The last revision; every change has its own.
   private(set) var revision = 0
-  private var suites: [String: [String: [Change]]] = [:]
+  private var suites: [String: [ElementKey: [Change]]] = [:]
 
   /// Takes in a change; they come in the order of their revisions.
   mutating func apply(_ key: String, in suite: String, value: [UInt8]?, revision: Int) {
     let change = Change(revision: revision, value: value.map { MapValue(encoded: $0, revision: revision) })
-    suites[suite, default: [:]][key, default: []].append(change)
+    suites[suite, default: [:]][ElementKey(key), default: []].append(change)
     self.revision = max(self.revision, revision)
   }
 
@@ -21,16 +21,16 @@ struct RegisteredDefaults: Sendable {
   var suiteNames: [String] { suites.keys.sorted() }
 
   /// The values of a suite as they were at a revision.
-  func values(of suite: String, at revision: Int) -> [String: MapValue] {
+  func values(of suite: String, at revision: Int) -> [ElementKey: MapValue] {
     guard let keys = suites[suite] else { return [:] }
     return keys.compactMapValues { changes in changes.last { $0.revision <= revision }?.value }
   }
 
   /// The values of a suite as they are.
-  func values(of suite: String) -> [String: MapValue] { values(of: suite, at: revision) }
+  func values(of suite: String) -> [ElementKey: MapValue] { values(of: suite, at: revision) }
 
   /// The last revision, up to one, that changed what shows of a suite to a user who has set the given keys.
-  func shownRevision(of suite: String, behind own: [String: MapValue], at revision: Int) -> Int {
+  func shownRevision(of suite: String, behind own: [ElementKey: MapValue], at revision: Int) -> Int {
     guard let keys = suites[suite] else { return 0 }
     return keys.reduce(0) { last, entry in
       guard own[entry.key] == nil, let change = entry.value.last(where: { $0.revision <= revision }) else {

@@ -54,6 +54,9 @@ public final class DurableStore: Sendable {
         try Self.findOrMakeIdentity(connection, newID: newID, now: now)
       }
       try connection.useWriteAheadLog()
+      // What is deleted is overwritten, so that nothing of an erased user stays in the file's free space. Debian's SQLite
+      // does so anyway, others don't.
+      try connection.execute("PRAGMA secure_delete = ON")
       writer = try Writer(connection: connection, options: options.writer, monotonic: time.elapsedNanoseconds)
       readers = try Readers(
         path: file,

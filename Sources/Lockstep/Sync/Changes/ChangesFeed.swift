@@ -134,7 +134,7 @@ struct ChangesFeed: Sendable {
     of name: CollectionName,
     _ registered: RegisteredDefaults,
     at revision: Int
-  ) -> [String: MapValue] {
+  ) -> [ElementKey: MapValue] {
     guard name.module == "defaults", let suite = name.part else { return map.values }
     return map.values.merging(registered.values(of: suite, at: revision)) { own, _ in own }
   }

@@ -15,7 +15,7 @@ enum CollectionChange {
     open(name, "list", &bytes)
     list("deletions", changes.deletions, &bytes) { deletion, bytes in
       bytes.append(contentsOf: #"{"index":\#(deletion.index),"id":"#.utf8)
-      bytes.append(json: deletion.id)
+      bytes.append(json: deletion.id.text)
     }
     list("insertions", changes.insertions, &bytes) { insertion, bytes in
       bytes.append(contentsOf: #"{"index":\#(insertion.index),"item":"#.utf8)
@@ -23,7 +23,7 @@ enum CollectionChange {
     }
     list("moves", changes.moves, &bytes) { move, bytes in
       bytes.append(contentsOf: #"{"from":\#(move.from),"to":\#(move.to),"id":"#.utf8)
-      bytes.append(json: move.id)
+      bytes.append(json: move.id.text)
     }
     list("modifications", changes.modifications, &bytes) { change, bytes in
       bytes.append(contentsOf: #"{"index":\#(change.index),"newIndex":\#(change.newIndex),"item":"#.utf8)
@@ -36,8 +36,8 @@ enum CollectionChange {
   /// Appends the changeset from one map to another; gives whether there is any difference.
   static func append(
     _ name: CollectionName,
-    from old: [String: MapValue],
-    to new: [String: MapValue],
+    from old: [ElementKey: MapValue],
+    to new: [ElementKey: MapValue],
     into bytes: inout [UInt8]
   ) -> Bool {
     let set = new.filter { old[$0.key] != $0.value }.sorted { $0.key < $1.key }
@@ -47,7 +47,7 @@ enum CollectionChange {
     bytes.append(contentsOf: #","set":"#.utf8)
     append(set.map { ($0.key, $0.value) }, into: &bytes)
     bytes.append(contentsOf: #","removed":"#.utf8)
-    bytes.append(json: .array(removed.map(JSON.string)))
+    bytes.append(json: .array(removed.map { .string($0.text) }))
     bytes.append(UInt8(ascii: "}"))
     return true
   }
@@ -64,7 +64,7 @@ enum CollectionChange {
   }
 
   /// Appends the whole of a map.
-  static func append(_ name: CollectionName, whole values: [String: MapValue], into bytes: inout [UInt8]) {
+  static func append(_ name: CollectionName, whole values: [ElementKey: MapValue], into bytes: inout [UInt8]) {
     open(name, "map", &bytes)
     bytes.append(contentsOf: #","values":"#.utf8)
     append(values.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }, into: &bytes)
@@ -79,11 +79,11 @@ enum CollectionChange {
     bytes.append(contentsOf: #","kind":"\#(kind)""#.utf8)
   }
 
-  private static func append(_ values: [(key: String, value: MapValue)], into bytes: inout [UInt8]) {
+  private static func append(_ values: [(key: ElementKey, value: MapValue)], into bytes: inout [UInt8]) {
     bytes.append(UInt8(ascii: "{"))
     for (index, entry) in values.enumerated() {
       if index > 0 { bytes.append(UInt8(ascii: ",")) }
-      bytes.append(json: entry.key)
+      bytes.append(json: entry.key.text)
       bytes.append(UInt8(ascii: ":"))
       bytes.append(contentsOf: entry.value.encoded)
     }

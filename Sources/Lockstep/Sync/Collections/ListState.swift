@@ -2,13 +2,13 @@ import JSON
 
 /// An element of a list, as clients see it. It never changes: a change puts another one in its place.
 final class ListItem: Sendable, Equatable {
-  let id: String
+  let id: ElementKey
   /// The JSON object, as it goes over the wire.
   let encoded: [UInt8]
   /// The revision in which it became what it is.
   let revision: Int
 
-  init(id: String, encoded: [UInt8], revision: Int) {
+  init(id: ElementKey, encoded: [UInt8], revision: Int) {
     self.id = id
     self.encoded = encoded
     self.revision = revision
@@ -37,17 +37,17 @@ struct ListState: Sendable, Equatable {
   /// The revision that the facts belong to which are applied now; afterwards the last one that changed the list.
   var revision = 0
   private(set) var items: [ListItem] = []
-  private var byID: [String: ListItem] = [:]
+  private var byID: [ElementKey: ListItem] = [:]
   /// How many bytes the elements take.
   private(set) var bytes = 0
 
   var count: Int { items.count }
 
-  subscript(id: String) -> ListItem? { byID[id] }
+  subscript(id: String) -> ListItem? { byID[ElementKey(id)] }
 
   /// Where an element is. Linear, and fast: elements are compared by their addresses.
   func index(of id: String) -> Int? {
-    guard let item = byID[id] else { return nil }
+    guard let item = self[id] else { return nil }
     return items.firstIndex { $0 === item }
   }
 
@@ -55,12 +55,12 @@ struct ListState: Sendable, Equatable {
   mutating func apply(_ mutation: ListMutation) {
     switch mutation {
     case .inserted(let id, let item, let index):
-      if byID[id] == nil { insert(ListItem(id: id, encoded: item, revision: revision), at: index) }
-    case .modified(let id, let item): replace(ListItem(id: id, encoded: item, revision: revision))
+      if self[id] == nil { insert(ListItem(id: ElementKey(id), encoded: item, revision: revision), at: index) }
+    case .modified(let id, let item): replace(ListItem(id: ElementKey(id), encoded: item, revision: revision))
     case .removed(let id): _ = remove(id)
     case .moved(let id, let index):
       guard let item = remove(id) else { return }
-      insert(ListItem(id: id, encoded: item.encoded, revision: revision), at: index)
+      insert(ListItem(id: item.id, encoded: item.encoded, revision: revision), at: index)
     case .cleared: self = ListState(revision: revision)
     }
   }
@@ -85,7 +85,7 @@ struct ListState: Sendable, Equatable {
   }
 
   private mutating func replace(_ item: ListItem) {
-    guard let index = index(of: item.id) else { return }
+    guard let index = index(of: item.id.text) else { return }
     bytes += item.encoded.count - items[index].encoded.count
     items[index] = item
     byID[item.id] = item
@@ -93,7 +93,7 @@ struct ListState: Sendable, Equatable {
 
   private mutating func remove(_ id: String) -> ListItem? {
     guard let index = index(of: id) else { return nil }
-    byID[id] = nil
+    byID[ElementKey(id)] = nil
     let item = items.remove(at: index)
     bytes -= item.encoded.count
     return item

@@ -29,19 +29,19 @@ enum MapMutation: Sendable, Equatable {
 struct MapState: Sendable, Equatable {
   /// The revision that the facts belong to which are applied now; afterwards the last one that changed the map.
   var revision: Int
-  private(set) var values: [String: MapValue]
+  private(set) var values: [ElementKey: MapValue]
   /// How many bytes the keys and values take.
   private(set) var bytes: Int
 
   var count: Int { values.count }
 
-  subscript(key: String) -> MapValue? { values[key] }
+  subscript(key: String) -> MapValue? { values[ElementKey(key)] }
 
   /// A map of these values at a revision.
-  init(_ values: [String: MapValue] = [:], revision: Int = 0) {
+  init(_ values: [ElementKey: MapValue] = [:], revision: Int = 0) {
     self.revision = revision
     self.values = values
-    bytes = values.reduce(0) { $0 + $1.key.utf8.count + $1.value.encoded.count }
+    bytes = values.reduce(0) { $0 + $1.key.text.utf8.count + $1.value.encoded.count }
   }
 
   /// Applies a fact. Total: removing what isn't there changes nothing.
@@ -55,7 +55,9 @@ struct MapState: Sendable, Equatable {
 
   private mutating func set(_ key: String, _ value: MapValue?) {
     if let value { bytes += key.utf8.count + value.encoded.count }
-    let old = value.map { values.updateValue($0, forKey: key) } ?? values.removeValue(forKey: key)
+    let old =
+      value.map { values.updateValue($0, forKey: ElementKey(key)) }
+      ?? values.removeValue(forKey: ElementKey(key))
     if let old { bytes -= key.utf8.count + old.encoded.count }
   }
 }

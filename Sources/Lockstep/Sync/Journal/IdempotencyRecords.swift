@@ -56,6 +56,13 @@ struct IdempotencyRecords {
     return answer
   }
 
+  /// The keys of a user whose answers are kept, and since when, oldest first.
+  func keys(of user: UserID) throws -> [(key: String, at: Timestamp)] {
+    try connection.all("SELECT key, at FROM idempotency_keys WHERE user_id = ? ORDER BY at, key", user) { row in
+      (try row[0] as String, try row[1] as Timestamp)
+    }
+  }
+
   /// Keeps the answer to a key, and lets a few go that are too old.
   func keep(_ answer: StoredAnswer, to key: IdempotencyKey, of user: UserID, now: Timestamp) throws {
     try connection.run(

@@ -7,18 +7,10 @@ import Workers
 /// What goes is older than `days`, and there are more than `revisions` after it. The present state is in tables of its own
 /// and is never touched.
 struct Pruning: Sendable {
-  /// How much history is kept.
-  struct Policy: Sendable, Equatable {
-    /// What is younger than so many days is kept. Default 30.
-    var days = 30
-    /// So many of a user's last revisions are kept, at least one. Default 1,000.
-    var revisions = 1_000
-  }
-
   /// How many revisions one step prunes.
   static let step = 256
 
-  let policy: Policy
+  let policy: HistoryPolicy
   let history: History
 
   /// Prunes a step's worth, if there is as much. Gives how many revisions went.

@@ -20,7 +20,7 @@ extension CollectionState {
       bytes.append(contentsOf: #"{"kind":"map","revision":\#(map.revision),"values":["#.utf8)
       for (index, entry) in map.values.sorted(by: { $0.key < $1.key }).enumerated() {
         bytes.append(contentsOf: index > 0 ? ",[".utf8 : "[".utf8)
-        bytes.append(json: entry.key)
+        bytes.append(json: entry.key.text)
         bytes.append(contentsOf: ",\(entry.value.revision),".utf8)
         bytes.append(contentsOf: entry.value.encoded)
         bytes.append(UInt8(ascii: "]"))
@@ -37,13 +37,13 @@ extension CollectionState {
     if json["kind"]?.stringValue == "list", let rows = json["items"]?.arrayValue {
       let items = rows.compactMap { row -> ListItem? in
         guard let item = row[1], let id = item["id"]?.stringValue, let revision = row[0]?.intValue else { return nil }
-        return ListItem(id: id, encoded: item.encoded(), revision: revision)
+        return ListItem(id: ElementKey(id), encoded: item.encoded(), revision: revision)
       }
       self = .list(ListState(items, revision: revision))
     } else if let rows = json["values"]?.arrayValue {
-      let values = rows.compactMap { row -> (String, MapValue)? in
+      let values = rows.compactMap { row -> (ElementKey, MapValue)? in
         guard let key = row[0]?.stringValue, let revision = row[1]?.intValue, let value = row[2] else { return nil }
-        return (key, MapValue(encoded: value.encoded(), revision: revision))
+        return (ElementKey(key), MapValue(encoded: value.encoded(), revision: revision))
       }
       self = .map(MapState(Dictionary(values) { _, last in last }, revision: revision))
     } else {

@@ -12,15 +12,15 @@ struct Draft {
 
   private let revision: Int
   private let transaction: Transaction
-  private let registered: RegisteredDefaults
+  private let before: LedgerView
   private let now: Timestamp
   private var position = 0
 
-  init(_ state: UserState, of transaction: Transaction, registered: RegisteredDefaults, now: Timestamp) {
-    self.state = state
+  init(_ before: LedgerView, of transaction: Transaction, now: Timestamp) {
+    state = before.state
     revision = state.revision + 1
     self.transaction = transaction
-    self.registered = registered
+    self.before = before
     self.now = now
   }
 
@@ -31,7 +31,7 @@ struct Draft {
       do {
         try perform(action, states: states, connection: connection)
       } catch let refusal as Refusal {
-        throw RefusedAction(index: index, refusal: refusal)
+        throw RefusedAction(index: index, refusal: refusal, view: before)
       }
     }
   }
@@ -56,7 +56,7 @@ struct Draft {
   // Functions of their own, so that no reference to the state outlives its use: `apply` would copy it then.
 
   private func decide(_ action: UserAction) throws -> [CollectionMutation] {
-    try action.decide(UserAction.Surroundings(state: state, registered: registered, now: now))
+    try action.decide(UserAction.Surroundings(state: state, registered: before.registered, now: now))
   }
 
   private func write(

@@ -111,7 +111,7 @@ final class Ledger: Sendable {
     let registered = registry.latest
     let before = LedgerView(state: try latestState(of: transaction.user, in: connection), registered: registered)
     try transaction.condition(before)
-    var draft = Draft(before.state, of: transaction, registered: registered, now: now)
+    var draft = Draft(before, of: transaction, now: now)
     try draft.perform(transaction.actions, states: states, connection: connection)
     let after = LedgerView(state: draft.state, registered: registered)
     let answer = transaction.answer(Committed(before: before, after: after, mutations: draft.mutations))

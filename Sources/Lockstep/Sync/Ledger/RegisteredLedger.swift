@@ -66,7 +66,7 @@ final class RegisteredLedger: Sendable {
   ) throws -> RegisteredDefaults {
     var registered = latest
     let present = registered.values(of: suite)
-    let changes = try decide(registered).filter { present[$0.key]?.encoded != $0.value }
+    let changes = try decide(registered).filter { present[ElementKey($0.key)]?.encoded != $0.value }
     let revision = registered.revision + 1
     for (key, value) in changes {
       let service = RegisteredService()

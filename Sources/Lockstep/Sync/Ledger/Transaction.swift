@@ -43,6 +43,8 @@ struct Settlement: Sendable {
 struct RefusedAction: Error {
   let index: Int
   let refusal: Refusal
+  /// The state that the transaction met, and has left.
+  let view: LedgerView
 }
 
 /// Another request with the same key is still at work.

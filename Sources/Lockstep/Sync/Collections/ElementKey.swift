@@ -1,0 +1,35 @@
+/// The name of an element: a favorite's id, a default's key.
+///
+/// Names are the same when their UTF-8 is, as they are in the store and in JSON. Swift's `String` would take names for the
+/// same that look alike, such as “é” in one scalar and in two, and then memory and store would differ.
+struct ElementKey: Sendable, Hashable, Comparable, ExpressibleByStringLiteral, CustomStringConvertible {
+  let text: String
+
+  init(_ text: String) {
+    self.text = text
+  }
+
+  init(stringLiteral text: String) {
+    self.text = text
+  }
+
+  var description: String { text }
+
+  static func == (left: ElementKey, right: ElementKey) -> Bool {
+    left.text.utf8.elementsEqual(right.text.utf8)
+  }
+
+  /// In the order of their bytes.
+  static func < (left: ElementKey, right: ElementKey) -> Bool {
+    left.text.utf8.lexicographicallyPrecedes(right.text.utf8)
+  }
+
+  func hash(into hasher: inout Hasher) {
+    // Every string that this process makes lies in one piece.
+    let isFed: Void? = text.utf8.withContiguousStorageIfAvailable { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+    if isFed == nil { for byte in text.utf8 { hasher.combine(byte) } }
+    hasher.combine(UInt8.max)
+  }
+
+  func hasPrefix(_ prefix: String) -> Bool { text.utf8.starts(with: prefix.utf8) }
+}

@@ -1,0 +1,204 @@
+import JSON
+import TestSupport
+import Testing
+
+@Suite("Several actions as one")
+struct ActionsRouteTests {
+  /// An action of a batch.
+  static func action(_ module: String, _ type: String, _ payload: String) -> String {
+    #"{"module":"\#(module)","type":"\#(type)","payload":\#(payload)}"#
+  }
+
+  static func batch(_ actions: [String]) -> String { #"{"actions":[\#(actions.joined(separator: ","))]}"# }
+
+  @Test("A batch is one revision, each action sees what those before it did, and the results are in order")
+  func batch() async throws {
+    try await Users.run { users in
+      let ada = try await users.signUp()
+      let batch = Self.batch([
+        Self.action("favorites", "add", #"{"id":"photo:1","title":"Aurora"}"#),
+        Self.action("favorites", "move", #"{"id":"photo:1","index":0}"#),
+        Self.action("favorites", "update", #"{"id":"photo:1","title":"Dawn"}"#),
+        Self.action("defaults", "set", #"{"key":"n","value":1}"#),
+        Self.action("defaults", "increment", #"{"key":"n","by":2}"#),
+        Self.action("profile", "save", #"{"position":"Pilot"}"#),
+      ])
+      let answer = try await ada.post("/v1/actions", batch)
+      #expect(answer.status == 200)
+      #expect(answer.json["cursor"]?.stringValue == answer.cursor)
+      let kinds = answer.json["results"]?.arrayValue?.map {
+        $0["mutations"]?.arrayValue?.compactMap { $0["type"]?.stringValue }
+      }
+      #expect(kinds == [["inserted"], [], ["modified"], ["set"], ["set"], ["set"]])
+      for path in ["/v1/favorites", "/v1/defaults/standard", "/v1/profile"] {
+        #expect(try await ada.get(path).cursor == answer.cursor, "\(path)")
+      }
+      #expect(try await ada.get("/v1/favorites/photo:1").json["title"] == "Dawn")
+      #expect(try await ada.get("/v1/defaults/standard/n").text == "3")
+      #expect(
+        try users.rows("SELECT count(DISTINCT revision), max(revision), count(*) FROM journal") == [["1", "1", "5"]]
+      )
+    }
+  }
+
+  @Test("Every type of action does what its name says")
+  func types() async throws {
+    let steps: [(module: String, type: String, payload: String, mutations: String)] = [
+      ("favorites", "toggle", #"{"id":"a","title":"A"}"#, "inserted"),
+      ("favorites", "toggle", #"{"id":"a"}"#, "removed"),
+      ("favorites", "add", #"{"id":"a"}"#, "inserted"), ("favorites", "add", #"{"id":"b","index":0}"#, "inserted"),
+      ("favorites", "add", #"{"id":"a","data":[1]}"#, "modified"),
+      ("favorites", "move", #"{"id":"a","index":0}"#, "moved"),
+      ("favorites", "update", #"{"id":"a","data":null,"title":"T"}"#, "modified"),
+      ("favorites", "update", #"{"id":"a","title":"T"}"#, ""), ("favorites", "remove", #"{"id":"a"}"#, "removed"),
+      ("favorites", "clear", "{}", "cleared"), ("favorites", "clear", "{}", ""),
+      ("defaults", "set", #"{"key":"k","value":{"x":1}}"#, "set"),
+      ("defaults", "set", #"{"suite":"other","key":"k","value":1}"#, "set"),
+      ("defaults", "merge", #"{"values":{"k":null,"l":2,"m":3}}"#, "removed set set"),
+      ("defaults", "increment", #"{"key":"l","by":0.5}"#, "set"),
+      ("defaults", "increment", #"{"key":"new","by":-1}"#, "set"),
+      ("defaults", "remove", #"{"key":"l"}"#, "removed"), ("defaults", "clear", "{}", "cleared"),
+      ("defaults", "clear", #"{"suite":"other"}"#, "cleared"),
+      ("profile", "save", #"{"companyName":"C","position":"P"}"#, "set set"), ("profile", "save", "{}", ""),
+    ]
+    try await Users.run { users in
+      let ada = try await users.signUp()
+      for (module, type, payload, mutations) in steps {
+        let answer = try await ada.post("/v1/actions", Self.batch([Self.action(module, type, payload)]))
+        #expect(answer.status == 200, "\(type) \(payload) \(answer.text)")
+        let found = answer.json["results"]?[0]?["mutations"]?.arrayValue?.compactMap { $0["type"]?.stringValue }
+        #expect(found?.joined(separator: " ") == mutations, "\(type) \(payload)")
+      }
+      #expect(try await ada.get("/v1/favorites").json["count"] == 0)
+      #expect(try await ada.get("/v1/defaults").json["suites"] == [])
+      #expect(try await ada.get("/v1/profile").text == #"{"companyName":"C","position":"P"}"#)
+    }
+  }
+
+  @Test("Actions that can't be are named by their places, all of them, and the first one is told")
+  func faults() async throws {
+    let good = Self.action("favorites", "add", #"{"id":"x"}"#)
+    let cases: [(actions: [String], failed: Int, pointers: [String])] = [
+      ([good, Self.action("fish", "add", "{}")], 1, ["/actions/1/module"]),
+      ([Self.action("favorites", "dance", "{}")], 0, ["/actions/0/type"]),
+      (["{}"], 0, ["/actions/0/module", "/actions/0/type"]),
+      ([good, "7", good, "null"], 1, ["/actions/1", "/actions/3"]),
+      ([#"{"module":1,"type":2}"#], 0, ["/actions/0/module", "/actions/0/type"]),
+      (
+        [good, Self.action("favorites", "add", #"{"title":1}"#), Self.action("defaults", "set", "{}")], 1,
+        ["/actions/1/payload/id", "/actions/1/payload/title", "/actions/2/payload/key", "/actions/2/payload/value"]
+      ),
+      (
+        [Self.action("favorites", "move", #"{"id":"","index":"1"}"#)], 0,
+        ["/actions/0/payload/id", "/actions/0/payload/index"]
+      ),
+      (
+        [Self.action("defaults", "set", #"{"suite":"a b","key":"\u0001","value":null}"#)], 0,
+        ["/actions/0/payload/suite", "/actions/0/payload/key", "/actions/0/payload/value"]
+      ),
+      ([Self.action("defaults", "increment", #"{"key":"a","by":"1"}"#)], 0, ["/actions/0/payload/by"]),
+      ([Self.action("defaults", "merge", #"{"values":{"":1,"b":2}}"#)], 0, ["/actions/0/payload/values/"]),
+      ([Self.action("defaults", "merge", #"{"values":[1]}"#)], 0, ["/actions/0/payload/values"]),
+      ([Self.action("profile", "save", #"{"position":""}"#)], 0, ["/actions/0/payload/position"]),
+      ([Self.action("favorites", "clear", "[]")], 0, ["/actions/0/payload"]),
+    ]
+    try await Users.run { users in
+      let ada = try await users.signUp()
+      for (actions, failed, pointers) in cases {
+        let answer = try await ada.post("/v1/actions", Self.batch(actions))
+        #expect(answer.problem == Told(slug: "validation-failed", pointers: pointers), "\(actions)")
+        #expect(answer.json["failed"]?.intValue == failed, "\(actions)")
+      }
+      #expect(try await ada.get("/v1/favorites").json["count"] == 0)
+      #expect(try users.count("journal") == 0)
+    }
+  }
+
+  @Test("A batch has 1 to 500 actions")
+  func size() async throws {
+    let many = (0..<501).map { Self.action("favorites", "add", #"{"id":"\#($0)"}"#) }
+    try await Users.run { users in
+      let ada = try await users.signUp()
+      for body in [Self.batch([]), Self.batch(many), "{}", #"{"actions":{}}"#, #"{"actions":null}"#] {
+        let answer = try await ada.post("/v1/actions", body)
+        #expect(answer.problem == Told("validation-failed", "/actions"), "\(body.prefix(30))")
+      }
+      #expect(try await ada.post("/v1/actions", "[]").problem == Told("validation-failed", ""))
+      #expect(try await ada.post("/v1/actions", Self.batch(many.dropLast())).status == 200)
+      #expect(try await ada.get("/v1/favorites").json["count"] == 500)
+    }
+  }
+
+  @Test("A batch of 500 whose last one is refused changes nothing at all")
+  func lastOneWrong() async throws {
+    let refusals: [(action: String, told: Told)] = [
+      (Self.action("favorites", "remove", #"{"id":"nobody"}"#), Told("not-found")),
+      (Self.action("favorites", "add", #"{"id":7}"#), Told("validation-failed", "/actions/499/payload/id")),
+      (Self.action("defaults", "increment", #"{"key":"text","by":1}"#), Told("conflict")),
+      (Self.action("favorites", "add", #"{"id":"one too many"}"#), Told("quota-exceeded")),
+    ]
+    try await Users.run {
+      $0.favoritesQuota.items = 499
+    } _: { users in
+      let ada = try await users.signUp()
+      _ = try await ada.put("/v1/defaults/standard/text", #""seven""#)
+      let before = try users.rows("SELECT * FROM journal")
+      let cursor = try await ada.get("/v1/favorites").cursor
+      for (action, told) in refusals {
+        let adding = (0..<499).map { Self.action("favorites", "add", #"{"id":"\#($0)"}"#) }
+        let answer = try await ada.post("/v1/actions", Self.batch(adding + [action]))
+        #expect(answer.problem == told)
+        #expect(answer.json["failed"] == 499)
+        let list = try await ada.get("/v1/favorites")
+        #expect(list.json["count"] == 0)
+        #expect(list.cursor == cursor)
+      }
+      #expect(try users.count("favorites") == 0)
+      #expect(try users.rows("SELECT * FROM journal") == before)
+      try await users.restart()
+      #expect(try await ada.get("/v1/favorites").cursor == cursor)
+    }
+  }
+
+  @Test("If-Match with a Cursor makes a batch conditional on the whole state")
+  func conditional() async throws {
+    try await Users.run { users in
+      let ada = try await users.signUp()
+      let cursor = try #require(try await ada.get("/v1/profile").cursor)
+      let batch = Self.batch([Self.action("favorites", "add", #"{"id":"a"}"#)])
+      let done = try await ada.post("/v1/actions", batch, [#"If-Match: "\#(cursor)""#])
+      #expect(done.status == 200)
+      let refused = try await ada.post("/v1/actions", batch, [#"If-Match: "\#(cursor)""#])
+      #expect(refused.status == 412)
+      #expect(refused.problem == Told("precondition-failed"))
+      #expect(refused.json["cursor"]?.stringValue == done.cursor)
+      #expect(refused.json["current"]?["cursor"]?.stringValue == done.cursor)
+    }
+  }
+
+  @Test("Whole numbers are added exactly, and what leaves 64 bits is refused")
+  func increments() async throws {
+    let cases: [(start: String, by: String, result: String?)] = [
+      ("9223372036854775806", "1", "9223372036854775807"), ("9223372036854775807", "1", "9223372036854775808"),
+      ("18446744073709551614", "1", "18446744073709551615"), ("18446744073709551615", "1", nil),
+      ("18446744073709551615", "-18446744073709551615", nil), ("-9223372036854775808", "-1", nil),
+      ("18446744073709551615", "-9223372036854775808", "9223372036854775807"), ("0.5", "0.25", "0.75"),
+      ("1", "0.5", "1.5"), ("1e+308", "1e308", nil), (#""1""#, "1", nil), ("[1]", "1", nil), ("true", "1", nil),
+    ]
+    try await Users.run { users in
+      let ada = try await users.signUp()
+      for (start, by, result) in cases {
+        _ = try await ada.put("/v1/defaults/standard/n", start)
+        let action = Self.action("defaults", "increment", #"{"key":"n","by":\#(by)}"#)
+        let answer = try await ada.post("/v1/actions", Self.batch([action]))
+        if let result {
+          #expect(answer.status == 200, "\(start) + \(by)")
+          #expect(try await ada.get("/v1/defaults/standard/n").text == result)
+        } else {
+          #expect(answer.status == (by.count > 20 ? 422 : 409), "\(start) + \(by)")
+          #expect(try await ada.get("/v1/defaults/standard/n").text == start)
+        }
+      }
+    }
+  }
+}

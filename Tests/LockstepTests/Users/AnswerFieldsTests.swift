@@ -1,0 +1,84 @@
+import JSON
+import TestSupport
+import Testing
+
+@Suite("The fields of answers about users")
+struct AnswerFieldsTests {
+  @Test("Whoever keeps an answer knows whose it is, and that it must be asked for again")
+  func caching() async throws {
+    try await Users.run {
+      $0.corsOrigins = ["https://app.example"]
+    } _: { users in
+      let ada = try await users.signUp()
+      try await ConditionalRequestTests.fill(ada)
+      for path in ConditionalRequestTests.resources {
+        let answer = try await ada.get(path)
+        #expect(answer.field("Cache-Control") == "private, no-cache", "\(path)")
+        #expect(Self.vary(answer).isSuperset(of: ["Authorization", "Prefer", "Accept", "Origin"]), "\(path)")
+      }
+      for path in ["/v1/me", "/v1/sessions", "/v1/me/export"] {
+        let answer = try await ada.get(path)
+        #expect(answer.field("Cache-Control") == "private, no-cache", "\(path)")
+        #expect(Self.vary(answer).contains("Authorization"), "\(path)")
+      }
+      for answer in [
+        try await ada.get("/v1/favorites/nobody"), try await ada.delete("/v1/favorites/a"),
+        try await ada.put("/v1/favorites/a", "{", []),
+      ] {
+        #expect(answer.field("Cache-Control") == "no-store")
+      }
+      // Long answers may be compressed.
+      let long = #""\#(String(repeating: "x", count: 2_000))""#
+      #expect(Self.vary(try await ada.put("/v1/defaults/standard/long", long)).contains("Accept-Encoding"))
+    }
+  }
+
+  @Test("HEAD is GET without the body, wherever there is GET")
+  func head() async throws {
+    try await Users.run { users in
+      let ada = try await users.signUp()
+      try await ConditionalRequestTests.fill(ada)
+      let paths =
+        ConditionalRequestTests.resources + ["/v1/me", "/v1/sessions", "/v1/me/export", "/v1/favorites/nobody"]
+      for path in paths {
+        let (get, head) = (try await ada.get(path), try await ada.ask("HEAD", path))
+        #expect(head.status == get.status, "\(path)")
+        #expect(head.body.isEmpty)
+        #expect(head.fields == get.fields, "\(path)")
+        guard let tag = get.field("ETag") else { continue }
+        #expect(try await ada.ask("HEAD", path, nil, ["If-None-Match: \(tag)"]).status == 304, "\(path)")
+      }
+    }
+  }
+
+  @Test("OPTIONS and 405 tell what each address takes")
+  func methods() async throws {
+    let allowed: [(path: String, methods: String)] = [
+      ("/v1/users", "POST, OPTIONS"), ("/v1/sessions", "GET, HEAD, POST, OPTIONS"),
+      ("/v1/sessions/x", "DELETE, OPTIONS"),
+      ("/v1/me", "GET, HEAD, DELETE, OPTIONS"), ("/v1/me/password", "PUT, OPTIONS"),
+      ("/v1/me/export", "GET, HEAD, OPTIONS"),
+      ("/v1/favorites", "GET, HEAD, OPTIONS"), ("/v1/favorites/a", "GET, HEAD, PUT, PATCH, DELETE, OPTIONS"),
+      ("/v1/favorites/a/position", "PUT, OPTIONS"), ("/v1/defaults", "GET, HEAD, OPTIONS"),
+      ("/v1/defaults/standard", "GET, HEAD, PATCH, OPTIONS"),
+      ("/v1/defaults/standard/a", "GET, HEAD, PUT, DELETE, OPTIONS"), ("/v1/profile", "GET, HEAD, PATCH, OPTIONS"),
+      ("/v1/actions", "POST, OPTIONS"), ("/v1/admin/registered/standard", "GET, HEAD, PUT, PATCH, OPTIONS"),
+    ]
+    try await Users.run { users in
+      for (path, methods) in allowed {
+        let options = try await users.ask("OPTIONS", path)
+        #expect(options.status == 204, "\(path)")
+        #expect(Self.list(options, "Allow") == Set(methods.split(separator: ", ").map(String.init)), "\(path)")
+        let refused = try await users.ask("TRACE", path)
+        #expect(refused.problem == Told("method-not-allowed"), "\(path)")
+        #expect(refused.field("Allow") == options.field("Allow"), "\(path)")
+      }
+    }
+  }
+
+  private static func vary(_ answer: RawResponse) -> Set<String> { list(answer, "Vary") }
+
+  private static func list(_ answer: RawResponse, _ name: String) -> Set<String> {
+    Set(answer.values(of: name).flatMap { $0.split(separator: ",") }.map { $0.trimmingPrefix(" ").description })
+  }
+}

@@ -1,0 +1,171 @@
+import JSON
+import TestSupport
+import Testing
+
+@Suite("Conditional requests")
+struct ConditionalRequestTests {
+  /// Everything that can be read of a user's state, with something in it.
+  static let resources = [
+    "/v1/favorites", "/v1/favorites?limit=1", "/v1/favorites?prefix=b", "/v1/favorites?after=a", "/v1/favorites/b",
+    "/v1/defaults", "/v1/defaults/standard", "/v1/defaults/standard?prefix=t", "/v1/defaults/standard/theme",
+    "/v1/defaults/unknown", "/v1/profile",
+  ]
+
+  static func fill(_ ada: Device) async throws {
+    try await ada.addFavorites("a", "b")
+    _ = try await ada.put("/v1/defaults/standard/theme", #""dark""#)
+    _ = try await ada.patch("/v1/profile", #"{"position":"Pilot"}"#)
+  }
+
+  @Test("Who has what there is gets a 304 with the same ETag and no body, on every resource")
+  func notModified() async throws {
+    try await Users.run { users in
+      let ada = try await users.signUp()
+      try await Self.fill(ada)
+      let cursor = try #require(try await ada.get("/v1/profile").cursor)
+      for path in Self.resources + Self.resources.map({ $0 + ($0.contains("?") ? "&" : "?") + "at=\(cursor)" }) {
+        let full = try await ada.get(path)
+        #expect(full.status == 200, "\(path)")
+        let tag = try #require(full.field("ETag"))
+        for condition in [tag, "W/\(tag)", #""other", \#(tag)"#, #"W/"x",W/\#(tag),"#, "*"] {
+          let answer = try await ada.get(path, ["If-None-Match: \(condition)"])
+          #expect(answer.status == 304, "\(path) \(condition)")
+          #expect(answer.body.isEmpty)
+          #expect(answer.field("ETag") == tag, "\(path) \(condition)")
+          #expect(answer.cursor == cursor)
+          for name in ["Cache-Control", "Vary"] { #expect(answer.field(name) == full.field(name), "\(path)") }
+        }
+        let twoLines = try await ada.get(path, [#"If-None-Match: "x""#, "If-None-Match: \(tag)"])
+        #expect(twoLines.status == 304, "\(path)")
+        let changed = try await ada.get(path, [#"If-None-Match: "x", "y""#])
+        #expect(changed.status == 200)
+        #expect(changed.body == full.body)
+      }
+    }
+  }
+
+  @Test("A condition that is no list of tags is refused")
+  func badConditions() async throws {
+    try await Users.run { users in
+      let ada = try await users.signUp()
+      for field in ["If-None-Match: abc", "If-None-Match: \"abc", "If-None-Match: *, \"a\"", "If-None-Match: w/\"a\""] {
+        #expect(try await ada.get("/v1/profile", [field]).problem == Told("invalid-parameter"), "\(field)")
+      }
+      #expect(try await ada.put("/v1/favorites/a", "{}", ["If-Match: abc"]).problem == Told("invalid-parameter"))
+    }
+  }
+
+  /// A write of each kind, to what there is.
+  private static let writes: [(method: String, path: String, body: String?, type: String?, read: String)] = [
+    ("PUT", "/v1/favorites/a", #"{"title":"N"}"#, nil, "/v1/favorites/a"),
+    ("PATCH", "/v1/favorites/a", #"{"title":"M"}"#, nil, "/v1/favorites/a"),
+    ("PATCH", "/v1/favorites/a", "[]", "application/json-patch+json", "/v1/favorites/a"),
+    ("PUT", "/v1/favorites/a/position", #"{"index":1}"#, nil, "/v1/favorites/a"),
+    ("DELETE", "/v1/favorites/a", nil, nil, "/v1/favorites/a"),
+    ("PATCH", "/v1/defaults/standard", #"{"theme":"blue"}"#, nil, "/v1/defaults/standard"),
+    ("PUT", "/v1/defaults/standard/theme", #""red""#, nil, "/v1/defaults/standard/theme"),
+    ("DELETE", "/v1/defaults/standard/theme", nil, nil, "/v1/defaults/standard/theme"),
+    ("PATCH", "/v1/profile", #"{"position":"Poet"}"#, nil, "/v1/profile"),
+  ]
+
+  @Test("A write with another ETag than the present one is refused, and told what there is")
+  func ifMatch() async throws {
+    try await Users.run { users in
+      let ada = try await users.signUp()
+      for (method, path, body, type, read) in Self.writes {
+        try await Self.fill(ada)
+        let present = try await ada.get(read)
+        let tag = try #require(present.field("ETag"))
+        let types = type.map { ["Content-Type: \($0)"] } ?? []
+        // Comparison is strong: a weak tag never matches.
+        for condition in [#""x""#, "W/\(tag)", #""x", W/\#(tag)"#, ""] {
+          let answer = try await ada.ask(method, path, body, types + ["If-Match: \(condition)"])
+          #expect(answer.status == 412, "\(method) \(path) \(condition)")
+          #expect(answer.problem == Told("precondition-failed"))
+          #expect(answer.json["current"] == present.json, "\(method) \(path)")
+          #expect(answer.json["cursor"]?.stringValue == present.tag)
+          #expect(answer.field("ETag") == tag)
+          #expect(answer.cursor == present.cursor)
+        }
+        let other = try await ada.ask(method, path, body, types + ["If-None-Match: \(tag)"])
+        #expect(other.status == 412, "\(method) \(path)")
+        #expect(try await ada.get(read).body == present.body)
+
+        let done = try await ada.ask(method, path, body, types + [#"If-Match: "x", \#(tag)"#])
+        #expect((200..<300).contains(done.status), "\(method) \(path) \(done.text)")
+      }
+    }
+  }
+
+  @Test("The ETag of a write's answer is that of what a read gives, and good for the next write")
+  func chain() async throws {
+    try await Users.run { users in
+      let ada = try await users.signUp()
+      var tag = try #require(try await ada.put("/v1/favorites/a", "{}").field("ETag"))
+      for title in ["A", "B", "C"] {
+        let answer = try await ada.patch("/v1/favorites/a", #"{"title":"\#(title)"}"#, ["If-Match: \(tag)"])
+        #expect(answer.status == 200)
+        tag = try #require(answer.field("ETag"))
+        let read = try await ada.get("/v1/favorites/a")
+        #expect(read.field("ETag") == tag)
+        #expect(read.body == answer.body)
+        #expect(read.cursor == answer.cursor)
+      }
+    }
+  }
+
+  @Test("If-Match on what isn't there is refused; * wants only that there is something")
+  func ifMatchNothing() async throws {
+    try await Users.run { users in
+      let ada = try await users.signUp()
+      for condition in [#""x""#, "*"] {
+        for (method, path, body) in [
+          ("PUT", "/v1/favorites/a", "{}"), ("DELETE", "/v1/favorites/a", nil), ("PUT", "/v1/defaults/standard/a", "1"),
+        ] as [(String, String, String?)] {
+          let answer = try await ada.ask(method, path, body, ["If-Match: \(condition)"])
+          #expect(answer.problem == Told("precondition-failed"), "\(method) \(path)")
+          #expect(answer.json["current"] == .null)
+          #expect(answer.json["cursor"]?.stringValue == answer.cursor)
+        }
+      }
+      try await ada.addFavorites("a")
+      #expect(try await ada.put("/v1/favorites/a", #"{"title":"A"}"#, ["If-Match: *"]).status == 200)
+    }
+  }
+
+  @Test("If-None-Match: * creates, and never replaces")
+  func createOnly() async throws {
+    try await Users.run {
+      $0.administratorToken = Users.administrator
+    } _: { users in
+      let ada = try await users.signUp()
+      try await users.register("standard", #"{"theme":"light"}"#)
+      // What the app has registered isn't the user's: the value is new.
+      for (path, body) in [("/v1/favorites/a", #"{"title":"1"}"#), ("/v1/defaults/standard/theme", #""1""#)] {
+        let made = try await ada.put(path, body, ["If-None-Match: *"])
+        #expect(made.status == 201, "\(path)")
+        let refused = try await ada.put(path, body.replacing("1", with: "2"), ["If-None-Match: *"])
+        #expect(refused.problem == Told("precondition-failed"), "\(path)")
+        #expect(refused.json["current"] == made.json)
+        #expect(try await ada.get(path).body == made.body)
+      }
+    }
+  }
+
+  @Test("What is read of an account is conditional too")
+  func accounts() async throws {
+    try await Users.run { users in
+      let ada = try await users.signUp()
+      for path in ["/v1/me", "/v1/sessions", "/v1/me/export"] {
+        let full = try await ada.get(path)
+        let tag = try #require(full.field("ETag"), "\(path)")
+        let answer = try await ada.get(path, ["If-None-Match: \(tag)"])
+        #expect(answer.status == 304, "\(path)")
+        #expect(answer.field("ETag") == tag)
+      }
+      let tag = try #require(try await ada.get("/v1/sessions").field("ETag"))
+      _ = try await users.logIn()
+      #expect(try await ada.get("/v1/sessions", ["If-None-Match: \(tag)"]).status == 200)
+    }
+  }
+}

@@ -1,0 +1,202 @@
+import JSON
+import TestSupport
+import Testing
+
+@Suite("User defaults over the wire")
+struct DefaultsRouteTests {
+  @Test("A value is set with its body, new or in the place of another, and read back as it is")
+  func put() async throws {
+    try await Users.run { users in
+      let ada = try await users.signUp()
+      for (value, status) in [
+        ("true", 201), ("7", 200), (#""dark""#, 200), (#"{"a":[1,2,{"b":null}]}"#, 200), ("[]", 200), (#""""#, 200),
+      ] {
+        let answer = try await ada.put("/v1/defaults/standard/theme", value)
+        #expect(answer.status == status, "\(value)")
+        #expect(answer.text == value)
+        #expect(answer.field("Content-Type") == "application/json")
+        let read = try await ada.get("/v1/defaults/standard/theme")
+        #expect(read.status == 200)
+        #expect(read.body == answer.body)
+        #expect(read.tag == answer.tag)
+      }
+    }
+  }
+
+  @Test("A suite shows its values by their keys, and an unknown suite is empty")
+  func suite() async throws {
+    try await Users.run { users in
+      let ada = try await users.signUp()
+      let empty = try await ada.get("/v1/defaults/unknown")
+      #expect(empty.status == 200)
+      #expect(empty.json["values"] == [:])
+      #expect(empty.json["registered"] == [])
+      for (key, value) in [("b", "2"), ("a", "1"), ("c", "[3]")] {
+        _ = try await ada.put("/v1/defaults/standard/\(key)", value)
+      }
+      let answer = try await ada.get("/v1/defaults/standard")
+      let cursor = try #require(answer.tag)
+      #expect(answer.text == #"{"cursor":"\#(cursor)","values":{"a":1,"b":2,"c":[3]},"registered":[]}"#)
+    }
+  }
+
+  @Test("A prefix narrows a suite")
+  func prefix() async throws {
+    try await Users.run { users in
+      let ada = try await users.signUp()
+      _ = try await ada.patch("/v1/defaults/standard", #"{"ui.a":1,"ui.b":2,"net.a":3}"#)
+      #expect(try await ada.get("/v1/defaults/standard?prefix=ui.").json["values"] == ["ui.a": 1, "ui.b": 2])
+      #expect(try await ada.get("/v1/defaults/standard?prefix=x").json["values"] == [:])
+      #expect(try await ada.get("/v1/defaults/standard?prefix=").json["values"]?.objectValue?.count == 3)
+    }
+  }
+
+  @Test("The list of suites tells how many values each has, and how many bytes they take")
+  func suites() async throws {
+    try await Users.run { users in
+      let ada = try await users.signUp()
+      #expect(try await ada.get("/v1/defaults").json["suites"] == [])
+      _ = try await ada.put("/v1/defaults/standard/theme", #""dark""#)
+      _ = try await ada.patch("/v1/defaults/com.example.App-1_x", #"{"a":1,"bc":22}"#)
+      _ = try await ada.put("/v1/defaults/gone/a", "1")
+      _ = try await ada.delete("/v1/defaults/gone/a")
+      let answer = try await ada.get("/v1/defaults")
+      #expect(answer.json["cursor"]?.stringValue == answer.tag)
+      #expect(
+        answer.json["suites"] == [
+          ["name": "com.example.App-1_x", "count": 2, "bytes": 6], ["name": "standard", "count": 1, "bytes": 11],
+        ]
+      )
+    }
+  }
+
+  @Test("A patch of plain JSON replaces values whole, and null removes")
+  func patch() async throws {
+    try await Users.run { users in
+      let ada = try await users.signUp()
+      _ = try await ada.patch("/v1/defaults/standard", #"{"keep":1,"theme":{"a":1},"old":2}"#)
+      let answer = try await ada.patch("/v1/defaults/standard", #"{"theme":{"b":2},"old":null,"never":null}"#)
+      #expect(answer.status == 200)
+      #expect(answer.json["cursor"]?.stringValue == answer.tag)
+      #expect(answer.json["values"] == ["keep": 1, "theme": ["b": 2]])
+    }
+  }
+
+  @Test("A merge patch reaches to the full depth")
+  func mergePatch() async throws {
+    try await Users.run { users in
+      let ada = try await users.signUp()
+      _ = try await ada.put("/v1/defaults/standard/theme", #"{"a":1,"b":{"c":2,"d":3}}"#)
+      let answer = try await ada.patch(
+        "/v1/defaults/standard",
+        #"{"theme":{"b":{"c":null,"e":4}},"new":{"x":{"y":null}}}"#,
+        ["Content-Type: application/merge-patch+json"]
+      )
+      #expect(answer.json["values"] == ["theme": ["a": 1, "b": ["d": 3, "e": 4]], "new": ["x": [:]]])
+    }
+  }
+
+  @Test("A JSON patch works on the user's own values, whole or not at all")
+  func jsonPatch() async throws {
+    try await Users.run {
+      $0.administratorToken = "boss"
+    } _: { users in
+      let ada = try await users.signUp()
+      try await users.register("standard", #"{"app":"x"}"#)
+      _ = try await ada.patch("/v1/defaults/standard", #"{"list":[1],"a":1}"#)
+      let type = ["Content-Type: application/json-patch+json"]
+      let patch = #"[{"op":"add","path":"/list/-","value":2},{"op":"move","from":"/a","path":"/b"}]"#
+      let answer = try await ada.patch("/v1/defaults/standard", patch, type)
+      #expect(answer.status == 200)
+      #expect(answer.json["values"] == ["app": "x", "b": 1, "list": [1, 2]])
+      for (patch, told) in [
+        (#"[{"op":"add","path":"/c","value":1},{"op":"test","path":"/b","value":9}]"#, Told("conflict")),
+        (#"[{"op":"remove","path":"/app"}]"#, Told("validation-failed", "/0")),
+        (#"[{"op":"add","path":"/c","value":null}]"#, Told("validation-failed", "/c")),
+        (#"[{"op":"replace","path":"","value":[]}]"#, Told("validation-failed", "")),
+        (#"[{"op":"add","path":"/","value":1}]"#, Told("validation-failed", "/")),
+      ] {
+        #expect(try await ada.patch("/v1/defaults/standard", patch, type).problem == told, "\(patch)")
+      }
+      #expect(try await ada.get("/v1/defaults/standard").body == answer.body)
+    }
+  }
+
+  @Test("A value is removed once, by who has set it")
+  func delete() async throws {
+    try await Users.run { users in
+      let ada = try await users.signUp()
+      #expect(try await ada.delete("/v1/defaults/standard/a").problem == Told("not-found"))
+      _ = try await ada.put("/v1/defaults/standard/a", "1")
+      let answer = try await ada.delete("/v1/defaults/standard/a")
+      #expect(answer.status == 204)
+      #expect(answer.cursor != nil)
+      let gone = try await ada.get("/v1/defaults/standard/a")
+      #expect(gone.problem == Told("not-found"))
+      #expect(gone.cursor == answer.cursor)
+    }
+  }
+
+  @Test("Names that can't be are refused, wherever they stand")
+  func names() async throws {
+    let long = String(repeating: "k", count: 257)
+    try await Users.run { users in
+      let ada = try await users.signUp()
+      for path in [
+        "a%20b/k", "a%2Fb/k", String(repeating: "s", count: 129) + "/k", "%C3%A9/k", "standard/\(long)",
+        "standard/a%00b", "standard/%1F", "standard/%C2%85", "standard/%7F",
+      ] {
+        for method in ["GET", "PUT", "DELETE"] {
+          let answer = try await ada.ask(method, "/v1/defaults/\(path)", method == "PUT" ? "1" : nil)
+          #expect(answer.problem == Told("invalid-parameter"), "\(method) \(path)")
+        }
+      }
+      for (body, pointers) in [
+        (#"{"a\u0000":1,"":2,"ok":3,"\#(long)":4}"#, ["/a\u{0}", "/", "/\(long)"]),
+        (#"{"a/b~\u0007":1}"#, ["/a~1b~0\u{7}"]),
+        ("7", [""]), ("[]", [""]), ("null", [""]),
+      ] {
+        let answer = try await ada.patch("/v1/defaults/standard", body)
+        #expect(answer.problem == Told(slug: "validation-failed", pointers: pointers), "\(body.prefix(40))")
+      }
+      let many = String(repeating: "s", count: 128)
+      #expect(try await ada.put("/v1/defaults/\(many)/\(long.dropLast())", "1").status == 201)
+    }
+  }
+
+  @Test("A value may be anything but null, to 256 KiB")
+  func values() async throws {
+    let largest = #"""# + String(repeating: "v", count: 256 * 1024 - 2) + #"""#
+    try await Users.run { users in
+      let ada = try await users.signUp()
+      #expect(try await ada.put("/v1/defaults/standard/a", "null").problem == Told("validation-failed", ""))
+      #expect(try await ada.put("/v1/defaults/standard/a", largest).status == 201)
+      #expect(try await ada.get("/v1/defaults/standard/a").text == largest)
+      let tooLarge = #"""# + largest.dropFirst().dropLast() + #"v""#
+      #expect(try await ada.put("/v1/defaults/standard/a", tooLarge).problem == Told("validation-failed", ""))
+      let patch = #"{"a":\#(tooLarge),"b":\#(tooLarge),"c":1}"#
+      #expect(try await ada.patch("/v1/defaults/standard", patch).problem == Told("validation-failed", "/a", "/b"))
+      #expect(try await ada.get("/v1/defaults/standard/a").text == largest)
+    }
+  }
+}
+
+extension Users {
+  static let administrator = "boss"
+
+  /// Asks as the administrator; the server must be started with that token.
+  func administer(
+    _ method: String,
+    _ target: String,
+    _ body: String? = nil,
+    _ fields: [String] = []
+  ) async throws -> RawResponse {
+    try await ask(method, target, fields, body: body.map { Array($0.utf8) }, token: Self.administrator)
+  }
+
+  /// Registers the values of a suite, whole.
+  func register(_ suite: String, _ values: String) async throws {
+    let answer = try await administer("PUT", "/v1/admin/registered/\(suite)", values)
+    #expect(answer.status == 200, "\(answer.text)")
+  }
+}

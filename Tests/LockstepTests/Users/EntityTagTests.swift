@@ -1,0 +1,172 @@
+import JSON
+import TestSupport
+import Testing
+
+@Suite("ETags and cursors")
+struct EntityTagTests {
+  /// Reads all of some resources.
+  private func read(_ paths: [String], _ ada: Device) async throws -> [String: RawResponse] {
+    var answers: [String: RawResponse] = [:]
+    for path in paths { answers[path] = try await ada.get(path) }
+    return answers
+  }
+
+  @Test("An ETag changes when its resource does, and only then")
+  func changes() async throws {
+    let paths = [
+      "/v1/favorites", "/v1/favorites/a", "/v1/favorites/b", "/v1/favorites/c", "/v1/defaults", "/v1/defaults/standard",
+      "/v1/defaults/standard/x", "/v1/defaults/standard/y", "/v1/defaults/other", "/v1/profile",
+    ]
+    let steps: [(method: String, path: String, body: String?, changed: Set<String>)] = [
+      // The place is a part of an item: those that are shifted change.
+      ("PUT", "/v1/favorites/n", #"{"index":1}"#, ["/v1/favorites", "/v1/favorites/b", "/v1/favorites/c"]),
+      ("PATCH", "/v1/favorites/a", #"{"title":"A"}"#, ["/v1/favorites", "/v1/favorites/a"]),
+      ("PUT", "/v1/favorites/b/position", #"{"index":3}"#, ["/v1/favorites", "/v1/favorites/b", "/v1/favorites/c"]),
+      ("PUT", "/v1/favorites/a/position", #"{"index":0}"#, []),
+      ("PATCH", "/v1/favorites/a", #"{"title":"A"}"#, []),
+      ("DELETE", "/v1/favorites/n", nil, ["/v1/favorites", "/v1/favorites/b", "/v1/favorites/c"]),
+      (
+        "PUT", "/v1/defaults/standard/x", "10",
+        ["/v1/defaults", "/v1/defaults/standard", "/v1/defaults/standard/x"]
+      ),
+      ("PUT", "/v1/defaults/standard/x", "10", []),
+      ("PUT", "/v1/defaults/standard/x", "11", ["/v1/defaults/standard", "/v1/defaults/standard/x"]),
+      ("PUT", "/v1/defaults/other/z", "1", ["/v1/defaults", "/v1/defaults/other"]),
+      ("DELETE", "/v1/defaults/other/z", nil, ["/v1/defaults", "/v1/defaults/other"]),
+      ("PATCH", "/v1/profile", #"{"position":"P"}"#, ["/v1/profile"]),
+      ("PATCH", "/v1/profile", #"{"position":" P "}"#, []),
+    ]
+    try await Users.run { users in
+      let ada = try await users.signUp()
+      try await ada.addFavorites("a", "b", "c")
+      _ = try await ada.patch("/v1/defaults/standard", #"{"x":1,"y":2}"#)
+      var before = try await read(paths, ada)
+      for (method, path, body, changed) in steps {
+        users.time.advance(by: 1)
+        let answer = try await ada.ask(method, path, body)
+        #expect((200..<300).contains(answer.status), "\(method) \(path) \(answer.text)")
+        let after = try await read(paths, ada)
+        for path in paths {
+          let (old, new) = (try #require(before[path]), try #require(after[path]))
+          let isFresh = try await ada.get(path, ["If-None-Match: \(old.field("ETag") ?? "")"]).status == 304
+          #expect(isFresh == !changed.contains(path), "\(method) \(path) of \(answer.text)")
+          if path != "/v1/defaults" { #expect((old.tag == new.tag) == isFresh, "\(path)") }
+          if isFresh { continue }
+          #expect(old.body != new.body, "\(path)")
+        }
+        // Nothing has changed: not even the cursor.
+        if changed.isEmpty { #expect(answer.cursor == before["/v1/profile"]?.cursor) }
+        before = after
+      }
+    }
+  }
+
+  @Test("Pages and prefixes stay fresh while something else changes")
+  func parts() async throws {
+    let paths = [
+      "/v1/favorites?limit=1", "/v1/favorites?prefix=a", "/v1/favorites?after=a&limit=1",
+      "/v1/defaults/standard?prefix=x",
+    ]
+    try await Users.run { users in
+      let ada = try await users.signUp()
+      try await ada.addFavorites("a", "b", "c")
+      _ = try await ada.patch("/v1/defaults/standard", #"{"x":1,"y":2}"#)
+      let before = try await read(paths, ada)
+      func freshness() async throws -> [Bool] {
+        var fresh: [Bool] = []
+        for path in paths {
+          let tag = before[path]?.field("ETag") ?? ""
+          let answer = try await ada.get(path, ["If-None-Match: \(tag)"])
+          if answer.status == 304 { #expect(answer.field("ETag") == tag) }
+          fresh.append(answer.status == 304)
+        }
+        return fresh
+      }
+      _ = try await ada.put("/v1/favorites/c", #"{"title":"C"}"#)
+      _ = try await ada.put("/v1/defaults/standard/y", "3")
+      #expect(try await freshness() == [true, true, true, true])
+      _ = try await ada.put("/v1/favorites/b", #"{"title":"B"}"#)
+      #expect(try await freshness() == [true, true, false, true])
+      _ = try await ada.put("/v1/defaults/standard/x", "2")
+      #expect(try await freshness() == [true, true, false, false])
+      // The count is part of a page.
+      try await ada.addFavorites("a2")
+      #expect(try await freshness() == [false, false, false, false])
+    }
+  }
+
+  @Test("The same ETag means the same bytes, whatever happens and however often the server starts anew")
+  func sameBytes() async throws {
+    let paths = ConditionalRequestTests.resources + ["/v1/favorites/a", "/v1/defaults/standard/size"]
+    try await Users.run {
+      $0.administratorToken = Users.administrator
+    } _: { users in
+      let ada = try await users.signUp()
+      var seen: [String: [String: [UInt8]]] = [:]
+      func look() async throws {
+        for (path, answer) in try await read(paths, ada) where answer.status == 200 {
+          let tag = try #require(answer.tag)
+          let known = seen[path, default: [:]].updateValue(answer.body, forKey: tag)
+          #expect(known == nil || known == answer.body, "\(path) \(tag)")
+        }
+      }
+      let steps: [@Sendable () async throws -> Void] = [
+        { try await ConditionalRequestTests.fill(ada) },
+        { try await users.register("standard", #"{"size":1,"theme":"light"}"#) },
+        { _ = try await ada.put("/v1/favorites/0", #"{"index":0}"#) },
+        { _ = try await ada.delete("/v1/favorites/0") },
+        { _ = try await ada.put("/v1/defaults/standard/size", "1") },
+        { _ = try await ada.delete("/v1/defaults/standard/size") },
+        { try await users.register("standard", #"{"size":2}"#) },
+        { _ = try await ada.put("/v1/favorites/a", #"{"title":"A"}"#) },
+        { try await users.register("standard", #"{"size":1,"theme":"light"}"#) },
+        { _ = try await ada.delete("/v1/favorites/a") },
+        { try await ada.addFavorites("a") },
+        { _ = try await ada.delete("/v1/defaults/standard/theme") },
+      ]
+      for step in steps {
+        users.time.advance(by: 1)
+        try await step()
+        try await look()
+        let before = try await read(paths, ada)
+        try await users.restart()
+        let after = try await read(paths, ada)
+        for path in paths {
+          #expect(after[path]?.tag == before[path]?.tag, "\(path)")
+          #expect(after[path]?.body == before[path]?.body, "\(path)")
+          #expect(after[path]?.cursor == before[path]?.cursor, "\(path)")
+        }
+      }
+    }
+  }
+
+  @Test("A cursor is made of plain characters, and every answer about state carries it")
+  func cursors() async throws {
+    try await Users.run { users in
+      let ada = try await users.signUp()
+      try await ConditionalRequestTests.fill(ada)
+      var answers: [RawResponse] = []
+      for path in ConditionalRequestTests.resources { answers.append(try await ada.get(path)) }
+      answers.append(try await ada.get("/v1/favorites/nobody"))
+      answers.append(try await ada.put("/v1/favorites/c", "{}"))
+      answers.append(try await ada.put("/v1/favorites/c", "{}", ["If-None-Match: *"]))
+      answers.append(try await ada.delete("/v1/favorites/c"))
+      answers.append(try await ada.delete("/v1/favorites/c"))
+      answers.append(try await ada.put("/v1/defaults/standard/a", "1"))
+      answers.append(try await ada.patch("/v1/profile", #"{"position":"P"}"#))
+      answers.append(
+        try await ada.post(
+          "/v1/actions",
+          ActionsRouteTests.batch([
+            ActionsRouteTests.action("favorites", "clear", "{}")
+          ])
+        )
+      )
+      for answer in answers {
+        let cursor = try #require(answer.cursor, "\(answer.status) \(answer.text)")
+        #expect(cursor.wholeMatch(of: /[A-Za-z0-9._-]+/) != nil)
+        if let tag = answer.tag { #expect(tag.wholeMatch(of: /[A-Za-z0-9._-]+/) != nil) }
+      }
+    }
+  }
+}

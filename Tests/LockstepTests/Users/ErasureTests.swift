@@ -1,0 +1,129 @@
+import JSON
+import TestSupport
+import Testing
+
+@testable import Lockstep
+
+@Suite("What is kept of a user, and what isn't")
+struct ErasureTests {
+  /// Strings that only Ada has, in every place where she can leave one.
+  private static let secrets = [
+    "ada@example.com", "Ada's telephone", "favorite-id-zq", "favorite title zq", "favorite data zq", "suite-zq",
+    "default-key-zq", "default value zq", "position zq", "idempotency-zq", "removed zq",
+  ]
+
+  private static func live(_ ada: Device) async throws {
+    let key = ["Idempotency-Key: idempotency-zq"]
+    _ = try await ada.put(
+      "/v1/favorites/favorite-id-zq",
+      #"{"title":"favorite title zq","data":"favorite data zq"}"#,
+      key
+    )
+    _ = try await ada.put("/v1/defaults/suite-zq/default-key-zq", #""default value zq""#)
+    _ = try await ada.patch("/v1/profile", #"{"position":"position zq"}"#)
+    _ = try await ada.put("/v1/favorites/b", #"{"title":"removed zq"}"#)
+    _ = try await ada.delete("/v1/favorites/b")
+  }
+
+  @Test("An erased user leaves no row in any table, and no string of theirs in the file")
+  func erase() async throws {
+    try await Users.run {
+      $0.history.revisions = 1
+      $0.history.days = 0
+    } _: { users in
+      let ada = try await users.signUp("ada", device: "Ada's telephone")
+      let bob = try await users.signUp("bob")
+      try await bob.addFavorites("x")
+      try await Self.live(ada)
+      // Enough for a snapshot and pruning.
+      users.time.advance(by: 10)
+      for n in 0..<130 { _ = try await ada.put("/v1/defaults/suite-zq/n", "\(n)") }
+      try await eventually { try users.rows("SELECT 1 FROM snapshots").isEmpty == false }
+      let tables = try users.rows(
+        "SELECT m.name FROM sqlite_schema m JOIN pragma_table_info(m.name) c WHERE m.type = 'table' AND c.name = 'user_id'"
+      ).map { $0[0] }
+      #expect(tables.count >= 8)
+      for table in tables {
+        let rows = try users.rows("SELECT 1 FROM \(table) WHERE user_id = '\(ada.user)'")
+        #expect(!rows.isEmpty, "\(table) isn't tried")
+      }
+      let answer = try await ada.ask("DELETE", "/v1/me", #"{"password":"correct horse"}"#)
+      #expect(answer.status == 204)
+      for table in tables {
+        #expect(try users.rows("SELECT 1 FROM \(table) WHERE user_id = '\(ada.user)'").isEmpty, "\(table)")
+      }
+      #expect(try users.rows("SELECT 1 FROM users WHERE id = '\(ada.user)'").isEmpty)
+      #expect(try await ada.get("/v1/me").status == 401)
+      #expect(try await ada.put("/v1/favorites/a", "{}").status == 401)
+      let login = try await users.post("/v1/sessions", #"{"email":"ada@example.com","password":"correct horse"}"#)
+      #expect(login.status == 401)
+      #expect(try await bob.favoriteIDs() == ["x"])
+
+      await users.stop()
+      let file = String(decoding: try users.directory.contents(of: "lockstep.db"), as: UTF8.self)
+      for secret in Self.secrets + [ada.user, ada.session] { #expect(!file.contains(secret), "\(secret)") }
+      try await users.restart()
+      // The address is free again, and whoever takes it begins with nothing.
+      let again = try await users.signUp("ada")
+      #expect(again.user != ada.user)
+      #expect(try await again.get("/v1/favorites").json["count"] == 0)
+    }
+  }
+
+  @Test("An export holds all that is stored, and no secret")
+  func export() async throws {
+    try await Users.run { users in
+      let ada = try await users.signUp("ada", device: "Ada's telephone")
+      try await Self.live(ada)
+      let answer = try await ada.get("/v1/me/export")
+      #expect(answer.status == 200)
+      for secret in Self.secrets { #expect(answer.text.contains(secret), "\(secret)") }
+      let document = answer.json
+      #expect(document["user"]?["id"]?.stringValue == ada.user)
+      #expect(document["sessions"]?[0]?["id"]?.stringValue == ada.session)
+      #expect(document["cursor"]?.stringValue == answer.cursor)
+      #expect(document["favorites"] == (try await ada.get("/v1/favorites")).json["items"])
+      #expect(document["defaults"] == ["suite-zq": ["default-key-zq": "default value zq"]])
+      #expect(document["profile"] == ["position": "position zq"])
+      #expect(document["journal"]?.arrayValue?.count == 5)
+      #expect(document["journal"]?[4]?["action"] == ["type": "remove", "payload": ["id": "b"]])
+      #expect(document["idempotencyKeys"]?[0]?["key"] == "idempotency-zq")
+      #expect(!answer.text.contains(ada.token))
+      #expect(!answer.text.contains("correct horse"))
+      #expect(!answer.text.contains("argon2"))
+    }
+  }
+
+  @Test("No password and no token is in the file, in the log or in any answer but the one that hands it out")
+  func secrets() async throws {
+    try await Users.run {
+      $0.accessLog = true
+      $0.logLevel = .debug
+      $0.administratorToken = "the administrator's secret"
+    } _: { users in
+      let key = ["Idempotency-Key: 7"]
+      let credentials = #"{"email":"ada@example.com","password":"correct horse"}"#
+      let phone = try #require(try await users.post("/v1/users", credentials, key).json["token"]?.stringValue)
+      let tablet = try #require(
+        try await users.post("/v1/sessions", credentials, ["Idempotency-Key: 9"]).json["token"]?.stringValue
+      )
+      let ada = Device(users: users, token: phone, user: "", session: "")
+      let other = try await users.logIn()
+      _ = try await ada.put(
+        "/v1/me/password",
+        #"{"current":"correct horse","new":"battery staple"}"#,
+        ["Idempotency-Key: 8"]
+      )
+      _ = try await users.ask("GET", "/v1/admin/registered/a", token: "the administrator's secret")
+      try await Self.live(ada)
+      let answers = try await ada.get("/v1/me/export").text + (try await ada.get("/v1/sessions")).text
+      await users.stop()
+      let file = String(decoding: try users.directory.contents(of: "lockstep.db"), as: UTF8.self)
+      for secret in ["correct horse", "battery staple", phone, tablet, other.token, "administrator's secret"] {
+        #expect(!file.contains(secret), "\(secret)")
+        #expect(!users.log.text.contains(secret), "\(secret)")
+        #expect(!answers.contains(secret), "\(secret)")
+      }
+    }
+  }
+}

@@ -1,0 +1,279 @@
+import JSON
+import TestSupport
+import Testing
+
+@Suite("Ids, keys and bodies of any kind")
+struct HostileInputTests {
+  /// Names that must each be one of their own, as they stand in a path.
+  private static let names: [(text: String, path: String)] = [
+    ("a/b", "a%2Fb"), ("a%2Fb", "a%252Fb"), ("a b", "a%20b"), ("a+b", "a+b"), ("é", "%C3%A9"), ("e\u{301}", "e%CC%81"),
+    ("\u{1F9D1}\u{200D}\u{1F680}", "%F0%9F%A7%91%E2%80%8D%F0%9F%9A%80"), ("..", ".."), (".", "."), ("null", "null"),
+    ("\u{212B}", "%E2%84%AB"), ("\u{C5}", "%C3%85"), ("A\u{30A}", "A%CC%8A"),
+    ("'; DROP TABLE users; --", "';%20DROP%20TABLE%20users;%20--"),
+    ("\" OR 1=1", "%22%20OR%201=1"), ("%", "%25"), ("_", "_"), ("?#&", "%3F%23%26"), ("A", "A"), ("a", "a"),
+    ("\u{FFFD}", "%EF%BF%BD"), ("\u{FEFF}x", "%EF%BB%BFx"), ("\u{10FFFF}", "%F4%8F%BF%BF"), ("position", "position"),
+    (String(repeating: "é", count: 128), String(repeating: "%C3%A9", count: 128)),
+  ]
+
+  @Test("Favorites may be called anything, and no two names are mixed up, whatever Unicode thinks of them")
+  func favorites() async throws {
+    try await Users.run { users in
+      let ada = try await users.signUp()
+      for (index, (text, path)) in Self.names.enumerated() {
+        let answer = try await ada.put("/v1/favorites/\(path)", #"{"data":\#(index)}"#)
+        #expect(answer.status == 201, "\(text)")
+        #expect(answer.json["id"] == .string(text))
+      }
+      for _ in 0..<2 {
+        let items = try await ada.get("/v1/favorites").json["items"]?.arrayValue ?? []
+        #expect(items.map { $0["id"] } == Self.names.map { .string($0.text) })
+        for (index, (text, path)) in Self.names.enumerated() {
+          let answer = try await ada.get("/v1/favorites/\(path)")
+          #expect(answer.json["data"]?.intValue == index, "\(text)")
+          #expect(answer.json["index"]?.intValue == index, "\(text)")
+        }
+        try await users.restart()
+      }
+      var left = Self.names.count
+      for (text, path) in Self.names {
+        #expect(try await ada.delete("/v1/favorites/\(path)").status == 204, "\(text)")
+        left -= 1
+        #expect(try await ada.get("/v1/favorites").json["count"]?.intValue == left, "\(text)")
+      }
+    }
+  }
+
+  @Test("So may the keys of defaults")
+  func defaults() async throws {
+    try await Users.run { users in
+      let ada = try await users.signUp()
+      for (index, (text, path)) in Self.names.enumerated() {
+        #expect(try await ada.put("/v1/defaults/standard/\(path)", "\(index)").status == 201, "\(text)")
+      }
+      let expected = JSONObject(Self.names.enumerated().map { ($1.text, .integer(Int64($0))) })
+      for _ in 0..<2 {
+        let answer = try await ada.get("/v1/defaults/standard")
+        #expect(answer.json["values"] == .object(expected))
+        // In the order of their bytes, always.
+        let keys = answer.json["values"]?.objectValue?.names ?? []
+        #expect(
+          keys.map { Array($0.utf8) }
+            == Self.names.map { Array($0.text.utf8) }.sorted { $0.lexicographicallyPrecedes($1) }
+        )
+        for (index, (text, path)) in Self.names.enumerated() {
+          #expect(try await ada.get("/v1/defaults/standard/\(path)").text == "\(index)", "\(text)")
+        }
+        try await users.restart()
+      }
+      for (text, path) in Self.names {
+        #expect(try await ada.delete("/v1/defaults/standard/\(path)").status == 204, "\(text)")
+      }
+      #expect(try await ada.get("/v1/defaults/standard").json["values"] == [:])
+    }
+  }
+
+  @Test("A value that differs from the present one only for Unicode's machines is another value")
+  func canonicalEquivalence() async throws {
+    try await Users.run { users in
+      let ada = try await users.signUp()
+      for title in ["\u{C5}", "A\u{30A}", "\u{212B}"] {
+        let answer = try await ada.put("/v1/favorites/a", #"{"title":"\#(title)"}"#)
+        #expect(answer.json["title"] == .string(title))
+        let value = try await ada.patch("/v1/profile", #"{"position":"\#(title)"}"#)
+        #expect(value.json["position"] == .string(title))
+      }
+    }
+  }
+
+  @Test("Ids that can't be are refused, wherever they stand")
+  func badIDs() async throws {
+    try await Users.run { users in
+      let ada = try await users.signUp()
+      for path in [
+        "%00", "a%0Ab", "%7F", "%C2%80", "%1B", String(repeating: "a", count: 257),
+        String(repeating: "%C3%A9", count: 129),
+        "%FF", "%C3", "%ED%A0%80", "%zz", "%",
+      ] {
+        for method in ["GET", "PUT", "PATCH", "DELETE"] {
+          let answer = try await ada.ask(method, "/v1/favorites/\(path)", "{}")
+          #expect(answer.problem == Told("invalid-parameter"), "\(method) \(path)")
+        }
+      }
+      #expect(try await ada.put("/v1/favorites/", "{}").status == 404)
+      #expect(try await ada.get("/v1/favorites").json["count"] == 0)
+    }
+  }
+
+  @Test("Numbers keep their value, at the edges too")
+  func numbers() async throws {
+    try await Users.run { users in
+      let ada = try await users.signUp()
+      for (sent, kept) in [
+        ("9223372036854775807", "9223372036854775807"), ("-9223372036854775808", "-9223372036854775808"),
+        ("18446744073709551615", "18446744073709551615"), ("9007199254740993", "9007199254740993"), ("0.1", "0.1"),
+        ("1.7976931348623157e308", "1.7976931348623157e+308"), ("5e-324", "5e-324"),
+        ("123456789.123456789", "123456789.12345679"),
+      ] {
+        let nested = #"{"a":[\#(sent)]}"#
+        let answer = try await ada.put("/v1/defaults/standard/n", nested)
+        #expect(answer.text == #"{"a":[\#(kept)]}"#)
+        try await users.restart()
+        #expect(try await ada.get("/v1/defaults/standard/n").body == answer.body)
+      }
+      for sent in [
+        "18446744073709551616", "-9223372036854775809", "1e309", "-1e400", "[1e999]", #"{"a":99999999999999999999999}"#,
+      ] {
+        let answer = try await ada.put("/v1/defaults/standard/n", sent)
+        #expect(answer.status == 422, "\(sent)")
+        #expect(answer.problem == Told("validation-failed", ""), "\(sent)")
+        #expect(answer.json["errors"]?[0]?["detail"]?.stringValue?.contains("Line 1, column") == true)
+      }
+    }
+  }
+
+  @Test("What isn't JSON is refused with its line and column, on every route that reads a body")
+  func malformed() async throws {
+    let routes = [
+      "POST /v1/users", "POST /v1/sessions", "PUT /v1/me/password", "DELETE /v1/me", "PUT /v1/favorites/a",
+      "PATCH /v1/favorites/a", "PUT /v1/favorites/a/position", "PATCH /v1/defaults/standard",
+      "PUT /v1/defaults/standard/a", "PATCH /v1/profile", "POST /v1/actions", "PUT /v1/admin/registered/standard",
+      "PATCH /v1/admin/registered/standard",
+    ]
+    let bodies: [(body: [UInt8], place: String?)] = [
+      (Array("{\n  \"a\": 1,\n}".utf8), "Line 3, column 1"), (Array("{'a':1}".utf8), "Line 1, column 2"),
+      (Array("{} {}".utf8), "Line 1, column 4"), ([0x22, 0xFF, 0x22], "Line 1, column 2"),
+      (Array("NaN".utf8), "Line 1, column 1"),
+      (Array(repeating: UInt8(ascii: "["), count: 100_000), "column"), (Array("{\"a\":01}".utf8), "column"),
+      (Array("\"\\ud800\"".utf8), "column"), ([], nil),
+    ]
+    try await Users.run {
+      $0.administratorToken = Users.administrator
+    } _: { users in
+      let ada = try await users.signUp()
+      for route in routes {
+        let parts = route.split(separator: " ").map(String.init)
+        let token = parts[1].contains("admin") ? Users.administrator : ada.token
+        for (body, place) in bodies where !(body.isEmpty && parts[1] == "/v1/favorites/a" && parts[0] == "PUT") {
+          let answer = try await users.ask(parts[0], parts[1], body: body, token: token)
+          #expect(answer.status == 400, "\(route)")
+          #expect(answer.problem == Told("malformed-json"), "\(route)")
+          if let place {
+            #expect(answer.json["detail"]?.stringValue?.contains(place) == true, "\(route) \(answer.text)")
+          }
+        }
+      }
+    }
+  }
+
+  @Test("A body of another type isn't read, and every kind of JSON is")
+  func mediaTypes() async throws {
+    let routes = [
+      ("POST", "/v1/users"), ("POST", "/v1/sessions"), ("PUT", "/v1/me/password"), ("DELETE", "/v1/me"),
+      ("PUT", "/v1/favorites/a"), ("PATCH", "/v1/favorites/a"), ("PUT", "/v1/favorites/a/position"),
+      ("PATCH", "/v1/defaults/standard"), ("PUT", "/v1/defaults/standard/a"), ("PATCH", "/v1/profile"),
+      ("POST", "/v1/actions"),
+    ]
+    let refused = [
+      "text/plain", "text/json", "application/xml", "multipart/form-data; boundary=x", "application/jsonx", "json",
+      "application/octet-stream", "text/plain; x=application/json",
+    ]
+    let read = [
+      "application/json", "Application/JSON; charset=UTF-8", "application/vnd.api+json",
+      "application/x-www-form-urlencoded",
+      "application/merge-patch+json",
+    ]
+    try await Users.run { users in
+      let ada = try await users.signUp()
+      for (method, path) in routes {
+        for type in refused {
+          let answer = try await ada.ask(method, path, "{}", ["Content-Type: \(type)"])
+          #expect(answer.status == 415, "\(method) \(path) \(type)")
+          #expect(answer.problem == Told("unsupported-media-type"))
+        }
+        for type in read {
+          // Read, and found to be right or wrong by what is in it.
+          let answer = try await ada.ask(method, path, "{}", ["Content-Type: \(type)"])
+          #expect([200, 201, 404, 422].contains(answer.status), "\(method) \(path) \(type) \(answer.status)")
+        }
+      }
+    }
+  }
+
+  @Test("A body that is too large is refused, whether or not its length is told, and changes nothing")
+  func tooLarge() async throws {
+    try await Users.run {
+      $0.limits.body = 2_000
+    } _: { users in
+      let ada = try await users.signUp()
+      let value = #"""# + String(repeating: "v", count: 1_998) + #"""#
+      #expect(try await ada.put("/v1/defaults/standard/a", value).status == 201)
+      for (method, path) in [
+        ("PUT", "/v1/defaults/standard/b"), ("PUT", "/v1/favorites/b"), ("POST", "/v1/actions"), ("POST", "/v1/users"),
+      ] {
+        let answer = try await ada.ask(method, path, value + " ")
+        #expect(answer.status == 413, "\(method) \(path)")
+        #expect(answer.problem == Told("payload-too-large"))
+      }
+      let client = try users.connect()
+      defer { client.close() }
+      let fields = ["Authorization: Bearer \(ada.token)", "Transfer-Encoding: chunked"]
+      try await client.send(Gateway.request("PUT", "/v1/defaults/standard/b", fields))
+      try await client.send("7D1\r\n\(value) \r\n0\r\n\r\n")
+      #expect(try await client.response().status == 413)
+      #expect(try await ada.get("/v1/defaults").json["suites"]?[0]?["count"] == 1)
+    }
+  }
+
+  @Test("SQL in every string is plain data")
+  func sql() async throws {
+    let text = #"'); DELETE FROM users; --\"\\' OR '1'='1"#
+    let encoded = #"'%29;%20DELETE%20FROM%20users;%20--%22"#
+    try await Users.run { users in
+      let answer = try await users.post(
+        "/v1/users",
+        #"{"email":"o'brien--@example.com","password":"\#(text)","device":"\#(text)"}"#
+      )
+      #expect(answer.status == 201)
+      let user = try #require(answer.json["user"]?["id"]?.stringValue)
+      let token = try #require(answer.json["token"]?.stringValue)
+      let ada = Device(users: users, token: token, user: user, session: "")
+      #expect(answer.json["session"]?["device"]?.stringValue == #"'); DELETE FROM users; --"\' OR '1'='1"#)
+      for body in [
+        #"{"email":"' OR 1=1 --","password":"x"}"#, #"{"email":"o'brien--@example.com","password":"' OR '1'='1"}"#,
+      ] {
+        #expect(try await users.post("/v1/sessions", body).status == 401)
+      }
+      let key = ["Idempotency-Key: \(text)"]
+      let put = try await ada.put(
+        "/v1/favorites/\(encoded)",
+        #"{"title":"\#(text)","data":{"\#(text)":"\#(text)"}}"#,
+        key
+      )
+      #expect(put.status == 201)
+      #expect(try await ada.put("/v1/defaults/standard/\(encoded)", #""\#(text)""#).status == 201)
+      #expect(try await ada.patch("/v1/profile", #"{"position":"\#(text)"}"#).status == 200)
+      #expect(try await ada.favoriteIDs("/v1/favorites?prefix=\(encoded)") == [#"'); DELETE FROM users; --""#])
+      #expect(try await ada.get("/v1/favorites?after=' OR 1=1".replacing(" ", with: "%20")).status == 400)
+      try await users.restart()
+      #expect(try await ada.get("/v1/favorites/\(encoded)").body == put.body)
+      #expect(try await ada.get("/v1/me").status == 200)
+      #expect(try users.count("users") == 1)
+    }
+  }
+
+  @Test("Text with every character that JSON has goes in and out unchanged, NUL too")
+  func text() async throws {
+    let text = #""\u0000\u0001\n\t\u001f\"\\\/\u007f\u0080é🧑‍🚀\ud83d\ude00\uFFFF\u2028""#
+    try await Users.run { users in
+      let ada = try await users.signUp()
+      let title = try JSON(parsing: Array(text.utf8))
+      let item = try await ada.put("/v1/favorites/a", #"{"title":\#(text),"data":\#(text)}"#)
+      let value = try await ada.put("/v1/defaults/standard/a", text)
+      #expect(item.json["title"] == title)
+      #expect(value.json == title)
+      try await users.restart()
+      #expect(try await ada.get("/v1/favorites/a").body == item.body)
+      #expect(try await ada.get("/v1/defaults/standard/a").body == value.body)
+    }
+  }
+}

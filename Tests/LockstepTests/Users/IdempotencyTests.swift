@@ -1,0 +1,133 @@
+import JSON
+import TestSupport
+import Testing
+
+@Suite("Writes that are sent again")
+struct IdempotencyTests {
+  static let key = ["Idempotency-Key: 0192e4a0-1"]
+
+  static func isSame(_ again: RawResponse, as first: RawResponse) -> Bool {
+    again.status == first.status && again.body == first.body && again.tag == first.tag && again.cursor == first.cursor
+      && first.field("Idempotency-Replayed") == nil && again.field("Idempotency-Replayed") == "true"
+  }
+
+  @Test("The same write again is done once and answered as the first time, after a restart too")
+  func replay() async throws {
+    let writes: [(method: String, path: String, body: String?)] = [
+      ("PUT", "/v1/favorites/b", #"{"title":"B"}"#), ("PATCH", "/v1/favorites/a", #"{"title":"A"}"#),
+      ("PUT", "/v1/favorites/a/position", #"{"index":1}"#), ("DELETE", "/v1/favorites/a", nil),
+      ("PUT", "/v1/defaults/standard/k", "1"), ("PATCH", "/v1/defaults/standard", #"{"l":2}"#),
+      ("DELETE", "/v1/defaults/standard/k", nil), ("PATCH", "/v1/profile", #"{"position":"P"}"#),
+      (
+        "POST", "/v1/actions",
+        ActionsRouteTests.batch([ActionsRouteTests.action("favorites", "toggle", #"{"id":"t"}"#)])
+      ),
+    ]
+    try await Users.run { users in
+      let ada = try await users.signUp()
+      try await ada.addFavorites("a")
+      for (index, (method, path, body)) in writes.enumerated() {
+        let key = ["Idempotency-Key: key \(index)"]
+        let first = try await ada.ask(method, path, body, key)
+        #expect((200..<300).contains(first.status), "\(path) \(first.text)")
+        // Something happens in between.
+        _ = try await ada.put("/v1/defaults/other/n", "\(index)")
+        #expect(Self.isSame(try await ada.ask(method, path, body, key), as: first), "\(method) \(path)")
+        try await users.restart()
+        #expect(Self.isSame(try await ada.ask(method, path, body, key), as: first), "\(method) \(path)")
+      }
+      #expect(try await ada.favoriteIDs() == ["b", "t"])
+    }
+  }
+
+  @Test("A refusal is an answer too: the same request again isn't judged by another state")
+  func refusals() async throws {
+    try await Users.run { users in
+      let ada = try await users.signUp()
+      let cases: [(method: String, path: String, body: String?, fields: [String], status: Int)] = [
+        ("DELETE", "/v1/favorites/a", nil, [], 404), ("PATCH", "/v1/favorites/a", #"{"title":"A"}"#, [], 404),
+        ("PUT", "/v1/favorites/a", "{}", [#"If-Match: "x""#], 412),
+        ("PATCH", "/v1/favorites/a", #"{"nothing":1}"#, [], 404),
+      ]
+      for (index, (method, path, body, fields, status)) in cases.enumerated() {
+        let fields = fields + ["Idempotency-Key: \(index)"]
+        let first = try await ada.ask(method, path, body, fields)
+        #expect(first.status == status)
+        try await ada.addFavorites("a")
+        let again = try await ada.ask(method, path, body, fields)
+        #expect(Self.isSame(again, as: first), "\(method) \(path)")
+        #expect(try await ada.favoriteIDs() == ["a"])
+        _ = try await ada.delete("/v1/favorites/a")
+      }
+    }
+  }
+
+  @Test("The same key with another request is refused, and the first answer stays")
+  func reused() async throws {
+    try await Users.run { users in
+      let ada = try await users.signUp()
+      let first = try await ada.put("/v1/favorites/a", #"{"title":"A"}"#, Self.key)
+      for (method, path, body) in [
+        ("PUT", "/v1/favorites/a", #"{"title":"B"}"#), ("PUT", "/v1/favorites/b", #"{"title":"A"}"#),
+        ("PATCH", "/v1/favorites/a", #"{"title":"A"}"#), ("PUT", "/v1/favorites/a?x=1", #"{"title":"A"}"#),
+      ] {
+        let answer = try await ada.ask(method, path, body, Self.key)
+        #expect(answer.status == 422, "\(method) \(path)")
+        #expect(answer.problem == Told("validation-failed"))
+      }
+      #expect(Self.isSame(try await ada.put("/v1/favorites/a", #"{"title":"A"}"#, Self.key), as: first))
+      #expect(try await ada.favoriteIDs() == ["a"])
+    }
+  }
+
+  @Test("A request that could not be read leaves its key free")
+  func unread() async throws {
+    try await Users.run { users in
+      let ada = try await users.signUp()
+      #expect(try await ada.put("/v1/favorites/a", "{", Self.key).problem == Told("malformed-json"))
+      #expect(try await ada.put("/v1/favorites/a", #"{"title":7}"#, Self.key).status == 422)
+      #expect(try await ada.put("/v1/favorites/a", "{}", Self.key).status == 201)
+    }
+  }
+
+  @Test("A key is good for 24 hours")
+  func lifetime() async throws {
+    try await Users.run { users in
+      let ada = try await users.signUp()
+      let first = try await ada.put("/v1/favorites/a", "{}", Self.key)
+      users.time.advance(by: 86_399)
+      #expect(Self.isSame(try await ada.put("/v1/favorites/a", "{}", Self.key), as: first))
+      users.time.advance(by: 1)
+      let later = try await ada.put("/v1/favorites/a", #"{"title":"new"}"#, Self.key)
+      #expect(later.status == 200)
+      #expect(later.field("Idempotency-Replayed") == nil)
+    }
+  }
+
+  @Test("Keys are each user's own, and all devices' of one")
+  func users() async throws {
+    try await Users.run { users in
+      let (ada, bob) = (try await users.signUp("ada"), try await users.signUp("bob"))
+      let first = try await ada.put("/v1/favorites/a", "{}", Self.key)
+      let other = try await bob.put("/v1/favorites/b", #"{"title":"B"}"#, Self.key)
+      #expect(other.status == 201)
+      #expect(other.field("Idempotency-Replayed") == nil)
+      let tablet = try await users.logIn("ada")
+      #expect(Self.isSame(try await tablet.put("/v1/favorites/a", "{}", Self.key), as: first))
+    }
+  }
+
+  @Test("A key has 1 to 256 bytes")
+  func keys() async throws {
+    try await Users.run { users in
+      let ada = try await users.signUp()
+      for key in ["", String(repeating: "k", count: 257)] {
+        let answer = try await ada.put("/v1/favorites/a", "{}", ["Idempotency-Key: \(key)"])
+        #expect(answer.problem == Told("invalid-parameter"))
+      }
+      let longest = "Idempotency-Key: " + String(repeating: "k", count: 256)
+      let first = try await ada.put("/v1/favorites/a", "{}", [longest])
+      #expect(Self.isSame(try await ada.put("/v1/favorites/a", "{}", [longest]), as: first))
+    }
+  }
+}

@@ -1,0 +1,112 @@
+import JSON
+import TestSupport
+import Testing
+
+@Suite("The state as it was")
+struct PastStateTests {
+  @Test("Every resource can be read as it was at every cursor, after a restart too")
+  func everything() async throws {
+    let paths = ConditionalRequestTests.resources
+    try await Users.run { users in
+      let ada = try await users.signUp()
+      var moments: [(cursor: String, answers: [String: RawResponse])] = []
+      func keep() async throws {
+        var answers: [String: RawResponse] = [:]
+        for path in paths { answers[path] = try await ada.get(path) }
+        moments.append((try #require(answers["/v1/profile"]?.cursor), answers))
+      }
+      try await keep()
+      for (method, path, body) in [
+        ("PUT", "/v1/favorites/a", "{}"), ("PUT", "/v1/favorites/b", #"{"title":"B"}"#),
+        ("PUT", "/v1/favorites/c", #"{"index":0}"#), ("PUT", "/v1/defaults/standard/theme", "1"),
+        ("PATCH", "/v1/defaults/standard", #"{"theme":2,"tone":3}"#), ("PATCH", "/v1/profile", #"{"position":"P"}"#),
+        ("PUT", "/v1/favorites/b/position", #"{"index":0}"#), ("DELETE", "/v1/favorites/a", nil),
+        ("DELETE", "/v1/defaults/standard/theme", nil), ("PUT", "/v1/favorites/a", #"{"title":"again"}"#),
+      ] as [(String, String, String?)] {
+        users.time.advance(by: 1)
+        _ = try await ada.ask(method, path, body)
+        try await keep()
+      }
+      for _ in 0..<2 {
+        for (cursor, answers) in moments {
+          for path in paths {
+            let past = try await ada.get(path + (path.contains("?") ? "&" : "?") + "at=\(cursor)")
+            let then = try #require(answers[path])
+            #expect(past.status == then.status, "\(path) at \(cursor)")
+            guard then.status == 200 else { continue }
+            #expect(past.cursor == cursor)
+            #expect(past.body == then.body, "\(path) at \(cursor)")
+            #expect(past.tag == then.tag)
+          }
+        }
+        try await users.restart()
+      }
+    }
+  }
+
+  @Test("Pages that are linked show one state, whatever others write meanwhile")
+  func consistentPages() async throws {
+    try await Users.run { users in
+      let ada = try await users.signUp()
+      try await ada.addFavorites("a", "b", "c", "d", "e", "f", "g")
+      var ids: [String] = []
+      var target: String? = "/v1/favorites?limit=2"
+      var other = 0
+      while let next = target {
+        let page = try await ada.get(next)
+        #expect(page.status == 200)
+        #expect(page.json["count"] == 7)
+        ids += page.json["items"]?.arrayValue?.compactMap { $0["id"]?.stringValue } ?? []
+        target = page.nextLink
+        // On another device the list changes before, in and behind the page.
+        _ = try await ada.delete("/v1/favorites/\(["b", "e", "g", "a"][other % 4])")
+        _ = try await ada.put("/v1/favorites/new\(other)", #"{"index":\#(other)}"#)
+        other += 1
+      }
+      #expect(ids == ["a", "b", "c", "d", "e", "f", "g"])
+      #expect(other == 4)
+    }
+  }
+
+  @Test("A past that this store doesn't have isn't made up")
+  func unknown() async throws {
+    try await Users.run { users in
+      let ada = try await users.signUp()
+      try await ada.addFavorites("a")
+      let cursor = try #require(try await ada.get("/v1/favorites").cursor)
+      let parts = cursor.split(separator: ".").map(String.init)
+      for (at, told) in [
+        ("\(parts[0]).99.0", "not-found"), ("\(parts[0]).1.7", "not-found"), ("00000000.1.0", "not-found"),
+        ("\(parts[0]).9223372036854775807.0", "not-found"), ("\(parts[0]).9223372036854775808.0", "invalid-parameter"),
+        ("\(parts[0]).-1.0", "invalid-parameter"), ("\(parts[0]).01.0", "invalid-parameter"),
+        ("\(parts[0])", "invalid-parameter"), ("'%20OR%201=1", "invalid-parameter"), ("now", "invalid-parameter"),
+        ("\(parts[0]).1.0.d.e", "invalid-parameter"), ("%00", "invalid-parameter"),
+      ] {
+        #expect(try await ada.get("/v1/favorites?at=\(at)").problem == Told(told), "\(at)")
+      }
+      #expect(try await ada.get("/v1/favorites?at=\(cursor)").status == 200)
+    }
+  }
+
+  @Test("History that is older than it is kept goes, in steps, and the present stays")
+  func pruned() async throws {
+    try await Users.run {
+      $0.history.days = 1
+      $0.history.revisions = 10
+    } _: { users in
+      let ada = try await users.signUp()
+      let first = try #require(try await ada.put("/v1/defaults/standard/n", "0").cursor)
+      try await ada.addFavorites("a")
+      users.time.advance(by: 2 * 86_400)
+      for n in 1...126 { _ = try await ada.put("/v1/defaults/standard/n", "\(n)") }
+      // The step of pruning comes behind the write that set it off.
+      try await eventually { try users.count("journal") < 128 }
+      #expect(try await ada.get("/v1/defaults/standard?at=\(first)").problem == Told("not-found"))
+      #expect(try await ada.get("/v1/defaults/standard/n").text == "126")
+      let before = try await ada.get("/v1/favorites")
+      try await users.restart()
+      #expect(try await ada.get("/v1/favorites").body == before.body)
+      #expect(try await ada.get("/v1/favorites?at=\(before.cursor ?? "")").body == before.body)
+    }
+  }
+}

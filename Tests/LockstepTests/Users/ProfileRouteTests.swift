@@ -1,0 +1,44 @@
+import JSON
+import TestSupport
+import Testing
+
+@Suite("The profile over the wire")
+struct ProfileRouteTests {
+  @Test("A profile is saved in parts, trimmed")
+  func save() async throws {
+    try await Users.run { users in
+      let ada = try await users.signUp()
+      #expect(try await ada.get("/v1/profile").text == "{}")
+      let first = try await ada.patch("/v1/profile", #"{"position":"  Engineer\n"}"#)
+      #expect(first.status == 200)
+      #expect(first.text == #"{"position":"Engineer"}"#)
+      let second = try await ada.patch("/v1/profile", #"{"companyName":"Analytical \"Engines\" & Söhne","x":1}"#)
+      #expect(second.text == #"{"companyName":"Analytical \"Engines\" & Söhne","position":"Engineer"}"#)
+      let read = try await ada.get("/v1/profile")
+      #expect(read.body == second.body)
+      #expect(read.tag == second.tag)
+      #expect(try await ada.patch("/v1/profile", "{}").tag == second.tag)
+    }
+  }
+
+  @Test("Every bad field is named, and nothing is saved")
+  func faults() async throws {
+    let longest = String(repeating: "é", count: 200)
+    let cases: [(body: String, pointers: [String])] = [
+      (#"{"companyName":"","position":"   "}"#, ["/companyName", "/position"]),
+      (#"{"companyName":null,"position":7}"#, ["/companyName", "/position"]),
+      (#"{"companyName":"good","position":"\#(longest)é"}"#, ["/position"]),
+      (#"{"companyName":"a\#(String(repeating: "\\u0301", count: 200))"}"#, ["/companyName"]),
+      ("[]", [""]), ("null", [""]),
+    ]
+    try await Users.run { users in
+      let ada = try await users.signUp()
+      for (body, pointers) in cases {
+        let answer = try await ada.patch("/v1/profile", body)
+        #expect(answer.problem == Told(slug: "validation-failed", pointers: pointers), "\(body.prefix(50))")
+      }
+      #expect(try await ada.get("/v1/profile").text == "{}")
+      #expect(try await ada.patch("/v1/profile", #"{"position":" \#(longest) "}"#).status == 200)
+    }
+  }
+}

@@ -1,0 +1,110 @@
+import JSON
+import TestSupport
+import Testing
+
+@testable import Lockstep
+
+@Suite("Quotas")
+struct QuotaTests {
+  /// Expects that a write is refused for its size, and that nothing has changed by it.
+  private func expectRefused(
+    _ ada: Device,
+    _ method: String,
+    _ path: String,
+    _ body: String,
+    sourceLocation: SourceLocation = #_sourceLocation
+  ) async throws {
+    let before = try await ada.get("/v1/me/export")
+    let answer = try await ada.ask(method, path, body)
+    #expect(answer.status == 507, sourceLocation: sourceLocation)
+    #expect(answer.problem == Told("quota-exceeded"), sourceLocation: sourceLocation)
+    #expect(try await ada.get("/v1/me/export").body == before.body, sourceLocation: sourceLocation)
+  }
+
+  @Test("A user has so many favorites and no more, and may change and remove those they have")
+  func items() async throws {
+    try await Users.run {
+      $0.favoritesQuota.items = 2
+    } _: { users in
+      let ada = try await users.signUp()
+      try await ada.addFavorites("a", "b")
+      try await expectRefused(ada, "PUT", "/v1/favorites/c", "{}")
+      #expect(try await ada.put("/v1/favorites/a", #"{"title":"A"}"#).status == 200)
+      _ = try await ada.delete("/v1/favorites/a")
+      #expect(try await ada.put("/v1/favorites/c", "{}").status == 201)
+      let bob = try await users.signUp("bob")
+      #expect(try await bob.put("/v1/favorites/c", "{}").status == 201)
+    }
+  }
+
+  @Test("Favorites take so many bytes and no more")
+  func bytes() async throws {
+    let text = String(repeating: "x", count: 200)
+    try await Users.run {
+      $0.favoritesQuota.bytes = 580
+    } _: { users in
+      let ada = try await users.signUp()
+      #expect(try await ada.put("/v1/favorites/a", #"{"title":"\#(text)"}"#).status == 201)
+      _ = try await ada.put("/v1/favorites/b", "{}")
+      try await expectRefused(ada, "PUT", "/v1/favorites/c", #"{"title":"\#(text)"}"#)
+      try await expectRefused(ada, "PATCH", "/v1/favorites/b", #"{"title":"\#(text)"}"#)
+      #expect(try await ada.patch("/v1/favorites/a", #"{"title":"short"}"#).status == 200)
+      #expect(try await ada.patch("/v1/favorites/b", #"{"title":"\#(text)"}"#).status == 200)
+    }
+  }
+
+  @Test("A suite has so many keys and bytes and no more")
+  func suite() async throws {
+    let text = String(repeating: "x", count: 100)
+    try await Users.run {
+      $0.defaultsQuota.keys = 3
+      $0.defaultsQuota.bytes = 150
+    } _: { users in
+      let ada = try await users.signUp()
+      _ = try await ada.patch("/v1/defaults/standard", #"{"a":1,"b":2,"c":3}"#)
+      try await expectRefused(ada, "PUT", "/v1/defaults/standard/d", "4")
+      try await expectRefused(ada, "PATCH", "/v1/defaults/standard", #"{"a":0,"d":4}"#)
+      #expect(try await ada.patch("/v1/defaults/standard", #"{"a":null,"d":4}"#).status == 200)
+      #expect(try await ada.put("/v1/defaults/standard/b", #""\#(text)""#).status == 200)
+      try await expectRefused(ada, "PUT", "/v1/defaults/standard/c", #""\#(text)""#)
+      #expect(try await ada.put("/v1/defaults/other/c", #""\#(text)""#).status == 201)
+    }
+  }
+
+  @Test("A user has so many suites and no more; an emptied one makes room")
+  func suites() async throws {
+    try await Users.run {
+      $0.defaultsQuota.suites = 2
+    } _: { users in
+      let ada = try await users.signUp()
+      _ = try await ada.put("/v1/defaults/one/a", "1")
+      _ = try await ada.put("/v1/defaults/two/a", "1")
+      try await expectRefused(ada, "PUT", "/v1/defaults/three/a", "1")
+      #expect(try await ada.put("/v1/defaults/two/b", "1").status == 201)
+      _ = try await ada.delete("/v1/defaults/one/a")
+      #expect(try await ada.put("/v1/defaults/three/a", "1").status == 201)
+      try await users.restart()
+      try await expectRefused(ada, "PUT", "/v1/defaults/one/a", "1")
+    }
+  }
+
+  @Test("Who has more than a quota that was lowered keeps it, and may make it less")
+  func lowered() async throws {
+    try await Users.run { users in
+      let ada = try await users.signUp()
+      try await ada.addFavorites("a", "b", "c")
+      _ = try await ada.patch("/v1/defaults/standard", #"{"a":1,"b":2,"c":3}"#)
+      try await users.restart {
+        $0.favoritesQuota.items = 1
+        $0.defaultsQuota.keys = 1
+      }
+      #expect(try await ada.favoriteIDs() == ["a", "b", "c"])
+      #expect(try await ada.put("/v1/favorites/a", #"{"title":"A"}"#).status == 200)
+      #expect(try await ada.put("/v1/defaults/standard/a", "9").status == 200)
+      #expect(try await ada.delete("/v1/favorites/a").status == 204)
+      #expect(try await ada.delete("/v1/defaults/standard/a").status == 204)
+      try await expectRefused(ada, "PUT", "/v1/favorites/a", "{}")
+      try await expectRefused(ada, "PUT", "/v1/defaults/standard/a", "1")
+    }
+  }
+}

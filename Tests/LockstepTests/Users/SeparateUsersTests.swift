@@ -1,0 +1,91 @@
+import JSON
+import TestSupport
+import Testing
+
+@Suite("Users and their devices")
+struct SeparateUsersTests {
+  @Test("What one device writes, all devices of the user see")
+  func devices() async throws {
+    try await Users.run { users in
+      let phone = try await users.signUp("ada", device: "phone")
+      let tablet = try await users.logIn("ada", device: "tablet")
+      let put = try await phone.put("/v1/favorites/a", #"{"title":"A"}"#)
+      let seen = try await tablet.get("/v1/favorites/a")
+      #expect(seen.body == put.body)
+      #expect(seen.cursor == put.cursor)
+      // The tablet writes by what it saw; the phone, which didn't look since, has to merge.
+      let tag = try #require(seen.field("ETag"))
+      #expect(try await tablet.patch("/v1/favorites/a", #"{"title":"B"}"#, ["If-Match: \(tag)"]).status == 200)
+      let late = try await phone.patch("/v1/favorites/a", #"{"title":"C"}"#, ["If-Match: \(tag)"])
+      #expect(late.status == 412)
+      #expect(late.json["current"]?["title"] == "B")
+      let now = try #require(late.field("ETag"))
+      #expect(try await phone.patch("/v1/favorites/a", #"{"title":"C"}"#, ["If-Match: \(now)"]).status == 200)
+      let sessions = try users.rows("SELECT DISTINCT session_id FROM journal ORDER BY 1")
+      #expect(sessions == [[phone.session], [tablet.session]].sorted { $0[0] < $1[0] })
+    }
+  }
+
+  @Test("Two devices that write at the same time lose nothing, and each sees its own write at once")
+  func concurrent() async throws {
+    try await Users.run { users in
+      let devices = [try await users.signUp(), try await users.logIn(), try await users.logIn()]
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for (number, device) in devices.enumerated() {
+          group.addTask {
+            for step in 0..<15 {
+              let increment = ActionsRouteTests.action("defaults", "increment", #"{"key":"n","by":1}"#)
+              #expect(try await device.post("/v1/actions", ActionsRouteTests.batch([increment])).status == 200)
+              let id = "\(number)-\(step)"
+              let put = try await device.put("/v1/favorites/\(id)", "{}")
+              #expect(put.status == 201)
+              #expect(try await device.get("/v1/favorites/\(id)").status == 200)
+            }
+          }
+        }
+        try await group.waitForAll()
+      }
+      #expect(try await devices[0].get("/v1/defaults/standard/n").text == "45")
+      #expect(try await devices[1].get("/v1/favorites").json["count"] == 45)
+      #expect(try users.rows("SELECT max(revision), count(*) FROM journal") == [["90", "90"]])
+    }
+  }
+
+  @Test("No user ever sees anything of another")
+  func users() async throws {
+    let secret = "only Ada knows"
+    try await Users.run { users in
+      let (ada, bob) = (try await users.signUp("ada", device: secret), try await users.signUp("bob"))
+      _ = try await ada.put("/v1/favorites/a", #"{"title":"\#(secret)"}"#)
+      _ = try await ada.put("/v1/defaults/standard/k", #""\#(secret)""#)
+      _ = try await ada.put("/v1/defaults/hers/k", #""\#(secret)""#)
+      _ = try await ada.patch("/v1/profile", #"{"position":"\#(secret)"}"#)
+      let cursor = try #require(try await ada.get("/v1/profile").cursor)
+      for path in ["/v1/favorites/a", "/v1/defaults/standard/k"] {
+        #expect(try await bob.get(path).status == 404)
+        #expect(try await bob.delete(path).status == 404)
+        let refused = try await bob.put(path, "{}", ["If-Match: *"])
+        #expect(refused.status == 412)
+        #expect(!refused.text.contains(secret))
+      }
+      for path in [
+        "/v1/favorites", "/v1/defaults", "/v1/defaults/standard", "/v1/defaults/hers", "/v1/profile", "/v1/sessions",
+        "/v1/me", "/v1/me/export",
+      ] {
+        let answer = try await bob.get(path)
+        #expect(answer.status == 200)
+        #expect(!answer.text.contains(secret), "\(path)")
+        #expect(!answer.text.contains("ada"), "\(path)")
+        // A cursor is no key: one of Ada's shows Bob his own past, or nothing.
+        let past = try await bob.get("\(path)?at=\(cursor)")
+        #expect(!past.text.contains(secret), "\(path)")
+      }
+      // What Bob does under the same names is his.
+      _ = try await bob.put("/v1/favorites/a", #"{"title":"Bob's"}"#)
+      _ = try await bob.put("/v1/defaults/standard/k", "0")
+      #expect(try await ada.get("/v1/favorites/a").json["title"]?.stringValue == secret)
+      #expect(try await ada.get("/v1/defaults/standard/k").text == #""\#(secret)""#)
+      #expect(try await ada.get("/v1/profile").cursor == cursor)
+    }
+  }
+}
