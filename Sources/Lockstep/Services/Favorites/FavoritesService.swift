@@ -41,17 +41,15 @@ struct FavoritesService: CollectionService {
     guard case .list(let mutation) = mutation, case .list(let list) = state else { return }
     switch mutation {
     case .inserted(let id, let item, let index):
-      let rank = try FavoriteRanks(user: place.user, connection: connection).rank(
-        at: index,
-        in: list.items.map(\.id.text)
-      )
+      let rank = try FavoriteRanks(user: place.user, connection: connection).rank(at: index, in: list.items)
       try insert(id, item, rank: rank, at: place, to: connection)
     case .modified(let id, let item): try modify(id, item, at: place, in: connection)
     case .removed(let id):
       try connection.run("DELETE FROM favorites WHERE user_id = ? AND id = ?", place.user, id)
       try Removals.note(at: place, in: connection)
     case .moved(let id, let index):
-      let others = list.items.map(\.id).filter { $0 != ElementKey(id) }.map(\.text)
+      var others = list.items
+      if let own = list.index(of: id) { others.remove(at: own) }
       let rank = try FavoriteRanks(user: place.user, connection: connection).rank(at: index, in: others)
       try connection.run(
         "UPDATE favorites SET rank = ?, revision = ? WHERE user_id = ? AND id = ?",
