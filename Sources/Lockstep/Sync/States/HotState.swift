@@ -65,6 +65,13 @@ final class HotState: Sendable {
   func keep(_ representation: Representation, of collection: CollectionName, registered: Int) {
     let revision = state.collections[collection]?.revision ?? 0
     let made = Rendered(revision: revision, registered: registered, representation: representation)
-    rendered.withLock { $0[collection] = made }
+    rendered.withLock { rendered in
+      // Clients may ask for as many suites as they can think of, and each that has nothing in it shows as an empty one.
+      if rendered.count >= state.collections.count + Self.emptyCollections { rendered = [:] }
+      rendered[collection] = made
+    }
   }
+
+  /// How many collections are kept beside those that the user has.
+  private static let emptyCollections = 8
 }

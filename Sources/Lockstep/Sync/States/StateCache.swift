@@ -108,13 +108,15 @@ final class StateCache: Sendable {
   /// Hands out what was loaded; nil where it must be loaded again.
   private func settle(_ user: UserID, _ result: Result<HotState, any Error>) -> Result<HotState, any Error>? {
     typealias Outcome = Result<HotState, any Error>
-    let (waiting, settled) = contents.withLock { contents -> ([CheckedContinuation<Turn, Never>], Outcome?) in
+    let (waiting, settled, dropped) = contents.withLock {
+      contents -> ([CheckedContinuation<Turn, Never>], Outcome?, [UserID: HotState]) in
       let loading = contents.loading.removeValue(forKey: user) ?? Loading()
-      if let published = contents.states.use(user) { return (loading.waiting, .success(published)) }
-      if loading.isOutdated { return (loading.waiting, nil) }
+      if let published = contents.states.use(user) { return (loading.waiting, .success(published), [:]) }
+      if loading.isOutdated { return (loading.waiting, nil, [:]) }
       if case .success(let hot) = result { contents.states.insert(hot, of: user) }
-      return (loading.waiting, result)
+      return (loading.waiting, result, contents.states.takeDropped())
     }
+    _ = consume dropped
     for continuation in waiting { continuation.resume(returning: settled.map(Turn.share) ?? .again) }
     return settled
   }
