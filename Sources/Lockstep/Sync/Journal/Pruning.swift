@@ -7,34 +7,32 @@ import Workers
 /// What goes is older than `days`, and there are more than `revisions` after it. The present state is in tables of its own
 /// and is never touched.
 struct Pruning: Sendable {
-  /// How many revisions one step prunes.
+  /// How many revisions go in one step.
   static let step = 256
 
   let policy: HistoryPolicy
   let history: History
 
-  /// Prunes a step's worth, if there is as much. Gives how many revisions went.
+  /// Prunes a step, if all of it may go. Gives how many revisions went.
   func prune(_ user: UserID, now: Timestamp, in connection: Connection) throws -> Int {
     let journal = Journal(connection: connection)
     guard let first = try journal.firstRevision(of: user) else { return 0 }
     let last = try journal.lastRevision(of: user)
-    let oldest = now.millisecondsSince1970 - Int64(policy.days) * 86_400_000
-    var bound = min(first + Self.step - 1, last - max(1, policy.revisions))
-    guard bound >= first else { return 0 }
-    bound = try lastOld(of: user, upTo: bound, before: oldest, in: connection) ?? first - 1
-    guard bound >= first else { return 0 }
+    let oldest = Timestamp(millisecondsSince1970: now.millisecondsSince1970 - Int64(policy.days) * 86_400_000)
+    // A whole step or nothing: each costs a snapshot of all collections that changed in it.
+    let bound = first + Self.step - 1
+    guard bound <= last - max(1, policy.revisions),
+      let time = try time(of: bound, of: user, in: connection), time < oldest
+    else { return 0 }
     try keepSnapshots(of: user, at: bound, in: connection)
     try connection.run("DELETE FROM journal WHERE user_id = ? AND revision <= ?", user, bound)
-    return bound - first + 1
+    return Self.step
   }
 
-  private func lastOld(of user: UserID, upTo bound: Int, before time: Int64, in connection: Connection) throws -> Int? {
-    try connection.first(
-      "SELECT max(revision) FROM journal WHERE user_id = ? AND revision <= ? AND at < ?",
-      user,
-      bound,
-      time
-    ) { try $0[0] as Int? }.flatMap { $0 }
+  private func time(of revision: Int, of user: UserID, in connection: Connection) throws -> Timestamp? {
+    try connection.first("SELECT at FROM journal WHERE user_id = ? AND revision = ? LIMIT 1", user, revision) {
+      try $0[0] as Timestamp
+    }
   }
 
   /// Collections that change in what goes need a snapshot in its place.

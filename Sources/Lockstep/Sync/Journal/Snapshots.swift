@@ -4,7 +4,8 @@ import SQLite
 struct Snapshots {
   let connection: Connection
 
-  /// The newest of a collection up to a revision; nil where there is none: it was empty at the beginning.
+  /// The newest of a collection up to a revision; nil where there is none: it was empty at the beginning. Throws
+  /// `DamagedSnapshot` where it can't be read: what would be rebuilt without it was never so.
   func latest(of collection: CollectionName, of user: UserID, upTo revision: Int) throws -> (
     revision: Int, state: CollectionState
   )? {
@@ -19,7 +20,8 @@ struct Snapshots {
     ) { row in
       (try row[0] as Int, CollectionState(snapshot: Array((try row[1] as String).utf8)))
     }
-    guard let (revision, state) = found, let state else { return nil }
+    guard let (revision, state) = found else { return nil }
+    guard let state else { throw DamagedSnapshot(user: user, collection: collection, revision: revision) }
     return (revision, state)
   }
 
@@ -42,5 +44,17 @@ struct Snapshots {
       collection.description,
       revision
     )
+  }
+}
+
+/// A snapshot that isn't what this program writes: somebody else has changed the file, or the disk has.
+struct DamagedSnapshot: Error, CustomStringConvertible {
+  let user: UserID
+  let collection: CollectionName
+  let revision: Int
+
+  var description: String {
+    "the snapshot of \(collection) of user \(user) at revision \(revision) can't be read: the store is damaged; restore a "
+      + "backup, or delete that row of the table snapshots and do without the past before it"
   }
 }
