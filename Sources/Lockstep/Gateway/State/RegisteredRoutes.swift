@@ -72,7 +72,10 @@ struct RegisteredRoutes: Sendable {
           throw problem
         }
         let state = MapState(registered.values(of: suite))
-        let mutations = try DefaultsReactor(quota: quota, registered: [:]).decision(on: try action(state), in: state)
+        let mutations = try DefaultsReactor(quota: quota, registered: { _ in nil }).decision(
+          on: try action(state),
+          in: state
+        )
         return Self.changes(of: mutations)
       }
       return response(representation(of: suite, registered))

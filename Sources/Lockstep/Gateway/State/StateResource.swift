@@ -76,9 +76,7 @@ enum StateResource: Sendable, Equatable {
     if let own = view.state.map(DefaultsAction.collection(suite))[key] {
       return Representation(cursor: view.cursor(own.revision), body: own.encoded)
     }
-    guard let registered = view.registered.values(of: suite, at: view.registeredRevision)[ElementKey(key)] else {
-      return nil
-    }
+    guard let registered = view.registered.value(of: key, in: suite, at: view.registeredRevision) else { return nil }
     let cursor = Cursor(store: view.store, revision: 0, registered: registered.revision, detail: "r")
     return Representation(cursor: cursor, body: registered.encoded)
   }

@@ -15,7 +15,8 @@ struct DefaultsModule: Sendable {
     let collection = DefaultsAction.collection(suite)
     return UserAction(collection: collection, record: action.record(suite: suite)) { surroundings in
       let state = surroundings.state.map(collection)
-      let reactor = DefaultsReactor(quota: quota, registered: surroundings.registered.values(of: suite))
+      let registered = surroundings.registered
+      let reactor = DefaultsReactor(quota: quota) { registered.value(of: $0, in: suite, at: registered.revision) }
       let mutations = try reactor.decision(on: action, in: state)
       if state.count == 0, !mutations.isEmpty { try checkSuites(surroundings.state) }
       return mutations.map(CollectionMutation.map)

@@ -4,8 +4,8 @@ import Reactor
 /// One suite of a user's defaults: values by their keys.
 struct DefaultsReactor: Reactor {
   let quota: DefaultsQuota
-  /// What shows where the user has set nothing.
-  let registered: [ElementKey: MapValue]
+  /// What shows of a key where the user has set nothing.
+  let registered: @Sendable (_ key: String) -> MapValue?
 
   var initialState: MapState { MapState() }
 
@@ -84,7 +84,7 @@ struct DefaultsReactor: Reactor {
   }
 
   private func increment(_ key: String, by: JSON, in state: MapState) throws(Refusal) -> [MapMutation] {
-    let present = (state[key] ?? registered[ElementKey(key)])?.json ?? .integer(0)
+    let present = (state[key] ?? registered(key))?.json ?? .integer(0)
     guard present.doubleValue != nil else {
       throw .conflict("The value of “\(key)” is \(present.typeName), not a number: it can't be incremented.")
     }
@@ -95,9 +95,7 @@ struct DefaultsReactor: Reactor {
   }
 
   private func checkQuota(of mutations: [MapMutation], in state: MapState) throws(Refusal) {
-    guard !mutations.isEmpty else { return }
-    var after = state
-    for mutation in mutations { after.apply(mutation) }
+    let after = state.size(after: mutations)
     if after.count > quota.keys, after.count > state.count {
       throw .quotaExceeded("A suite may have \(quota.keys) keys; this would make it \(after.count).")
     }

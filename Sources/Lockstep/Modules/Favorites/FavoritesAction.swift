@@ -16,7 +16,7 @@ enum FavoritesAction: Sendable {
 }
 
 /// What of a favorite is the client's to choose.
-struct FavoriteContent: Sendable, Equatable {
+struct FavoriteContent: Sendable {
   var title: String?
   var data: JSON?
 
@@ -91,6 +91,14 @@ extension FavoriteContent {
     if let title { object["title"] = .string(title) }
     if let data { object["data"] = data }
     return object
+  }
+}
+
+extension FavoriteContent: Equatable {
+  /// Equal when clients see the same bytes: a `String` equals others that they can tell apart.
+  static func == (left: FavoriteContent, right: FavoriteContent) -> Bool {
+    left.title.map { ElementKey($0) } == right.title.map { ElementKey($0) }
+      && left.data?.encoded() == right.data?.encoded()
   }
 }
 

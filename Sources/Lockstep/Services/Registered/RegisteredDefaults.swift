@@ -26,6 +26,11 @@ struct RegisteredDefaults: Sendable {
     return keys.compactMapValues { changes in changes.last { $0.revision <= revision }?.value }
   }
 
+  /// The value of a key as it was at a revision.
+  func value(of key: String, in suite: String, at revision: Int) -> MapValue? {
+    suites[suite]?[ElementKey(key)]?.last { $0.revision <= revision }?.value
+  }
+
   /// The values of a suite as they are.
   func values(of suite: String) -> [ElementKey: MapValue] { values(of: suite, at: revision) }
 

@@ -53,6 +53,22 @@ struct MapState: Sendable, Equatable {
     }
   }
 
+  /// How many values there would be after facts that name each key once at most, and how many bytes they would take.
+  func size(after mutations: [MapMutation]) -> (count: Int, bytes: Int) {
+    mutations.reduce((count, bytes)) { size, mutation in
+      switch mutation {
+      case .set(let key, let value):
+        let old = self[key]
+        let grown = value.count - (old?.encoded.count ?? -key.utf8.count)
+        return (size.count + (old == nil ? 1 : 0), size.bytes + grown)
+      case .removed(let key):
+        guard let old = self[key] else { return size }
+        return (size.count - 1, size.bytes - key.utf8.count - old.encoded.count)
+      case .cleared: return (0, 0)
+      }
+    }
+  }
+
   private mutating func set(_ key: String, _ value: MapValue?) {
     if let value { bytes += key.utf8.count + value.encoded.count }
     let old =

@@ -9,7 +9,7 @@ import Workers
 final class Ledger: Sendable {
   private struct Keyed: Hashable {
     let user: UserID
-    let key: String
+    let key: ElementKey
   }
 
   let registry: RegisteredLedger
@@ -54,7 +54,7 @@ final class Ledger: Sendable {
   /// - Throws: What refused it: a `RefusedAction`, what its condition throws,
   ///   `IdempotencyKeyInUse`, `IdempotencyKeyReused`, `SessionEnded`; or why it couldn't be written.
   func commit(_ transaction: Transaction) async throws -> Settlement {
-    let keyed = transaction.key.map { Keyed(user: transaction.user, key: $0.key) }
+    let keyed = transaction.key.map { Keyed(user: transaction.user, key: ElementKey($0.key)) }
     if let keyed, !keysInUse.withLock({ $0.insert(keyed).inserted }) { throw IdempotencyKeyInUse() }
     defer { if let keyed { _ = keysInUse.withLock { $0.remove(keyed) } } }
     return try await withCheckedThrowingContinuation { continuation in
