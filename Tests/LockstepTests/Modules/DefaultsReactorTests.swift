@@ -1,0 +1,216 @@
+import JSON
+import Testing
+
+@testable import Lockstep
+
+@Suite("The reactor of defaults")
+struct DefaultsReactorTests {
+  private static let present = MapState(texts: [
+    "theme": #""dark""#, "count": "41", "big": "18446744073709551614", "half": "0.5", "nested": #"{"a":{"b":1},"c":2}"#,
+    "\u{E9}": "1",
+  ])
+
+  private static let registered: RegisteredDefaults = {
+    var registered = RegisteredDefaults()
+    registered.apply("start", in: "standard", value: Array("100".utf8), revision: 1)
+    registered.apply("start", in: "other", value: Array("200".utf8), revision: 2)
+    return registered
+  }()
+
+  private static func decision(
+    _ type: String,
+    _ payload: String,
+    quota: DefaultsReactor.Quota = .init(),
+    in state: UserState = UserState(DefaultsAction.collection("standard"), .map(present))
+  ) throws -> Decision.Outcome {
+    try Decision.outcome(
+      of: type,
+      payload,
+      asked: DefaultsModule(quota: quota).userModule,
+      in: state,
+      registered: registered
+    )
+  }
+
+  private static func set(_ key: String, _ value: String) -> Decision.Outcome {
+    .facts("[{\"type\":\"set\",\"payload\":{\"key\":\"\(key)\",\"value\":\(value)}}]")
+  }
+
+  private static let setting: [Decision] = [
+    Decision("set", #"{"key":"new","value":[1,{"x":null}]}"#, set("new", #"[1,{"x":null}]"#)),
+    Decision("set", #"{"key":"theme","value":"light","suite":"standard"}"#, set("theme", #""light""#)),
+    Decision("set", #"{"key":"theme","value":"dark"}"#, Decision.nothing),
+    // Another number when it's written otherwise: the same value gives the same bytes.
+    Decision("set", #"{"key":"count","value":41.0}"#, set("count", "41.0")),
+    Decision("set", "{\"key\":\"e\u{301}\",\"value\":1}", set("e\u{301}", "1")),
+    Decision("set", #"{"key":"theme","value":null}"#, Decision.invalid("/value")),
+    Decision("set", #"{"suite":"no/suite","key":"","value":null}"#, Decision.invalid("/suite", "/key", "/value")),
+    Decision("set", #"{}"#, Decision.invalid("/key", "/value")),
+    Decision("set", #"{"suite":7,"key":7,"value":7}"#, Decision.invalid("/suite", "/key")),
+    Decision("remove", #"{"key":"theme"}"#, .facts(#"[{"type":"removed","payload":{"key":"theme"}}]"#)),
+    Decision("remove", #"{"key":"nothing"}"#, .refused(.notFound)),
+    Decision("remove", #"{"key":"start"}"#, .refused(.notFound)),
+    Decision("remove", "{\"key\":\"e\u{301}\"}", .refused(.notFound)),
+    Decision("clear", "{}", .facts(#"[{"type":"cleared","payload":{}}]"#)),
+    Decision("clear", #"{"suite":"other"}"#, Decision.nothing),
+  ]
+
+  private static let merging: [Decision] = [
+    Decision(
+      "merge",
+      #"{"values":{"theme":null,"count":42,"nothing":null,"half":0.5,"nested":{"a":9}}}"#,
+      .facts(
+        #"[{"type":"removed","payload":{"key":"theme"}},{"type":"set","payload":{"key":"count","value":42}},"#
+          + #"{"type":"set","payload":{"key":"nested","value":{"a":9}}}]"#
+      )
+    ),
+    Decision("merge", #"{"values":{}}"#, Decision.nothing),
+    Decision("merge", #"{"values":{"":1,"ok":2,"a\u0000/~":3}}"#, Decision.invalid("/values/", "/values/a\u{0}~1~0")),
+    Decision("merge", #"{"values":[1]}"#, Decision.invalid("/values")),
+    Decision("merge", "{}", Decision.invalid("/values")),
+  ]
+
+  private static let incrementing: [Decision] = [
+    Decision("increment", #"{"key":"count","by":1}"#, set("count", "42")),
+    Decision("increment", #"{"key":"count","by":-42}"#, set("count", "-1")),
+    Decision("increment", #"{"key":"count","by":0}"#, Decision.nothing),
+    Decision("increment", #"{"key":"half","by":1}"#, set("half", "1.5")),
+    Decision("increment", #"{"key":"new","by":2.5}"#, set("new", "2.5")),
+    Decision("increment", #"{"key":"start","by":1}"#, set("start", "101")),
+    Decision("increment", #"{"suite":"other","key":"start","by":1}"#, set("start", "201")),
+    // Of 64 bits to the last one, signed or not; beyond them there is no rounding.
+    Decision("increment", #"{"key":"big","by":1}"#, set("big", "18446744073709551615")),
+    Decision("increment", #"{"key":"big","by":2}"#, .refused(.conflict)),
+    Decision("increment", #"{"key":"big","by":-9223372036854775808}"#, set("big", "9223372036854775806")),
+    Decision("increment", #"{"key":"new","by":9223372036854775807}"#, set("new", "9223372036854775807")),
+    Decision("increment", #"{"key":"count","by":9223372036854775807}"#, set("count", "9223372036854775848")),
+    Decision("increment", #"{"key":"count","by":-9223372036854775808}"#, set("count", "-9223372036854775767")),
+    Decision("increment", #"{"key":"half","by":1e308}"#, set("half", "1e+308")),
+    Decision("increment", #"{"key":"theme","by":1}"#, .refused(.conflict)),
+    Decision("increment", #"{"key":"count","by":"1"}"#, Decision.invalid("/by")),
+    Decision("increment", "{}", Decision.invalid("/key", "/by")),
+  ]
+
+  @Test("An action leads to these facts, or is refused for this", arguments: setting + merging + incrementing)
+  func decides(_ row: Decision) throws {
+    #expect(try Self.decision(row.action, row.payload) == row.outcome)
+  }
+
+  @Test("There are no other types")
+  func others() throws {
+    let module = DefaultsModule(quota: .init()).userModule
+    for type in ["", "patch", "mergePatch", "Set", "save"] {
+      #expect(try module.read(type, ["key": "a", "value": 1, "operations": [], "patch": [:]]) == nil)
+    }
+  }
+
+  // MARK: Patches
+
+  private static func facts(_ action: DefaultsAction, quota: DefaultsReactor.Quota = .init()) throws -> Decision.Outcome
+  {
+    do {
+      let reactor = DefaultsReactor(quota: quota) { _ in nil }
+      let facts = try reactor.decision(on: action, in: present).map(CollectionMutation.map)
+      return .facts(String(decoding: CollectionMutation.encoded(facts), as: UTF8.self))
+    } catch let refusal as Refusal {
+      return .refused(refusal.withoutWords)
+    }
+  }
+
+  @Test("A merge patch goes to the full depth")
+  func mergePatches() throws {
+    #expect(
+      try Self.facts(.mergePatch(["nested": ["a": ["b": .null, "d": 3]], "theme": .null, "nothing": .null]))
+        == .facts(
+          #"[{"type":"set","payload":{"key":"nested","value":{"a":{"d":3},"c":2}}},"#
+            + #"{"type":"removed","payload":{"key":"theme"}}]"#
+        )
+    )
+    #expect(try Self.facts(.mergePatch(["nested": ["c": 2]])) == Decision.nothing)
+    #expect(try Self.facts(.mergePatch(["new": ["a": .null, "b": 1]])) == Self.set("new", #"{"b":1}"#))
+    #expect(try Self.facts(.mergePatch(["\u{7}": 1, "": 1])) == Decision.invalid("/\u{7}", "/"))
+  }
+
+  @Test("A JSON patch works on the user's own values and may leave nothing but an object of values")
+  func patches() throws {
+    func facts(_ operations: JSON) throws -> Decision.Outcome {
+      try Self.facts(.patch(try PatchDocument(operations)))
+    }
+    #expect(
+      try facts([
+        ["op": "move", "from": "/theme", "path": "/look"], ["op": "replace", "path": "/nested/a/b", "value": 7],
+      ])
+        == .facts(
+          #"[{"type":"removed","payload":{"key":"theme"}},"#
+            + #"{"type":"set","payload":{"key":"nested","value":{"a":{"b":7},"c":2}}},"#
+            + #"{"type":"set","payload":{"key":"look","value":"dark"}}]"#
+        )
+    )
+    #expect(try facts([["op": "test", "path": "/count", "value": 41]]) == Decision.nothing)
+    #expect(try facts([["op": "test", "path": "/count", "value": 0]]) == .refused(.conflict))
+    #expect(try facts([["op": "remove", "path": "/nothing"]]) == Decision.invalid("/0"))
+    #expect(try facts([["op": "replace", "path": "", "value": []]]) == Decision.invalid(""))
+    #expect(try facts([["op": "add", "path": "/theme", "value": .null]]) == Decision.invalid("/theme"))
+    #expect(try facts([["op": "add", "path": "/", "value": 1]]) == Decision.invalid("/"))
+  }
+
+  // MARK: Bounds
+
+  @Test("Keys and values have their bounds, to the byte")
+  func bounds() throws {
+    func set(key: Int = 1, value: Int = 2) throws -> Bool {
+      let (key, value) = (String(repeating: "k", count: key), String(repeating: "v", count: value - 2))
+      if case .facts = try Self.decision("set", #"{"key":"\#(key)","value":"\#(value)"}"#) { return true }
+      return false
+    }
+    #expect(try set(key: 256) && !set(key: 257))
+    #expect(try set(value: 256 * 1024) && !set(value: 256 * 1024 + 1))
+  }
+
+  @Test("Past the quota there is no growing, but changing and removing go on")
+  func quota() throws {
+    let keys = DefaultsReactor.Quota(keys: 6)
+    #expect(try Self.decision("set", #"{"key":"new","value":1}"#, quota: keys) == .refused(.quotaExceeded))
+    #expect(try Self.decision("set", #"{"key":"theme","value":1}"#, quota: keys) == Self.set("theme", "1"))
+    #expect(
+      try Self.decision("merge", #"{"values":{"theme":null,"new":1}}"#, quota: keys) != .refused(.quotaExceeded)
+    )
+    let bytes = DefaultsReactor.Quota(bytes: Self.present.bytes)
+    #expect(try Self.decision("set", #"{"key":"count","value":4}"#, quota: bytes) == Self.set("count", "4"))
+    #expect(try Self.decision("set", #"{"key":"count","value":411}"#, quota: bytes) == .refused(.quotaExceeded))
+    let lowered = DefaultsReactor.Quota(keys: 1, bytes: 1)
+    #expect(try Self.decision("remove", #"{"key":"count"}"#, quota: lowered) != .refused(.quotaExceeded))
+    #expect(try Self.decision("set", #"{"key":"count","value":1}"#, quota: lowered) == Self.set("count", "1"))
+    #expect(try Self.decision("clear", "{}", quota: lowered) != .refused(.quotaExceeded))
+  }
+
+  @Test("A suite with nothing in it counts for nothing; beyond the last one no other is begun")
+  func suites() throws {
+    var state = UserState(DefaultsAction.collection("standard"), .map(Self.present))
+    state.collections[DefaultsAction.collection("empty")] = .map(MapState(revision: 1))
+    state.collections[ProfileReactor.collection] = .map(Self.present)
+    let payload = #"{"suite":"other","key":"a","value":1}"#
+    #expect(try Self.decision("set", payload, quota: .init(suites: 2), in: state) == Self.set("a", "1"))
+    #expect(try Self.decision("set", payload, quota: .init(suites: 1), in: state) == .refused(.quotaExceeded))
+    #expect(
+      try Self.decision("set", #"{"key":"a","value":1}"#, quota: .init(suites: 1), in: state) == Self.set("a", "1")
+    )
+    let nothing = #"{"suite":"other","values":{"a":null}}"#
+    #expect(try Self.decision("merge", nothing, quota: .init(suites: 1), in: state) == Decision.nothing)
+  }
+
+  @Test("Size after facts is the size of the map that they lead to")
+  func sizes() {
+    let facts: [[MapMutation]] = [
+      [], [.cleared], [.removed(key: "theme")], [.removed(key: "nothing")],
+      [.set(key: "count", value: Array("7".utf8))],
+      [.set(key: "n\u{E9}w", value: Array("[1]".utf8)), .removed(key: "big"), .removed(key: "none")],
+    ]
+    for facts in facts {
+      var after = Self.present
+      for fact in facts { after.apply(fact) }
+      let size = Self.present.size(after: facts)
+      #expect(size.count == after.count && size.bytes == after.bytes, "\(facts)")
+    }
+  }
+}

@@ -1,0 +1,57 @@
+import JSON
+import Testing
+
+@testable import Lockstep
+
+@Suite("The reactor of the profile")
+struct ProfileReactorTests {
+  private static func decision(_ type: String, _ payload: String) throws -> Decision.Outcome {
+    try Decision.outcome(
+      of: type,
+      payload,
+      asked: ProfileModule().userModule,
+      in: UserState(ProfileReactor.collection, .map(MapState(texts: ["companyName": #""Aurora""#])))
+    )
+  }
+
+  private static func set(_ facts: (String, String)...) -> Decision.Outcome {
+    let texts = facts.map { "{\"type\":\"set\",\"payload\":{\"key\":\"\($0.0)\",\"value\":\"\($0.1)\"}}" }
+    return .facts("[\(texts.joined(separator: ","))]")
+  }
+
+  private static let rows: [Decision] = [
+    Decision(
+      "save",
+      #"{"position":"Chief","companyName":"Borealis"}"#,
+      set(("companyName", "Borealis"), ("position", "Chief"))
+    ),
+    Decision("save", #"{"position":" \t Chief of\u2003staff\n"}"#, set(("position", "Chief of\u{2003}staff"))),
+    Decision("save", #"{"companyName":" Aurora "}"#, Decision.nothing),
+    Decision("save", #"{}"#, Decision.nothing),
+    Decision("save", #"{"else":1}"#, Decision.nothing),
+    Decision("save", #"{"companyName":"  ","position":null}"#, Decision.invalid("/companyName", "/position")),
+    Decision("save", #"{"companyName":7,"position":"Chief"}"#, Decision.invalid("/companyName")),
+    Decision("save", #"[]"#, Decision.invalid("")),
+  ]
+
+  @Test("An action leads to these facts, or is refused for this", arguments: rows)
+  func decides(_ row: Decision) throws {
+    #expect(try Self.decision(row.action, row.payload) == row.outcome)
+  }
+
+  @Test("A field has 200 characters at most, whatever is piled upon them")
+  func bounds() throws {
+    func isTaken(_ text: String) throws -> Bool {
+      if case .facts = try Self.decision("save", "{\"position\":\"\(text)\"}") { true } else { false }
+    }
+    #expect(try isTaken(String(repeating: "東", count: 200)))
+    #expect(try isTaken(" " + String(repeating: "x", count: 200) + " "))
+    #expect(try !isTaken(String(repeating: "x", count: 201)))
+    #expect(try !isTaken("x" + String(repeating: "\u{301}", count: 200)))
+  }
+
+  @Test("There are no other types")
+  func others() throws {
+    for type in ["", "set", "clear", "Save"] { #expect(try ProfileModule().userModule.read(type, [:]) == nil) }
+  }
+}

@@ -1,0 +1,74 @@
+import JSON
+import SQLite
+import Testing
+
+@testable import Lockstep
+
+@Suite("The tables of defaults and profiles")
+struct MapServiceTests {
+  private let tables: ServiceTables
+
+  init() async throws {
+    tables = try await ServiceTables()
+  }
+
+  private static let services: [any CollectionService] = [DefaultsService(), ProfileService()]
+
+  /// The collections that a service has.
+  private static func collections(of service: any CollectionService) -> [CollectionName] {
+    service.module == "profile"
+      ? [ProfileReactor.collection] : ["standard", "Other_1.2-x"].map(DefaultsAction.collection)
+  }
+
+  private func play(
+    _ facts: ServiceTables.Facts,
+    on start: UserState = UserState(),
+    into service: any CollectionService
+  ) async throws -> UserState {
+    let (memory, stored) = try await tables.play(facts, on: start, into: service)
+    #expect(memory.fingerprint == stored.fingerprint)
+    return memory
+  }
+
+  @Test("What is written is what is loaded, byte for byte, whatever is in it", arguments: services)
+  func content(_ service: any CollectionService) async throws {
+    var random = SeededNumbers(seed: TestSeed.make(for: "\(type(of: service))"))
+    let keys = (0..<30).map { "\($0)" + random.text(upTo: 8) } + ["\u{E9}", "e\u{301}"]
+    var facts: ServiceTables.Facts = []
+    for _ in 0..<400 {
+      let collection = random.one(of: Self.collections(of: service))
+      let key = random.one(of: keys)
+      let fact: MapMutation =
+        switch random.below(40) {
+        case 0: .cleared
+        case 1..<10: .removed(key: key)
+        default: .set(key: key, value: random.json().encoded())
+        }
+      facts.append((collection, .map(fact)))
+    }
+    _ = try await play(facts, into: service)
+  }
+
+  @Test("What was taken out is told by its revision, even where nothing is left", arguments: services)
+  func removals(_ service: any CollectionService) async throws {
+    let name = Self.collections(of: service)[0]
+    let set = MapMutation.set(key: "a", value: Array("1".utf8))
+    var state = try await play([(name, .map(set)), (name, .map(.removed(key: "a")))], into: service)
+    #expect(state.map(name).revision == 2 && state.map(name).count == 0)
+    state = try await play([(name, .map(set)), (name, .map(.cleared))], on: state, into: service)
+    #expect(state.map(name).revision == 4 && state.map(name).count == 0)
+  }
+
+  @Test("Facts about a list write nothing", arguments: services)
+  func otherKind(_ service: any CollectionService) async throws {
+    let name = Self.collections(of: service)[0]
+    let set = MapMutation.set(key: "a", value: Array("1".utf8))
+    let state = try await tables.play([(name, .map(set)), (name, .list(.cleared))], into: service).stored
+    #expect(state.map(name).count == 1)
+  }
+
+  @Test("Who has nothing has no collection", arguments: services)
+  func nothing(_ service: any CollectionService) async throws {
+    #expect(try await play([], into: service).collections.isEmpty)
+  }
+}

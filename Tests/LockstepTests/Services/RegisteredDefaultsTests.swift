@@ -1,0 +1,135 @@
+import JSON
+import SQLite
+import Testing
+
+@testable import Lockstep
+
+@Suite("Registered defaults")
+struct RegisteredDefaultsTests {
+  private static func bytes(_ text: String) -> [UInt8] { Array(text.utf8) }
+
+  private static let registered: RegisteredDefaults = {
+    var registered = RegisteredDefaults()
+    registered.apply("theme", in: "standard", value: bytes("1"), revision: 1)
+    registered.apply("size", in: "standard", value: bytes("2"), revision: 1)
+    registered.apply("theme", in: "other", value: bytes("3"), revision: 2)
+    registered.apply("theme", in: "standard", value: bytes("4"), revision: 3)
+    registered.apply("size", in: "standard", value: nil, revision: 5)
+    return registered
+  }()
+
+  private static func texts(_ values: [ExactText: MapValue]) -> [ExactText: String] {
+    values.mapValues { String(decoding: $0.encoded, as: UTF8.self) }
+  }
+
+  @Test("They are what they were at any revision")
+  func past() {
+    let registered = Self.registered
+    func standard(at revision: Int) -> [ExactText: String] {
+      Self.texts(registered.values(of: "standard", at: revision))
+    }
+    #expect(registered.revision == 5)
+    #expect(standard(at: 0) == [:])
+    #expect(standard(at: 1) == ["theme": "1", "size": "2"])
+    #expect(standard(at: 2) == ["theme": "1", "size": "2"])
+    #expect(standard(at: 4) == ["theme": "4", "size": "2"])
+    #expect(standard(at: 5) == ["theme": "4"])
+    #expect(Self.texts(registered.values(of: "standard")) == standard(at: 5))
+    #expect(registered.values(of: "none").isEmpty)
+    for (key, revision) in [("theme", 0), ("theme", 2), ("theme", 9), ("size", 4), ("size", 5), ("none", 9)] {
+      #expect(
+        registered.value(of: key, in: "standard", at: revision)
+          == registered.values(of: "standard", at: revision)[ExactText(key)]
+      )
+    }
+  }
+
+  @Test("What shows changes with what the user hasn't set, and with nothing else")
+  func shown() {
+    let value = MapValue(encoded: [], revision: 1)
+    func shown(_ own: [ExactText], at revision: Int = 5) -> Int {
+      let own = Dictionary(uniqueKeysWithValues: own.map { ($0, value) })
+      return Self.registered.shownRevision(of: "standard", behind: own, at: revision)
+    }
+    #expect(shown([]) == 5)
+    #expect(shown(["size"]) == 3)
+    #expect(shown(["theme"]) == 5)
+    #expect(shown(["theme"], at: 4) == 1)
+    #expect(shown(["theme", "size"]) == 0)
+    #expect(Self.registered.shownRevision(of: "none", behind: [:], at: 5) == 0)
+  }
+
+  // MARK: On disk
+
+  private static func set(_ key: String, _ value: String?) -> (key: String, value: [UInt8]?) {
+    (key, value.map { Array($0.utf8) })
+  }
+
+  @Test("A change has one revision, what changes nothing has none, and all of it is there after a restart")
+  func ledger() async throws {
+    let fixture = try SyncFixture()
+    #expect(fixture.registry.current.revision == 0)
+    var after = try await fixture.registry.change("standard") { _ in
+      [Self.set("a", "1"), Self.set("\u{E9}", "2"), Self.set("e\u{301}", "3")]
+    }
+    #expect(after.revision == 1 && fixture.registry.current.revision == 1)
+    after = try await fixture.registry.change("standard") { present in
+      #expect(present.values(of: "standard").count == 3)
+      return [Self.set("a", "1"), Self.set("none", nil)]
+    }
+    #expect(after.revision == 1)
+    after = try await fixture.registry.change("standard") { _ in [Self.set("a", nil), Self.set("b", "4")] }
+    #expect(after.revision == 2)
+    try fixture.restart()
+    let loaded = fixture.registry.current
+    #expect(loaded.revision == 2)
+    #expect(Self.texts(loaded.values(of: "standard")) == ["\u{E9}": "2", "e\u{301}": "3", "b": "4"])
+    #expect(loaded.values(of: "standard", at: 1).count == 3)
+  }
+
+  private struct Refused: Error {}
+
+  @Test("Changes of one group see each other, and are seen by nobody else before they are on disk")
+  func group() async throws {
+    let fixture = try SyncFixture()
+    let registry = fixture.registry
+    var changes: [Task<RegisteredDefaults, any Error>] = []
+    let commits = fixture.store.writer.statistics.commits
+    try await fixture.withWriterHeld {
+      for number in 1...3 {
+        changes.append(
+          Task {
+            try await registry.change("standard") { present in
+              if number == 2 { throw Refused() }
+              return [Self.set("count", "\(present.values(of: "standard").count)"), Self.set("\(number)", "true")]
+            }
+          }
+        )
+        await fixture.waiting(number)
+      }
+      #expect(registry.current.revision == 0)
+    }
+    #expect(try await changes[0].value.revision == 1)
+    await #expect(throws: Refused.self) { try await changes[1].value }
+    #expect(try await changes[2].value.revision == 2)
+    #expect(Self.texts(registry.current.values(of: "standard")) == ["count": "2", "1": "true", "3": "true"])
+    #expect(fixture.store.writer.statistics.commits == commits + 1)
+  }
+
+  @Test("A group that fails leaves nothing, in memory or on disk")
+  func failing() async throws {
+    let fixture = try SyncFixture()
+    let registry = fixture.registry
+    var lost: Task<RegisteredDefaults, any Error>?
+    try await fixture.withWriterHeld {
+      lost = Task { try await registry.change("standard") { _ in [Self.set("a", "1")] } }
+      await fixture.waiting(1)
+      try fixture.submitUndoing()
+    }
+    await #expect(throws: SQLiteError.self) { try await lost?.value }
+    #expect(registry.current.revision == 0 && registry.latest.revision == 0)
+    #expect(try await registry.change("standard") { _ in [Self.set("b", "2")] }.revision == 1)
+    try fixture.restart()
+    #expect(Self.texts(fixture.registry.current.values(of: "standard")) == ["b": "2"])
+  }
+}

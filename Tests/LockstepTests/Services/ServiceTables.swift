@@ -1,0 +1,44 @@
+import SQLite
+import Testing
+
+@testable import Lockstep
+
+/// Plays facts into a module's tables and into memory, side by side.
+struct ServiceTables {
+  let fixture: SyncFixture
+  let session: LiveSession
+
+  init() async throws {
+    fixture = try SyncFixture()
+    session = try await fixture.user(1)
+  }
+
+  typealias Facts = [(collection: CollectionName, fact: CollectionMutation)]
+
+  /// Writes each fact in a revision of its own, from a revision on, and returns what memory and what the tables have then.
+  func play(
+    _ facts: Facts,
+    on start: UserState = UserState(),
+    into service: any CollectionService
+  ) async throws -> (memory: UserState, stored: UserState) {
+    let user = session.user
+    return try await fixture.store.writer.write { connection in
+      var memory = start
+      for (collection, fact) in facts {
+        memory.revision += 1
+        let place = CollectionPlace(user: user, collection: collection, revision: memory.revision)
+        let before = memory.collections[collection] ?? CollectionState(for: fact)
+        try service.write(fact, before: before, at: place, to: connection)
+        memory.apply([fact], to: collection, revision: memory.revision)
+      }
+      var stored = UserState()
+      stored.revision = memory.revision
+      stored.collections = try service.load(of: user, from: connection)
+      return (memory, stored)
+    }
+  }
+
+  func change(_ script: String) async throws {
+    try await fixture.store.writer.write { try $0.execute(script) }
+  }
+}

@@ -1,0 +1,286 @@
+import JSON
+import SQLite
+import Testing
+import Workers
+
+@testable import Lockstep
+
+@Suite("The ledger")
+struct LedgerTests {
+  private typealias Pending = Task<Settlement, any Error>
+
+  private static let standard = DefaultsAction.collection("standard")
+
+  private func text(_ settlement: Settlement) -> String {
+    String(decoding: settlement.answer.body ?? [], as: UTF8.self)
+  }
+
+  /// Begins a transaction and returns when it waits behind the unit that holds the writer.
+  private func begin(
+    _ actions: [UserAction],
+    as session: LiveSession,
+    key: String? = nil,
+    in fixture: SyncFixture,
+    place: Int
+  ) async -> Pending {
+    let transaction = SyncFixture.transaction(actions, as: session, key: key)
+    let ledger = fixture.ledger
+    let task = Pending { try await ledger.commit(transaction) }
+    await fixture.waiting(place)
+    return task
+  }
+
+  // MARK: One transaction
+
+  @Test("A transaction is one revision; each action sees what those before it did, and each is an entry of the journal")
+  func batch() async throws {
+    let fixture = try SyncFixture()
+    let ann = try await fixture.user(1)
+    let settlement = try await fixture.commit(
+      [
+        try fixture.set("count", 1), try fixture.action("defaults", "increment", ["key": "count", "by": 2]),
+        try fixture.set("count", 3), try fixture.action("favorites", "toggle", ["id": "a"]),
+        try fixture.action("favorites", "toggle", ["id": "a"]),
+      ],
+      as: ann
+    )
+    let lines = text(settlement).split(separator: "\n")
+    #expect(lines.count == 5)
+    #expect(lines[1] == #"[{"type":"set","payload":{"key":"count","value":3}}]"#)
+    #expect(lines[2] == "[]")
+    #expect(lines[4] == #"[{"type":"removed","payload":{"id":"a"}}]"#)
+    let state = try await fixture.state(of: ann)
+    #expect(state.revision == 1 && state.map(Self.standard)["count"]?.revision == 1)
+    let entries = try await fixture.store.readers.read {
+      try Journal(connection: $0).entries(of: ann.user, after: 0, limit: 10)
+    }
+    #expect(entries.map(\.revision) == [1, 1, 1, 1] && entries.map(\.position) == [0, 1, 2, 3])
+    #expect(
+      entries.map(\.collection.description) == ["defaults/standard", "defaults/standard", "favorites", "favorites"]
+    )
+    #expect(entries.allSatisfy { $0.session == ann.id && $0.at.millisecondsSince1970 == 1_000_000 })
+    #expect(entries[1].action == #"{"type":"increment","payload":{"suite":"standard","key":"count","by":2}}"#)
+    #expect(entries[1].mutations == lines[1])
+    #expect(try await fixture.stored(ann).fingerprint == state.fingerprint)
+    #expect(try await fixture.rebuilt(ann).fingerprint == state.fingerprint)
+  }
+
+  @Test("Where one action is refused nothing happens at all")
+  func refused() async throws {
+    let fixture = try SyncFixture()
+    let ann = try await fixture.user(1)
+    try await fixture.commit([try fixture.set("a", 1)], as: ann)
+    let before = try await fixture.state(of: ann).fingerprint
+    let error = await #expect(throws: RefusedAction.self) {
+      try await fixture.commit(
+        [
+          try fixture.set("a", 2), try fixture.action("favorites", "add", ["id": "x"]),
+          try fixture.action("defaults", "remove", ["key": "none"]), try fixture.set("b", 2),
+        ],
+        as: ann
+      )
+    }
+    #expect(error?.index == 2 && error?.refusal.withoutWords == .notFound)
+    #expect(try await fixture.state(of: ann).fingerprint == before)
+    #expect(try await fixture.stored(ann).fingerprint == before)
+    try await fixture.commit([try fixture.set("a", 3)], as: ann)
+    #expect(try await fixture.state(of: ann).revision == 2)
+  }
+
+  @Test("What changes nothing is no revision, and announced to nobody")
+  func nothing() async throws {
+    let fixture = try SyncFixture()
+    let ann = try await fixture.user(1)
+    try await fixture.commit([try fixture.set("a", 1)], as: ann)
+    try await fixture.commit([try fixture.set("a", 1)], as: ann)
+    try await fixture.commit([], as: ann)
+    #expect(try await fixture.state(of: ann).revision == 1)
+    #expect(fixture.announced.revisions == [1])
+    #expect(try await fixture.count("SELECT count(*) FROM journal") == 1)
+  }
+
+  @Test("A condition sees the state before, and what it throws leaves nothing")
+  func conditions() async throws {
+    struct Changed: Error {}
+    let fixture = try SyncFixture()
+    let ann = try await fixture.user(1)
+    try await fixture.commit([try fixture.set("a", 1)], as: ann)
+    await #expect(throws: Changed.self) {
+      try await fixture.commit([try fixture.set("a", 2)], as: ann) { view in
+        #expect(view.state.revision == 1)
+        throw Changed()
+      }
+    }
+    #expect(try await fixture.state(of: ann).revision == 1)
+  }
+
+  @Test("A session that has ended meanwhile changes nothing, and a user who is gone can't come back")
+  func ended() async throws {
+    let fixture = try SyncFixture()
+    let ann = try await fixture.user(1)
+    let actions = [try fixture.set("a", 1)]
+    var waiting: Pending?
+    try await fixture.withWriterHeld {
+      waiting = await begin(actions, as: ann, in: fixture, place: 1)
+      ann.end()
+    }
+    await #expect(throws: SessionEnded.self) { try await waiting?.value }
+    let erased = SyncFixture.session(2)
+    let error = await #expect(throws: SQLiteError.self) { try await fixture.commit(actions, as: erased) }
+    #expect(error?.kind == .constraint)
+    #expect(try await fixture.count("SELECT count(*) FROM journal") == 0)
+    #expect(fixture.announced.revisions == [])
+  }
+
+  // MARK: Groups
+
+  @Test("Transactions of one group see each other, and nobody else sees them before they are on disk")
+  func group() async throws {
+    let fixture = try SyncFixture()
+    let (ann, bob) = (try await fixture.user(1), try await fixture.user(2))
+    _ = try await fixture.state(of: ann)
+    let increment = try fixture.action("defaults", "increment", ["key": "count", "by": 1])
+    let refused = try fixture.action("defaults", "remove", ["key": "none"])
+    var waiting: [Pending] = []
+    let commits = fixture.store.writer.statistics.commits
+    try await fixture.withWriterHeld {
+      for (actions, session) in [
+        ([increment], ann), ([increment], bob), ([increment, refused], ann), ([increment], ann),
+      ] {
+        waiting.append(await begin(actions, as: session, in: fixture, place: waiting.count + 1))
+      }
+      #expect(fixture.cache.state(of: ann.user)?.state.revision == 0)
+      #expect(fixture.announced.revisions == [])
+    }
+    _ = try await waiting[0].value
+    _ = try await waiting[1].value
+    await #expect(throws: RefusedAction.self) { try await waiting[2].value }
+    #expect(text(try await waiting[3].value).contains(#""value":2"#))
+    #expect(fixture.store.writer.statistics.commits == commits + 1)
+    #expect(fixture.announced.revisions == [1, 1, 2])
+    for session in [ann, bob] {
+      let state = try await fixture.state(of: session)
+      #expect(state.revision == (session.user == ann.user ? 2 : 1))
+      #expect(try await fixture.stored(session).fingerprint == state.fingerprint)
+      #expect(try await fixture.rebuilt(session).fingerprint == state.fingerprint)
+    }
+  }
+
+  @Test(
+    "A group that fails as a whole leaves nothing, in memory or on disk, and all goes on afterwards",
+    arguments: [true, false]
+  )
+  func failingGroup(isHot: Bool) async throws {
+    let fixture = try SyncFixture()
+    let ann = try await fixture.user(1)
+    try await fixture.commit([try fixture.set("count", 10)], as: ann)
+    if !isHot { try fixture.restart() }
+    let increment = try fixture.action("defaults", "increment", ["key": "count", "by": 1])
+    var lost: [Pending] = []
+    try await fixture.withWriterHeld {
+      for place in 1...2 { lost.append(await begin([increment], as: ann, key: "\(place)", in: fixture, place: place)) }
+      try fixture.submitUndoing()
+    }
+    for task in lost { await #expect(throws: SQLiteError.self) { try await task.value } }
+    #expect(fixture.announced.revisions == [1])
+    #expect(try await fixture.state(of: ann).revision == 1)
+    // The same requests again are done now: no answer to them was kept, and each counts once.
+    for place in 1...2 { #expect(try await fixture.commit([increment], as: ann, key: "\(place)").isReplay == false) }
+    let state = try await fixture.state(of: ann)
+    #expect(state.revision == 3 && state.map(Self.standard)["count"]?.encoded == Array("12".utf8))
+    #expect(try await fixture.stored(ann).fingerprint == state.fingerprint)
+    #expect(try await fixture.rebuilt(ann).fingerprint == state.fingerprint)
+  }
+
+  @Test("A transaction decides by what is registered before it in the same group")
+  func registered() async throws {
+    let fixture = try SyncFixture()
+    let ann = try await fixture.user(1)
+    let increment = try fixture.action("defaults", "increment", ["key": "count", "by": 1])
+    var waiting: Pending?
+    try await fixture.withWriterHeld {
+      let registry = fixture.registry
+      let change = Task { try await registry.change("standard") { _ in [("count", Array("100".utf8))] } }
+      await fixture.waiting(1)
+      waiting = await begin([increment], as: ann, in: fixture, place: 2)
+      _ = change
+    }
+    #expect(text(try #require(try await waiting?.value)).contains(#""value":101"#))
+  }
+
+  // MARK: Idempotency
+
+  @Test("The same key and request again gives the first answer, also after a restart, and changes nothing")
+  func idempotent() async throws {
+    let fixture = try SyncFixture()
+    let (ann, bob) = (try await fixture.user(1), try await fixture.user(2))
+    let increment = try fixture.action("defaults", "increment", ["key": "count", "by": 1])
+    let first = try await fixture.commit([increment], as: ann, key: "k")
+    for isRestarted in [false, true] {
+      if isRestarted { try fixture.restart() }
+      let again = try await fixture.commit([increment], as: ann, key: "k")
+      #expect(again.isReplay && again.answer == first.answer)
+    }
+    #expect(try await fixture.state(of: ann).revision == 1)
+    // A key is its user's alone.
+    #expect(try await !fixture.commit([increment], as: bob, key: "k").isReplay)
+    await #expect(throws: IdempotencyKeyReused.self) {
+      try await fixture.commit([try fixture.set("count", 7)], as: ann, key: "k")
+    }
+    fixture.clock.advance(by: .seconds(24 * 3600 - 1))
+    #expect(try await fixture.commit([increment], as: ann, key: "k").isReplay)
+    fixture.clock.advance(by: .seconds(1))
+    #expect(try await !fixture.commit([increment], as: ann, key: "k").isReplay)
+    #expect(try await fixture.state(of: ann).revision == 2)
+  }
+
+  @Test("A refusal is kept as an answer too, though the state would allow it by now; keys that are too old go")
+  func refusalKept() async throws {
+    let fixture = try SyncFixture()
+    let ann = try await fixture.user(1)
+    let remove = try fixture.action("defaults", "remove", ["key": "a"])
+    let first = try await fixture.commit([try fixture.set("b", 1), remove], as: ann, key: "k")
+    #expect(first.answer.status == 400 && !first.isReplay)
+    #expect(try await fixture.state(of: ann).revision == 0)
+    try await fixture.commit([try fixture.set("a", 1)], as: ann)
+    let again = try await fixture.commit([try fixture.set("b", 1), remove], as: ann, key: "k")
+    #expect(again.isReplay && again.answer == first.answer)
+    #expect(try await fixture.state(of: ann).revision == 1)
+    fixture.clock.advance(by: .seconds(24 * 3600))
+    try await fixture.commit([remove], as: ann, key: "other")
+    #expect(try await fixture.count("SELECT count(*) FROM idempotency_keys") == 1)
+  }
+
+  @Test("A key that is at work is in use, for that user alone, and free again afterwards whatever happened")
+  func inUse() async throws {
+    let fixture = try SyncFixture()
+    let (ann, bob) = (try await fixture.user(1), try await fixture.user(2))
+    let remove = try fixture.action("defaults", "remove", ["key": "none"])
+    let set = try fixture.set("a", 1)
+    var waiting: [Pending] = []
+    try await fixture.withWriterHeld {
+      waiting.append(await begin([remove], as: ann, key: "\u{E9}", in: fixture, place: 1))
+      await #expect(throws: IdempotencyKeyInUse.self) { try await fixture.commit([remove], as: ann, key: "\u{E9}") }
+      waiting.append(await begin([set], as: ann, key: "e\u{301}", in: fixture, place: 2))
+      waiting.append(await begin([set], as: bob, key: "\u{E9}", in: fixture, place: 3))
+      try fixture.submitUndoing()
+    }
+    for task in waiting { _ = await task.result }
+    for session in [ann, bob] {
+      #expect(try await !fixture.commit([set], as: session, key: "\u{E9}").isReplay)
+    }
+  }
+
+  @Test("A server that is stopping refuses at once")
+  func stopping() async throws {
+    let fixture = try SyncFixture()
+    let ann = try await fixture.user(1)
+    fixture.store.close()
+    await #expect(throws: WorkerPool.ShutDown.self) {
+      try await fixture.commit([try fixture.set("a", 1)], as: ann, key: "k")
+    }
+    await #expect(throws: WorkerPool.ShutDown.self) {
+      try await fixture.commit([try fixture.set("a", 1)], as: ann, key: "k")
+    }
+  }
+}

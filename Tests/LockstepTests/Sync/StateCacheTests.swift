@@ -1,0 +1,230 @@
+import HTTP
+import JSON
+import SQLite
+import TestSupport
+import Testing
+import Workers
+
+@testable import Lockstep
+
+@Suite("States in memory")
+struct StateCacheTests {
+  /// Counts loads, and holds them up where a test says so.
+  private final class Loads: Sendable {
+    struct Held: Sendable {
+      let arrival = ThreadGate()
+      let gate = ThreadGate()
+    }
+
+    private let state = Monitor((count: 0, held: [Held]()))
+
+    var count: Int { state.withLock { $0.count } }
+
+    /// The next load stops when it has read and before it's in memory.
+    func holdNext() -> Held {
+      let held = Held()
+      state.withLock { $0.held.append(held) }
+      return held
+    }
+
+    func pass() {
+      let held = state.withLock { state in
+        state.count += 1
+        return state.held.isEmpty ? nil : state.held.removeFirst()
+      }
+      held?.arrival.open()
+      held?.gate.pass()
+    }
+  }
+
+  private let loads = Loads()
+
+  private func fixture(cacheBytes: Int = 1 << 20) throws -> SyncFixture {
+    let loads = loads
+    return try SyncFixture { choices in
+      choices.cacheBytes = cacheBytes
+      choices.didLoad = { _ in loads.pass() }
+    }
+  }
+
+  @Test("A user who isn't in memory is loaded once, however many ask at the same time")
+  func once() async throws {
+    let fixture = try fixture()
+    let ann = try await fixture.user(1)
+    try await fixture.commit([try fixture.set("a", 1)], as: ann)
+    try fixture.restart()
+    let cache = fixture.cache
+    let held = loads.holdNext()
+    let readers = (0..<50).map { _ in Task { try await cache.load(ann.user) } }
+    await held.arrival.opened()
+    // All who haven't come yet will find it in memory; those who have wait for the one that loads.
+    held.gate.open()
+    var states: [HotState] = []
+    for reader in readers { states.append(try await reader.value) }
+    #expect(states.allSatisfy { $0 === states[0] } && states[0].state.revision == 1)
+    #expect(loads.count == 1)
+    #expect(cache.state(of: ann.user) === states[0])
+  }
+
+  @Test("What was read before a commit never takes the place of what was published meanwhile")
+  func race() async throws {
+    let fixture = try fixture()
+    let ann = try await fixture.user(1)
+    try await fixture.commit([try fixture.set("a", 1)], as: ann)
+    try fixture.restart()
+    let cache = fixture.cache
+    let held = loads.holdNext()
+    let reader = Task { try await cache.load(ann.user) }
+    await held.arrival.opened()
+    // The reader has the state of revision 1 in its hands.
+    try await fixture.commit([try fixture.set("a", 2)], as: ann)
+    #expect(cache.state(of: ann.user)?.state.revision == 2)
+    held.gate.open()
+    #expect(try await reader.value.state.revision == 2)
+    #expect(cache.state(of: ann.user)?.state.revision == 2)
+  }
+
+  @Test("What was read before a commit is read again where what was published has left the memory since")
+  func raceAndEviction() async throws {
+    let fixture = try fixture(cacheBytes: 0)
+    let (ann, bob, cid) = (try await fixture.user(1), try await fixture.user(2), try await fixture.user(3))
+    try await fixture.commit([try fixture.set("a", 1)], as: ann)
+    try fixture.restart()
+    let cache = fixture.cache
+    let before = loads.count
+    let held = loads.holdNext()
+    let reader = Task { try await cache.load(ann.user) }
+    await held.arrival.opened()
+    try await fixture.commit([try fixture.set("a", 2)], as: ann)
+    for other in [bob, cid] { try await fixture.commit([try fixture.set("a", 1)], as: other) }
+    #expect(cache.state(of: ann.user) == nil)
+    held.gate.open()
+    #expect(try await reader.value.state.revision == 2)
+    #expect(loads.count >= before + 2)
+    #expect(cache.state(of: ann.user)?.state.revision == 2)
+  }
+
+  @Test("Who is forgotten while they are read is read again")
+  func forgotten() async throws {
+    let fixture = try fixture()
+    let ann = try await fixture.user(1)
+    try await fixture.commit([try fixture.set("a", 1)], as: ann)
+    try fixture.restart()
+    let cache = fixture.cache
+    let held = loads.holdNext()
+    let reader = Task { try await cache.load(ann.user) }
+    await held.arrival.opened()
+    try await fixture.store.writer.write { _ = try $0.run("DELETE FROM users WHERE id = ?", ann.user) }
+    cache.forget(ann.user)
+    held.gate.open()
+    #expect(try await reader.value.state.collections.isEmpty)
+  }
+
+  @Test("A load that fails fails for all who wait for it, and the next begins anew")
+  func failing() async throws {
+    struct Broken: Error {}
+    let files = try StoreFixture()
+    let store = try files.store()
+    defer { store.close() }
+    let isBroken = Monitor(true)
+    let cache = StateCache(capacity: 1000, readers: store.readers) { _, _ in
+      if isBroken.withLock({ $0 }) { throw Broken() }
+      return UserState()
+    }
+    let user = SyncFixture.session(1).user
+    await #expect(throws: Broken.self) { try await cache.load(user) }
+    isBroken.withLock { $0 = false }
+    #expect(try await cache.load(user).state.revision == 0)
+  }
+
+  // MARK: Bounds
+
+  @Test("The memory has its bound, and who was asked for lately stays")
+  func bounded() async throws {
+    let files = try StoreFixture()
+    let store = try files.store()
+    defer { store.close() }
+    let cache = StateCache(capacity: 100_000, readers: store.readers) { _, _ in UserState() }
+    let often = SyncFixture.session(0).user
+    let cost = HotState(UserState(), after: nil).cost
+    for number in 0..<2000 {
+      cache.publish(UserState(), of: SyncFixture.session(UInt64(number)).user)
+      #expect(cache.state(of: often) != nil)
+      #expect(cache.size.bytes <= 100_000 && cache.size.bytes == cache.size.users * cost)
+    }
+    #expect(cache.size.users > 50)
+    #expect(cache.state(of: SyncFixture.session(1).user) == nil)
+    #expect(cache.state(of: SyncFixture.session(1999).user) != nil)
+  }
+
+  @Test("What a state costs grows with what is in it")
+  func cost() {
+    var state = UserState()
+    let empty = state.cost
+    let value = [UInt8](repeating: 0x31, count: 1000)
+    state.apply([.map(.set(key: "a", value: value))], to: CollectionName("profile"), revision: 1)
+    #expect(state.cost >= empty + 1001)
+  }
+
+  @Test("Generations keep count of what they hold, whatever comes and goes")
+  func generations() {
+    var random = SeededNumbers(seed: TestSeed.make(for: "Generations"))
+    var generations = Generations(capacity: 50_000)
+    let users = (0..<40).map { SyncFixture.session($0).user }
+    for _ in 0..<5000 {
+      let user = random.one(of: users)
+      switch random.below(4) {
+      case 0:
+        _ = generations.use(user)
+      case 1: generations.remove(user)
+      default:
+        var state = UserState()
+        let value = [UInt8](repeating: 0, count: random.below(5000))
+        state.apply([.map(.set(key: "a", value: value))], to: CollectionName("profile"), revision: 1)
+        let hot = HotState(state, after: nil)
+        generations.insert(hot, of: user)
+        #expect(generations.peek(user) === hot)
+      }
+      _ = generations.takeDropped()
+      let held = users.compactMap { generations.peek($0) }
+      #expect(generations.count == held.count && generations.cost == held.reduce(0) { $0 + $1.cost })
+      #expect(generations.cost <= 50_000)
+    }
+  }
+
+  // MARK: What was made of it
+
+  private static let standard = DefaultsAction.collection("standard")
+  private static let other = DefaultsAction.collection("other")
+
+  private func made(_ revision: Int) -> Representation {
+    Representation(cursor: Cursor(store: "s", revision: revision), body: [])
+  }
+
+  @Test("What was made of a collection is kept until it or what is registered changes")
+  func rendered() {
+    var state = UserState()
+    let set = [CollectionMutation.map(.set(key: "a", value: [0x31]))]
+    state.apply(set, to: Self.standard, revision: 1)
+    let first = HotState(state, after: nil)
+    for name in [Self.standard, Self.other] { first.keep(made(1), of: name, registered: 7) }
+    #expect(first.representation(of: Self.standard, registered: 7)?.cursor.revision == 1)
+    #expect(first.representation(of: Self.standard, registered: 8) == nil)
+    state.apply(set, to: Self.other, revision: 2)
+    let second = HotState(state, after: first)
+    #expect(second.representation(of: Self.standard, registered: 7)?.cursor.revision == 1)
+    #expect(second.representation(of: Self.other, registered: 7) == nil)
+    state.apply([.map(.cleared)], to: Self.standard, revision: 3)
+    #expect(HotState(state, after: second).representation(of: Self.standard, registered: 7) == nil)
+  }
+
+  @Test("However many suites somebody asks for that have nothing in them, few are kept")
+  func renderedBound() {
+    let hot = HotState(UserState(), after: nil)
+    let names = (0..<1000).map { DefaultsAction.collection("s\($0)") }
+    for name in names { hot.keep(made(0), of: name, registered: 0) }
+    let kept = names.count { hot.representation(of: $0, registered: 0) != nil }
+    #expect((1...8).contains(kept))
+    #expect(hot.representation(of: names[999], registered: 0) != nil)
+  }
+}

@@ -1,0 +1,277 @@
+import JSON
+import SQLite
+import TestSupport
+import Testing
+import Workers
+
+@testable import Lockstep
+
+/// Users' state on a store of their own, wired as the server wires it, in virtual time.
+final class SyncFixture: Sendable {
+  /// What is made of a store each time a server starts.
+  struct Parts: Sendable {
+    let store: DurableStore
+    let cache: StateCache
+    let registry: RegisteredLedger
+    let ledger: Ledger
+  }
+
+  /// What may be chosen.
+  struct Choices: Sendable {
+    var favorites = FavoritesReactor.Quota()
+    var defaults = DefaultsReactor.Quota()
+    var history = Pruning.Policy()
+    var cacheBytes = 64 * 1024 * 1024
+    /// Called by the reading thread before it loads a state.
+    var willLoad: @Sendable (UserID) -> Void = { _ in }
+    /// Called by the reading thread when it has loaded a state.
+    var didLoad: @Sendable (UserID) -> Void = { _ in }
+  }
+
+  static let store = "fixture0"
+
+  let files: StoreFixture
+  let announced = Announcements()
+  private let choices: Choices
+  private let parts: Monitor<Parts>
+
+  var clock: StoreClock { files.clock }
+  var store: DurableStore { parts.withLock { $0.store } }
+  var cache: StateCache { parts.withLock { $0.cache } }
+  var registry: RegisteredLedger { parts.withLock { $0.registry } }
+  var ledger: Ledger { parts.withLock { $0.ledger } }
+  let modules: Modules
+
+  /// The modules as the product has them.
+  struct Modules: Sendable {
+    let favorites: FavoritesModule
+    let defaults: DefaultsModule
+    let profile: ProfileModule
+    var all: [UserModule] { [favorites.userModule, defaults.userModule, profile.userModule] }
+    var states: StateTables { StateTables(all) }
+    var history: History { History(states: states) }
+  }
+
+  init(_ change: (inout Choices) -> Void = { _ in }) throws {
+    var choices = Choices()
+    change(&choices)
+    self.choices = choices
+    files = try StoreFixture()
+    modules = Modules(
+      favorites: FavoritesModule(quota: choices.favorites),
+      defaults: DefaultsModule(quota: choices.defaults),
+      profile: ProfileModule()
+    )
+    parts = Monitor(try Self.open(files, modules, choices, announced))
+  }
+
+  deinit { store.close() }
+
+  /// Closes the store and opens it again, with nothing in memory.
+  func restart() throws {
+    store.close()
+    let parts = try Self.open(files, modules, choices, announced)
+    self.parts.withLock { $0 = parts }
+  }
+
+  private static func open(
+    _ files: StoreFixture,
+    _ modules: Modules,
+    _ choices: Choices,
+    _ announced: Announcements
+  ) throws -> Parts {
+    let store = try DurableStore(
+      path: files.path,
+      time: files.clock.time,
+      options: .init(busyTimeout: .zero, readingThreads: 1)
+    )
+    let time = files.clock.time
+    let now: @Sendable () -> Timestamp = { Timestamp(millisecondsSince1970: time.millisecondsSince1970()) }
+    let (states, history) = (modules.states, modules.history)
+    let cache = StateCache(capacity: choices.cacheBytes, readers: store.readers) { user, connection in
+      choices.willLoad(user)
+      defer { choices.didLoad(user) }
+      return try states.load(user, from: connection)
+    }
+    let registry = RegisteredLedger(
+      try store.write { try RegisteredService().load(from: $0) },
+      writer: store.writer,
+      now: now
+    )
+    let ledger = Ledger(
+      writer: store.writer,
+      cache: cache,
+      states: states,
+      registry: registry,
+      upkeep: Upkeep(pruning: Pruning(policy: choices.history, history: history), writer: store.writer, now: now),
+      now: now,
+      announce: { announced.note($1, of: $0) }
+    )
+    return Parts(store: store, cache: cache, registry: registry, ledger: ledger)
+  }
+
+  // MARK: Users
+
+  /// A user with a session, in the store. The same number is the same user.
+  func user(_ number: UInt64) async throws -> LiveSession {
+    let session = Self.session(number)
+    _ = try await store.writer.write { connection in
+      try connection.run(
+        """
+        INSERT OR IGNORE INTO users (id, email, email_key, password_hash, password_version, password_changed_at, created_at)
+        VALUES (?, ?, ?, '', 1, 0, 0)
+        """,
+        session.user,
+        "\(number)@example.com",
+        "\(number)@example.com"
+      )
+    }
+    return session
+  }
+
+  /// A user who isn't in the store.
+  static func session(_ number: UInt64) -> LiveSession {
+    LiveSession(
+      id: SessionID(UUIDv7(milliseconds: 1, random12: 1, random62: number)),
+      user: UserID(UUIDv7(milliseconds: 1, random12: 0, random62: number)),
+      tokenHash: TokenHash(words: .zero)
+    )
+  }
+
+  // MARK: Asking
+
+  /// An action as `POST /v1/actions` takes it.
+  func action(_ module: String, _ type: String, _ payload: JSON) throws -> UserAction {
+    let module = try #require(modules.all.first { $0.name == module })
+    return try #require(try module.read(type, payload))
+  }
+
+  func set(_ key: String, _ value: JSON, suite: String = "standard") throws -> UserAction {
+    try action("defaults", "set", ["suite": .string(suite), "key": .string(key), "value": value])
+  }
+
+  /// Has actions committed as one; the answer's body is what they did.
+  @discardableResult
+  func commit(
+    _ actions: [UserAction],
+    as session: LiveSession,
+    key: String? = nil,
+    if condition: @escaping @Sendable (LedgerView) throws -> Void = { _ in }
+  ) async throws -> Settlement {
+    try await ledger.commit(Self.transaction(actions, as: session, key: key, if: condition))
+  }
+
+  static func transaction(
+    _ actions: [UserAction],
+    as session: LiveSession,
+    key: String? = nil,
+    if condition: @escaping @Sendable (LedgerView) throws -> Void = { _ in }
+  ) -> Transaction {
+    var transaction = Transaction(
+      user: session.user,
+      session: session,
+      actions: actions,
+      answer: { committed in
+        let body = committed.mutations.map { String(decoding: CollectionMutation.encoded($0), as: UTF8.self) }
+        return StoredAnswer(status: 200, fields: [], body: Array(body.joined(separator: "\n").utf8))
+      },
+      refusal: { error in
+        (error as? RefusedAction).map {
+          StoredAnswer(status: 400, fields: [], body: Array("\($0.index) \($0.refusal)".utf8))
+        }
+      }
+    )
+    transaction.condition = condition
+    transaction.key = key.map {
+      let body = actions.flatMap { $0.record.encoded() }
+      return IdempotencyKey($0, method: "POST", target: "/", body: body)
+    }
+    return transaction
+  }
+
+  /// The user's state, from wherever the server would take it.
+  func state(of session: LiveSession) async throws -> UserState { try await cache.load(session.user).state }
+
+  /// The user's state, from the tables alone.
+  func stored(_ session: LiveSession) async throws -> UserState {
+    let states = modules.states
+    return try await store.readers.read { try states.load(session.user, from: $0) }
+  }
+
+  /// A user's state as it was after a revision, of one module; nil where history doesn't tell.
+  func past(_ session: LiveSession, at revision: Int, _ module: String) async throws -> UserState? {
+    let history = modules.history
+    return try await store.readers.read { try history.state(of: session.user, at: revision, module, from: $0) }
+  }
+
+  /// The user's state, from snapshots and the journal alone.
+  func rebuilt(_ session: LiveSession) async throws -> UserState {
+    var whole = UserState()
+    whole.revision = try await store.readers.read { try Journal(connection: $0).lastRevision(of: session.user) }
+    for module in modules.all {
+      let past = try await past(session, at: whole.revision, module.name)
+      whole.collections.merge(try #require(past).collections) { _, last in last }
+    }
+    return whole
+  }
+
+  /// How many rows a statement counts.
+  func count(_ sql: StaticString) async throws -> Int {
+    try await store.readers.read { connection in try connection.first(sql) { row in try row[0] as Int } ?? -1 }
+  }
+
+  // MARK: Holding
+
+  /// Runs `body` while the writer stands still within a transaction: what is submitted meanwhile shares it.
+  func withWriterHeld(_ body: () async throws -> Void) async throws {
+    let (isHeld, gate) = (ThreadGate(), ThreadGate())
+    try store.writer.submit(
+      { _ in
+        isHeld.open()
+        gate.pass()
+      },
+      settled: { _ in }
+    )
+    await isHeld.opened()
+    defer { gate.open() }
+    try await body()
+  }
+
+  /// Returns when so many units wait behind the one that holds the writer.
+  func waiting(_ count: Int) async { await eventually { store.writer.statistics.waiting == count } }
+
+  /// Submits a unit that has SQLite undo the transaction that it shares, as a failing disk does.
+  func submitUndoing() throws {
+    try store.writer.submit(
+      { connection in
+        try connection.execute("ROLLBACK")
+        throw Undone()
+      },
+      settled: { _ in }
+    )
+  }
+
+  struct Undone: Error {}
+
+  /// Returns when the writer has done all that was submitted before.
+  func writerIsIdle() async throws { try await store.writer.write { _ in } }
+}
+
+/// What the ledger announced, in order.
+final class Announcements: Sendable {
+  private let all = Monitor<[(user: UserID, state: UserState)]>([])
+
+  func note(_ state: UserState, of user: UserID) { all.withLock { $0.append((user, state)) } }
+
+  var revisions: [Int] { all.withLock { $0.map(\.state.revision) } }
+}
+
+extension UserState {
+  /// Every byte of the state, and the revision of each part of it: what must be the same however it came about.
+  var fingerprint: String {
+    let parts = collections.sorted { $0.key < $1.key }.map { name, state in
+      "\(name) \(state.count) \(state.bytes) \(String(decoding: state.snapshot, as: UTF8.self))"
+    }
+    return (["revision \(revision)"] + parts).joined(separator: "\n")
+  }
+}
