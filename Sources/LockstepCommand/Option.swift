@@ -10,6 +10,8 @@ struct Option: Sendable {
   /// How `--help` groups the options.
   enum Group: String, CaseIterable {
     case server = "Serving"
+    case accounts = "Accounts"
+    case storage = "What users may keep"
     case limits = "Limits"
     case log = "Log"
   }
@@ -21,6 +23,8 @@ struct Option: Sendable {
   let group: Group
   /// What it does, its default and its consequence.
   let help: String
+  /// Whether the value is told to nobody, not even in an error.
+  var isSecret = false
   /// Sets it. A switch gets `true` where no value was given.
   let apply: @Sendable (inout Configuration, String) throws(ValueError) -> Void
 

@@ -38,7 +38,8 @@ enum OptionParser {
     do {
       try option.apply(&configuration, value)
     } catch {
-      throw UsageError(message: "\(name) can't be “\(value)”: \(error.reason).")
+      let given = option.isSecret ? "what was given" : "“\(value)”"
+      throw UsageError(message: "\(name) can't be \(given): \(error.reason).")
     }
   }
 

@@ -81,6 +81,8 @@ enum OptionValue {
     return attoseconds == 0 ? "\(seconds)s" : "\(seconds * 1000 + attoseconds / 1_000_000_000_000_000)ms"
   }
 
+  static func text(days time: Duration) -> String { "\(time.components.seconds / 86_400)" }
+
   private static func plainNumber(_ text: some StringProtocol) -> Int? {
     guard !text.isEmpty, text.utf8.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }) else { return nil }
     return Int(text)

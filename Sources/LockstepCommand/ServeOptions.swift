@@ -3,9 +3,9 @@ import Lockstep
 
 /// Every option of `lockstep serve`. The parser, the variables and the help are made from this table.
 enum ServeOptions {
-  static let all = serving + limits + log
+  static let all = serving + accounts + storage + limits + log
 
-  private static let defaults = Configuration()
+  static let defaults = Configuration()
 
   private static let serving: [Option] = [
     Option(

@@ -8,7 +8,12 @@ struct HelpTests {
   /// Each option's default, as the help says it.
   private static let defaults: [(name: String, text: String)] = [
     ("--host", "Default 127.0.0.1"), ("--port", "Default 8080"), ("--data", "Default ./lockstep.db"),
-    ("--threads", "Default: one a core"), ("--cors-origin", "Default: none"), ("--max-connections", "Default 10000"),
+    ("--threads", "Default: one a core"), ("--cors-origin", "Default: none"),
+    ("--registration", "Default open"), ("--token-days", "Default 90"), ("--password-min", "Default 8"),
+    ("--admin-token", "Default: none"), ("--max-favorites", "Default 10000"),
+    ("--max-favorites-bytes", "Default 16MiB"), ("--max-suites", "Default 64"), ("--max-default-keys", "Default 4096"),
+    ("--max-suite-bytes", "Default 4MiB"), ("--history-days", "Default 30"), ("--history-min", "Default 1000"),
+    ("--cache-mb", "Default 64"), ("--max-connections", "Default 10000"),
     ("--max-request-line", "Default 8KiB"), ("--max-header-section", "Default 32KiB"),
     ("--max-header-fields", "Default 100"), ("--max-body", "Default 1MiB"), ("--head-timeout", "Default 10s"),
     ("--body-grace", "Default 10s"), ("--body-rate", "Default 1KiB"), ("--idle-timeout", "Default 75s"),

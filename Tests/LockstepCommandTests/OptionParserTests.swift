@@ -30,6 +30,18 @@ struct OptionParserTests {
     Case("--cors-origin", "https://a.example, http://localhost:3000", "LOCKSTEP_CORS_ORIGIN") {
       $0.corsOrigins == ["https://a.example", "http://localhost:3000"]
     },
+    Case("--registration", "closed", "LOCKSTEP_REGISTRATION") { $0.accounts.registration == .closed },
+    Case("--token-days", "7", "LOCKSTEP_TOKEN_DAYS") { $0.accounts.tokenLifetime == .seconds(604_800) },
+    Case("--password-min", "12", "LOCKSTEP_PASSWORD_MIN") { $0.accounts.passwordRules.minimumCharacters == 12 },
+    Case("--admin-token", "s3cret", "LOCKSTEP_ADMIN_TOKEN") { $0.administratorToken == "s3cret" },
+    Case("--max-favorites", "5", "LOCKSTEP_MAX_FAVORITES") { $0.favoritesQuota.items == 5 },
+    Case("--max-favorites-bytes", "1MiB", "LOCKSTEP_MAX_FAVORITES_BYTES") { $0.favoritesQuota.bytes == 1_048_576 },
+    Case("--max-suites", "2", "LOCKSTEP_MAX_SUITES") { $0.defaultsQuota.suites == 2 },
+    Case("--max-default-keys", "9", "LOCKSTEP_MAX_DEFAULT_KEYS") { $0.defaultsQuota.keys == 9 },
+    Case("--max-suite-bytes", "64k", "LOCKSTEP_MAX_SUITE_BYTES") { $0.defaultsQuota.bytes == 65_536 },
+    Case("--history-days", "0", "LOCKSTEP_HISTORY_DAYS") { $0.history.days == 0 },
+    Case("--history-min", "10", "LOCKSTEP_HISTORY_MIN") { $0.history.revisions == 10 },
+    Case("--cache-mb", "3", "LOCKSTEP_CACHE_MB") { $0.cacheBytes == 3 * 1_048_576 },
     Case("--max-connections", "17", "LOCKSTEP_MAX_CONNECTIONS") { $0.limits.connections == 17 },
     Case("--max-request-line", "1KiB", "LOCKSTEP_MAX_REQUEST_LINE") { $0.limits.requestLine == 1024 },
     Case("--max-header-section", "2k", "LOCKSTEP_MAX_HEADER_SECTION") { $0.limits.headerSection == 2048 },

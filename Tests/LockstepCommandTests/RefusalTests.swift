@@ -8,6 +8,8 @@ struct RefusalTests {
   private static let size = "it must be a size such as 65536, 64KiB or 1MiB, from"
   private static let time = "it must be a time such as 500ms, 10s or 2m, from 1ms to 24h"
   private static let sizes = ["", "x", "-1", "1.5", "1 KiB", "1TiB", "KiB", "９", "9223372036854775808", "8388608GiB"]
+  private static let count = "it must be a whole number from 0 to 1000000000"
+  private static let counts = ["", "-1", "1000000001", "many", "1k"]
   private static let times = ["", "0", "0ms", "-1", "1.5s", "s", "1d", "25h", "86401", "99999999999999999999", "1 s"]
 
   /// An option, values that it can't have, and what may be.
@@ -25,6 +27,19 @@ struct RefusalTests {
       ],
       "is no origin; write it as browsers do, such as https://app.example, without a path"
     ),
+    ("--registration", ["", "Open", "true"], "it must be one of open, closed"),
+    ("--token-days", ["", "0", "36501", "90d"], "it must be a whole number from 1 to 36500"),
+    ("--password-min", ["", "0", "257"], "it must be a whole number from 1 to 256"),
+    (
+      "--admin-token", ["", "two words", "umläut", "tab\t"],
+      "it must be characters that can be seen, of ASCII and without spaces"
+    ),
+    ("--max-favorites", counts, count), ("--max-suites", counts, count), ("--max-default-keys", counts, count),
+    ("--max-favorites-bytes", sizes + ["1025GiB"], "\(size) 0 to 1099511627776 bytes"),
+    ("--max-suite-bytes", sizes + ["1025GiB"], "\(size) 0 to 1099511627776 bytes"),
+    ("--history-days", ["", "-1", "36501", "1.5"], "it must be a whole number from 0 to 36500"),
+    ("--history-min", ["", "0", "1000000001"], "it must be a whole number from 1 to 1000000000"),
+    ("--cache-mb", ["", "0", "1048577", "64MiB"], "it must be a whole number from 1 to 1048576"),
     ("--max-connections", ["", "0", "10000001", "1k"], "it must be a whole number from 1 to 10000000"),
     ("--max-request-line", sizes + ["0", "63", "2MiB"], "\(size) 64 to 1048576 bytes"),
     ("--max-header-section", sizes + ["0", "63", "17MiB"], "\(size) 64 to 16777216 bytes"),
@@ -57,14 +72,16 @@ struct RefusalTests {
     let option = try #require(ServeOptions.all.first { $0.name == name })
     for value in values {
       let line = try #require(refusal(["\(name)=\(value)"]), "\(value)")
-      #expect(line.hasPrefix("\(name) can't be “\(value)”: "))
+      // A secret isn't repeated.
+      let given = option.isSecret ? "what was given" : "“\(value)”"
+      #expect(line.hasPrefix("\(name) can't be \(given): "))
       #expect(line.hasSuffix("\(reason)."), "\(line)")
       guard !value.isEmpty else {
         #expect(refusal([], [option.variable: value]) == nil, "an empty variable counts as unset")
         continue
       }
       let variable = try #require(refusal([], [option.variable: value]), "\(value)")
-      #expect(variable.hasPrefix("\(option.variable) can't be “\(value)”: "))
+      #expect(variable.hasPrefix("\(option.variable) can't be \(given): "))
       #expect(variable.hasSuffix("\(reason)."), "\(variable)")
     }
   }
