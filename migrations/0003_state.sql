@@ -78,10 +78,11 @@ CREATE TABLE snapshots (
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE idempotency_keys (
-  -- The answers to writes that came with an Idempotency-Key, for 24 hours.
+  -- The answers to writes that came with an Idempotency-Key, for 24 hours. Where an answer holds a token, its body is
+  -- sealed under a key that is made of the user's password, as slowly as the password's hash is.
   user_id     TEXT NOT NULL REFERENCES users (id) ON DELETE CASCADE,
   key         TEXT NOT NULL,
-  fingerprint BLOB NOT NULL,    -- of the request: method, path and body
+  fingerprint BLOB NOT NULL,    -- of the request: method, path and body; no way to guess a password that is in it
   at          INTEGER NOT NULL,
   status      INTEGER NOT NULL,
   fields      BLOB NOT NULL,    -- the answer's, as they go over the wire
@@ -90,3 +91,16 @@ CREATE TABLE idempotency_keys (
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX idempotency_keys_by_age ON idempotency_keys (at);
+
+CREATE TABLE outsider_keys (
+  -- The same for writes of those who are no users, or aren't any more once it's done: the administrator's, and those with
+  -- which a device logged itself out or a user erased themselves. Nothing in it tells who that was.
+  id          BLOB NOT NULL PRIMARY KEY CHECK (length(id) = 32),  -- a hash of the key and of whose it is
+  fingerprint BLOB NOT NULL,
+  at          INTEGER NOT NULL,
+  status      INTEGER NOT NULL,
+  fields      BLOB NOT NULL,
+  body        BLOB
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX outsider_keys_by_age ON outsider_keys (at);

@@ -11,6 +11,7 @@ struct UserServices: Sendable {
   let cache: StateCache
   let registry: RegisteredLedger
   let ledger: Ledger
+  let accountsLedger: AccountsLedger
   let history: History
   let room: WaitingRoom
   let favorites: FavoritesModule
@@ -48,9 +49,18 @@ struct UserServices: Sendable {
     cache = StateCache(capacity: configuration.cacheBytes, readers: store.readers) { try states.load($0, from: $1) }
     let room = WaitingRoom(configuration.waiting)
     self.room = room
+    let keysInUse = KeysInUse()
+    accountsLedger = AccountsLedger(
+      accounts: accounts,
+      readers: store.readers,
+      writer: store.writer,
+      keysInUse: keysInUse,
+      now: now
+    )
     registry = RegisteredLedger(
       try store.write { try RegisteredService().load(from: $0) },
       writer: store.writer,
+      keysInUse: keysInUse,
       now: now,
       announce: { _ in room.wakeAll() }
     )
@@ -59,6 +69,7 @@ struct UserServices: Sendable {
       cache: cache,
       states: states,
       registry: registry,
+      keysInUse: keysInUse,
       upkeep: Upkeep(
         pruning: Pruning(policy: configuration.history, history: history),
         writer: store.writer,

@@ -41,7 +41,14 @@ struct UserRoutes: Sendable {
       quota: users.defaults.quota
     )
     let cache = users.cache
-    return AccountsRoutes(accounts: users.accounts, gate: gate, export: export, forget: { cache.forget($0) }).routes
+    let accounts = AccountsRoutes(
+      accounts: users.accounts,
+      ledger: users.accountsLedger,
+      gate: gate,
+      export: export,
+      forget: { cache.forget($0) }
+    )
+    return EntranceRoutes(accounts: users.accounts, ledger: users.accountsLedger).routes + accounts.routes
       + FavoritesRoutes(module: users.favorites, reading: reading, writing: writing).routes
       + DefaultsRoutes(module: users.defaults, reading: reading, writing: writing).routes
       + ProfileRoutes(module: users.profile, reading: reading, writing: writing).routes

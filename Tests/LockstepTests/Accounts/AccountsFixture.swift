@@ -156,6 +156,13 @@ final class StubHasher: PasswordHashing {
     return hash.text.drop { $0 != ":" } == ":" + password.withBytes { "\($0)" }
   }
 
+  func derive(_ count: Int, from password: Password, salt: [UInt8]) async throws(AccountsError) -> [UInt8] {
+    try await compute("derive")
+    return password.withBytes { bytes in
+      (0..<count).map { salt[$0 % salt.count] &+ UInt8(bitPattern: bytes[$0 % bytes.count]) }
+    }
+  }
+
   func isOutdated(_ hash: PasswordHash) -> Bool {
     !hash.text.hasPrefix("\(state.withLock { $0.strength }):")
   }

@@ -1,58 +1,41 @@
 import HTTP
 import JSON
 
-/// `/v1/users`, `/v1/sessions` and `/v1/me`: coming in, the devices, and leaving.
+/// `/v1/sessions` and `/v1/me` for who is logged in: who they are, their devices, and leaving.
 struct AccountsRoutes: Sendable {
-  let accounts: any AccountsService
+  let accounts: StoredAccounts
+  let ledger: AccountsLedger
   let gate: SessionGate
   let export: UserExport
   /// Told of a user who is gone.
   let forget: @Sendable (UserID) -> Void
 
-  var routes: [Route] { entrances + devices + user }
-
-  private var entrances: [Route] {
-    [
-      Route(.post, "/v1/users", summary: "Makes an account and logs this device in.") { request in
-        try entering(request, check: accounts.signUpFaults(in:)) { credentials throws(AccountsError) in
-          try await accounts.signUp(credentials)
-        }
-      },
-      Route(.post, "/v1/sessions", summary: "Logs this device in.") { request in
-        try entering(request, check: accounts.logInFaults(in:)) { credentials throws(AccountsError) in
-          try await accounts.logIn(credentials)
-        }
-      },
-    ]
-  }
-
-  private var devices: [Route] {
+  var routes: [Route] {
     [
       Route(.get, "/v1/sessions", summary: "The devices that are logged in.") { request in
         try reading(request) { session in try await sessions(of: session) }
       },
       Route(.delete, "/v1/sessions/{id}", summary: "Logs a device out: its token stops working at once.") { request in
-        try gate.answer(request) { session in .later { try await revoke(request.parameters["id"] ?? "", by: session) } }
+        try leaving(request, key: Self.logoutKey) { session, _ in try revoke(request, by: session) }
       },
-    ]
-  }
-
-  private var user: [Route] {
-    [
       Route(.get, "/v1/me", summary: "Who is logged in.") { request in
         try reading(request) { session in try await me(session) }
       },
       Route(.put, "/v1/me/password", summary: "Changes the password; every other session ends.") { request in
-        try gate.answer(request) { session in try changePassword(request, session) }
+        try gate.answer(request) { session in
+          try request.withBody { body in try changePassword(request, body, session) }
+        }
       },
       Route(.get, "/v1/me/export", summary: "All that is stored about the user, as one document.") { request in
         try reading(request) { session in try await export.document(of: session.user) }
       },
       Route(.delete, "/v1/me", summary: "Erases the user and all that is theirs.") { request in
-        try gate.answer(request) { session in try erase(request, session) }
+        try leaving(request, key: Self.erasureKey) { session, body in try erase(request, body, session) }
       },
     ]
   }
+
+  // MARK: Reading
 
   /// Answers with a document about the user, unless the client has it already.
   private func reading(
@@ -61,68 +44,24 @@ struct AccountsRoutes: Sendable {
   ) throws -> Answer {
     try gate.answer(request) { session in
       let preconditions = try Preconditions(of: request.head)
-      return .later { .privately(try await document(session), preconditions) }
-    }
-  }
-
-  // MARK: Coming in
-
-  private func entering(
-    _ request: Request,
-    check: @escaping @Sendable (Credentials) -> [FieldFault],
-    _ enter: @escaping @Sendable (Credentials) async throws(AccountsError) -> SignedIn
-  ) throws -> Answer {
-    try request.withBody { body in
-      var reader = PayloadReader(try Self.json(request, body))
-      let (email, password, device) = (reader.text("email"), reader.text("password"), reader.nullableText("device"))
-      let credentials = Credentials(
-        email: email ?? "",
-        password: Password(password ?? ""),
-        device: device,
-        network: ClientNetwork(host: request.peer.host)
-      )
-      reader.add(check(credentials))
-      try reader.finishProblem()
       return .later {
-        do throws(AccountsError) {
-          return Self.response(try await enter(credentials))
+        do {
+          return .privately(try await document(session), preconditions)
         } catch {
-          throw Problem(error)
+          throw Problem(accounts: error) ?? error
         }
       }
     }
   }
 
-  private static func response(_ entered: SignedIn) -> Response {
-    let document: JSON = [
-      "user": json(entered.user),
-      "token": .string(entered.token.text),
-      "expiresAt": .string(entered.session.expiresAt.description),
-      "session": [
-        "id": .string(entered.session.id.description),
-        "device": entered.session.device.map(JSON.string) ?? .null,
-        "createdAt": .string(entered.session.createdAt.description),
-      ],
-    ]
-    return .json(document, status: .created, cacheControl: "no-store")
+  private func me(_ session: LiveSession) async throws -> JSON {
+    guard let user = try await accounts.user(session.user) else { throw AccountsError.sessionEnded }
+    return user.json
   }
-
-  private static func json(_ user: User) -> JSON {
-    [
-      "id": .string(user.id.description), "email": .string(user.email),
-      "createdAt": .string(user.createdAt.description),
-    ]
-  }
-
-  // MARK: Devices
 
   private func sessions(of current: LiveSession) async throws -> JSON {
-    do throws(AccountsError) {
-      let items = try await accounts.sessions(of: current.user).map { Self.json($0, current: current.id) }
-      return ["items": .array(items)]
-    } catch {
-      throw Problem(error)
-    }
+    let items = try await accounts.sessions(of: current.user).map { Self.json($0, current: current.id) }
+    return ["items": .array(items)]
   }
 
   private static func json(_ session: Session, current: SessionID) -> JSON {
@@ -137,66 +76,114 @@ struct AccountsRoutes: Sendable {
     return .object(item)
   }
 
-  private func revoke(_ text: String, by current: LiveSession) async throws -> Response {
-    guard let id = SessionID(text, current: current.id) else { throw Problem(AccountsError.noSuchSession) }
-    do throws(AccountsError) {
-      try await accounts.revoke(id, of: current.user)
-    } catch {
-      throw Problem(error)
+  // MARK: Writing
+
+  private func revoke(_ request: Request, by current: LiveSession) throws -> Answer {
+    let id = SessionID(request.parameters["id"] ?? "", current: current.id)
+    let other = try IdempotencyKey(of: request, body: []).map {
+      AccountsLedger.Key(key: $0, owner: .user(current.user))
     }
-    return .done
-  }
-
-  // MARK: The user
-
-  private func me(_ session: LiveSession) async throws -> JSON {
-    do throws(AccountsError) {
-      guard let user = try await accounts.user(session.user) else { throw AccountsError.sessionEnded }
-      return Self.json(user)
-    } catch {
-      throw Problem(error)
+    return later(id == current.id ? try Self.logoutKey(request, []) : other) { () throws(AccountsError) in
+      guard let id else { throw .noSuchSession }
+      return accounts.revoking(id, of: current.user)
     }
   }
 
-  private func changePassword(_ request: Request, _ session: LiveSession) throws -> Answer {
-    try request.withBody { body in
-      var reader = PayloadReader(try Self.json(request, body))
-      let (current, new) = (reader.text("current"), reader.text("new"))
-      let passwords = (current: Password(current ?? ""), new: Password(new ?? ""))
-      reader.add(accounts.faults(inNew: passwords.new))
-      try reader.finishProblem()
-      return .later {
-        do throws(AccountsError) {
-          try await accounts.changePassword(from: passwords.current, to: passwords.new, in: session)
-        } catch {
-          throw Problem(error)
-        }
-        return .done
+  private func changePassword(_ request: Request, _ body: [UInt8], _ session: LiveSession) throws -> Answer {
+    var reader = PayloadReader(try JSON(readingBodyOf: request, body))
+    let (current, new) = (reader.text("current"), reader.text("new"))
+    let passwords = (current: Password(current ?? ""), new: Password(new ?? ""))
+    reader.add(accounts.faults(inNew: passwords.new))
+    try reader.finishProblem()
+    let key = try IdempotencyKey(of: request, body: body, secret: request.token)
+    return later(key.map { AccountsLedger.Key(key: $0, owner: .user(session.user)) }) { () throws(AccountsError) in
+      try await accounts.prepareChangePassword(from: passwords.current, to: passwords.new, in: session)
+    }
+  }
+
+  private func erase(_ request: Request, _ body: [UInt8], _ session: LiveSession) throws -> Answer {
+    var reader = PayloadReader(try JSON(readingBodyOf: request, body))
+    let text = reader.text("password")
+    try reader.finishProblem()
+    let password = Password(text ?? "")
+    return later(try Self.erasureKey(request, body)) { () throws(AccountsError) in
+      try await accounts.prepareErase(confirmedBy: password, in: session)
+    } done: {
+      forget(session.user)
+    }
+  }
+
+  /// Makes a change whose answer is that it's done.
+  private func later(
+    _ key: AccountsLedger.Key?,
+    prepare: @escaping @Sendable () async throws(AccountsError) -> AccountsWrite<Void>,
+    done: @escaping @Sendable () -> Void = {}
+  ) -> Answer {
+    .later {
+      do {
+        let settlement = try await ledger.commit(
+          key: key,
+          prepare: prepare,
+          answer: StoredAnswer(.done),
+          refusal: { $0.isLasting ? StoredAnswer(Problem($0).response) : nil }
+        )
+        if settlement.answer.status == Status.noContent.code { done() }
+        return Response(settlement)
+      } catch {
+        throw Problem(accounts: error) ?? error
       }
     }
   }
 
-  private func erase(_ request: Request, _ session: LiveSession) throws -> Answer {
-    try request.withBody { body in
-      var reader = PayloadReader(try Self.json(request, body))
-      let text = reader.text("password")
-      try reader.finishProblem()
-      let password = Password(text ?? "")
-      return .later {
-        do throws(AccountsError) {
-          try await accounts.erase(confirmedBy: password, in: session)
-        } catch {
-          throw Problem(error)
-        }
-        forget(session.user)
-        return .done
+  // MARK: Leaving
+
+  /// Answers a request that may end its own session. Where it did so before and is sent again, its token is worthless and
+  /// still tells whose answer it is: `key` makes that of it.
+  private func leaving(
+    _ request: Request,
+    key: @escaping @Sendable (Request, [UInt8]) throws -> AccountsLedger.Key?,
+    _ leave: @escaping @Sendable (LiveSession, [UInt8]) throws -> Answer
+  ) throws -> Answer {
+    let lastAnswer: @Sendable () async throws -> Response? = {
+      do {
+        guard let key = try key(request, try await request.body.collect()) else { return nil }
+        return try await ledger.answer(to: key).map { Response(Settlement(answer: $0, isReplay: true)) }
+      } catch {
+        throw Problem(accounts: error) ?? error
       }
+    }
+    return try gate.answer(request, orElse: lastAnswer) { session in
+      try request.withBody { body in try leave(session, body) }
     }
   }
 
-  private static func json(_ request: Request, _ body: [UInt8]) throws(Problem) -> JSON {
-    _ = try BodyType(of: request.head)
-    return try JSON(body: body)
+  /// The key of a request by which a device logs itself out.
+  private static func logoutKey(_ request: Request, _ body: [UInt8]) throws -> AccountsLedger.Key? {
+    try IdempotencyKey(of: request, body: [])
+      .map { AccountsLedger.Key(key: $0, owner: .holder(of: request.token)) }
+  }
+
+  /// The key of a request by which a user erases themselves; the body holds the password.
+  private static func erasureKey(_ request: Request, _ body: [UInt8]) throws -> AccountsLedger.Key? {
+    try IdempotencyKey(of: request, body: body, secret: request.token)
+      .map { AccountsLedger.Key(key: $0, owner: .holder(of: request.token)) }
+  }
+}
+
+extension Request {
+  /// The token, as it came; empty without one.
+  fileprivate var token: [UInt8] {
+    head.withBytes(of: .authorization) { SessionGate.bearerToken(in: $0).map(Array.init) ?? [] } ?? []
+  }
+}
+
+extension AccountsError {
+  /// Whether the same request again would be refused for the same reason: then the refusal is its answer for good.
+  fileprivate var isLasting: Bool {
+    switch self {
+    case .wrongPassword, .noSuchSession: true
+    default: false
+    }
   }
 }
 
@@ -220,29 +207,5 @@ extension Response {
     var fields = HeaderFields()
     fields.append(.cacheControl, "no-store")
     return Response(status: .noContent, fields: fields)
-  }
-}
-
-extension Problem {
-  /// What a client is told of an error with accounts.
-  init(_ error: AccountsError) {
-    let detail = error.description
-    switch error {
-    case .invalid(let faults):
-      self.init(.validationFailed, errors: faults.map { Fault(pointer: $0.pointer, detail: $0.detail) })
-    case .addressTaken: self.init(.conflict, detail: detail)
-    // The token is good, so it isn't 401: a client would throw it away.
-    case .registrationClosed, .disabled, .wrongPassword: self.init(.forbidden, detail: detail)
-    case .wrongCredentials:
-      self.init(.unauthorized, detail: detail)
-      fields.append(.wwwAuthenticate, "Bearer")
-    case .sessionEnded: self = SessionGate.unauthorized(true)
-    case .noSuchSession: self.init(.notFound, detail: detail)
-    case .tooManyAttempts(let seconds):
-      self.init(.tooManyRequests, detail: detail)
-      fields.append(.retryAfter, "\(seconds)")
-    case .overloaded, .outOfMemory: self = .overloaded(detail)
-    case .store: self = .overloaded("The store can't be used at the moment. The server's log has the reason.")
-    }
   }
 }

@@ -5,9 +5,11 @@ struct SessionGate: Sendable {
   let directory: SessionDirectory
   let millisecondsSince1970: @Sendable () -> Int64
 
-  /// Answers for the session that a request's token belongs to: at once where it's in memory.
+  /// Answers for the session that a request's token belongs to: at once where it's in memory. Where it's nobody's, `orElse`
+  /// may know an answer.
   func answer(
     _ request: Request,
+    orElse: (@Sendable () async throws -> Response?)? = nil,
     _ answer: @escaping @Sendable (LiveSession) throws -> Answer
   ) throws -> Answer {
     let now = millisecondsSince1970()
@@ -17,11 +19,18 @@ struct SessionGate: Sendable {
     }
     switch found ?? .refused {
     case .session(let session): return try answer(session)
-    case .refused: throw Self.unauthorized(request.head.has(.authorization))
+    case .refused:
+      let problem = Self.unauthorized(request.head.has(.authorization))
+      guard let orElse else { throw problem }
+      return .later {
+        guard let known = try await orElse() else { throw problem }
+        return known
+      }
     case .unknown(let token):
       return .then {
-        guard let session = try await load(token, at: now) else { throw Self.unauthorized(true) }
-        return try answer(session)
+        if let session = try await load(token, at: now) { return try answer(session) }
+        guard let known = try await orElse?() else { throw Self.unauthorized(true) }
+        return .now(known)
       }
     }
   }

@@ -50,18 +50,28 @@ struct RegisteredRoutes: Sendable {
     let suite = try request.suiteName()
     let preconditions = try Preconditions(of: request.head)
     return try request.withBody { body in
-      let action = try read(request, body)
-      return .later { try await change(suite, preconditions, action) }
+      let key = try IdempotencyKey(of: request, body: body)
+      let change = change(suite, key, preconditions, try read(request, body))
+      return .later {
+        do {
+          return Response(try await registry.change(change))
+        } catch {
+          throw Self.problem(for: error) ?? error
+        }
+      }
     }
   }
 
   private func change(
     _ suite: String,
+    _ key: IdempotencyKey?,
     _ preconditions: Preconditions,
     _ action: @escaping @Sendable (MapState) throws -> DefaultsAction
-  ) async throws -> Response {
-    do {
-      let registered = try await registry.change(suite) { registered in
+  ) -> RegisteredLedger.Change {
+    RegisteredLedger.Change(
+      suite: suite,
+      key: key,
+      decide: { registered in
         let present = representation(of: suite, registered)
         guard preconditions.allowsWrite(to: present.cursor) else {
           var problem = Problem(
@@ -77,13 +87,17 @@ struct RegisteredRoutes: Sendable {
           in: state
         )
         return Self.changes(of: mutations)
+      },
+      answer: { StoredAnswer(response(representation(of: suite, $0))) },
+      refusal: { error in
+        (error as? Refusal).map { StoredAnswer(Problem($0).response) }
+          ?? (error as? Problem).map { StoredAnswer($0.response) }
       }
-      return response(representation(of: suite, registered))
-    } catch let refusal as Refusal {
-      throw Problem(refusal)
-    } catch {
-      throw StateWriting.problem(for: error) ?? error
-    }
+    )
+  }
+
+  private static func problem(for error: any Error) -> Problem? {
+    (error as? Refusal).map { Problem($0) } ?? StateWriting.problem(for: error)
   }
 
   private static func changes(of mutations: [MapMutation]) -> [(key: String, value: [UInt8]?)] {

@@ -168,14 +168,20 @@ extension Problem {
 }
 
 extension IdempotencyKey {
-  /// The key of a request; nil where it has none.
-  init?(of request: Request, body: [UInt8]) throws(Problem) {
+  /// The text of a request's key; nil where it has none.
+  static func text(of request: Request) throws(Problem) -> String? {
     guard let key = request.head[.idempotencyKey] else { return nil }
-    guard (1...Self.maximumBytes).contains(key.utf8.count) else {
-      throw Problem(.invalidParameter, detail: "An Idempotency-Key has 1 to \(Self.maximumBytes) bytes.")
+    guard (1...maximumBytes).contains(key.utf8.count) else {
+      throw Problem(.invalidParameter, detail: "An Idempotency-Key has 1 to \(maximumBytes) bytes.")
     }
+    return key
+  }
+
+  /// The key of a request; nil where it has none. `secret` is to be what nobody can guess where the body holds a password.
+  init?(of request: Request, body: [UInt8], secret: [UInt8] = []) throws(Problem) {
+    guard let key = try Self.text(of: request) else { return nil }
     let target = request.head.query.isEmpty ? request.head.path : "\(request.head.path)?\(request.head.query)"
-    self.init(key, method: request.head.method.name, target: target, body: body)
+    self.init(key, method: request.head.method.name, target: target, body: body, secret: secret)
   }
 }
 

@@ -55,9 +55,7 @@ extension StoredAccounts {
     let device = Self.device(credentials, &check)
     try check.finish()
     // What is no address is nobody's, and it takes as long to say so as with any other that is nobody's.
-    let key =
-      (try? EmailAddress(credentials.email))?.key
-      ?? String(decoding: credentials.email.utf8.prefix(EmailAddress.maximumBytes), as: UTF8.self)
+    let key = addressKey(of: credentials)
     let attempt = try limiter.logIn(account: key, from: credentials.network)
     let account: Account
     let newHash: PasswordHash?
@@ -113,7 +111,7 @@ extension StoredAccounts {
     return check.value(at: "/device") { () throws(DeviceName.Invalid) in try DeviceName(device) }
   }
 
-  private func account(withKey key: String) async throws(AccountsError) -> Account? {
+  func account(withKey key: String) async throws(AccountsError) -> Account? {
     try await read { try UserRecords(connection: $0).account(withKey: key) }
   }
 

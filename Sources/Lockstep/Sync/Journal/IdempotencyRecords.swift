@@ -1,28 +1,31 @@
-import CSodium
 import SQLite
 
 /// An `Idempotency-Key`, with what tells whether the request is the same one again.
 struct IdempotencyKey: Sendable, Hashable {
   let key: String
-  /// Of the request's method, path and body.
+  /// Of the request's method, path and body. Where a body holds a password, this must not be a way to guess it: see
+  /// `init(_:method:target:body:secret:)`.
   let fingerprint: [UInt8]
 
   /// The longest key that is taken.
   static let maximumBytes = 256
 
-  init(_ key: String, method: String, target: String, body: [UInt8]) {
+  /// A key of its parts.
+  init(_ key: String, fingerprint: [UInt8]) {
     self.key = key
-    // Lengths come before the parts, so that no two requests run into the same bytes.
-    var bytes = Array("\(method.utf8.count) \(method) \(target.utf8.count) \(target) ".utf8)
-    bytes += body
-    fingerprint = Self.hash(bytes)
+    self.fingerprint = fingerprint
   }
 
-  private static func hash(_ bytes: [UInt8]) -> [UInt8] {
-    var digest = [UInt8](repeating: 0, count: Int(crypto_hash_sha256_BYTES))
-    // It has no way to fail, and needs no `sodium_init`: there is nothing random or machine-dependent in it.
-    crypto_hash_sha256(&digest, bytes, UInt64(bytes.count))
-    return digest
+  /// - Parameters:
+  ///   - key: What the client sent.
+  ///   - method: The request's.
+  ///   - target: Its path and query.
+  ///   - body: Its body.
+  ///   - secret: What nobody can guess and the store doesn't hold, such as the request's token, where the body has a
+  ///     password in it; else empty.
+  init(_ key: String, method: String, target: String, body: [UInt8], secret: [UInt8] = []) {
+    self.key = key
+    fingerprint = Hash.of("request", Array(method.utf8), Array(target.utf8), body, secret)
   }
 }
 
@@ -34,26 +37,46 @@ struct StoredAnswer: Sendable, Equatable {
   let body: [UInt8]?
 }
 
-/// The table `idempotency_keys`.
+/// The tables `idempotency_keys` and `outsider_keys`.
 struct IdempotencyRecords {
   /// How long an answer is kept, in milliseconds.
   static let lifetime: Int64 = 24 * 3_600_000
+  /// How many that are too old each new one lets go.
+  private static let sweep = 4
 
   let connection: Connection
 
   /// The answer that was given to a key; nil where there is none, or it's too old. Throws when it was another request's.
-  func answer(to key: IdempotencyKey, of user: UserID, now: Timestamp) throws -> StoredAnswer? {
-    let found = try connection.first(
-      "SELECT fingerprint, status, fields, body FROM idempotency_keys WHERE user_id = ? AND key = ? AND at > ?",
-      user,
-      key.key,
-      now.millisecondsSince1970 - Self.lifetime
-    ) { row in
-      (try row[0] as [UInt8], StoredAnswer(status: try row[1], fields: try row[2], body: try row[3]))
-    }
-    guard let (fingerprint, answer) = found else { return nil }
+  func answer(to key: IdempotencyKey, of owner: KeyOwner, now: Timestamp) throws -> StoredAnswer? {
+    guard let (fingerprint, answer) = try kept(key.key, of: owner, now: now) else { return nil }
     guard fingerprint == key.fingerprint else { throw IdempotencyKeyReused() }
     return answer
+  }
+
+  /// The answer that was given to a key, and the fingerprint of the request.
+  func kept(
+    _ key: String,
+    of owner: KeyOwner,
+    now: Timestamp
+  ) throws -> (fingerprint: [UInt8], answer: StoredAnswer)? {
+    let oldest = now.millisecondsSince1970 - Self.lifetime
+    switch owner {
+    case .user(let user):
+      return try connection.first(
+        "SELECT fingerprint, status, fields, body FROM idempotency_keys WHERE user_id = ? AND key = ? AND at > ?",
+        user,
+        key,
+        oldest,
+        transform: Self.answer
+      )
+    case .outsider(let hash):
+      return try connection.first(
+        "SELECT fingerprint, status, fields, body FROM outsider_keys WHERE id = ? AND at > ?",
+        Self.id(key, hash),
+        oldest,
+        transform: Self.answer
+      )
+    }
   }
 
   /// The keys of a user whose answers are kept, and since when, oldest first.
@@ -64,28 +87,59 @@ struct IdempotencyRecords {
   }
 
   /// Keeps the answer to a key, and lets a few go that are too old.
-  func keep(_ answer: StoredAnswer, to key: IdempotencyKey, of user: UserID, now: Timestamp) throws {
+  func keep(_ answer: StoredAnswer, to key: IdempotencyKey, of owner: KeyOwner, now: Timestamp) throws {
+    try sweep(before: now.millisecondsSince1970 - Self.lifetime)
+    switch owner {
+    case .user(let user):
+      try connection.run(
+        """
+        INSERT OR REPLACE INTO idempotency_keys (user_id, key, fingerprint, at, status, fields, body)
+        VALUES (?, ?, ?, ?, ?, ?, ?)
+        """,
+        user,
+        key.key,
+        key.fingerprint,
+        now,
+        answer.status,
+        answer.fields,
+        answer.body
+      )
+    case .outsider(let hash):
+      try connection.run(
+        """
+        INSERT OR REPLACE INTO outsider_keys (id, fingerprint, at, status, fields, body) VALUES (?, ?, ?, ?, ?, ?)
+        """,
+        Self.id(key.key, hash),
+        key.fingerprint,
+        now,
+        answer.status,
+        answer.fields,
+        answer.body
+      )
+    }
+  }
+
+  private func sweep(before oldest: Int64) throws {
     try connection.run(
       """
       DELETE FROM idempotency_keys WHERE (user_id, key) IN
-        (SELECT user_id, key FROM idempotency_keys WHERE at <= ? ORDER BY at LIMIT 4)
+        (SELECT user_id, key FROM idempotency_keys WHERE at <= ? ORDER BY at LIMIT ?)
       """,
-      now.millisecondsSince1970 - Self.lifetime
+      oldest,
+      Self.sweep
     )
     try connection.run(
-      """
-      INSERT OR REPLACE INTO idempotency_keys (user_id, key, fingerprint, at, status, fields, body)
-      VALUES (?, ?, ?, ?, ?, ?, ?)
-      """,
-      user,
-      key.key,
-      key.fingerprint,
-      now,
-      answer.status,
-      answer.fields,
-      answer.body
+      "DELETE FROM outsider_keys WHERE id IN (SELECT id FROM outsider_keys WHERE at <= ? ORDER BY at LIMIT ?)",
+      oldest,
+      Self.sweep
     )
   }
+
+  private static func answer(_ row: borrowing Row) throws -> (fingerprint: [UInt8], answer: StoredAnswer) {
+    (try row[0] as [UInt8], StoredAnswer(status: try row[1], fields: try row[2], body: try row[3]))
+  }
+
+  private static func id(_ key: String, _ owner: [UInt8]) -> [UInt8] { Hash.of("key", owner, Array(key.utf8)) }
 }
 
 /// A key came again with another request.

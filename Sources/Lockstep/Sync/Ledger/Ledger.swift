@@ -7,11 +7,6 @@ import Workers
 /// reactors against the latest state, what they decide is written to the tables and to the journal, and all of it is
 /// committed together with whatever else waits. Only then is the new state published, and the client told.
 final class Ledger: Sendable {
-  private struct Keyed: Hashable {
-    let user: UserID
-    let key: ElementKey
-  }
-
   let registry: RegisteredLedger
   private let writer: Writer
   private let cache: StateCache
@@ -19,7 +14,7 @@ final class Ledger: Sendable {
   private let now: @Sendable () -> Timestamp
   /// States that were decided and aren't on disk yet. Only the writer's thread looks at them, in its order.
   private let pending = Monitor<[UserID: UserState]>([:])
-  private let keysInUse = Monitor<Set<Keyed>>([])
+  private let keysInUse: KeysInUse
   private let upkeep: Upkeep
   private let announce: @Sendable (UserID, UserState) -> Void
 
@@ -28,6 +23,7 @@ final class Ledger: Sendable {
   ///   - cache: Where committed states are published.
   ///   - states: The tables.
   ///   - registry: What is registered for everybody.
+  ///   - keysInUse: The idempotency keys at work.
   ///   - upkeep: Who looks after the history.
   ///   - now: The time.
   ///   - announce: Told of each committed state, on the writer's thread, after it was published.
@@ -36,6 +32,7 @@ final class Ledger: Sendable {
     cache: StateCache,
     states: StateTables,
     registry: RegisteredLedger,
+    keysInUse: KeysInUse = KeysInUse(),
     upkeep: Upkeep,
     now: @escaping @Sendable () -> Timestamp,
     announce: @escaping @Sendable (UserID, UserState) -> Void = { _, _ in }
@@ -44,6 +41,7 @@ final class Ledger: Sendable {
     self.cache = cache
     self.states = states
     self.registry = registry
+    self.keysInUse = keysInUse
     self.upkeep = upkeep
     self.now = now
     self.announce = announce
@@ -54,10 +52,12 @@ final class Ledger: Sendable {
   /// - Throws: What refused it: a `RefusedAction`, what its condition throws,
   ///   `IdempotencyKeyInUse`, `IdempotencyKeyReused`, `SessionEnded`; or why it couldn't be written.
   func commit(_ transaction: Transaction) async throws -> Settlement {
-    let keyed = transaction.key.map { Keyed(user: transaction.user, key: ElementKey($0.key)) }
-    if let keyed, !keysInUse.withLock({ $0.insert(keyed).inserted }) { throw IdempotencyKeyInUse() }
-    defer { if let keyed { _ = keysInUse.withLock { $0.remove(keyed) } } }
-    return try await withCheckedThrowingContinuation { continuation in
+    guard let key = transaction.key else { return try await submit(transaction) }
+    return try await keysInUse.hold(key, of: .user(transaction.user)) { try await submit(transaction) }
+  }
+
+  private func submit(_ transaction: Transaction) async throws -> Settlement {
+    try await withCheckedThrowingContinuation { continuation in
       do {
         try writer.submit {
           let outcome = try self.run(transaction, in: $0)
@@ -92,17 +92,17 @@ final class Ledger: Sendable {
     let now = now()
     guard let key = transaction.key else { return try change(transaction, at: now, in: connection) }
     let records = IdempotencyRecords(connection: connection)
-    if let answer = try records.answer(to: key, of: transaction.user, now: now) {
+    if let answer = try records.answer(to: key, of: .user(transaction.user), now: now) {
       return Outcome(settlement: Settlement(answer: answer, isReplay: true))
     }
     do {
       let outcome = try connection.savepoint { try change(transaction, at: now, in: connection) }
-      try records.keep(outcome.settlement.answer, to: key, of: transaction.user, now: now)
+      try records.keep(outcome.settlement.answer, to: key, of: .user(transaction.user), now: now)
       return outcome
     } catch {
       // A refusal is an answer too: the same request again must not be judged by another state.
       guard let refusal = transaction.refusal(error) else { throw error }
-      try records.keep(refusal, to: key, of: transaction.user, now: now)
+      try records.keep(refusal, to: key, of: .user(transaction.user), now: now)
       return Outcome(settlement: Settlement(answer: refusal))
     }
   }

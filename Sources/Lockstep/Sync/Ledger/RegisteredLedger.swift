@@ -11,22 +11,26 @@ final class RegisteredLedger: Sendable {
 
   private let contents: Monitor<Contents>
   private let writer: Writer
+  private let keysInUse: KeysInUse
   private let now: @Sendable () -> Timestamp
   private let announce: @Sendable (RegisteredDefaults) -> Void
 
   /// - Parameters:
   ///   - registered: What the store has.
   ///   - writer: Who writes.
+  ///   - keysInUse: The idempotency keys at work.
   ///   - now: The time.
   ///   - announce: Told of each committed change, on the writer's thread.
   init(
     _ registered: RegisteredDefaults,
     writer: Writer,
+    keysInUse: KeysInUse = KeysInUse(),
     now: @escaping @Sendable () -> Timestamp,
     announce: @escaping @Sendable (RegisteredDefaults) -> Void = { _ in }
   ) {
     contents = Monitor(Contents(committed: registered))
     self.writer = writer
+    self.keysInUse = keysInUse
     self.now = now
     self.announce = announce
   }
@@ -37,20 +41,42 @@ final class RegisteredLedger: Sendable {
   /// What is registered, for a unit of the writer that decides by it.
   var latest: RegisteredDefaults { contents.withLock { $0.pending ?? $0.committed } }
 
-  /// Changes values of a suite, in one transaction.
+  /// A change of a suite.
+  struct Change: Sendable {
+    let suite: String
+    /// The client's key, where it sent one.
+    let key: IdempotencyKey?
+    /// Gives the new values of keys by what is registered, nil for a key that is taken back.
+    let decide: @Sendable (RegisteredDefaults) throws -> [(key: String, value: [UInt8]?)]
+    /// What the client is told when it's done.
+    let answer: @Sendable (RegisteredDefaults) -> StoredAnswer
+    /// What the client is told of a refusal; nil for an error that is not the client's, and must not be kept.
+    let refusal: @Sendable (any Error) -> StoredAnswer?
+  }
+
+  private struct Outcome: Sendable {
+    let settlement: Settlement
+    /// What is registered after it.
+    let registered: RegisteredDefaults
+  }
+
+  /// Changes values of a suite, in one transaction, and returns when it's on disk.
   ///
-  /// - Parameters:
-  ///   - suite: Which suite.
-  ///   - decide: Gives the new values of keys by what is registered, nil for a key that is taken back.
-  /// - Returns: What is registered afterwards.
-  /// - Throws: What `decide` throws, or why it couldn't be written.
-  func change(
-    _ suite: String,
-    _ decide: @escaping @Sendable (RegisteredDefaults) throws -> [(key: String, value: [UInt8]?)]
-  ) async throws -> RegisteredDefaults {
+  /// - Throws: What `decide` throws, `IdempotencyKeyInUse`, `IdempotencyKeyReused`, or why it couldn't be written.
+  func change(_ change: Change) async throws -> Settlement {
+    guard let key = change.key else { return try await submit(change) }
+    return try await keysInUse.hold(key, of: .administrator) { try await submit(change) }
+  }
+
+  private func submit(_ change: Change) async throws -> Settlement {
     try await withCheckedThrowingContinuation { continuation in
       do {
-        try writer.submit({ try self.run(suite, decide, in: $0) }) { result in
+        try writer.submit {
+          let outcome = try self.run(change, in: $0)
+          // Nothing of this unit can fail any more without its group.
+          self.contents.withLock { $0.pending = outcome.registered }
+          return outcome
+        } settled: { result in
           continuation.resume(with: self.settle(result))
         }
       } catch {
@@ -59,36 +85,48 @@ final class RegisteredLedger: Sendable {
     }
   }
 
-  private func run(
-    _ suite: String,
-    _ decide: (RegisteredDefaults) throws -> [(key: String, value: [UInt8]?)],
-    in connection: Connection
-  ) throws -> RegisteredDefaults {
+  private func run(_ change: Change, in connection: Connection) throws -> Outcome {
+    guard let key = change.key else { return try perform(change, in: connection) }
+    let records = IdempotencyRecords(connection: connection)
+    if let answer = try records.answer(to: key, of: .administrator, now: now()) {
+      return Outcome(settlement: Settlement(answer: answer, isReplay: true), registered: latest)
+    }
+    do {
+      let outcome = try connection.savepoint { try perform(change, in: connection) }
+      try records.keep(outcome.settlement.answer, to: key, of: .administrator, now: now())
+      return outcome
+    } catch {
+      guard let refusal = change.refusal(error) else { throw error }
+      try records.keep(refusal, to: key, of: .administrator, now: now())
+      return Outcome(settlement: Settlement(answer: refusal), registered: latest)
+    }
+  }
+
+  private func perform(_ change: Change, in connection: Connection) throws -> Outcome {
     var registered = latest
+    let suite = change.suite
     let present = registered.values(of: suite)
-    let changes = try decide(registered).filter { present[ElementKey($0.key)]?.encoded != $0.value }
+    let changes = try change.decide(registered).filter { present[ElementKey($0.key)]?.encoded != $0.value }
     let revision = registered.revision + 1
     for (key, value) in changes {
       let service = RegisteredService()
       try service.write(key, in: suite, value: value, revision: revision, at: now(), to: connection)
       registered.apply(key, in: suite, value: value, revision: revision)
     }
-    let decided = registered
-    contents.withLock { $0.pending = decided }
-    return decided
+    return Outcome(settlement: Settlement(answer: change.answer(registered)), registered: registered)
   }
 
-  private func settle(_ result: Result<RegisteredDefaults, any Error>) -> Result<RegisteredDefaults, any Error> {
+  private func settle(_ result: Result<Outcome, any Error>) -> Result<Settlement, any Error> {
     let hasChanged = contents.withLock { contents in
       // Whatever else was decided was settled before, or fails with this.
       contents.pending = nil
-      guard case .success(let registered) = result, registered.revision > contents.committed.revision else {
+      guard case .success(let outcome) = result, outcome.registered.revision > contents.committed.revision else {
         return false
       }
-      contents.committed = registered
+      contents.committed = outcome.registered
       return true
     }
-    if hasChanged, case .success(let registered) = result { announce(registered) }
-    return result
+    if hasChanged, case .success(let outcome) = result { announce(outcome.registered) }
+    return result.map(\.settlement)
   }
 }

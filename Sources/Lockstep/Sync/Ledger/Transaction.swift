@@ -47,8 +47,5 @@ struct RefusedAction: Error {
   let view: LedgerView
 }
 
-/// Another request with the same key is still at work.
-struct IdempotencyKeyInUse: Error {}
-
 /// The session that asked has ended, or its user is gone.
 struct SessionEnded: Error {}

@@ -67,6 +67,32 @@ public struct Argon2Hasher: PasswordHashing {
   }
 
   /// See `PasswordHashing`.
+  public func derive(_ count: Int, from password: Password, salt: [UInt8]) async throws(AccountsError) -> [UInt8] {
+    let (passes, memory) = (UInt64(strength.passes), strength.memoryKiB * 1024)
+    return try await run {
+      try password.withBytes { bytes in
+        var derived = [UInt8](repeating: 0, count: count)
+        // libsodium reads as many bytes of salt as it wants, whatever there are.
+        let salt = Array(
+          (salt + [UInt8](repeating: 0, count: Int(crypto_pwhash_SALTBYTES))).prefix(Int(crypto_pwhash_SALTBYTES))
+        )
+        let code = crypto_pwhash(
+          &derived,
+          UInt64(count),
+          bytes,
+          UInt64(bytes.count),
+          salt,
+          passes,
+          memory,
+          crypto_pwhash_ALG_ARGON2ID13
+        )
+        guard code == 0 else { throw AccountsError.outOfMemory }
+        return derived
+      }
+    }
+  }
+
+  /// See `PasswordHashing`.
   public func isOutdated(_ hash: PasswordHash) -> Bool {
     crypto_pwhash_str_needs_rehash(hash.text, UInt64(strength.passes), strength.memoryKiB * 1024) != 0
   }

@@ -23,6 +23,9 @@ public protocol PasswordHashing: Sendable {
   /// Whether the hash is the password's. A text that is no hash is nobody's.
   func verify(_ password: Password, against hash: PasswordHash) async throws(AccountsError) -> Bool
 
+  /// As many bytes as are asked for, made of a password and of 16 bytes of salt, always the same and at the price of a hash.
+  func derive(_ count: Int, from password: Password, salt: [UInt8]) async throws(AccountsError) -> [UInt8]
+
   /// Whether the hash was made with other parameters than those of now.
   func isOutdated(_ hash: PasswordHash) -> Bool
 }

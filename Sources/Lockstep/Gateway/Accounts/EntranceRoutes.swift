@@ -1,0 +1,104 @@
+import HTTP
+import JSON
+
+/// `POST /v1/users` and `POST /v1/sessions`: coming in.
+struct EntranceRoutes: Sendable {
+  /// One of the two ways in.
+  private struct Entrance: Sendable {
+    let faults: @Sendable (Credentials) -> [FieldFault]
+    /// The slow part of it.
+    let prepare: @Sendable (Credentials) async throws(AccountsError) -> AccountsWrite<SignedIn>
+  }
+
+  let accounts: StoredAccounts
+  let ledger: AccountsLedger
+
+  var routes: [Route] {
+    let accounts = accounts
+    let signUp = Entrance(faults: accounts.signUpFaults(in:)) { credentials throws(AccountsError) in
+      try await accounts.prepareSignUp(credentials)
+    }
+    let logIn = Entrance(faults: accounts.logInFaults(in:)) { credentials throws(AccountsError) in
+      try await accounts.prepareLogIn(credentials)
+    }
+    return [
+      Route(.post, "/v1/users", summary: "Makes an account and logs this device in.") { request in
+        try answer(request, signUp)
+      },
+      Route(.post, "/v1/sessions", summary: "Logs this device in.") { request in
+        try answer(request, logIn)
+      },
+    ]
+  }
+
+  private func answer(_ request: Request, _ entrance: Entrance) throws -> Answer {
+    try request.withBody { body in
+      let key = try IdempotencyKey.text(of: request)
+      var reader = PayloadReader(try JSON(readingBodyOf: request, body))
+      let (email, password, device) = (reader.text("email"), reader.text("password"), reader.nullableText("device"))
+      let credentials = Credentials(
+        email: email ?? "",
+        password: Password(password ?? ""),
+        device: device,
+        network: ClientNetwork(host: request.peer.host)
+      )
+      reader.add(entrance.faults(credentials))
+      try reader.finishProblem()
+      return .later {
+        do {
+          return try await enter(credentials, key, Array(request.head.path.utf8) + body, entrance)
+        } catch {
+          throw Problem(accounts: error) ?? error
+        }
+      }
+    }
+  }
+
+  private func enter(
+    _ credentials: Credentials,
+    _ key: String?,
+    _ request: [UInt8],
+    _ entrance: Entrance
+  ) async throws -> Response {
+    guard let key else {
+      return Self.response(try await accounts.commit(entrance.prepare(credentials)))
+    }
+    let settlement = try await ledger.enter(
+      credentials,
+      key: key,
+      request: request,
+      prepare: { () throws(AccountsError) in try await entrance.prepare(credentials) },
+      answer: { StoredAnswer(Self.response($0)) }
+    )
+    return Response(settlement)
+  }
+
+  private static func response(_ entered: SignedIn) -> Response {
+    let document: JSON = [
+      "user": entered.user.json,
+      "token": .string(entered.token.text),
+      "expiresAt": .string(entered.session.expiresAt.description),
+      "session": [
+        "id": .string(entered.session.id.description),
+        "device": entered.session.device.map(JSON.string) ?? .null,
+        "createdAt": .string(entered.session.createdAt.description),
+      ],
+    ]
+    return .json(document, status: .created, cacheControl: "no-store")
+  }
+}
+
+extension User {
+  /// The user, as clients see them.
+  var json: JSON {
+    ["id": .string(id.description), "email": .string(email), "createdAt": .string(createdAt.description)]
+  }
+}
+
+extension JSON {
+  /// Reads the body of a request where no patch is meant.
+  init(readingBodyOf request: Request, _ body: [UInt8]) throws(Problem) {
+    _ = try BodyType(of: request.head)
+    try self.init(body: body)
+  }
+}

@@ -1,0 +1,205 @@
+import JSON
+import TestSupport
+import Testing
+
+@testable import Lockstep
+
+@Suite("Changes of accounts that are sent again")
+struct AccountsIdempotencyTests {
+  private static let credentials = #"{"email":"ada@example.com","password":"correct horse","device":"phone"}"#
+  private static let key = ["Idempotency-Key: 1"]
+
+  private static func isSame(_ again: RawResponse, as first: RawResponse) -> Bool {
+    IdempotencyTests.isSame(again, as: first)
+  }
+
+  @Test("A sign-up that is sent again makes one account and gives the same token, which the store doesn't hold")
+  func signUp() async throws {
+    try await Users.run { users in
+      let first = try await users.post("/v1/users", Self.credentials, Self.key)
+      #expect(first.status == 201)
+      let token = try #require(first.json["token"]?.stringValue)
+      for _ in 0..<2 {
+        let again = try await users.post("/v1/users", Self.credentials, Self.key)
+        #expect(Self.isSame(again, as: first), "\(again.text)")
+        try await users.restart()
+      }
+      #expect(try users.count("users") == 1)
+      #expect(try users.count("sessions") == 1)
+      let kept = try users.rows("SELECT fingerprint, fields, body FROM idempotency_keys").joined().joined()
+      for secret in [token, "correct horse", "ada@"] { #expect(!kept.contains(secret)) }
+      #expect(try await users.ask("GET", "/v1/me", token: token).status == 200)
+      // Without the key it's another request.
+      #expect(try await users.post("/v1/users", Self.credentials).problem == Told("conflict"))
+    }
+  }
+
+  @Test("A login that is sent again makes one session, whatever happens meanwhile")
+  func logIn() async throws {
+    try await Users.run { users in
+      let ada = try await users.signUp()
+      let first = try await users.post("/v1/sessions", Self.credentials, Self.key)
+      _ = try await ada.put("/v1/me/password", #"{"current":"correct horse","new":"battery staple"}"#)
+      try await users.restart { $0.accounts.registration = .closed }
+      let again = try await users.post("/v1/sessions", Self.credentials, Self.key)
+      #expect(Self.isSame(again, as: first))
+      #expect(try users.count("sessions") == 1)
+    }
+  }
+
+  @Test("The same key with another body is refused, and is no way to try passwords without end")
+  func reused() async throws {
+    try await Users.run { users in
+      let first = try await users.post("/v1/users", Self.credentials, Self.key)
+      for body in [
+        Self.credentials.replacing("phone", with: "tablet"), Self.credentials.replacing("horse", with: "house"),
+      ] {
+        let answer = try await users.post("/v1/users", body, Self.key)
+        #expect(answer.status == 422)
+        #expect(answer.problem == Told("validation-failed"))
+        #expect(try await users.post("/v1/sessions", body, Self.key).status == 422)
+      }
+      var status = 0
+      for number in 0..<10 where status != 429 {
+        status = try await users.post("/v1/users", Self.credentials.replacing("horse", with: "\(number)"), Self.key)
+          .status
+      }
+      #expect(status == 429)
+      users.time.advance(by: 600)
+      #expect(Self.isSame(try await users.post("/v1/users", Self.credentials, Self.key), as: first))
+    }
+  }
+
+  @Test("Everybody who comes in has keys of their own")
+  func separate() async throws {
+    try await Users.run { users in
+      let ada = try await users.post("/v1/users", Self.credentials, Self.key)
+      let bob = try await users.post("/v1/users", Self.credentials.replacing("ada", with: "bob"), Self.key)
+      #expect(ada.status == 201)
+      #expect(bob.status == 201)
+      #expect(bob.field("Idempotency-Replayed") == nil)
+      #expect(ada.json["token"] != bob.json["token"])
+    }
+  }
+
+  @Test("After 24 hours a sign-up that is sent again finds the address taken")
+  func lifetime() async throws {
+    try await Users.run { users in
+      _ = try await users.post("/v1/users", Self.credentials, Self.key)
+      users.time.advance(by: 86_400)
+      #expect(try await users.post("/v1/users", Self.credentials, Self.key).problem == Told("conflict"))
+    }
+  }
+
+  @Test(
+    "A new password that is sent again is answered as the first time, and guessing by what is kept is as slow as ever"
+  )
+  func password() async throws {
+    try await Users.run { users in
+      let ada = try await users.signUp()
+      let body = #"{"current":"correct horse","new":"battery staple"}"#
+      let first = try await ada.put("/v1/me/password", body, Self.key)
+      #expect(first.status == 204)
+      try await users.restart()
+      #expect(Self.isSame(try await ada.put("/v1/me/password", body, Self.key), as: first))
+      let other = try await ada.put("/v1/me/password", body.replacing("staple", with: "pebble"), Self.key)
+      #expect(other.problem == Told("validation-failed"))
+      #expect(try await users.logIn(password: "battery staple").get("/v1/me").status == 200)
+      // What is kept isn't what anybody can compute who guesses the passwords.
+      let guessed = IdempotencyKey("1", method: "PUT", target: "/v1/me/password", body: Array(body.utf8))
+      let kept = try users.rows("SELECT lower(hex(fingerprint)) FROM idempotency_keys")
+      #expect(kept.count == 1)
+      #expect(kept != [[hexadecimal(guessed.fingerprint)]])
+    }
+  }
+
+  @Test("A refusal for a wrong password stays one")
+  func refusal() async throws {
+    try await Users.run { users in
+      let ada = try await users.signUp()
+      let body = #"{"current":"wrong horse","new":"battery staple"}"#
+      let first = try await ada.put("/v1/me/password", body, Self.key)
+      #expect(first.problem == Told("forbidden"))
+      #expect(Self.isSame(try await ada.put("/v1/me/password", body, Self.key), as: first))
+      let erasure = try await ada.ask("DELETE", "/v1/me", #"{"password":"wrong horse"}"#, Self.key)
+      #expect(erasure.problem == Told("forbidden"))
+      #expect(Self.isSame(try await ada.ask("DELETE", "/v1/me", #"{"password":"wrong horse"}"#, Self.key), as: erasure))
+    }
+  }
+
+  @Test("A device that is logged out twice is logged out, by itself too")
+  func revoke() async throws {
+    try await Users.run { users in
+      let (ada, tablet) = (try await users.signUp(), try await users.logIn())
+      let first = try await ada.delete("/v1/sessions/\(tablet.session)", Self.key)
+      #expect(first.status == 204)
+      #expect(Self.isSame(try await ada.delete("/v1/sessions/\(tablet.session)", Self.key), as: first))
+      #expect(try await ada.delete("/v1/sessions/\(tablet.session)").problem == Told("not-found"))
+
+      let other = ["Idempotency-Key: 2"]
+      let out = try await ada.delete("/v1/sessions/current", other)
+      #expect(out.status == 204)
+      for _ in 0..<2 {
+        #expect(Self.isSame(try await ada.delete("/v1/sessions/current", other), as: out))
+        #expect(try await ada.delete("/v1/sessions/current").status == 401)
+        #expect(try await ada.delete("/v1/sessions/current", Self.key).status == 401)
+        #expect(try await tablet.delete("/v1/sessions/current", other).status == 401)
+        #expect(try await ada.ask("DELETE", "/v1/me", #"{"password":"correct horse"}"#, other).status == 422)
+        #expect(try await ada.get("/v1/me", other).status == 401)
+        try await users.restart()
+      }
+    }
+  }
+
+  @Test("A user who is erased twice is erased, and what is kept of it tells nobody who it was")
+  func erase() async throws {
+    try await Users.run { users in
+      let ada = try await users.signUp()
+      let body = #"{"password":"correct horse"}"#
+      let first = try await ada.ask("DELETE", "/v1/me", body, Self.key)
+      #expect(first.status == 204)
+      try await users.restart()
+      #expect(Self.isSame(try await ada.ask("DELETE", "/v1/me", body, Self.key), as: first))
+      #expect(try await ada.ask("DELETE", "/v1/me", body).status == 401)
+      #expect(try await ada.ask("DELETE", "/v1/me", body.replacing("horse", with: "house"), Self.key).status == 422)
+      #expect(try users.count("users") == 0)
+      let kept = try users.rows("SELECT * FROM outsider_keys").joined().joined()
+      for trace in [ada.user, ada.session, ada.token, "ada", "correct horse"] { #expect(!kept.contains(trace)) }
+    }
+  }
+
+  @Test("What the administrator sends again is done once")
+  func administrator() async throws {
+    try await Users.run {
+      $0.administratorToken = Users.administrator
+    } _: { users in
+      let path = "/v1/admin/registered/standard"
+      let first = try await users.administer("PATCH", path, #"{"a":1}"#, Self.key)
+      #expect(first.status == 200)
+      try await users.register("standard", #"{"b":2}"#)
+      try await users.restart()
+      #expect(Self.isSame(try await users.administer("PATCH", path, #"{"a":1}"#, Self.key), as: first))
+      #expect(try await users.administer("PATCH", path, #"{"a":2}"#, Self.key).problem == Told("validation-failed"))
+      #expect(try await users.administer("GET", path).json["values"] == ["b": 2])
+      let refused = ["Idempotency-Key: 2", #"If-Match: "x""#]
+      let refusal = try await users.administer("PATCH", path, #"{"c":1}"#, refused)
+      #expect(refusal.status == 412)
+      #expect(Self.isSame(try await users.administer("PATCH", path, #"{"c":1}"#, refused), as: refusal))
+    }
+  }
+
+  @Test("The same request twice at the same time is done once")
+  func atOnce() async throws {
+    try await Users.run { users in
+      let answers = try await withThrowingTaskGroup(of: RawResponse.self) { group in
+        for _ in 0..<6 { group.addTask { try await users.post("/v1/users", Self.credentials, Self.key) } }
+        return try await group.reduce(into: []) { $0.append($1) }
+      }
+      // Whoever comes while the first is at work is told to come again.
+      #expect(answers.allSatisfy { [201, 409].contains($0.status) })
+      #expect(Set(answers.filter { $0.status == 201 }.map(\.body)).count == 1)
+      #expect(try users.count("sessions") == 1)
+      for _ in 0..<2 { #expect(try await users.post("/v1/users", Self.credentials, Self.key).status == 201) }
+    }
+  }
+}
