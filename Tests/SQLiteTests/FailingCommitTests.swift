@@ -80,7 +80,7 @@ struct FailingCommitTests {
 
   @Test("A lock that another holds fails all that waits, at once, and the writer goes on when it is gone")
   func locked() async throws {
-    let fixture = try WriterFixture()
+    let fixture = try WriterFixture(busyTimeout: .zero)
     let gate = Gate()
     let outcomes = Log<String>()
     let other = try Connection(path: fixture.path, options: .init(busyTimeout: .zero))
@@ -92,6 +92,7 @@ struct FailingCommitTests {
     gate.open()
     await eventually { outcomes.all.count == 3 }
     #expect(outcomes.all == ["busy", "busy", "busy"])
+    #expect(fixture.writer.statistics.failedCommits == 1, "the lock is waited for once")
     try other.execute("COMMIT")
     try await fixture.writer.write { try $0.keep(4) }
     #expect(try fixture.numbers == [4])

@@ -15,7 +15,7 @@ struct ReadersTests {
   }
 
   private func readers(threads: Int = 2, capacity: Int = 4_096) throws -> Readers {
-    try Readers(path: fixture.path, threads: threads, capacity: capacity, busyTimeout: .zero)
+    try Readers(path: fixture.path, threads: threads, capacity: capacity)
   }
 
   private static func count(_ connection: Connection) throws -> Int {

@@ -11,10 +11,16 @@ final class WriterFixture: Sendable {
   let path: String
   let writer: Writer
 
-  init(options: Writer.Options = .init(), monotonic: @escaping @Sendable () -> Int64 = { 0 }) throws {
+  /// SQLite's readers take the writer's lock for an instant when they look at a log that is just being written to, so that
+  /// a writer that doesn't wait at all fails now and then.
+  init(
+    options: Writer.Options = .init(),
+    busyTimeout: Duration = .seconds(600),
+    monotonic: @escaping @Sendable () -> Int64 = { 0 }
+  ) throws {
     folder = try TemporaryDirectory()
     path = folder.file("t.db")
-    writer = try Self.writer(path: path, options: options, monotonic: monotonic)
+    writer = try Self.writer(path: path, options: options, busyTimeout: busyTimeout, monotonic: monotonic)
   }
 
   deinit {
@@ -24,9 +30,10 @@ final class WriterFixture: Sendable {
   static func writer(
     path: String,
     options: Writer.Options = .init(),
+    busyTimeout: Duration = .seconds(600),
     monotonic: @escaping @Sendable () -> Int64 = { 0 }
   ) throws -> Writer {
-    let connection = try Connection(path: path, options: .init(busyTimeout: .zero))
+    let connection = try Connection(path: path, options: .init(busyTimeout: busyTimeout))
     try connection.execute("CREATE TABLE kept (number INTEGER PRIMARY KEY, filler BLOB) STRICT")
     return try Writer(connection: connection, options: options, monotonic: monotonic)
   }

@@ -20,14 +20,24 @@ struct WriterLogTests {
   /// How many pages the log has.
   private func log(of fixture: WriterFixture) -> Int { fixture.writer.statistics.logPages }
 
+  /// How many pages the log has after each of so many transactions.
+  private func lengths(of fixture: WriterFixture, writes: Int) async -> Result<[Int], any Error> {
+    var lengths: [Int] = []
+    do {
+      for _ in 0..<writes {
+        try await write(pages: 1, to: fixture)
+        lengths.append(log(of: fixture))
+      }
+      return .success(lengths)
+    } catch {
+      return .failure(error)
+    }
+  }
+
   @Test("It is emptied whenever it has grown by so many pages, and doesn't grow beyond them")
   func bounded() async throws {
     let fixture = try fixture(pages: 20)
-    var longest = 0
-    for _ in 1...200 {
-      try await write(pages: 1, to: fixture)
-      longest = max(longest, log(of: fixture))
-    }
+    let longest = try #require(try await lengths(of: fixture, writes: 200).get().max())
     #expect(longest >= 20)
     #expect(longest < 30)
     let statistics = fixture.writer.statistics
@@ -73,13 +83,10 @@ struct WriterLogTests {
     }
     reading.open()
     await reading.arrival()
-    var longest = 0
-    for _ in 1...600 {
-      try await write(pages: 1, to: fixture)
-      longest = max(longest, log(of: fixture))
-    }
+    let lengths = await lengths(of: fixture, writes: 600)
     isDone.withLock { $0 = true }
     await readers
+    let longest = try #require(try lengths.get().max())
     // It may have been kept from starting anew until it waited.
     #expect(longest < 20 * (LogKeeper.tolerance + 2))
     #expect(fixture.writer.statistics.failedCheckpoints == 0)
