@@ -5,11 +5,13 @@
 ///
 /// The log starts from its beginning again with the first transaction after all of it was moved, unless somebody reads
 /// from it at that moment. Readers that overlap all the time could keep that from ever happening; so where the log has
-/// grown to many times its size, the writer waits for them, a little while. New ones don't prolong that: once all is in
-/// the file, they read the file.
+/// grown to many times its size, the writer waits for them, a little while. Once all is in the file, new ones read that,
+/// and don't prolong it.
 struct LogKeeper {
   /// How many times the pages it should have the log may have before the writer waits for readers.
   static let tolerance = 8
+  /// How often the writer looks at the readers anew while it waits for them.
+  private static let attempts = 10
 
   private let connection: Connection
   private let pages: Int
@@ -44,7 +46,14 @@ struct LogKeeper {
     if last < pages * Self.tolerance {
       try connection.checkpoint(.passive)
     } else {
-      try connection.withBusyTimeout(patience) { () throws(SQLiteError) in _ = try connection.checkpoint(.restart) }
+      try connection.withBusyTimeout(patience / Self.attempts) { () throws(SQLiteError) in try restart() }
     }
+  }
+
+  /// Waits for readers, a part of the patience at a time: SQLite waits until nobody reads from a place in the log that it
+  /// has looked at once, though new readers may have moved that place to the log's end meanwhile and share it from then
+  /// on. Asked again, it looks again.
+  private func restart() throws(SQLiteError) {
+    for _ in 0..<Self.attempts where try connection.checkpoint(.restart) { return }
   }
 }

@@ -66,7 +66,7 @@ struct WriterLogTests {
 
   @Test("Readers that overlap all the time make it wait for them, and don't keep it from starting anew")
   func overlappingReaders() async throws {
-    let fixture = try fixture(pages: 20, patience: .seconds(600))
+    let fixture = try fixture(pages: 20, patience: .seconds(20))
     let path = fixture.path
     let isDone = Monitor(false)
     let reading = Gate()
