@@ -38,6 +38,7 @@ final class Inbox<R: Reactor>: Sendable {
   struct Contents: Sendable {
     @usableFromInline var hasLoop = false
     @usableFromInline var inputs: [Input<R>] = []
+    @usableFromInline var admitted = 0
 
     @inlinable
     init() {}
@@ -48,8 +49,8 @@ final class Inbox<R: Reactor>: Sendable {
   /// Raised under the lock of the contents, so that nothing is queued behind the end; read without it
   /// by the loop, before each input.
   @usableFromInline let closed = Atomic<Bool>(false)
-  /// Raised under the lock of the contents, so that it never exceeds the capacity; lowered without it.
-  @usableFromInline let unsettled = Atomic<Int>(0)
+  /// How many of the admitted are settled. Only the loop writes it, so a step needs no second lock.
+  @usableFromInline let settled = Atomic<Int>(0)
 
   @inlinable
   init(capacity: Int) {
@@ -100,10 +101,10 @@ final class Inbox<R: Reactor>: Sendable {
     }
   }
 
-  /// Makes room for another action. Comes before anybody is told that this one is settled.
+  /// Makes room for another action. For the loop only, before anybody is told that this one is settled.
   @inlinable
   func settleOne() {
-    unsettled.subtract(1, ordering: .relaxed)
+    settled.store(settled.load(ordering: .relaxed) + 1, ordering: .releasing)
   }
 
   /// True for the first who wants to run the loop.
@@ -144,10 +145,10 @@ final class Inbox<R: Reactor>: Sendable {
 
   /// To be called under the lock. The queue is changed in place: a copy of it would make sending quadratic.
   @inlinable
-  func queue(_ action: Input<R>, in contents: inout Contents) -> Admission {
+  func queue(_ action: consuming Input<R>, in contents: inout Contents) -> Admission {
     if isClosed { return .closed }
-    if unsettled.load(ordering: .relaxed) >= capacity { return .full }
-    unsettled.add(1, ordering: .relaxed)
+    if contents.admitted - settled.load(ordering: .acquiring) >= capacity { return .full }
+    contents.admitted += 1
     contents.inputs.append(action)
     return .accepted
   }
