@@ -5,7 +5,7 @@ import Testing
 @testable import Lockstep
 
 @Suite("Registered defaults")
-struct RegisteredDefaultsTests {
+struct RegisteredValuesTests {
   private static func bytes(_ text: String) -> [UInt8] { Array(text.utf8) }
 
   private static let registered: RegisteredDefaults = {
