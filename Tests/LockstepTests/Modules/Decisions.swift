@@ -84,7 +84,7 @@ extension UserState {
 extension MapState {
   /// A map of these JSON texts at revision 1.
   init(texts: [String: String]) {
-    let values = texts.map { (ExactText($0.key), MapValue(encoded: Array($0.value.utf8), revision: 1)) }
+    let values = texts.map { (ElementKey($0.key), MapValue(encoded: Array($0.value.utf8), revision: 1)) }
     self.init(Dictionary(uniqueKeysWithValues: values), revision: 1)
   }
 }

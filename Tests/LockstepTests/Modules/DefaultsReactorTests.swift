@@ -20,7 +20,7 @@ struct DefaultsReactorTests {
   private static func decision(
     _ type: String,
     _ payload: String,
-    quota: DefaultsReactor.Quota = .init(),
+    quota: DefaultsQuota = .init(),
     in state: UserState = UserState(DefaultsAction.collection("standard"), .map(present))
   ) throws -> Decision.Outcome {
     try Decision.outcome(
@@ -106,8 +106,7 @@ struct DefaultsReactorTests {
 
   // MARK: Patches
 
-  private static func facts(_ action: DefaultsAction, quota: DefaultsReactor.Quota = .init()) throws -> Decision.Outcome
-  {
+  private static func facts(_ action: DefaultsAction, quota: DefaultsQuota = .init()) throws -> Decision.Outcome {
     do {
       let reactor = DefaultsReactor(quota: quota) { _ in nil }
       let facts = try reactor.decision(on: action, in: present).map(CollectionMutation.map)
@@ -169,16 +168,16 @@ struct DefaultsReactorTests {
 
   @Test("Past the quota there is no growing, but changing and removing go on")
   func quota() throws {
-    let keys = DefaultsReactor.Quota(keys: 6)
+    let keys = DefaultsQuota(keys: 6)
     #expect(try Self.decision("set", #"{"key":"new","value":1}"#, quota: keys) == .refused(.quotaExceeded))
     #expect(try Self.decision("set", #"{"key":"theme","value":1}"#, quota: keys) == Self.set("theme", "1"))
     #expect(
       try Self.decision("merge", #"{"values":{"theme":null,"new":1}}"#, quota: keys) != .refused(.quotaExceeded)
     )
-    let bytes = DefaultsReactor.Quota(bytes: Self.present.bytes)
+    let bytes = DefaultsQuota(bytes: Self.present.bytes)
     #expect(try Self.decision("set", #"{"key":"count","value":4}"#, quota: bytes) == Self.set("count", "4"))
     #expect(try Self.decision("set", #"{"key":"count","value":411}"#, quota: bytes) == .refused(.quotaExceeded))
-    let lowered = DefaultsReactor.Quota(keys: 1, bytes: 1)
+    let lowered = DefaultsQuota(keys: 1, bytes: 1)
     #expect(try Self.decision("remove", #"{"key":"count"}"#, quota: lowered) != .refused(.quotaExceeded))
     #expect(try Self.decision("set", #"{"key":"count","value":1}"#, quota: lowered) == Self.set("count", "1"))
     #expect(try Self.decision("clear", "{}", quota: lowered) != .refused(.quotaExceeded))

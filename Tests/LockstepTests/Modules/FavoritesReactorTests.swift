@@ -21,7 +21,7 @@ struct FavoritesReactorTests {
   private static func decision(
     _ type: String,
     _ payload: String,
-    quota: FavoritesReactor.Quota = .init(),
+    quota: FavoritesQuota = .init(),
     in state: ListState = present
   ) throws -> Decision.Outcome {
     try Decision.outcome(
@@ -174,16 +174,16 @@ struct FavoritesReactorTests {
 
   @Test("Past the quota there is no adding, but replacing, removing and moving go on")
   func quota() throws {
-    let full = FavoritesReactor.Quota(items: 4, bytes: 1_000_000)
+    let full = FavoritesQuota(items: 4, bytes: 1_000_000)
     #expect(try Self.decision("add", #"{"id":"d"}"#, quota: full) == .refused(.quotaExceeded))
     #expect(try Self.decision("toggle", #"{"id":"d"}"#, quota: full) == .refused(.quotaExceeded))
     #expect(try Self.decision("add", #"{"id":"a"}"#, quota: full) != .refused(.quotaExceeded))
-    let heavy = FavoritesReactor.Quota(items: 100, bytes: Self.present.bytes)
+    let heavy = FavoritesQuota(items: 100, bytes: Self.present.bytes)
     #expect(try Self.decision("add", #"{"id":"d"}"#, quota: heavy) == .refused(.quotaExceeded))
     #expect(try Self.decision("update", #"{"id":"a","title":"AA"}"#, quota: heavy) == .refused(.quotaExceeded))
     #expect(try Self.decision("update", #"{"id":"a","title":"B"}"#, quota: heavy) != .refused(.quotaExceeded))
     // A quota that was lowered doesn't keep what is there from becoming smaller.
-    let lowered = FavoritesReactor.Quota(items: 1, bytes: 10)
+    let lowered = FavoritesQuota(items: 1, bytes: 10)
     #expect(try Self.decision("update", #"{"id":"a","title":null}"#, quota: lowered) != .refused(.quotaExceeded))
   }
 }

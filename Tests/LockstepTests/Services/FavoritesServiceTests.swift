@@ -1,6 +1,5 @@
 import JSON
 import SQLite
-import TestSupport
 import Testing
 
 @testable import Lockstep
@@ -32,7 +31,7 @@ struct FavoritesServiceTests {
     return memory
   }
 
-  private func ids(_ state: UserState) -> [String] { state.list(FavoritesReactor.collection).items.map(\.id) }
+  private func ids(_ state: UserState) -> [String] { state.list(FavoritesReactor.collection).items.map(\.id.text) }
 
   @Test("What is written is what is loaded, byte for byte, whatever is in it")
   func content() async throws {

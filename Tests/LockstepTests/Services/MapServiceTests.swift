@@ -1,6 +1,5 @@
 import JSON
 import SQLite
-import TestSupport
 import Testing
 
 @testable import Lockstep

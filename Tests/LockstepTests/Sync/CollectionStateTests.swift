@@ -6,7 +6,10 @@ import Testing
 @Suite("Collections")
 struct CollectionStateTests {
   private static func list(_ ids: String...) -> ListState {
-    ListState(ids.map { ListItem(id: $0, encoded: Array(#"{"id":"\#($0)"}"#.utf8), revision: 1) }, revision: 1)
+    ListState(
+      ids.map { ListItem(id: ElementKey($0), encoded: Array(#"{"id":"\#($0)"}"#.utf8), revision: 1) },
+      revision: 1
+    )
   }
 
   private static func item(_ id: String) -> [UInt8] { Array(#"{"id":"\#(id)","new":1}"#.utf8) }
@@ -40,12 +43,12 @@ struct CollectionStateTests {
     var list = Self.list("a", "b", "c")
     list.revision = 2
     FavoritesReactor.reduce(&list, row.fact)
-    #expect(list.items.map(\.id) == row.ids)
+    #expect(list.items.map(\.id.text) == row.ids)
     #expect(list.count == row.ids.count && list.revision == 2)
     // What it keeps beside the elements fits them.
     #expect(list.bytes == list.items.reduce(0) { $0 + $1.encoded.count })
     for (index, item) in list.items.enumerated() {
-      #expect(list[item.id] === item && list.index(of: item.id) == index)
+      #expect(list[item.id.text] === item && list.index(of: item.id.text) == index)
     }
     #expect(list["x"] == nil || row.ids.contains("x"))
     // What changed or moved is of the new revision, and nothing else.
@@ -55,7 +58,7 @@ struct CollectionStateTests {
       case .modified(let id, _), .moved(let id, _): id
       default: nil
       }
-    for item in list.items { #expect(item.revision == (item.id == touched ? 2 : 1)) }
+    for item in list.items { #expect(item.revision == (item.id.text == touched ? 2 : 1)) }
   }
 
   @Test("Facts about a map set, remove and clear; removing what isn't there changes nothing")
@@ -83,7 +86,7 @@ struct CollectionStateTests {
     var list = Self.list(composed)
     list.apply(.inserted(id: decomposed, item: Self.item(decomposed), index: 0))
     list.apply(.moved(id: composed, to: 0))
-    #expect(list.items.map { $0.id.unicodeScalars.count } == [1, 2])
+    #expect(list.items.map { $0.id.text.unicodeScalars.count } == [1, 2])
   }
 
   @Test("Facts of the other kind change nothing but the revision")

@@ -1,6 +1,5 @@
 import JSON
 import SQLite
-import TestSupport
 import Testing
 
 @testable import Lockstep
@@ -115,7 +114,7 @@ struct HistoryTests {
 
   @Test("What is old and long past goes in steps, what is kept tells the same as before, and the present is untouched")
   func pruning() async throws {
-    let fixture = try SyncFixture { $0.history = Pruning.Policy(days: 30, revisions: 20) }
+    let fixture = try SyncFixture { $0.history = HistoryPolicy(days: 30, revisions: 20) }
     let ann = try await fixture.user(1)
     var random = SeededNumbers(seed: TestSeed.make(for: "Pruning"))
     var record = Record()
@@ -147,7 +146,7 @@ struct HistoryTests {
 
   private struct Kept: CustomTestStringConvertible, Sendable {
     let what: String
-    let policy: Pruning.Policy
+    let policy: HistoryPolicy
     /// The age of the first 256 revisions, and of all others.
     let days: (old: Int, young: Int)
     let pruned: Int

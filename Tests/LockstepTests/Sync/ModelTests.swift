@@ -1,7 +1,6 @@
 import Foundation
 import JSON
 import SQLite
-import TestSupport
 import Testing
 
 @testable import Lockstep
@@ -49,8 +48,8 @@ private struct ModelRun {
   init(seed: UInt64) async throws {
     fixture = try SyncFixture { choices in
       choices.favorites.items = StateModel.favoritesQuota
-      choices.defaults = DefaultsReactor.Quota(keys: StateModel.keysQuota, suites: StateModel.suitesQuota)
-      choices.history = Pruning.Policy(days: 1, revisions: 50)
+      choices.defaults = DefaultsQuota(keys: StateModel.keysQuota, suites: StateModel.suitesQuota)
+      choices.history = HistoryPolicy(days: 1, revisions: 50)
       // Room for one or two: whoever isn't asked for goes.
       choices.cacheBytes = 16_000
     }
@@ -189,7 +188,7 @@ private struct ModelRun {
       let representation = try #require(try resource.representation(of: view), "\(resource)")
       // What follows from one difference would tell nothing more.
       let (gotTag, gotBody) = (representation.cursor.text, String(decoding: representation.body, as: UTF8.self))
-      try #require(gotTag == tag && ExactText(gotBody) == ExactText(body), "\(resource)")
+      try #require(gotTag == tag && ElementKey(gotBody) == ElementKey(body), "\(resource)")
     }
   }
 

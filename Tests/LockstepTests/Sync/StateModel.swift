@@ -33,8 +33,8 @@ struct StateModel {
     var revision = 0
 
     func isSame(as other: Suite) -> Bool {
-      values.map { [ExactText($0.key), ExactText($0.text)] }
-        == other.values.map { [ExactText($0.key), ExactText($0.text)] }
+      values.map { [ElementKey($0.key), ElementKey($0.text)] }
+        == other.values.map { [ElementKey($0.key), ElementKey($0.text)] }
     }
   }
 
@@ -84,10 +84,10 @@ struct StateModel {
   }
 
   /// All that is visible, for telling whether an action changed anything.
-  private var texts: [ExactText] {
+  private var texts: [ElementKey] {
     let values = suites.flatMap { suite in suite.values.map { "\(suite.name) \($0.key) \($0.text)" } }
     let fields = profile.values.map { "\($0.key) \($0.text)" }.sorted()
-    return (favorites.map(\.text) + values + fields).map { ExactText($0) }
+    return (favorites.map(\.text) + values + fields).map { ElementKey($0) }
   }
 
   private mutating func perform(
@@ -191,7 +191,7 @@ struct StateModel {
     case (nil, true): return
     case (let place?, true): suite.values.remove(at: place)
     case (let place?, false):
-      if ExactText(suite.values[place].text) == ExactText(value.description) { return }
+      if ElementKey(suite.values[place].text) == ElementKey(value.description) { return }
       suite.values[place] = Value(key: key, text: value.description, revision: revision + 1)
     case (nil, false): suite.values.append(Value(key: key, text: value.description, revision: revision + 1))
     }
@@ -238,8 +238,8 @@ struct StateModel {
     all.append((.profile, "\(store).\(profileRevision).0", "{" + fields.joined(separator: ",") + "}"))
     for name in names {
       let suite = suites.first { $0.name == name } ?? Suite(name: name)
-      let own = Set(suite.values.map { ExactText($0.key) })
-      let behind = Self.shown(name, at: registeredRevision, registered).filter { !own.contains(ExactText($0.key)) }
+      let own = Set(suite.values.map { ElementKey($0.key) })
+      let behind = Self.shown(name, at: registeredRevision, registered).filter { !own.contains(ElementKey($0.key)) }
       let shown = behind.filter { $0.text != nil }
       let values = (suite.values.map { ($0.key, $0.text) } + shown.map { ($0.key, $0.text ?? "") })
         .sorted { Array($0.0.utf8).lexicographicallyPrecedes(Array($1.0.utf8)) }

@@ -18,9 +18,9 @@ final class SyncFixture: Sendable {
 
   /// What may be chosen.
   struct Choices: Sendable {
-    var favorites = FavoritesReactor.Quota()
-    var defaults = DefaultsReactor.Quota()
-    var history = Pruning.Policy()
+    var favorites = FavoritesQuota()
+    var defaults = DefaultsQuota()
+    var history = HistoryPolicy()
     var cacheBytes = 64 * 1024 * 1024
     /// Called by the reading thread before it loads a state.
     var willLoad: @Sendable (UserID) -> Void = { _ in }

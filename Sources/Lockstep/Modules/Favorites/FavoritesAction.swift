@@ -22,11 +22,6 @@ struct FavoriteContent: Sendable {
 
   static let titleBytes = 512
   static let dataBytes = 16 * 1024
-
-  /// The same when clients see the same bytes: `String` would take more for the same.
-  static func == (left: FavoriteContent, right: FavoriteContent) -> Bool {
-    left.title.map(JSON.string) == right.title.map(JSON.string) && left.data == right.data
-  }
 }
 
 extension FavoritesAction {

@@ -14,8 +14,8 @@ struct FavoriteRanks {
   /// The rank of an element that comes to a place of the list, which isn't in it yet. May number the list anew.
   func rank(at index: Int, in items: [ListItem]) throws -> Int {
     let index = min(max(index, 0), items.count)
-    let previous = index > 0 ? try rank(of: items[index - 1].id) : nil
-    let next = index < items.count ? try rank(of: items[index].id) : nil
+    let previous = index > 0 ? try rank(of: items[index - 1].id.text) : nil
+    let next = index < items.count ? try rank(of: items[index].id.text) : nil
     let rank: Int? =
       switch (previous, next) {
       case (nil, nil): 0
@@ -33,7 +33,7 @@ struct FavoriteRanks {
   private func renumber(_ items: [ListItem], leavingRoomAt index: Int) throws -> Int {
     for (place, item) in items.enumerated() {
       let rank = (place < index ? place : place + 1) * Self.gap
-      try connection.run("UPDATE favorites SET rank = ? WHERE user_id = ? AND id = ?", rank, user, item.id)
+      try connection.run("UPDATE favorites SET rank = ? WHERE user_id = ? AND id = ?", rank, user, item.id.text)
     }
     return index * Self.gap
   }

@@ -1,0 +1,21 @@
+@testable import Lockstep
+
+extension RegisteredLedger {
+  /// Changes values of a suite without a key, and gives what is registered afterwards.
+  @discardableResult
+  func change(
+    _ suite: String,
+    _ decide: @escaping @Sendable (RegisteredDefaults) throws -> [(key: String, value: [UInt8]?)]
+  ) async throws -> RegisteredDefaults {
+    _ = try await change(
+      Change(
+        suite: suite,
+        key: nil,
+        decide: decide,
+        answer: { _ in StoredAnswer(status: 200, fields: [], body: nil) },
+        refusal: { _ in nil }
+      )
+    )
+    return current
+  }
+}
