@@ -22,6 +22,7 @@ struct AccountsLedger: Sendable {
   ///   - prepare: The slow part of the change.
   ///   - answer: What the client is told when it's done.
   ///   - refusal: What the client is told of a refusal that is to stay; nil for an error that may be over the next time.
+  /// - Returns: The answer, or the one that was given before.
   /// - Throws: Why it can't be done, `IdempotencyKeyInUse`, `IdempotencyKeyReused`.
   func commit(
     key: Key?,
@@ -67,6 +68,8 @@ struct AccountsLedger: Sendable {
   ///   - request: All of the request that makes it the same one.
   ///   - prepare: The slow part.
   ///   - answer: What the client is told.
+  /// - Returns: The answer, or the one that was given before.
+  /// - Throws: Why it can't be done, `IdempotencyKeyInUse`, `IdempotencyKeyReused`.
   func enter(
     _ credentials: Credentials,
     key: String,

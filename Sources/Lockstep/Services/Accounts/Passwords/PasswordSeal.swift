@@ -12,6 +12,7 @@ struct PasswordSeal: Sendable, Concealed {
   ///   - password: The password.
   ///   - salt: What makes it another seal than that of the same password elsewhere: 16 bytes.
   ///   - hasher: What derives.
+  /// - Throws: What the hasher throws.
   init(
     _ password: Password,
     salt: [UInt8],
