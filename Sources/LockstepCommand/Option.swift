@@ -12,6 +12,7 @@ struct Option: Sendable {
     case server = "Serving"
     case accounts = "Accounts"
     case storage = "What users may keep"
+    case waiting = "Waiting for changes"
     case limits = "Limits"
     case log = "Log"
   }

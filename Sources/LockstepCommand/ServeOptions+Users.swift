@@ -82,6 +82,26 @@ extension ServeOptions {
     },
   ]
 
+  static let waiting: [Option] = [
+    Option(
+      name: "--max-wait",
+      placeholder: "<seconds>",
+      group: .waiting,
+      help: "The longest that a request is held until there is something new; who asks for more is lowered to it. Many "
+        + "proxies and clients give up at 60. Default \(defaults.longestWait)."
+    ) { configuration, value throws(Option.ValueError) in
+      configuration.longestWait = try OptionValue.integer(value, in: 0...86_400)
+    },
+    number(
+      "--max-waits-per-user",
+      "How many requests may wait for one user's state; past it 429.",
+      .waiting,
+      \.waiting.perUser,
+      quota
+    ),
+    number("--max-waits", "How many requests may wait in all; past it 429.", .waiting, \.waiting.inAll, quota),
+  ]
+
   private static let quota = 0...1_000_000_000
 
   private static func number(

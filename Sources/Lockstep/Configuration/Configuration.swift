@@ -22,8 +22,8 @@ public struct Configuration: Sendable {
   public var defaultsQuota = DefaultsQuota()
   /// How much history is kept.
   public var history = HistoryPolicy()
-  /// How many may wait.
-  var waiting = WaitingRoom.Limits()
+  /// How many may wait for something to happen.
+  public var waiting = WaitingLimits()
   /// The longest that anybody is held waiting, in seconds: many proxies and clients give up at 60.
   public var longestWait = 55
   /// About how many bytes users' states may take in memory.

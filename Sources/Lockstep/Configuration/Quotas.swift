@@ -42,3 +42,17 @@ public struct HistoryPolicy: Sendable, Equatable {
     self.revisions = revisions
   }
 }
+
+/// How many requests may wait for something to happen. Beyond it: 429.
+public struct WaitingLimits: Sendable, Equatable {
+  /// For one user's state. Default 64.
+  public var perUser: Int
+  /// In all. Default 100,000.
+  public var inAll: Int
+
+  /// Limits; what isn't said is the default.
+  public init(perUser: Int = 64, inAll: Int = 100_000) {
+    self.perUser = perUser
+    self.inAll = inAll
+  }
+}

@@ -7,14 +7,6 @@ import Workers
 /// Waiting costs a place in a table. Who is woken looks for themselves whether what they wait for has changed; being woken
 /// for nothing does no harm.
 final class WaitingRoom: Sendable {
-  /// How many may wait.
-  struct Limits: Sendable, Equatable {
-    /// For one user's state. Default 64.
-    var perUser = 64
-    /// In all. Default 100,000.
-    var inAll = 100_000
-  }
-
   private struct Contents: Sendable {
     var seats: [UserID: [UInt64: (any Waker)?]] = [:]
     var last: UInt64 = 0
@@ -23,12 +15,12 @@ final class WaitingRoom: Sendable {
   /// So many locks, so that loops rarely meet at one.
   private static let shardCount = 16
 
-  private let limits: Limits
+  private let limits: WaitingLimits
   private let shards: [Monitor<Contents>]
   private let taken = Atomic(0)
   private let wakings = Atomic(0)
 
-  init(_ limits: Limits) {
+  init(_ limits: WaitingLimits) {
     self.limits = limits
     shards = (0..<Self.shardCount).map { _ in Monitor(Contents()) }
   }
