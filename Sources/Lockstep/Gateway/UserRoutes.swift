@@ -32,6 +32,7 @@ struct UserRoutes: Sendable {
       store: users.store,
       accounts: users.accounts,
       states: users.states,
+      registry: users.registry,
       readers: users.readers
     )
     let registered = RegisteredRoutes(

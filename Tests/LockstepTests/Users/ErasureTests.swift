@@ -71,7 +71,10 @@ struct ErasureTests {
 
   @Test("An export holds all that is stored, and no secret")
   func export() async throws {
-    try await Users.run { users in
+    try await Users.run {
+      $0.administratorToken = Users.administrator
+    } _: { users in
+      try await users.register("standard", #"{"theme":"light"}"#)
       let ada = try await users.signUp("ada", device: "Ada's telephone")
       try await Self.live(ada)
       let answer = try await ada.get("/v1/me/export")
@@ -81,6 +84,7 @@ struct ErasureTests {
       #expect(document["user"]?["id"]?.stringValue == ada.user)
       #expect(document["sessions"]?[0]?["id"]?.stringValue == ada.session)
       #expect(document["cursor"]?.stringValue == answer.cursor)
+      #expect(answer.cursor == (try await ada.get("/v1/favorites")).cursor)
       #expect(document["favorites"] == (try await ada.get("/v1/favorites")).json["items"])
       #expect(document["defaults"] == ["suite-zq": ["default-key-zq": "default value zq"]])
       #expect(document["profile"] == ["position": "position zq"])

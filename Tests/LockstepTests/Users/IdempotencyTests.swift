@@ -62,6 +62,23 @@ struct IdempotencyTests {
     }
   }
 
+  @Test("Of a batch that is refused only the refusal is kept")
+  func refusedBatch() async throws {
+    try await Users.run { users in
+      let ada = try await users.signUp()
+      let batch = ActionsRouteTests.batch([
+        ActionsRouteTests.action("favorites", "add", #"{"id":"a"}"#),
+        ActionsRouteTests.action("favorites", "remove", #"{"id":"nobody"}"#),
+      ])
+      let first = try await ada.post("/v1/actions", batch, Self.key)
+      #expect(first.status == 404)
+      #expect(Self.isSame(try await ada.post("/v1/actions", batch, Self.key), as: first))
+      for table in ["favorites", "journal"] { #expect(try users.count(table) == 0, "\(table)") }
+      try await users.restart()
+      #expect(try await ada.get("/v1/favorites").json["count"] == 0)
+    }
+  }
+
   @Test("The same key with another request is refused, and the first answer stays")
   func reused() async throws {
     try await Users.run { users in

@@ -7,6 +7,7 @@ struct UserExport: Sendable {
   let store: String
   let accounts: StoredAccounts
   let states: StateTables
+  let registry: RegisteredLedger
   let readers: Readers
 
   /// The document, of one moment.
@@ -14,7 +15,9 @@ struct UserExport: Sendable {
     let document = try await readers.read { connection -> JSON? in
       guard var document = try accounts.export(user, from: connection) else { return nil }
       let state = try states.load(user, from: connection)
-      document["cursor"] = .string(Cursor(store: store, revision: state.revision).text)
+      document["cursor"] = .string(
+        Cursor(store: store, revision: state.revision, registered: registry.current.revision).text
+      )
       document["favorites"] = .array(state.list(FavoritesReactor.collection).items.map { .object($0.object) })
       document["defaults"] = .object(
         JSONObject(state.collections(of: "defaults").map { ($0.name.part ?? "", Self.values(of: $0.state)) })
