@@ -66,7 +66,7 @@ struct WriterLogTests {
 
   @Test("Readers that overlap all the time make it wait for them, and don't keep it from starting anew")
   func overlappingReaders() async throws {
-    let fixture = try fixture(pages: 20, patience: .seconds(20))
+    let fixture = try fixture(pages: 10, patience: .seconds(20))
     let path = fixture.path
     let isDone = Monitor(false)
     let reading = Gate()
@@ -83,12 +83,12 @@ struct WriterLogTests {
     }
     reading.open()
     await reading.arrival()
-    let lengths = await lengths(of: fixture, writes: 600)
+    let lengths = await lengths(of: fixture, writes: 130)
     isDone.withLock { $0 = true }
     await readers
     let longest = try #require(try lengths.get().max())
     // It may have been kept from starting anew until it waited.
-    #expect(longest < 20 * (LogKeeper.tolerance + 2))
+    #expect(longest < 10 * (LogKeeper.tolerance + 3))
     #expect(fixture.writer.statistics.failedCheckpoints == 0)
   }
 }
