@@ -40,6 +40,8 @@ struct RefusalTests {
     ("--history-days", ["", "-1", "36501", "1.5"], "it must be a whole number from 0 to 36500"),
     ("--history-min", ["", "0", "1000000001"], "it must be a whole number from 1 to 1000000000"),
     ("--cache-mb", ["", "0", "1048577", "64MiB"], "it must be a whole number from 1 to 1048576"),
+    ("--max-wait", ["", "-1", "86401", "55s"], "it must be a whole number from 0 to 86400"),
+    ("--max-waits-per-user", counts, count), ("--max-waits", counts, count),
     ("--max-connections", ["", "0", "10000001", "1k"], "it must be a whole number from 1 to 10000000"),
     ("--max-request-line", sizes + ["0", "63", "2MiB"], "\(size) 64 to 1048576 bytes"),
     ("--max-header-section", sizes + ["0", "63", "17MiB"], "\(size) 64 to 16777216 bytes"),
