@@ -1,0 +1,85 @@
+# shellcheck shell=bash
+# shellcheck disable=SC2034,SC2154 # variables come from common.sh and servers.sh, and go to the script that sources this
+# Measurements and the medians of them. To be sourced after servers.sh.
+
+touch "$work/measurements"
+
+# note CASE SIDE NAME VALUE: a measurement, kept until the medians are taken.
+note() { printf '%s %s %s %s\n' "$@" >>"$work/measurements"; }
+
+median() { # CASE SIDE NAME
+  awk -v key="$1 $2 $3" '$1 " " $2 " " $3 == key { print $4 }' "$work/measurements" | sort -g |
+    awk '{ all[NR] = $1 } END { print (all[int((NR + 1) / 2)] + all[int((NR + 2) / 2)]) / 2 }'
+}
+
+# load SIDE SECONDS WRK_ARGUMENT…: runs wrk with one thread; sets rate, p50 and p99 in ms, cpu in µs a request, and
+# failures.
+load() {
+  local side=$1 seconds=$2 before after
+  before=$(cpu_microseconds "$side")
+  # In the background, so that it ends with this script whatever happens.
+  wrk -t1 -c"$connections" -d"${seconds}s" "${@:3}" >"$work/wrk.out" &
+  pid[wrk]=$!
+  wait "${pid[wrk]}"
+  unset "pid[wrk]"
+  after=$(cpu_microseconds "$side")
+  read -r rate p50 p99 cpu failures < <(awk -v cpu=$((after - before)) '
+    $1 == "RESULT" { printf "%.0f %.3f %.3f %.2f %d\n", $2 * 1e6 / $3, $4 / 1e3, $5 / 1e3, cpu / $2, $6 }
+  ' "$work/wrk.out")
+}
+
+# note_load CASE SIDE: keeps what load has set.
+note_load() {
+  printf '    %-9s %8d requests a second, %6.2f µs of CPU each\n' "$2" "$rate" "$cpu" >&2
+  ((failures == 0)) || say "$failures requests to $2 FAILED: its figures mean nothing"
+  note "$1" "$2" rate "$rate"
+  note "$1" "$2" p50 "$p50"
+  note "$1" "$2" p99 "$p99"
+  note "$1" "$2" cpu "$cpu"
+}
+
+# row LABEL CASE NAME UNITS FORMAT [ratio|value RELATION TARGET]: compares medians of lockstep and nginx; shows them
+# divided by UNITS.
+row() { compare_medians "$1" "$2 lockstep $3" "$2 nginx $3" "$4" "$5" "${@:6}"; }
+
+# compare_medians LABEL OURS THEIRS UNITS FORMAT [ratio|value RELATION TARGET]: the same for any two, each named by its
+# case, side and name; THEIRS may be - for nobody's.
+compare_medians() {
+  local ours theirs=-
+  # shellcheck disable=SC2086 # three words
+  ours=$(median $2)
+  # shellcheck disable=SC2086
+  [[ $3 == - ]] || theirs=$(median $3)
+  awk -v label="$1" -v ours="$ours" -v theirs="$theirs" -v units="$4" -v format="$5" -v judged="${6:-}" \
+    -v relation="${7:-}" -v target="${8:-}" '
+    BEGIN {
+      ratio = theirs > 0 ? ours / theirs : 0
+      figure = judged == "ratio" ? ratio : ours / units
+      met = relation == "≥" ? figure >= target : figure <= target
+      verdict = judged == "" ? "" : met ? "reached" : "missed"
+      printf "| %s | %s | %s | %s | %s | %s |\n", label, sprintf(format, ours / units),
+        theirs == "-" ? "" : sprintf(format, theirs / units), theirs == "-" ? "" : sprintf("%.2f", ratio),
+        judged == "" ? "" : relation " " target (judged == "ratio" ? " ×" : ""), verdict
+    }'
+}
+
+# What the figures were taken on and with.
+machine() {
+  printf '%s × %s, Linux %s, %s' "$(nproc)" "$(sed -n 's/^model name\s*: //p' /proc/cpuinfo | head -1)" "$(uname -r)" \
+    "$("$server" --version)"
+}
+
+# build_populate: makes $work/populate, which fills a store with users.
+build_populate() {
+  clang -O2 -o "$work/populate" -I"$root/Sources" "$root/scripts/lib/populate.c" -lsqlite3 -lsodium
+}
+
+# make_store NAME USERS VALUES: a store $work/NAME.db with so many users, each with so many values, and their tokens in
+# $work/NAME.tokens.
+make_store() {
+  store=$work/$1.db
+  rm -f "$store"*
+  start lockstep 1
+  stop lockstep
+  "$work/populate" "$store" "$2" "$3" >"$work/$1.tokens"
+}

@@ -1,0 +1,112 @@
+// Fills a store with users for benchmarks: each with a session, values in defaults/standard, and the journal's entry of
+// how they came there. Hashing that many passwords would take hours; nobody can log in with these.
+//
+// usage: populate STORE USERS VALUES
+// prints: each user's token, a line each
+//
+// The store must have been made by lockstep, and nobody may have it open.
+#include <CSodium/sodium_header.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static sqlite3 *database;
+
+static void check(int code) {
+  if (code == SQLITE_OK || code == SQLITE_DONE || code == SQLITE_ROW) return;
+  fprintf(stderr, "populate: %s\n", sqlite3_errmsg(database));
+  exit(70);
+}
+
+static void execute(const char *sql) { check(sqlite3_exec(database, sql, NULL, NULL, NULL)); }
+
+static sqlite3_stmt *prepare(const char *sql) {
+  sqlite3_stmt *statement;
+  check(sqlite3_prepare_v2(database, sql, -1, &statement, NULL));
+  return statement;
+}
+
+static void run(sqlite3_stmt *statement) {
+  check(sqlite3_step(statement));
+  check(sqlite3_reset(statement));
+}
+
+static void bind_text(sqlite3_stmt *statement, int index, const char *text) {
+  check(sqlite3_bind_text(statement, index, text, -1, SQLITE_TRANSIENT));
+}
+
+// A UUIDv7 of a kind and a number.
+static void write_id(char *text, int kind, int number) {
+  sprintf(text, "0190a000-0000-7%03x-8000-%012x", kind, number);
+}
+
+static lockstep_bits256 find_key(void) {
+  lockstep_bits256 key;
+  sqlite3_stmt *statement = prepare("SELECT key FROM token_key");
+  if (sqlite3_step(statement) != SQLITE_ROW) {
+    fprintf(stderr, "populate: the store has no key for tokens: start lockstep on it once\n");
+    exit(70);
+  }
+  lockstep_load(key.words, sqlite3_column_blob(statement, 0), 4);
+  sqlite3_finalize(statement);
+  return key;
+}
+
+// Makes a token as TokenMint does, prints it, and gives what is stored of it.
+static void make_token(lockstep_bits256 key, uint8_t hash[32]) {
+  lockstep_bits256 secret;
+  randombytes_buf(&secret, sizeof secret);
+  lockstep_bits128 tag = lockstep_tag(secret, key);
+  lockstep_bits384 all = {{secret.words[0], secret.words[1], secret.words[2], secret.words[3], tag.words[0], tag.words[1]}};
+  uint8_t bytes[48];
+  char text[65];
+  lockstep_store(bytes, all.words, 6);
+  sodium_bin2base64(text, sizeof text, bytes, sizeof bytes, sodium_base64_VARIANT_URLSAFE_NO_PADDING);
+  printf("ls_%s\n", text);
+  lockstep_store(hash, lockstep_digest(all).words, 4);
+}
+
+int main(int count, char **arguments) {
+  if (count != 4) {
+    fprintf(stderr, "usage: populate STORE USERS VALUES\n");
+    return 64;
+  }
+  int users = atoi(arguments[2]), values = atoi(arguments[3]);
+  if (sodium_init() < 0) return 70;
+  check(sqlite3_open_v2(arguments[1], &database, SQLITE_OPEN_READWRITE, NULL));
+  execute("PRAGMA synchronous = OFF; PRAGMA cache_size = -200000; BEGIN");
+  lockstep_bits256 key = find_key();
+  sqlite3_stmt *user = prepare("INSERT INTO users VALUES (?1, ?1 || '@example.com', ?1 || '@example.com', '', 1, 0, 0, NULL)");
+  // Sessions that were used just now: the first request of each writes nothing.
+  sqlite3_stmt *session = prepare("INSERT INTO sessions (user_id, id, token_hash, created_at, last_seen_at, expires_at) "
+                                  "VALUES (?, ?, ?, 0, unixepoch() * 1000, unixepoch() * 1000 + 7776000000)");
+  sqlite3_stmt *value = prepare("INSERT INTO defaults VALUES (?, 'standard', ?, ?, 1)");
+  sqlite3_stmt *entry = prepare("INSERT INTO journal VALUES (?, 1, 0, 'defaults/standard', unixepoch() * 1000, NULL, "
+                                "'{\"type\":\"merge\",\"payload\":{}}', '[]')");
+  for (int number = 0; number < users; number++) {
+    char id[40], session_id[40];
+    uint8_t hash[32];
+    write_id(id, 0, number);
+    write_id(session_id, 1, number);
+    make_token(key, hash);
+    bind_text(user, 1, id);
+    run(user);
+    bind_text(session, 1, id);
+    bind_text(session, 2, session_id);
+    check(sqlite3_bind_blob(session, 3, hash, sizeof hash, SQLITE_TRANSIENT));
+    run(session);
+    for (int place = 0; place < values; place++) {
+      char name[32], text[64];
+      sprintf(name, "setting%d", place);
+      sprintf(text, "\"value %d of %06d\"", place, number % 1000000);
+      bind_text(value, 1, id);
+      bind_text(value, 2, name);
+      bind_text(value, 3, text);
+      run(value);
+    }
+    if (values == 0) continue;
+    bind_text(entry, 1, id);
+    run(entry);
+  }
+  execute("COMMIT; PRAGMA wal_checkpoint(TRUNCATE)");
+}
