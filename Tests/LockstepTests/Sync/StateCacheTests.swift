@@ -148,7 +148,7 @@ struct StateCacheTests {
     let often = SyncFixture.session(0).user
     let cost = HotState(UserState(), after: nil).cost
     for number in 0..<2000 {
-      cache.publish(UserState(), of: SyncFixture.session(UInt64(number)).user)
+      cache.publish(UserState(), of: SyncFixture.session(UInt64(number)).user, factBytes: 0)
       #expect(cache.state(of: often) != nil)
       #expect(cache.size.bytes <= 100_000 && cache.size.bytes == cache.size.users * cost)
     }
@@ -190,6 +190,70 @@ struct StateCacheTests {
       #expect(generations.count == held.count && generations.cost == held.reduce(0) { $0 + $1.cost })
       #expect(generations.cost <= 50_000)
     }
+  }
+
+  // MARK: The states before
+
+  /// States that follow on each other, in each of which a value of so many bytes takes the place of the one before.
+  private func successive(_ count: Int, valueBytes: Int, keys: Int = 1) -> HotState {
+    var state = UserState()
+    var hot = HotState(state, after: nil)
+    for revision in 1...count {
+      let fact = MapMutation.set(
+        key: "\(revision % keys)",
+        value: [UInt8](repeating: UInt8(revision % 256), count: valueBytes)
+      )
+      state.revision = revision
+      state.apply([.map(fact)], to: Self.standard, revision: revision)
+      hot = HotState(state, after: hot, factBytes: valueBytes + 40)
+    }
+    return hot
+  }
+
+  @Test("The states just before are there, as many as there is room for, and cost what they take")
+  func recent() throws {
+    let small = successive(50, valueBytes: 10)
+    for revision in 18...50 { #expect(small.past(at: revision)?.revision == revision) }
+    #expect(try #require(small.past(at: 30)).map(Self.standard)["0"]?.encoded == Array(repeating: 30, count: 10))
+    for revision in [0, 17, 51] { #expect(small.past(at: revision) == nil) }
+    #expect(small.cost > small.state.cost + 32 * 256)
+    // What was replaced is in memory only for the past's sake.
+    let large = successive(50, valueBytes: 50_000)
+    let kept = (0..<50).count { large.past(at: $0) != nil }
+    #expect((1...6).contains(kept))
+    #expect(large.cost >= large.state.cost + kept * 50_000)
+    #expect(large.past(at: 49) != nil)
+    // However long it is, the last one before is kept, and counted.
+    let huge = successive(3, valueBytes: 1_000_000)
+    #expect(huge.past(at: 2) != nil && huge.past(at: 1) == nil)
+    #expect(huge.cost > huge.state.cost + 1_000_000)
+    // A past of many elements costs their order.
+    let many = successive(2_000, valueBytes: 10, keys: 1_000)
+    #expect((1...8).contains((0..<2_000).count { many.past(at: $0) != nil }))
+  }
+
+  @Test("Across a gap there is no past")
+  func gap() {
+    var state = UserState()
+    state.revision = 5
+    let first = HotState(state, after: nil)
+    state.revision = 7
+    #expect(HotState(state, after: first).past(at: 5) == nil)
+  }
+
+  @Test("Long documents that were told are not kept")
+  func told() {
+    let hot = HotState(UserState(), after: nil)
+    let cursor = Cursor(store: "s", revision: 0)
+    for length in [10, 100_000] {
+      let body = [UInt8](repeating: 0, count: length)
+      hot.remember(ChangesFeed.Document(cursor: cursor, body: body, isEmpty: false), for: "\(length)")
+    }
+    #expect(hot.told("10") != nil && hot.told("100000") == nil)
+    for number in 0..<100 {
+      hot.remember(ChangesFeed.Document(cursor: cursor, body: [], isEmpty: true), for: "q\(number)")
+    }
+    #expect((0..<100).count { hot.told("q\($0)") != nil } <= 16)
   }
 
   // MARK: What was made of it

@@ -132,7 +132,7 @@ final class Ledger: Sendable {
     pending.withLock { $0[user] = nil }
     return result.map { outcome in
       if let change = outcome.change {
-        cache.publish(change.state, of: user)
+        cache.publish(change.state, of: user, factBytes: change.factBytes.values.reduce(0, +))
         announce(user, change.state)
         lookAfter(change, of: user)
       }

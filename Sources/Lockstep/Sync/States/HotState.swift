@@ -3,16 +3,27 @@ import Workers
 /// A user's committed state in memory, with what was made of it for clients: made once, given to all who ask.
 final class HotState: Sendable {
   let state: UserState
-  /// What it takes in memory, without what was made of it: that is about as much again, at most.
+  /// What it takes in memory with the states before it, and without what was made of it: that is about as much again as
+  /// the state, at most.
   let cost: Int
   private let rendered: Monitor<[CollectionName: Rendered]>
   /// The states just before, oldest first: most who wait have one of them.
-  private let recent: [UserState]
+  private let recent: [Past]
   private let told = Monitor<[String: ChangesFeed.Document]>([:])
 
   /// How many states before the latest are kept, at most, and about how many bytes they may take together.
   private static let recentCount = 32
   private static let recentBytes = 256 * 1024
+  /// How many documents are kept that were told, at most, and how long one may be.
+  private static let toldCount = 16
+  private static let toldBytes = 64 * 1024
+
+  /// A state from before the latest.
+  private struct Past: Sendable {
+    let state: UserState
+    /// What it takes that the state after it doesn't have too: its elements' order, and those that have gone since.
+    let cost: Int
+  }
 
   /// What was made of a collection: it holds as long as the collection and what is registered behind it stay the same.
   struct Rendered: Sendable {
@@ -22,26 +33,37 @@ final class HotState: Sendable {
   }
 
   /// A state that follows on another: what was made of collections that are the same is kept.
-  init(_ state: UserState, after previous: HotState?) {
+  ///
+  /// - Parameters:
+  ///   - state: The state.
+  ///   - previous: The one before it, where that is in memory.
+  ///   - factBytes: How long the facts are that lie between them.
+  init(_ state: UserState, after previous: HotState?, factBytes: Int = 0) {
     self.state = state
-    cost = state.cost
     let kept = previous?.rendered.withLock { $0 } ?? [:]
-    recent = previous.map { Self.recent(after: $0, before: state) } ?? []
+    recent = previous.map { Self.recent(after: $0, before: state, factBytes) } ?? []
+    cost = recent.reduce(state.cost) { $0 + $1.cost }
     rendered = Monitor(kept.filter { name, rendered in state.collections[name]?.revision ?? 0 == rendered.revision })
   }
 
   /// The state as it was after a revision, where it's still in memory.
   func past(at revision: Int) -> UserState? {
     if state.revision == revision { return state }
-    return recent.last { $0.revision == revision }
+    return recent.last { $0.state.revision == revision }?.state
   }
 
-  private static func recent(after previous: HotState, before state: UserState) -> [UserState] {
+  private static func recent(after previous: HotState, before state: UserState, _ factBytes: Int) -> [Past] {
     // Only what follows without a gap is a past.
     guard previous.state.revision + 1 == state.revision else { return [] }
-    // What they share with each other isn't counted: a list's elements are, its order isn't.
-    let cost = previous.state.collections.values.reduce(256) { $0 + $1.count * 16 }
-    return (previous.recent + [previous.state]).suffix(max(1, min(recentCount, recentBytes / cost)))
+    // What came in between is no longer than the facts; so whatever else is missing has gone.
+    let gone = max(0, previous.state.bytes + factBytes - state.bytes)
+    let last = Past(state: previous.state, cost: previous.state.orderCost + gone)
+    var room = recentBytes - last.cost
+    let kept = previous.recent.reversed().prefix(recentCount - 1).prefix { past in
+      room -= past.cost
+      return room >= 0
+    }
+    return kept.reversed() + [last]
   }
 
   /// What was told already to somebody who asked the same, if anything.
@@ -49,8 +71,9 @@ final class HotState: Sendable {
 
   /// Remembers what was told: of a thousand who wait most have the same cursor.
   func remember(_ document: ChangesFeed.Document, for question: String) {
+    guard document.body.count <= Self.toldBytes else { return }
     told.withLock { told in
-      if told.count >= 16 { told = [:] }
+      if told.count >= Self.toldCount { told = [:] }
       told[question] = document
     }
   }

@@ -69,11 +69,19 @@ final class StateCache: Sendable {
     }
   }
 
-  /// Makes a state the latest one: it's on disk.
-  func publish(_ state: UserState, of user: UserID) {
+  /// Makes a state the latest one: it's on disk. To be called by one thread at a time.
+  ///
+  /// - Parameters:
+  ///   - state: The state.
+  ///   - user: Whose it is.
+  ///   - factBytes: How long the facts are that led to it.
+  func publish(_ state: UserState, of user: UserID, factBytes: Int) {
+    let previous = contents.withLock { $0.states.peek(user) }
+    // Made outside the lock, which every request needs. Meanwhile only a load can put something there, and nothing newer.
+    let hot = HotState(state, after: previous, factBytes: factBytes)
     let dropped = contents.withLock { contents in
       contents.loading[user]?.isOutdated = true
-      contents.states.insert(HotState(state, after: contents.states.peek(user)), of: user)
+      contents.states.insert(hot, of: user)
       return contents.states.takeDropped()
     }
     _ = consume dropped

@@ -29,6 +29,12 @@ struct UserState: Sendable {
     collections[name] = collection
   }
 
+  /// How many bytes the elements take.
+  var bytes: Int { collections.values.reduce(0) { $0 + $1.bytes } }
+
+  /// About how much memory it takes without its elements.
+  var orderCost: Int { collections.values.reduce(256) { $0 + 64 + $1.count * 40 } }
+
   /// About how much memory it takes.
   var cost: Int {
     collections.values.reduce(512) { $0 + 256 + $1.bytes + $1.count * 160 }
