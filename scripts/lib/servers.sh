@@ -81,11 +81,16 @@ END
   printf '%s\n' "$(command -v nginx)" -e stderr -p "$work" -c "$config"
 }
 
-# mirror PATH: reads what ours answers there, for nginx to answer the same: body, type and fields. Sets body_size.
+# mirror PATH [FIELD…]: reads what ours answers there, for nginx to answer the same: body, type and fields. Sets body_size
+# and tag, the ETag.
 mirror() {
   local answer head body line
   exec 3<>"/dev/tcp/127.0.0.1/${port[lockstep]}"
-  printf 'GET %s HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n' "$1" >&3
+  {
+    printf 'GET %s HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n' "$1"
+    (($# == 1)) || printf '%s\r\n' "${@:2}"
+    printf '\r\n'
+  } >&3
   answer=$(cat <&3)
   exec 3>&-
   head=${answer%%$'\r\n\r\n'*}
@@ -93,6 +98,7 @@ mirror() {
   [[ $head == "HTTP/1.1 200"* ]] || die 70 "GET $1 answers ${head%%$'\r'*}"
   [[ $body != *[\$\'\\]* ]] || die 70 "nginx can't repeat the body of GET $1: it has a \$, a ' or a backslash"
   body_size=$(printf %s "$body" | wc -c)
+  tag=$(sed -n 's/^ETag: \(.*\)\r$/\1/p' <<<"$head")
   {
     while IFS=': ' read -r name line; do
       case ${name,,} in
