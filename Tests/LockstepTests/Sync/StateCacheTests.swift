@@ -212,11 +212,15 @@ struct StateCacheTests {
 
   @Test("The states just before are there, as many as there is room for, and cost what they take")
   func recent() throws {
-    let small = successive(50, valueBytes: 10)
-    for revision in 18...50 { #expect(small.past(at: revision)?.revision == revision) }
-    #expect(try #require(small.past(at: 30)).map(Self.standard)["0"]?.encoded == Array(repeating: 30, count: 10))
-    for revision in [0, 17, 51] { #expect(small.past(at: revision) == nil) }
-    #expect(small.cost > small.state.cost + 32 * 256)
+    for count in 1...70 {
+      let small = successive(count, valueBytes: 10)
+      let kept = (0..<count).filter { small.past(at: $0) != nil }
+      #expect((min(count, 16)...32).contains(kept.count) && kept.last == count - 1 && kept.first == count - kept.count)
+      #expect(small.past(at: count)?.revision == count && small.past(at: count + 1) == nil)
+      let value = small.past(at: count - 1)?.map(Self.standard)["0"]?.encoded
+      #expect(value == (count == 1 ? nil : Array(repeating: UInt8(count - 1), count: 10)))
+      #expect(small.cost > small.state.cost + kept.count * 256)
+    }
     // What was replaced is in memory only for the past's sake.
     let large = successive(50, valueBytes: 50_000)
     let kept = (0..<50).count { large.past(at: $0) != nil }

@@ -7,23 +7,13 @@ final class HotState: Sendable {
   /// the state, at most.
   let cost: Int
   private let rendered: Monitor<[CollectionName: Rendered]>
-  /// The states just before, oldest first: most who wait have one of them.
-  private let recent: [Past]
+  /// The states just before: most who wait have one of them.
+  private let recent: RecentStates
   private let told = Monitor<[String: ChangesFeed.Document]>([:])
 
-  /// How many states before the latest are kept, at most, and about how many bytes they may take together.
-  private static let recentCount = 32
-  private static let recentBytes = 256 * 1024
   /// How many documents are kept that were told, at most, and how long one may be.
   private static let toldCount = 16
   private static let toldBytes = 64 * 1024
-
-  /// A state from before the latest.
-  private struct Past: Sendable {
-    let state: UserState
-    /// What it takes that the state after it doesn't have too: its elements' order, and those that have gone since.
-    let cost: Int
-  }
 
   /// What was made of a collection: it holds as long as the collection and what is registered behind it stay the same.
   struct Rendered: Sendable {
@@ -40,30 +30,20 @@ final class HotState: Sendable {
   ///   - factBytes: How long the facts are that lie between them.
   init(_ state: UserState, after previous: HotState?, factBytes: Int = 0) {
     self.state = state
+    // Only what follows without a gap is a past.
+    let follows = previous.map { $0.state.revision + 1 == state.revision } ?? false
+    recent = follows ? previous.map { $0.recent.adding($0.state, before: state, factBytes) } ?? .none : .none
+    cost = state.cost + recent.cost
     let kept = previous?.rendered.withLock { $0 } ?? [:]
-    recent = previous.map { Self.recent(after: $0, before: state, factBytes) } ?? []
-    cost = recent.reduce(state.cost) { $0 + $1.cost }
-    rendered = Monitor(kept.filter { name, rendered in state.collections[name]?.revision ?? 0 == rendered.revision })
+    rendered = Monitor(
+      kept.isEmpty ? kept : kept.filter { state.collections[$0.key]?.revision ?? 0 == $0.value.revision }
+    )
   }
 
   /// The state as it was after a revision, where it's still in memory.
   func past(at revision: Int) -> UserState? {
     if state.revision == revision { return state }
-    return recent.last { $0.state.revision == revision }?.state
-  }
-
-  private static func recent(after previous: HotState, before state: UserState, _ factBytes: Int) -> [Past] {
-    // Only what follows without a gap is a past.
-    guard previous.state.revision + 1 == state.revision else { return [] }
-    // What came in between is no longer than the facts; so whatever else is missing has gone.
-    let gone = max(0, previous.state.bytes + factBytes - state.bytes)
-    let last = Past(state: previous.state, cost: previous.state.orderCost + gone)
-    var room = recentBytes - last.cost
-    let kept = previous.recent.reversed().prefix(recentCount - 1).prefix { past in
-      room -= past.cost
-      return room >= 0
-    }
-    return kept.reversed() + [last]
+    return recent.state(at: revision)
   }
 
   /// What was told already to somebody who asked the same, if anything.
