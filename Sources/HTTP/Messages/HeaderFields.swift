@@ -11,12 +11,22 @@ public struct HeaderFields: Sendable, Equatable {
   /// Adds a field. Control characters in the value (CR, LF and NUL among them) are replaced by spaces, so a value that
   /// came from outside can't add a field or end the head. The fields that frame a message are the engine's alone
   /// (`FieldName.isEngines`) and aren't added: two lengths of one body would be the smuggler's door.
+  @inlinable
   public mutating func append(_ name: FieldName, _ value: some StringProtocol) {
+    append(name, text: String(value))
+  }
+
+  @usableFromInline
+  mutating func append(_ name: FieldName, text: String) {
     guard !name.isEngines else { return }
+    // Room for the few fields that an answer has, at once.
+    if bytes.isEmpty { bytes.reserveCapacity(256) }
     bytes.append(contentsOf: name.literal.bytes)
     bytes.append(UInt8(ascii: ":"))
     bytes.append(UInt8(ascii: " "))
-    for byte in value.utf8 { bytes.append(byte.isFieldValueByte ? byte : UInt8(ascii: " ")) }
+    let start = bytes.count
+    bytes.append(contentsOf: text.utf8)
+    for index in start..<bytes.count where !bytes[index].isFieldValueByte { bytes[index] = UInt8(ascii: " ") }
     bytes.append(UInt8(ascii: "\r"))
     bytes.append(UInt8(ascii: "\n"))
   }

@@ -106,6 +106,8 @@ enum ElementName {
     let count = text.utf8.count
     guard count >= 1 else { return "It is empty; it must have 1 to 256 bytes." }
     guard count <= 256 else { return "It must have 1 to 256 bytes, and has \(count)." }
+    // Plain ASCII is told without a look into Unicode's tables.
+    if text.utf8.allSatisfy({ (0x20..<0x7F).contains($0) }) { return nil }
     let hasControls = text.unicodeScalars.contains { $0.properties.generalCategory == .control }
     return hasControls ? "It has a control character; none may be in it." : nil
   }

@@ -15,10 +15,22 @@ struct UserAction: Sendable {
 
   /// Which collection.
   let collection: CollectionName
-  /// The action as the journal tells it: `{"type": …, "payload": …}`.
-  let record: JSON
+  /// The action as the journal tells it, in JSON: `{"type": …, "payload": …}`. Written where the action is made, so that
+  /// the writer's thread needn't.
+  let record: String
   /// Asks the module's reactor. Throws its refusal.
   let decide: @Sendable (Surroundings) throws -> [CollectionMutation]
+
+  /// An action on its way to a collection.
+  init(
+    collection: CollectionName,
+    record: JSON,
+    decide: @escaping @Sendable (Surroundings) throws -> [CollectionMutation]
+  ) {
+    self.collection = collection
+    self.record = record.description
+    self.decide = decide
+  }
 }
 
 extension Reactor {

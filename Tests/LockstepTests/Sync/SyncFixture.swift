@@ -183,7 +183,7 @@ final class SyncFixture: Sendable {
     )
     transaction.condition = condition
     transaction.key = key.map {
-      let body = actions.flatMap { $0.record.encoded() }
+      let body = actions.flatMap { Array($0.record.utf8) }
       return IdempotencyKey($0, method: "POST", target: "/", body: body)
     }
     return transaction

@@ -14,6 +14,11 @@ enum BodyType {
       self = .json
       return
     }
+    // What nearly everybody sends needs no taking apart.
+    if field == "application/json" {
+      self = .json
+      return
+    }
     let name = field.prefix { $0 != ";" }.filter { !$0.isWhitespace }.lowercased()
     switch name {
     case "application/merge-patch+json": self = .mergePatch

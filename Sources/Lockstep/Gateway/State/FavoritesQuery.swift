@@ -35,7 +35,7 @@ struct FavoritesQuery: Sendable, Equatable {
     let cursor = view.cursor(list.revision, detail: isWhole ? nil : Digest.text(of: content))
     var representation = Representation(cursor: cursor, body: Array(#"{"cursor":"\#(cursor.text)","#.utf8) + content)
     if hasMore, let last = page.last {
-      representation.fields.append(.link, "<\(link(after: last.id.text, at: view.cursor))>; rel=\"next\"")
+      representation.link = "<\(link(after: last.id.text, at: view.cursor))>; rel=\"next\""
     }
     return representation
   }

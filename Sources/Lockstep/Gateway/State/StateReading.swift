@@ -85,7 +85,7 @@ struct StateReading: Sendable {
     if isFresh, let tag = preconditions.freshTag(for: representation.cursor), tag != representation.cursor.text {
       fields = Representation.validatorFields(ofTag: tag)
     } else {
-      fields = isFresh ? Representation.validatorFields(ofTag: representation.cursor.text) : representation.fields
+      fields = isFresh ? representation.validatorFields : representation.fields
     }
     fields.append(.cursor, view.cursor.text)
     return isFresh

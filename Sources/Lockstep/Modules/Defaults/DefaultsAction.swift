@@ -88,7 +88,12 @@ enum DefaultValue {
   /// What is wrong with a value; nil when nothing is.
   static func fault(of value: JSON) -> String? {
     if value.isNull { return "A value can't be null; to remove a value, delete it." }
-    let size = value.encoded().count
+    return fault(ofEncoded: value.encoded())
+  }
+
+  /// What is wrong with a value that isn't null; nil when nothing is.
+  static func fault(ofEncoded value: [UInt8]) -> String? {
+    let size = value.count
     return size <= maximumBytes ? nil : "A value must have at most \(maximumBytes) bytes as JSON, and this has \(size)."
   }
 }

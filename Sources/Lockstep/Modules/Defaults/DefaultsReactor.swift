@@ -46,14 +46,16 @@ struct DefaultsReactor: Reactor {
     var mutations: [MapMutation] = []
     var faults: [FieldFault] = []
     for (key, value) in values {
-      let pointer = JSONPointer(tokens: [key]).description
-      if let wrong = ElementName.fault(of: key) { faults.append(FieldFault(pointer: pointer, detail: wrong)) }
+      func add(_ fault: String) {
+        faults.append(FieldFault(pointer: JSONPointer(tokens: [key]).description, detail: fault))
+      }
+      if let wrong = ElementName.fault(of: key) { add(wrong) }
       if value.isNull {
         if state[key] != nil { mutations.append(.removed(key: key)) }
         continue
       }
-      if let wrong = DefaultValue.fault(of: value) { faults.append(FieldFault(pointer: pointer, detail: wrong)) }
       let encoded = value.encoded()
+      if let wrong = DefaultValue.fault(ofEncoded: encoded) { add(wrong) }
       if state[key]?.encoded != encoded { mutations.append(.set(key: key, value: encoded)) }
     }
     if !faults.isEmpty { throw .invalid(faults) }

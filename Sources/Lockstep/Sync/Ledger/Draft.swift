@@ -76,7 +76,7 @@ struct Draft {
       collection: action.collection,
       at: now,
       session: transaction.session.id,
-      action: String(decoding: action.record.encoded(), as: UTF8.self),
+      action: action.record,
       mutations: String(decoding: CollectionMutation.encoded(decided), as: UTF8.self)
     )
   }

@@ -5,17 +5,24 @@ struct Representation: Sendable {
   /// What the ETag is made of, and the `cursor` in the body where there is one.
   let cursor: Cursor
   let body: [UInt8]
-  /// The fields that belong to it: its type, its ETag, how it may be cached.
-  var fields: HeaderFields
+  /// What a 304 says too: its ETag, how it may be cached.
+  let validatorFields: HeaderFields
+  /// A link to what comes after it, where it's a part of something.
+  var link: String?
+
+  /// All fields that belong to it.
+  var fields: HeaderFields {
+    var fields = validatorFields
+    fields.append(.contentType, "application/json")
+    if let link { fields.append(.link, link) }
+    return fields
+  }
 
   /// A resource at a cursor, as JSON.
   init(cursor: Cursor, body: [UInt8]) {
     self.cursor = cursor
     self.body = body
-    var fields = HeaderFields()
-    fields.append(.contentType, "application/json")
-    fields.append(contentsOf: Self.validatorFields(ofTag: cursor.text))
-    self.fields = fields
+    validatorFields = Self.validatorFields(ofTag: cursor.text)
   }
 
   /// What a 304 says too.
