@@ -47,7 +47,7 @@ let package = Package(
     .testTarget(name: "SQLiteTests", dependencies: ["CSQLite", "SQLite", "TestSupport", "Workers"]),
     .testTarget(name: "MigrationsTests", dependencies: ["Migrations"]),
     .testTarget(name: "HTTPTests", dependencies: ["HTTP"]),
-    .testTarget(name: "HTTPServerTests", dependencies: ["HTTPServer", "TestSupport"]),
+    .testTarget(name: "HTTPServerTests", dependencies: ["HTTPServer", "TestSupport", "Workers"]),
     .testTarget(
       name: "LockstepTests",
       dependencies: [

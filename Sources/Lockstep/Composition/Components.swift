@@ -46,6 +46,7 @@ struct Components: Sendable {
       requests: metrics,
       server: serverCounters,
       process: ProcessStatistics.current,
+      users: services.users.map { users in { @Sendable in users.figures } },
       droppedLogLines: environment.droppedLogLines,
       uptimeSeconds: { Double(time.monotonic() - start) / 1_000_000_000 }
     )

@@ -7,6 +7,7 @@ struct UserServices: Sendable {
   let store: String
   let accounts: StoredAccounts
   let readers: Readers
+  let writer: Writer
   let states: StateTables
   let cache: StateCache
   let registry: RegisteredLedger
@@ -20,6 +21,18 @@ struct UserServices: Sendable {
 
   /// All modules: a new one is one more line here.
   var modules: [UserModule] { [favorites.userModule, defaults.userModule, profile.userModule] }
+
+  /// What there is to measure of them now.
+  var figures: UserFigures {
+    let (waiting, cached) = (room.figures, cache.size)
+    return UserFigures(
+      writer: writer.statistics,
+      waitingRequests: waiting.waiting,
+      wakings: waiting.wakings,
+      cachedUsers: cached.users,
+      cacheBytes: cached.bytes
+    )
+  }
 
   init(
     _ configuration: Configuration,
@@ -36,6 +49,7 @@ struct UserServices: Sendable {
     history = History(states: states)
     self.store = String(store.id.prefix(Cursor.storeDigits))
     readers = store.readers
+    writer = store.writer
     accounts = StoredAccounts(
       readers: store.readers,
       writer: store.writer,

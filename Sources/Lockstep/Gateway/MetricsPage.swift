@@ -1,3 +1,5 @@
+import SQLite
+
 /// A page in Prometheus' text format (version 0.0.4), family by family.
 struct MetricsPage {
   enum Kind: String {
@@ -36,6 +38,17 @@ struct MetricsPage {
     }
     sample(sum, labels, suffix: "_sum")
     sample(Double(cumulated), labels, suffix: "_count")
+  }
+
+  /// A family of one histogram, whose measures are `unit` times as large as what is shown of them.
+  mutating func histogram(_ name: String, _ help: String, _ histogram: Histogram, unit: Double = 1) {
+    family(name, .histogram, help)
+    self.histogram(
+      bounds: histogram.bounds.map { Double($0) / unit },
+      counts: histogram.counts,
+      sum: Double(histogram.sum) / unit,
+      []
+    )
   }
 
   private static func number(_ value: Double) -> String {

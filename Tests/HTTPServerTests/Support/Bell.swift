@@ -1,5 +1,6 @@
 import HTTP
 import Synchronization
+import Workers
 
 /// A request that waits until a test rings; it counts what the engine does with it.
 final class Bell: HeldRequest, EventSource {
@@ -11,7 +12,7 @@ final class Bell: HeldRequest, EventSource {
   }
 
   let deadline: Int64
-  private let state = Mutex(State())
+  private let state = Monitor(State())
   private let isReady: @Sendable (Bell) -> Bool
   private let ready = Atomic(false)
 

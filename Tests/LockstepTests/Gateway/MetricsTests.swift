@@ -162,3 +162,34 @@ struct MetricsTests {
     #expect(parsed.family("a_total")?.samples.first?.label("label") == value)
   }
 }
+
+@Suite("The metrics of users and their store")
+struct UserMetricsTests {
+  @Test("Writes, commits, who waits and what is in memory are told")
+  func users() async throws {
+    try await Users.run { users in
+      let phone = try await users.signUp()
+      let before = try PrometheusText(try await phone.get("/metrics").text)
+      _ = try await phone.put("/v1/defaults/standard/a", "1")
+      let tag = try await phone.get("/v1/favorites").field("ETag") ?? ""
+      let waiter = try await phone.waiting("/v1/favorites?wait=30", ["If-None-Match: \(tag)"])
+      await eventually { users.waiting == 1 }
+      _ = try await phone.put("/v1/defaults/standard/a", "2")
+      let after = try PrometheusText(try await phone.get("/metrics").text)
+      func value(_ name: String, _ page: PrometheusText) -> Double { page.family(name)?.samples.first?.value ?? -1 }
+      for (name, growth) in [
+        ("lockstep_store_writes_total", 2.0), ("lockstep_store_failed_writes_total", 0),
+        ("lockstep_waiting_requests", 1), ("lockstep_wakings_total", 1), ("lockstep_cached_users", 1),
+      ] {
+        #expect(value(name, after) - value(name, before) == growth, "\(name)")
+      }
+      #expect(value("lockstep_cache_bytes", after) > 0)
+      let sizes = try #require(after.family("lockstep_store_commit_writes"))
+      #expect(sizes.type == "histogram")
+      let commits = sizes.samples.first { $0.name.hasSuffix("_count") }?.value ?? 0
+      let written = sizes.samples.first { $0.name.hasSuffix("_sum") }?.value ?? 0
+      #expect(commits > 0 && written >= commits)
+      _ = waiter
+    }
+  }
+}

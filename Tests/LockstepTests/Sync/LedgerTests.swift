@@ -25,7 +25,7 @@ struct LedgerTests {
   ) async -> Pending {
     let transaction = SyncFixture.transaction(actions, as: session, key: key)
     let ledger = fixture.ledger
-    let task = Pending { try await ledger.commit(transaction) }
+    let task = Pending { try await ledger.settle(transaction) }
     await fixture.waiting(place)
     return task
   }

@@ -158,7 +158,7 @@ final class SyncFixture: Sendable {
     key: String? = nil,
     if condition: @escaping @Sendable (LedgerView) throws -> Void = { _ in }
   ) async throws -> Settlement {
-    try await ledger.commit(Self.transaction(actions, as: session, key: key, if: condition))
+    try await ledger.settle(Self.transaction(actions, as: session, key: key, if: condition))
   }
 
   static func transaction(
@@ -273,5 +273,15 @@ extension UserState {
       "\(name) \(state.count) \(state.bytes) \(String(decoding: state.snapshot, as: UTF8.self))"
     }
     return (["revision \(revision)"] + parts).joined(separator: "\n")
+  }
+}
+
+extension Ledger {
+  /// Commits a transaction and gives its answer, with a key or without.
+  func settle(_ transaction: Transaction) async throws -> Settlement {
+    switch try await commit(transaction) {
+    case .done(let committed): Settlement(answer: transaction.answer(committed))
+    case .answered(let settlement): settlement
+    }
   }
 }

@@ -1,5 +1,5 @@
 import HTTP
-import Synchronization
+import Workers
 
 /// The changes feed as server-sent events: each commit's changes follow from those before, by the cursor that was sent.
 final class ChangesEvents: EventSource {
@@ -21,7 +21,7 @@ final class ChangesEvents: EventSource {
     var heartbeat: Int64
   }
 
-  private let state: Mutex<State>
+  private let state: Monitor<State>
   private let watch: StateWatch
   private let monotonic: @Sendable () -> Int64
   private let changes: @Sendable (Cursor, HotState, RegisteredDefaults) throws -> ChangesFeed.Document?
@@ -37,7 +37,7 @@ final class ChangesEvents: EventSource {
     monotonic: @escaping @Sendable () -> Int64,
     changes: @escaping @Sendable (Cursor, HotState, RegisteredDefaults) throws -> ChangesFeed.Document?
   ) {
-    state = Mutex(State(first: first, cursor: first.cursor, heartbeat: monotonic() + Self.heartbeat))
+    state = Monitor(State(first: first, cursor: first.cursor, heartbeat: monotonic() + Self.heartbeat))
     self.watch = watch
     self.monotonic = monotonic
     self.changes = changes

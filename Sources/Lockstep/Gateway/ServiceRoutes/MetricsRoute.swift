@@ -8,6 +8,8 @@ struct MetricsRoute: Sendable {
     let requests: RequestMetrics
     let server: @Sendable () -> ServerCounters
     let process: @Sendable () -> ProcessStatistics
+    /// Nil where no users are served.
+    let users: (@Sendable () -> UserFigures)?
     let droppedLogLines: @Sendable () -> Int
     let uptimeSeconds: @Sendable () -> Double
   }
@@ -33,6 +35,7 @@ struct MetricsRoute: Sendable {
     var page = MetricsPage()
     writeRequests(to: &page)
     writeServer(to: &page)
+    sources.users?().write(to: &page)
     writeProcess(to: &page)
     return page.text
   }

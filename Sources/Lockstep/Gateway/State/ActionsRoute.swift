@@ -22,7 +22,7 @@ struct ActionsRoute: Sendable {
           _ = try BodyType(of: request.head)
           let actions = try actions(in: try JSON(body: body))
           let transaction = transaction(actions, preconditions, key, of: session)
-          return .later { try await writing.commit(transaction, refusedAs: problem(for:)) }
+          return .later { try await writing.commit(transaction, answer: answer(_:), refusedAs: problem(for:)) }
         }
       }
     }
@@ -80,18 +80,17 @@ struct ActionsRoute: Sendable {
     _ key: IdempotencyKey?,
     of session: LiveSession
   ) -> Transaction {
-    let store = writing.store
     var transaction = Transaction(
       user: session.user,
       session: session,
       actions: actions,
-      answer: { StoredAnswer(Self.response($0, cursor: StateView(store: store, $0.after).cursor)) },
+      answer: { StoredAnswer(answer($0)) },
       refusal: { error in (problem(for: error) ?? error as? Problem).map { StoredAnswer($0.response) } }
     )
     transaction.key = key
     if !preconditions.isEmpty {
       transaction.condition = { view in
-        let cursor = StateView(store: store, view).cursor
+        let cursor = StateView(store: writing.store, view).cursor
         guard !preconditions.allowsWrite(to: cursor) else { return }
         var problem = Problem(.preconditionFailed, detail: "The user's state has changed since that cursor.")
         problem.members = [("current", ["cursor": .string(cursor.text)]), ("cursor", .string(cursor.text))]
@@ -102,7 +101,8 @@ struct ActionsRoute: Sendable {
     return transaction
   }
 
-  private static func response(_ committed: Committed, cursor: Cursor) -> Response {
+  private func answer(_ committed: Committed) -> Response {
+    let cursor = StateView(store: writing.store, committed.after).cursor
     var body = Array(#"{"cursor":"\#(cursor.text)","results":["#.utf8)
     for (index, mutations) in committed.mutations.enumerated() {
       if index > 0 { body.append(UInt8(ascii: ",")) }

@@ -32,8 +32,11 @@ struct StateWriting: Sendable {
       return try request.withBody { body in
         let key = try IdempotencyKey(of: request, body: body)
         let change = try change(request, body)
-        let transaction = transaction(change, preconditions, key, of: session)
-        return .later { try await commit(transaction) { change.problem(for: $0, store: store) } }
+        let answer = { @Sendable (committed: Committed) in
+          change.response(after: StateView(store: store, committed.after), change.status(committed))
+        }
+        let transaction = transaction(change, preconditions, key, of: session, answer: answer)
+        return .later { try await commit(transaction, answer: answer) { change.problem(for: $0, store: store) } }
       }
     }
   }
@@ -41,10 +44,14 @@ struct StateWriting: Sendable {
   /// Has a transaction committed, and gives its answer.
   func commit(
     _ transaction: Transaction,
+    answer: @Sendable (Committed) -> Response,
     refusedAs problem: @Sendable (any Error) -> Problem?
   ) async throws -> Response {
     do {
-      return Response(try await ledger.commit(transaction))
+      switch try await ledger.commit(transaction) {
+      case .done(let committed): return answer(committed)
+      case .answered(let settlement): return Response(settlement)
+      }
     } catch {
       throw problem(error) ?? Self.problem(for: error) ?? error
     }
@@ -54,16 +61,15 @@ struct StateWriting: Sendable {
     _ change: Change,
     _ preconditions: Preconditions,
     _ key: IdempotencyKey?,
-    of session: LiveSession
+    of session: LiveSession,
+    answer: @escaping @Sendable (Committed) -> Response
   ) -> Transaction {
     let store = store
     var transaction = Transaction(
       user: session.user,
       session: session,
       actions: [change.action],
-      answer: { committed in
-        StoredAnswer(change.response(after: StateView(store: store, committed.after), change.status(committed)))
-      },
+      answer: { StoredAnswer(answer($0)) },
       refusal: { error in
         (change.problem(for: error, store: store) ?? error as? Problem).map { StoredAnswer($0.response) }
       }

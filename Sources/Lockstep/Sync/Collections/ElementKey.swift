@@ -16,7 +16,12 @@ struct ElementKey: Sendable, Hashable, Comparable, ExpressibleByStringLiteral, C
   var description: String { text }
 
   static func == (left: ElementKey, right: ElementKey) -> Bool {
-    left.text.utf8.elementsEqual(right.text.utf8)
+    let (left, right) = (left.text.utf8, right.text.utf8)
+    guard left.count == right.count else { return false }
+    let isEqual = left.withContiguousStorageIfAvailable { left in
+      right.withContiguousStorageIfAvailable { right in left.elementsEqual(right) }
+    }
+    return (isEqual ?? nil) ?? left.elementsEqual(right)
   }
 
   /// In the order of their bytes.

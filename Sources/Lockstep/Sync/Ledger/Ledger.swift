@@ -51,19 +51,19 @@ final class Ledger: Sendable {
   ///
   /// - Throws: What refused it: a `RefusedAction`, what its condition throws,
   ///   `IdempotencyKeyInUse`, `IdempotencyKeyReused`, `SessionEnded`; or why it couldn't be written.
-  func commit(_ transaction: Transaction) async throws -> Settlement {
+  func commit(_ transaction: Transaction) async throws -> Transaction.Outcome {
     guard let key = transaction.key else { return try await submit(transaction) }
     return try await keysInUse.hold(key, of: .user(transaction.user)) { try await submit(transaction) }
   }
 
-  private func submit(_ transaction: Transaction) async throws -> Settlement {
+  private func submit(_ transaction: Transaction) async throws -> Transaction.Outcome {
     try await withCheckedThrowingContinuation { continuation in
       do {
         try writer.submit {
-          let outcome = try self.run(transaction, in: $0)
+          let unit = try self.run(transaction, in: $0)
           // Nothing of this unit can fail any more without its group.
-          if let state = outcome.change?.state { self.pending.withLock { $0[transaction.user] = state } }
-          return outcome
+          if let state = unit.change?.state { self.pending.withLock { $0[transaction.user] = state } }
+          return unit
         } settled: { result in
           continuation.resume(with: self.settle(result, of: transaction.user))
         }
@@ -73,9 +73,9 @@ final class Ledger: Sendable {
     }
   }
 
-  /// What a unit did: its answer, and the state it led to where it changed anything.
-  private struct Outcome: Sendable {
-    let settlement: Settlement
+  /// What a unit did.
+  private struct Unit: Sendable {
+    let outcome: Transaction.Outcome
     /// What changed, where anything did.
     var change: Change?
   }
@@ -87,38 +87,45 @@ final class Ledger: Sendable {
 
   // MARK: On the writer's thread
 
-  private func run(_ transaction: Transaction, in connection: Connection) throws -> Outcome {
+  private func run(_ transaction: Transaction, in connection: Connection) throws -> Unit {
     if transaction.session.isEnded { throw SessionEnded() }
     let now = now()
-    guard let key = transaction.key else { return try change(transaction, at: now, in: connection) }
+    guard let key = transaction.key else {
+      let (committed, change) = try self.change(transaction, at: now, in: connection)
+      return Unit(outcome: .done(committed), change: change)
+    }
     let records = IdempotencyRecords(connection: connection)
     if let answer = try records.answer(to: key, of: .user(transaction.user), now: now) {
-      return Outcome(settlement: Settlement(answer: answer, isReplay: true))
+      return Unit(outcome: .answered(Settlement(answer: answer, isReplay: true)))
     }
     do {
-      let outcome = try connection.savepoint { try change(transaction, at: now, in: connection) }
-      try records.keep(outcome.settlement.answer, to: key, of: .user(transaction.user), now: now)
-      return outcome
+      let (committed, change) = try connection.savepoint {
+        try self.change(transaction, at: now, in: connection)
+      }
+      let answer = transaction.answer(committed)
+      try records.keep(answer, to: key, of: .user(transaction.user), now: now)
+      return Unit(outcome: .answered(Settlement(answer: answer)), change: change)
     } catch {
       // A refusal is an answer too: the same request again must not be judged by another state.
       guard let refusal = transaction.refusal(error) else { throw error }
       try records.keep(refusal, to: key, of: .user(transaction.user), now: now)
-      return Outcome(settlement: Settlement(answer: refusal))
+      return Unit(outcome: .answered(Settlement(answer: refusal)))
     }
   }
 
-  private func change(_ transaction: Transaction, at now: Timestamp, in connection: Connection) throws -> Outcome {
+  private func change(
+    _ transaction: Transaction,
+    at now: Timestamp,
+    in connection: Connection
+  ) throws -> (Committed, Change?) {
     let registered = registry.latest
     let before = LedgerView(state: try latestState(of: transaction.user, in: connection), registered: registered)
     try transaction.condition(before)
     var draft = Draft(before, of: transaction, now: now)
     try draft.perform(transaction.actions, states: states, connection: connection)
     let after = LedgerView(state: draft.state, registered: registered)
-    let answer = transaction.answer(Committed(before: before, after: after, mutations: draft.mutations))
-    return Outcome(
-      settlement: Settlement(answer: answer),
-      change: draft.hasChanged ? Change(state: draft.state, factBytes: draft.factBytes) : nil
-    )
+    let committed = Committed(before: before, after: after, mutations: draft.mutations)
+    return (committed, draft.hasChanged ? Change(state: draft.state, factBytes: draft.factBytes) : nil)
   }
 
   private func latestState(of user: UserID, in connection: Connection) throws -> UserState {
@@ -127,16 +134,16 @@ final class Ledger: Sendable {
     return try states.load(user, from: connection)
   }
 
-  private func settle(_ result: Result<Outcome, any Error>, of user: UserID) -> Result<Settlement, any Error> {
+  private func settle(_ result: Result<Unit, any Error>, of user: UserID) -> Result<Transaction.Outcome, any Error> {
     // A unit that failed has left no state behind, but with it the whole group may have failed.
     pending.withLock { $0[user] = nil }
-    return result.map { outcome in
-      if let change = outcome.change {
+    return result.map { unit in
+      if let change = unit.change {
         cache.publish(change.state, of: user, factBytes: change.factBytes.values.reduce(0, +))
         announce(user, change.state)
         lookAfter(change, of: user)
       }
-      return outcome.settlement
+      return unit.outcome
     }
   }
 

@@ -10,7 +10,7 @@ struct Transaction: Sendable {
   var condition: @Sendable (LedgerView) throws -> Void = { _ in }
   /// The client's key, where it sent one.
   var key: IdempotencyKey?
-  /// What the client is told when it's done.
+  /// What the client is told when it's done, to be kept with its key. Without one, whoever commits tells the client.
   let answer: @Sendable (Committed) -> StoredAnswer
   /// What the client is told of a refusal; nil for an error that is not the client's, and must not be kept.
   let refusal: @Sendable (any Error) -> StoredAnswer?
@@ -32,7 +32,17 @@ struct Committed: Sendable {
   let mutations: [[CollectionMutation]]
 }
 
-/// What became of a transaction. All of it is on disk.
+extension Transaction {
+  /// What became of a transaction. All of it is on disk.
+  enum Outcome: Sendable {
+    /// It had no key. The answer is made of what it did, and not on the writer's thread, where all others wait.
+    case done(Committed)
+    /// It had one, so that its answer is on disk too.
+    case answered(Settlement)
+  }
+}
+
+/// The answer to a write with a key.
 struct Settlement: Sendable {
   let answer: StoredAnswer
   /// Whether the answer is that to an earlier request with the same key.

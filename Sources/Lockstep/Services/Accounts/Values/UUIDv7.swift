@@ -42,13 +42,23 @@ public struct UUIDv7: Hashable, Sendable, Comparable, CustomStringConvertible {
   public var description: String {
     var text: [UInt8] = []
     text.reserveCapacity(36)
-    for digit in 0..<32 {
-      if [8, 12, 16, 20].contains(digit) { text.append(UInt8(ascii: "-")) }
-      let word = digit < 16 ? high : low
-      let value = UInt8(truncatingIfNeeded: word >> UInt64(60 - 4 * (digit & 15)) & 0xF)
+    Self.append(high, digits: 0..<8, to: &text)
+    text.append(UInt8(ascii: "-"))
+    Self.append(high, digits: 8..<12, to: &text)
+    text.append(UInt8(ascii: "-"))
+    Self.append(high, digits: 12..<16, to: &text)
+    text.append(UInt8(ascii: "-"))
+    Self.append(low, digits: 0..<4, to: &text)
+    text.append(UInt8(ascii: "-"))
+    Self.append(low, digits: 4..<16, to: &text)
+    return String(decoding: text, as: UTF8.self)
+  }
+
+  private static func append(_ word: UInt64, digits: Range<UInt64>, to text: inout [UInt8]) {
+    for digit in digits {
+      let value = UInt8(truncatingIfNeeded: word >> (60 - 4 * digit) & 0xF)
       text.append(value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10)
     }
-    return String(decoding: text, as: UTF8.self)
   }
 
   private static func value(ofDigit byte: UInt8) -> UInt64? {
