@@ -84,6 +84,8 @@ extension Connection {
       switch stream.source.next(cause) {
       case .bytes(let bytes):
         gather { if stream.isChunked { $0.append(chunk: bytes) } else { $0.append(contentsOf: bytes) } }
+        // There may be more: many wakings while the client didn't read were one.
+        isWoken = true
       case .nothing: if cause == .leaving { return endStreaming(stream) }
       case .end: return endStreaming(stream)
       }

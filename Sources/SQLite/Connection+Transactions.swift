@@ -79,6 +79,14 @@ extension Connection {
     }
   }
 
+  /// How many rows have been changed since the connection was opened, less those of statements that failed.
+  var changedRowsInAll: Int64 { sqlite3_total_changes64(database.pointer) }
+
+  /// What all units of a group are told where one broke its promise to throw before it writes.
+  func halfWritten(_ error: any Error) -> SQLiteError {
+    failure(SQLITE_ABORT, "a unit that promised to throw only before it writes has thrown after it: \(error)")
+  }
+
   /// Throws where the open transaction leaves a foreign key that is looked at on COMMIT without its row.
   func expectWholeForeignKeys() throws(SQLiteError) {
     if unresolvedForeignKeys == 0 { return }

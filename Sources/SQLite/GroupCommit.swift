@@ -7,11 +7,18 @@ struct WriteUnit: Sendable {
   let run: @Sendable (Connection) throws -> () -> Void
   /// Tells the caller that nothing of it was kept.
   let fail: @Sendable (any Error) -> Void
+  /// Whether it throws only before it has written anything, so that nothing has to be undone for it.
+  let throwsUnwritten: Bool
 
   @usableFromInline
-  init(run: @escaping @Sendable (Connection) throws -> () -> Void, fail: @escaping @Sendable (any Error) -> Void) {
+  init(
+    run: @escaping @Sendable (Connection) throws -> () -> Void,
+    fail: @escaping @Sendable (any Error) -> Void,
+    throwsUnwritten: Bool
+  ) {
     self.run = run
     self.fail = fail
+    self.throwsUnwritten = throwsUnwritten
   }
 }
 
@@ -89,17 +96,23 @@ struct GroupCommit {
     }
   }
 
-  /// Runs a unit in a savepoint of its own, so that it fails alone. Returns an error where SQLite has undone the whole
-  /// transaction instead, as it does when the disk is full or fails.
+  /// Runs a unit so that it fails alone. Returns an error where the whole transaction must be undone or has been, by SQLite,
+  /// as when the disk is full or fails.
   private mutating func runNext(_ unit: WriteUnit) -> SQLiteError? {
+    let written = connection.changedRowsInAll
     do {
-      group.append((unit, .success(try connection.savepoint { try perform(unit) })))
+      group.append(
+        (unit, .success(try unit.throwsUnwritten ? perform(unit) : connection.savepoint { try perform(unit) }))
+      )
       return nil
     } catch {
       group.append((unit, .failure(error)))
-      if connection.isInTransaction { return nil }
       // All will be told it: one unit's own words would mean nothing to the others.
-      return error as? SQLiteError ?? connection.database.transactionGone(sql: "COMMIT")
+      guard connection.isInTransaction else {
+        return error as? SQLiteError ?? connection.database.transactionGone(sql: "COMMIT")
+      }
+      guard unit.throwsUnwritten, connection.changedRowsInAll != written else { return nil }
+      return error as? SQLiteError ?? connection.halfWritten(error)
     }
   }
 

@@ -204,6 +204,37 @@ struct WriterTests {
     #expect(try fixture.numbers == [2, 3])
   }
 
+  @Test(
+    "A unit that throws only unwritten fails alone; one that only promises to takes its group with it",
+    arguments: [false, true]
+  )
+  func unwritten(breaksItsPromise: Bool) async throws {
+    let fixture = try WriterFixture()
+    let gate = Gate()
+    let outcomes = Log<String>()
+    try await fixture.writer.write { try $0.keep(1) }
+    try await fixture.hold(gate)
+    for number in 2...5 {
+      try fixture.writer.submit(
+        { (connection: Connection) -> Void in
+          if number == 3, !breaksItsPromise { throw Refused() }
+          // The first statement of the fourth fails, which undoes itself.
+          try connection.keep(number == 4 ? 1 : number)
+          if number == 3 { throw Refused() }
+        },
+        throwsUnwritten: true,
+        settled: { outcomes.add(WriterFixture.word(for: $0)) }
+      )
+    }
+    gate.open()
+    fixture.writer.shutDown()
+    // Those behind the one that broke its promise hadn't run yet, and are in the next group.
+    let expected =
+      breaksItsPromise ? ["other", "other", "constraint", "written"] : ["written", "refused", "constraint", "written"]
+    #expect(outcomes.all == expected)
+    #expect(try fixture.numbers == (breaksItsPromise ? [1, 5] : [1, 2, 5]))
+  }
+
   // MARK: The queue
 
   @Test("Beyond its capacity the queue refuses at once, and takes more when there is room again")

@@ -1,7 +1,8 @@
 /// A body that comes piece by piece, such as server-sent events, over a connection that is parked in between.
 ///
-/// The engine asks for the next piece on the connection's event loop, when it's woken or when its deadline is over, and
-/// never while the client hasn't taken what came before: who can't keep up misses wakings, not pieces.
+/// The engine asks for the next piece on the connection's event loop, when it's woken or when its deadline is over, again
+/// and again until there is nothing to send, and never while the client hasn't taken what came before: who can't keep up
+/// misses wakings, not pieces.
 public protocol EventSource: AnyObject, Sendable {
   /// When to be asked at the latest: a moment of the server's monotonic clock, in nanoseconds. Asked for before each wait.
   var deadline: Int64 { get }

@@ -25,7 +25,9 @@ public struct HeaderFields: Sendable, Equatable {
     bytes.append(UInt8(ascii: ":"))
     bytes.append(UInt8(ascii: " "))
     let start = bytes.count
-    bytes.append(contentsOf: text.utf8)
+    // Nearly every string lies in one piece, and copying that is much quicker than taking its bytes one by one.
+    let isCopied: Void? = text.utf8.withContiguousStorageIfAvailable { bytes.append(contentsOf: $0) }
+    if isCopied == nil { bytes.append(contentsOf: text.utf8) }
     for index in start..<bytes.count where !bytes[index].isFieldValueByte { bytes[index] = UInt8(ascii: " ") }
     bytes.append(UInt8(ascii: "\r"))
     bytes.append(UInt8(ascii: "\n"))

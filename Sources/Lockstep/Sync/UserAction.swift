@@ -24,11 +24,11 @@ struct UserAction: Sendable {
   /// An action on its way to a collection.
   init(
     collection: CollectionName,
-    record: JSON,
+    record: String,
     decide: @escaping @Sendable (Surroundings) throws -> [CollectionMutation]
   ) {
     self.collection = collection
-    self.record = record.description
+    self.record = record
     self.decide = decide
   }
 }

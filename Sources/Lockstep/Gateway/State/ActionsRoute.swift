@@ -22,7 +22,7 @@ struct ActionsRoute: Sendable {
           _ = try BodyType(of: request.head)
           let actions = try actions(in: try JSON(body: body))
           let transaction = transaction(actions, preconditions, key, of: session)
-          return .later { try await writing.commit(transaction, answer: answer(_:), refusedAs: problem(for:)) }
+          return try writing.commit(transaction, answer: answer(_:), refusedAs: problem(for:))
         }
       }
     }

@@ -36,25 +36,41 @@ struct StateWriting: Sendable {
           change.response(after: StateView(store: store, committed.after), change.status(committed))
         }
         let transaction = transaction(change, preconditions, key, of: session, answer: answer)
-        return .later { try await commit(transaction, answer: answer) { change.problem(for: $0, store: store) } }
+        return try commit(transaction, answer: answer) { change.problem(for: $0, store: store) }
       }
     }
   }
 
-  /// Has a transaction committed, and gives its answer.
+  /// Has a transaction committed, and gives its answer when it's on disk.
+  ///
+  /// - Parameters:
+  ///   - transaction: The transaction. Without a key it's on its way when this returns.
+  ///   - answer: What the client is told when it's done.
+  ///   - problem: What the client is told of a refusal; nil for any other error.
+  /// - Returns: The answer to come.
+  /// - Throws: Why it can't be committed now.
   func commit(
     _ transaction: Transaction,
-    answer: @Sendable (Committed) -> Response,
-    refusedAs problem: @Sendable (any Error) -> Problem?
-  ) async throws -> Response {
-    do {
-      switch try await ledger.commit(transaction) {
-      case .done(let committed): return answer(committed)
-      case .answered(let settlement): return Response(settlement)
+    answer: @escaping @Sendable (Committed) -> Response,
+    refusedAs problem: @escaping @Sendable (any Error) -> Problem?
+  ) throws -> Answer {
+    let respond = { @Sendable (result: PendingWrite.Result) throws -> Response in
+      switch result {
+      case .success(.done(let committed)): return answer(committed)
+      case .success(.answered(let settlement)): return Response(settlement)
+      case .failure(let error): throw problem(error) ?? Self.problem(for: error) ?? error
       }
-    } catch {
-      throw problem(error) ?? Self.problem(for: error) ?? error
     }
+    guard transaction.key == nil else {
+      return .later { try respond(await PendingWrite.Result(catching: { try await ledger.commit(transaction) })) }
+    }
+    let write = PendingWrite(respond: respond)
+    do {
+      try ledger.submit(transaction) { write.settle($0) }
+    } catch {
+      return .now(try respond(.failure(error)))
+    }
+    return .held(write)
   }
 
   private func transaction(
@@ -100,6 +116,13 @@ struct StateWriting: Sendable {
     case is WorkerPool.ShutDown: .overloaded("The server is stopping.")
     default: nil
     }
+  }
+}
+
+extension Result where Failure == any Error {
+  /// What became of work that takes time.
+  fileprivate init(catching work: () async throws -> Success) async {
+    do { self = .success(try await work()) } catch { self = .failure(error) }
   }
 }
 

@@ -47,21 +47,32 @@ extension DefaultsAction {
     return (suite, action)
   }
 
-  /// How the journal tells it.
-  func record(suite: String) -> JSON {
+  /// How the journal tells it, in JSON.
+  func record(suite: String) -> String {
     switch self {
-    case .set(let key, let value): Self.record("set", suite, [("key", .string(key)), ("value", value)])
-    case .remove(let key): Self.record("remove", suite, [("key", .string(key))])
-    case .merge(let values): Self.record("merge", suite, [("values", .object(values))])
-    case .mergePatch(let patch): Self.record("mergePatch", suite, [("patch", .object(patch))])
-    case .patch(let patch): Self.record("patch", suite, [("operations", patch.json)])
-    case .increment(let key, let by): Self.record("increment", suite, [("key", .string(key)), ("by", by)])
-    case .clear: Self.record("clear", suite, [])
+    case .set(let key, let value): Self.record("set", suite, (#","key":"#, .string(key)), (#","value":"#, value))
+    case .remove(let key): Self.record("remove", suite, (#","key":"#, .string(key)))
+    case .merge(let values): Self.record("merge", suite, (#","values":"#, .object(values)))
+    case .mergePatch(let patch): Self.record("mergePatch", suite, (#","patch":"#, .object(patch)))
+    case .patch(let patch): Self.record("patch", suite, (#","operations":"#, patch.json))
+    case .increment(let key, let by): Self.record("increment", suite, (#","key":"#, .string(key)), (#","by":"#, by))
+    case .clear: Self.record("clear", suite)
     }
   }
 
-  private static func record(_ type: String, _ suite: String, _ payload: [(String, JSON)]) -> JSON {
-    ["type": .string(type), "payload": .object(JSONObject([("suite", .string(suite))] + payload))]
+  /// Written straight, without a document made for it: each write of a default passes here.
+  private static func record(_ type: String, _ suite: String, _ payload: (name: String, value: JSON)...) -> String {
+    var bytes = Array(#"{"type":""#.utf8)
+    bytes.reserveCapacity(256)
+    bytes.append(contentsOf: type.utf8)
+    bytes.append(contentsOf: #"","payload":{"suite":"#.utf8)
+    bytes.append(json: suite)
+    for member in payload {
+      bytes.append(contentsOf: member.name.utf8)
+      bytes.append(json: member.value)
+    }
+    bytes.append(contentsOf: "}}".utf8)
+    return String(decoding: bytes, as: UTF8.self)
   }
 }
 

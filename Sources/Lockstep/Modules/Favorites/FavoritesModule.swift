@@ -12,7 +12,7 @@ struct FavoritesModule: Sendable {
 
   /// An action on its way to the reactor.
   func action(_ action: FavoritesAction) -> UserAction {
-    UserAction(collection: FavoritesReactor.collection, record: action.record) { surroundings in
+    UserAction(collection: FavoritesReactor.collection, record: action.record.description) { surroundings in
       let reactor = FavoritesReactor(quota: quota, now: surroundings.now)
       let state = surroundings.state.list(FavoritesReactor.collection)
       return try reactor.decision(on: action, in: state).map(CollectionMutation.list)

@@ -10,7 +10,7 @@ struct ProfileModule: Sendable {
 
   /// An action on its way to the reactor.
   func action(_ action: ProfileAction) -> UserAction {
-    UserAction(collection: ProfileReactor.collection, record: action.record) { surroundings in
+    UserAction(collection: ProfileReactor.collection, record: action.record.description) { surroundings in
       let state = surroundings.state.map(ProfileReactor.collection)
       return try ProfileReactor().decision(on: action, in: state).map(CollectionMutation.map)
     }

@@ -28,16 +28,24 @@ final class Upkeep: Sendable {
     self.now = now
   }
 
+  /// Told of each collection that a committed transaction changed, on the writer's thread.
+  ///
+  /// - Parameters:
+  ///   - user: Whose it is.
+  ///   - name: The collection's.
+  ///   - state: The collection after it.
+  ///   - bytes: How long the facts were.
+  ///   - revision: The user's, after it.
+  func noteFacts(of user: UserID, in name: CollectionName, state: CollectionState, bytes: Int, revision: Int) {
+    guard isSnapshotDue(Key(user: user, collection: name), state, bytes) else { return }
+    submit { try Snapshots(connection: $0).keep(state, as: name, of: user, at: revision) }
+  }
+
   /// Told of each committed transaction, on the writer's thread.
-  func noteCommit(of user: UserID, revision: Int, changed: [CollectionName: (state: CollectionState, factBytes: Int)]) {
-    for (name, change) in changed where isSnapshotDue(Key(user: user, collection: name), change.state, change.factBytes)
-    {
-      submit { try Snapshots(connection: $0).keep(change.state, as: name, of: user, at: revision) }
-    }
-    if revision % Self.revisionsBetweenPruning == 0 {
-      let (pruning, now) = (pruning, now())
-      submit { _ = try pruning.prune(user, now: now, in: $0) }
-    }
+  func noteCommit(of user: UserID, revision: Int) {
+    guard revision % Self.revisionsBetweenPruning == 0 else { return }
+    let (pruning, now) = (pruning, now())
+    submit { _ = try pruning.prune(user, now: now, in: $0) }
   }
 
   private func isSnapshotDue(_ key: Key, _ state: CollectionState, _ bytes: Int) -> Bool {

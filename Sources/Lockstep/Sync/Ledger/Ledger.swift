@@ -59,18 +59,34 @@ final class Ledger: Sendable {
   private func submit(_ transaction: Transaction) async throws -> Transaction.Outcome {
     try await withCheckedThrowingContinuation { continuation in
       do {
-        try writer.submit {
-          let unit = try self.run(transaction, in: $0)
-          // Nothing of this unit can fail any more without its group.
-          if let state = unit.change?.state { self.pending.withLock { $0[transaction.user] = state } }
-          return unit
-        } settled: { result in
-          continuation.resume(with: self.settle(result, of: transaction.user))
-        }
+        try submit(transaction) { continuation.resume(with: $0) }
       } catch {
         continuation.resume(throwing: error)
       }
     }
+  }
+
+  /// Queues a transaction. One with a key is committed by `commit`, which sees to it that no other with that key is at work.
+  ///
+  /// - Parameters:
+  ///   - transaction: What is asked for.
+  ///   - settled: Told on the writer's thread, once, when it's on disk, or what refused it, or why it couldn't be written.
+  /// - Throws: `WorkerPool.Overloaded`, `WorkerPool.ShutDown`.
+  func submit(
+    _ transaction: Transaction,
+    settled: @escaping @Sendable (Result<Transaction.Outcome, any Error>) -> Void
+  ) throws {
+    try writer.submit(
+      {
+        let unit = try self.run(transaction, in: $0)
+        // Nothing of this unit can fail any more without its group.
+        if let state = unit.change?.state { self.pending.withLock { $0[transaction.user] = state } }
+        return unit
+      },
+      // A single action is decided before anything is written; and with a key the answer to a refusal is written.
+      throwsUnwritten: transaction.actions.count == 1 && transaction.key == nil,
+      settled: { settled(self.settle($0, of: transaction.user)) }
+    )
   }
 
   /// What a unit did.
@@ -148,10 +164,10 @@ final class Ledger: Sendable {
   }
 
   private func lookAfter(_ change: Change, of user: UserID) {
-    var changed: [CollectionName: (state: CollectionState, factBytes: Int)] = [:]
     for (name, bytes) in change.factBytes {
-      if let state = change.state.collections[name] { changed[name] = (state, bytes) }
+      guard let state = change.state.collections[name] else { continue }
+      upkeep.noteFacts(of: user, in: name, state: state, bytes: bytes, revision: change.state.revision)
     }
-    upkeep.noteCommit(of: user, revision: change.state.revision, changed: changed)
+    upkeep.noteCommit(of: user, revision: change.state.revision)
   }
 }

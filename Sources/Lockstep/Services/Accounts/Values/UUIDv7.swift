@@ -40,25 +40,29 @@ public struct UUIDv7: Hashable, Sendable, Comparable, CustomStringConvertible {
 
   /// The text form, in lower case.
   public var description: String {
-    var text: [UInt8] = []
-    text.reserveCapacity(36)
-    Self.append(high, digits: 0..<8, to: &text)
-    text.append(UInt8(ascii: "-"))
-    Self.append(high, digits: 8..<12, to: &text)
-    text.append(UInt8(ascii: "-"))
-    Self.append(high, digits: 12..<16, to: &text)
-    text.append(UInt8(ascii: "-"))
-    Self.append(low, digits: 0..<4, to: &text)
-    text.append(UInt8(ascii: "-"))
-    Self.append(low, digits: 4..<16, to: &text)
+    var text = [UInt8](repeating: UInt8(ascii: "-"), count: 36)
+    Self.write(high >> 48, to: &text, at: 0)
+    Self.write(high >> 32, to: &text, at: 4)
+    Self.write(high >> 16, to: &text, at: 9)
+    Self.write(high, to: &text, at: 14)
+    Self.write(low >> 48, to: &text, at: 19)
+    Self.write(low >> 32, to: &text, at: 24)
+    Self.write(low >> 16, to: &text, at: 28)
+    Self.write(low, to: &text, at: 32)
     return String(decoding: text, as: UTF8.self)
   }
 
-  private static func append(_ word: UInt64, digits: Range<UInt64>, to text: inout [UInt8]) {
-    for digit in digits {
-      let value = UInt8(truncatingIfNeeded: word >> (60 - 4 * digit) & 0xF)
-      text.append(value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10)
-    }
+  /// Writes the last 16 bits as four digits: every write to the store names users and sessions.
+  private static func write(_ word: UInt64, to text: inout [UInt8], at place: Int) {
+    text[place] = digit(word >> 12)
+    text[place + 1] = digit(word >> 8)
+    text[place + 2] = digit(word >> 4)
+    text[place + 3] = digit(word)
+  }
+
+  private static func digit(_ word: UInt64) -> UInt8 {
+    let value = UInt8(truncatingIfNeeded: word & 0xF)
+    return value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") - 10 + value
   }
 
   private static func value(ofDigit byte: UInt8) -> UInt64? {
