@@ -40,7 +40,8 @@ public struct UUIDv7: Hashable, Sendable, Comparable, CustomStringConvertible {
 
   /// The text form, in lower case.
   public var description: String {
-    var text = [UInt8](repeating: UInt8(ascii: "-"), count: 36)
+    // Every write to the store names users and sessions, so this takes no more memory than the string's own.
+    var text = InlineArray<36, UInt8>(repeating: UInt8(ascii: "-"))
     Self.write(high >> 48, to: &text, at: 0)
     Self.write(high >> 32, to: &text, at: 4)
     Self.write(high >> 16, to: &text, at: 9)
@@ -49,11 +50,12 @@ public struct UUIDv7: Hashable, Sendable, Comparable, CustomStringConvertible {
     Self.write(low >> 32, to: &text, at: 24)
     Self.write(low >> 16, to: &text, at: 28)
     Self.write(low, to: &text, at: 32)
-    return String(decoding: text, as: UTF8.self)
+    // Digits and dashes are always UTF-8.
+    do { return String(copying: try UTF8Span(validating: text.span)) } catch { return "" }
   }
 
-  /// Writes the last 16 bits as four digits: every write to the store names users and sessions.
-  private static func write(_ word: UInt64, to text: inout [UInt8], at place: Int) {
+  /// Writes the last 16 bits as four digits.
+  private static func write(_ word: UInt64, to text: inout InlineArray<36, UInt8>, at place: Int) {
     text[place] = digit(word >> 12)
     text[place + 1] = digit(word >> 8)
     text[place + 2] = digit(word >> 4)
