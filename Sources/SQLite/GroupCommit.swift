@@ -30,8 +30,8 @@ struct GroupCommit {
   private var log: LogKeeper
   private let groupLimit: Int
   private let monotonic: @Sendable () -> Int64
-  /// What was taken from the queue and hasn't run yet, the oldest last.
-  private var taken: [WriteUnit] = []
+  /// What was taken from the queue and hasn't run yet, in its order.
+  private var taken: ArraySlice<WriteUnit> = []
   /// The units that ran in the open transaction, in their order, and what became of each so far.
   private var group: [(unit: WriteUnit, outcome: Result<() -> Void, any Error>)] = []
 
@@ -61,8 +61,8 @@ struct GroupCommit {
   /// The oldest unit that waits now. Units are taken from the queue many at a time, so that its lock is rarely asked for
   /// by this thread and those that submit at once.
   private mutating func nextTaken() -> WriteUnit? {
-    if taken.isEmpty { taken = queue.takeWaiting(atMost: groupLimit).reversed() }
-    return taken.popLast()
+    if taken.isEmpty { taken = queue.takeWaiting(atMost: groupLimit)[...] }
+    return taken.popFirst()
   }
 
   /// One transaction: this unit, and all that come to wait while it and those after it run, up to the limit.
@@ -71,7 +71,7 @@ struct GroupCommit {
       try connection.begin()
     } catch {
       // None has run, but each would meet the same lock or the same disk, and wait for it in its turn.
-      let others = taken.reversed() + queue.takeWaiting()
+      let others = taken + queue.takeWaiting()
       taken = []
       figures.withLock { $0.failedCommits += 1 }
       fail([first] + others, with: error)

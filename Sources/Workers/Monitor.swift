@@ -7,52 +7,53 @@ import Glibc
 ///
 /// `@unchecked Sendable`: the state is `Sendable` itself, and is touched only while the lock is held.
 public final class Monitor<State: Sendable>: @unchecked Sendable {
-  /// Both are allocated and initialised as long as this object lives, at addresses that don't move, as POSIX demands.
-  private let lock: UnsafeMutablePointer<pthread_mutex_t>
-  private let condition: UnsafeMutablePointer<pthread_cond_t>
+  private struct Primitives {
+    var lock = pthread_mutex_t()
+    var condition = pthread_cond_t()
+  }
+
+  /// Allocated and initialised as long as this object lives, at an address that doesn't move, as POSIX demands.
+  private let primitives: UnsafeMutablePointer<Primitives>
   private var state: State
 
   /// A monitor of this state.
   public init(_ state: State) {
     self.state = state
-    lock = .allocate(capacity: 1)
-    lock.initialize(to: pthread_mutex_t())
-    pthread_mutex_init(lock, nil)
-    condition = .allocate(capacity: 1)
-    condition.initialize(to: pthread_cond_t())
-    pthread_cond_init(condition, nil)
+    primitives = .allocate(capacity: 1)
+    primitives.initialize(to: Primitives())
+    pthread_mutex_init(&primitives.pointee.lock, nil)
+    pthread_cond_init(&primitives.pointee.condition, nil)
   }
 
   deinit {
     // Nobody holds the lock or sleeps: a thread that did would hold this object.
-    pthread_cond_destroy(condition)
-    condition.deallocate()
-    pthread_mutex_destroy(lock)
-    lock.deallocate()
+    pthread_cond_destroy(&primitives.pointee.condition)
+    pthread_mutex_destroy(&primitives.pointee.lock)
+    primitives.deallocate()
   }
 
   /// Runs `body` alone with the state. It should be short, and must not come back to this monitor.
   public func withLock<Result, Failure: Error>(
     _ body: (inout State) throws(Failure) -> Result
   ) throws(Failure) -> Result {
-    pthread_mutex_lock(lock)
-    defer { pthread_mutex_unlock(lock) }
+    pthread_mutex_lock(&primitives.pointee.lock)
+    defer { pthread_mutex_unlock(&primitives.pointee.lock) }
     return try body(&state)
   }
 
   /// Runs `body` alone with the state, again and again whenever somebody wakes this thread, until it returns something.
   public func wait<Result>(for body: (inout State) -> Result?) -> Result {
-    pthread_mutex_lock(lock)
-    defer { pthread_mutex_unlock(lock) }
+    pthread_mutex_lock(&primitives.pointee.lock)
+    defer { pthread_mutex_unlock(&primitives.pointee.lock) }
     while true {
       if let result = body(&state) { return result }
-      pthread_cond_wait(condition, lock)
+      pthread_cond_wait(&primitives.pointee.condition, &primitives.pointee.lock)
     }
   }
 
   /// Wakes one of the threads that wait, after a change that is good for one.
-  public func wakeOne() { pthread_cond_signal(condition) }
+  public func wakeOne() { pthread_cond_signal(&primitives.pointee.condition) }
 
   /// Wakes all threads that wait, after a change that concerns them all.
-  public func wakeAll() { pthread_cond_broadcast(condition) }
+  public func wakeAll() { pthread_cond_broadcast(&primitives.pointee.condition) }
 }

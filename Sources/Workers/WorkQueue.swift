@@ -21,6 +21,12 @@ public final class WorkQueue<Work: Sendable>: Sendable {
     }
 
     mutating func removeFirst(atMost limit: Int) -> [Work] {
+      if first == 0, waiting.count <= limit {
+        // All of it, as it lies there.
+        var taken: [Work] = []
+        swap(&taken, &waiting)
+        return taken
+      }
       let end = first + min(limit, count)
       let taken = Array(waiting[first..<end])
       waiting.removeFirst(end)

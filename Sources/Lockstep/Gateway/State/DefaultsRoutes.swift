@@ -46,7 +46,7 @@ struct DefaultsRoutes: Sendable {
     let collection = DefaultsAction.collection(suite)
     return StateWriting.Change(
       resource: .value(suite: suite, key: key),
-      action: module.action(.set(key: key, value: value), suite: suite),
+      action: module.action(.set(key: key, value: EncodedValue(value)), suite: suite),
       status: { $0.before.state.map(collection)[key] == nil ? .created : .ok }
     )
   }

@@ -2,7 +2,7 @@ import JSON
 
 /// What somebody asks of one suite of their defaults.
 enum DefaultsAction: Sendable {
-  case set(key: String, value: JSON)
+  case set(key: String, value: EncodedValue)
   case remove(key: String)
   /// Replaces each key's value whole; null removes it.
   case merge(JSONObject)
@@ -30,7 +30,7 @@ extension DefaultsAction {
     case "set":
       let (key, value) = (reader.name("key"), reader.required("value"))
       if let value { reader.check(value, at: "value") }
-      action = .set(key: key ?? "", value: value ?? .null)
+      action = .set(key: key ?? "", value: EncodedValue(value ?? .null))
     case "remove": action = .remove(key: reader.name("key") ?? "")
     case "merge":
       let values = reader.required("values")
@@ -50,7 +50,7 @@ extension DefaultsAction {
   /// How the journal tells it, in JSON.
   func record(suite: String) -> String {
     switch self {
-    case .set(let key, let value): Self.record("set", suite, (#","key":"#, .string(key)), (#","value":"#, value))
+    case .set(let key, let value): Self.record("set", suite, (#","key":"#, .string(key)), encoded: value.bytes)
     case .remove(let key): Self.record("remove", suite, (#","key":"#, .string(key)))
     case .merge(let values): Self.record("merge", suite, (#","values":"#, .object(values)))
     case .mergePatch(let patch): Self.record("mergePatch", suite, (#","patch":"#, .object(patch)))
@@ -61,7 +61,12 @@ extension DefaultsAction {
   }
 
   /// Written straight, without a document made for it: each write of a default passes here.
-  private static func record(_ type: String, _ suite: String, _ payload: (name: String, value: JSON)...) -> String {
+  private static func record(
+    _ type: String,
+    _ suite: String,
+    _ payload: (name: String, value: JSON)...,
+    encoded value: [UInt8]? = nil
+  ) -> String {
     var bytes = Array(#"{"type":""#.utf8)
     bytes.reserveCapacity(256)
     bytes.append(contentsOf: type.utf8)
@@ -71,8 +76,23 @@ extension DefaultsAction {
       bytes.append(contentsOf: member.name.utf8)
       bytes.append(json: member.value)
     }
+    if let value {
+      bytes.append(contentsOf: #","value":"#.utf8)
+      bytes.append(contentsOf: value)
+    }
     bytes.append(contentsOf: "}}".utf8)
     return String(decoding: bytes, as: UTF8.self)
+  }
+}
+
+/// A value and how it's written: done where the action is made, so that the writer's thread needn't.
+struct EncodedValue: Sendable {
+  let isNull: Bool
+  let bytes: [UInt8]
+
+  init(_ value: JSON) {
+    isNull = value.isNull
+    bytes = value.encoded()
   }
 }
 

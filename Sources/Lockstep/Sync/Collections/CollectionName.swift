@@ -20,6 +20,11 @@ struct CollectionName: Sendable, Hashable, Comparable, CustomStringConvertible {
   /// `favorites`, `defaults/standard`.
   var description: String { part.map { "\(module)/\($0)" } ?? module }
 
+  /// Looked up many times in each write, so only what differs most goes in.
+  func hash(into hasher: inout Hasher) {
+    hasher.combine(part ?? module)
+  }
+
   static func < (left: CollectionName, right: CollectionName) -> Bool {
     (left.module, left.part ?? "") < (right.module, right.part ?? "")
   }

@@ -7,8 +7,8 @@ struct Draft {
   /// What each action did so far.
   private(set) var mutations: [[CollectionMutation]] = []
   private(set) var hasChanged = false
-  /// How much was journaled of each collection.
-  private(set) var factBytes: [CollectionName: Int] = [:]
+  /// How much was journaled of which collection, an entry an action.
+  private(set) var factBytes: [(collection: CollectionName, bytes: Int)] = []
 
   private let revision: Int
   private let transaction: Transaction
@@ -47,7 +47,7 @@ struct Draft {
     }
     let entry = entry(for: action, decided)
     try Journal(connection: connection).add(entry, of: transaction.user)
-    factBytes[action.collection, default: 0] += entry.mutations.utf8.count
+    factBytes.append((action.collection, entry.mutations.utf8.count))
     state.revision = revision
     hasChanged = true
     position += 1

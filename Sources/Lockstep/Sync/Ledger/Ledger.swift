@@ -98,7 +98,7 @@ final class Ledger: Sendable {
 
   private struct Change: Sendable {
     let state: UserState
-    let factBytes: [CollectionName: Int]
+    let factBytes: [(collection: CollectionName, bytes: Int)]
   }
 
   // MARK: On the writer's thread
@@ -155,7 +155,7 @@ final class Ledger: Sendable {
     pending.withLock { $0[user] = nil }
     return result.map { unit in
       if let change = unit.change {
-        cache.publish(change.state, of: user, factBytes: change.factBytes.values.reduce(0, +))
+        cache.publish(change.state, of: user, factBytes: change.factBytes.reduce(0) { $0 + $1.bytes })
         announce(user, change.state)
         lookAfter(change, of: user)
       }

@@ -6,14 +6,20 @@ final class HotState: Sendable {
   /// What it takes in memory with the states before it, and without what was made of it: that is about as much again as
   /// the state, at most.
   let cost: Int
-  private let rendered: Monitor<[CollectionName: Rendered]>
+  private let made: Monitor<Made>
   /// The states just before: most who wait have one of them.
   private let recent: RecentStates
-  private let told = Monitor<[String: ChangesFeed.Document]>([:])
 
   /// How many documents are kept that were told, at most, and how long one may be.
   private static let toldCount = 16
   private static let toldBytes = 64 * 1024
+
+  /// What was made of it for clients.
+  private struct Made: Sendable {
+    var rendered: [CollectionName: Rendered]
+    /// By what was asked.
+    var told: [String: ChangesFeed.Document] = [:]
+  }
 
   /// What was made of a collection: it holds as long as the collection and what is registered behind it stay the same.
   struct Rendered: Sendable {
@@ -34,9 +40,11 @@ final class HotState: Sendable {
     let follows = previous.map { $0.state.revision + 1 == state.revision } ?? false
     recent = follows ? previous.map { $0.recent.adding($0.state, before: state, factBytes) } ?? .none : .none
     cost = state.cost + recent.cost
-    let kept = previous?.rendered.withLock { $0 } ?? [:]
-    rendered = Monitor(
-      kept.isEmpty ? kept : kept.filter { state.collections[$0.key]?.revision ?? 0 == $0.value.revision }
+    let kept = previous?.made.withLock { $0.rendered } ?? [:]
+    made = Monitor(
+      Made(
+        rendered: kept.isEmpty ? kept : kept.filter { state.collections[$0.key]?.revision ?? 0 == $0.value.revision }
+      )
     )
   }
 
@@ -47,31 +55,31 @@ final class HotState: Sendable {
   }
 
   /// What was told already to somebody who asked the same, if anything.
-  func told(_ question: String) -> ChangesFeed.Document? { told.withLock { $0[question] } }
+  func told(_ question: String) -> ChangesFeed.Document? { made.withLock { $0.told[question] } }
 
   /// Remembers what was told: of a thousand who wait most have the same cursor.
   func remember(_ document: ChangesFeed.Document, for question: String) {
     guard document.body.count <= Self.toldBytes else { return }
-    told.withLock { told in
-      if told.count >= Self.toldCount { told = [:] }
-      told[question] = document
+    made.withLock { made in
+      if made.told.count >= Self.toldCount { made.told = [:] }
+      made.told[question] = document
     }
   }
 
   /// What was made of a collection, if that still holds.
   func representation(of collection: CollectionName, registered: Int) -> Representation? {
-    guard let known = rendered.withLock({ $0[collection] }), known.registered == registered else { return nil }
+    guard let known = made.withLock({ $0.rendered[collection] }), known.registered == registered else { return nil }
     return known.representation
   }
 
   /// Keeps what was made of a collection.
   func keep(_ representation: Representation, of collection: CollectionName, registered: Int) {
     let revision = state.collections[collection]?.revision ?? 0
-    let made = Rendered(revision: revision, registered: registered, representation: representation)
-    rendered.withLock { rendered in
+    let new = Rendered(revision: revision, registered: registered, representation: representation)
+    made.withLock { made in
       // Clients may ask for as many suites as they can think of, and each that has nothing in it shows as an empty one.
-      if rendered.count >= state.collections.count + Self.emptyCollections { rendered = [:] }
-      rendered[collection] = made
+      if made.rendered.count >= state.collections.count + Self.emptyCollections { made.rendered = [:] }
+      made.rendered[collection] = new
     }
   }
 
