@@ -32,6 +32,7 @@ struct GroupCommit {
   private let monotonic: @Sendable () -> Int64
   /// What was taken from the queue and hasn't run yet, in its order.
   private var taken: ArraySlice<WriteUnit> = []
+  private var gathering = Gathering()
   /// The units that ran in the open transaction, in their order, and what became of each so far.
   private var group: [(unit: WriteUnit, outcome: Result<() -> Void, any Error>)] = []
 
@@ -67,6 +68,7 @@ struct GroupCommit {
 
   /// One transaction: this unit, and all that come to wait while it and those after it run, up to the limit.
   private mutating func writeGroup(startingWith first: WriteUnit) {
+    gathering.begin()
     do {
       try connection.begin()
     } catch {
@@ -79,8 +81,14 @@ struct GroupCommit {
     }
     guard runFirst(first) else { return }
     var undoing: SQLiteError?
-    while undoing == nil, group.count < groupLimit, let unit = nextTaken() { undoing = runNext(unit) }
+    while undoing == nil, group.count < groupLimit, let unit = nextTaken() ?? gathered() { undoing = runNext(unit) }
     commit(unless: undoing)
+  }
+
+  /// A unit that was worth waiting for before the commit.
+  private mutating func gathered() -> WriteUnit? {
+    guard let time = gathering.timeToWait(with: group.count, now: monotonic()) else { return nil }
+    return queue.next(withinNanoseconds: time)
   }
 
   /// Runs the first unit of a transaction. It needs no savepoint: when it fails, the transaction holds nothing else, and
@@ -138,6 +146,7 @@ struct GroupCommit {
       return
     }
     let time = monotonic() - start
+    gathering.noteCommit(of: group.count, time: time, waiting: queue.count + taken.count)
     let failed = group.count { $0.outcome.isFailure }
     figures.withLock { figures in
       figures.countCommit(of: group.count, failed: failed, time: time)

@@ -22,7 +22,11 @@ public final class Monitor<State: Sendable>: @unchecked Sendable {
     primitives = .allocate(capacity: 1)
     primitives.initialize(to: Primitives())
     pthread_mutex_init(&primitives.pointee.lock, nil)
-    pthread_cond_init(&primitives.pointee.condition, nil)
+    var attributes = pthread_condattr_t()
+    pthread_condattr_init(&attributes)
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
+    pthread_cond_init(&primitives.pointee.condition, &attributes)
+    pthread_condattr_destroy(&attributes)
   }
 
   deinit {
@@ -48,6 +52,23 @@ public final class Monitor<State: Sendable>: @unchecked Sendable {
     while true {
       if let result = body(&state) { return result }
       pthread_cond_wait(&primitives.pointee.condition, &primitives.pointee.lock)
+    }
+  }
+
+  /// The same for so long at most, on the system's clock: nil when the time is over before `body` returns something.
+  public func wait<Result>(atMost nanoseconds: Int64, for body: (inout State) -> Result?) -> Result? {
+    var deadline = timespec()
+    clock_gettime(CLOCK_MONOTONIC, &deadline)
+    let end = Int64(deadline.tv_nsec) + max(0, nanoseconds)
+    deadline.tv_sec += Int(end / 1_000_000_000)
+    deadline.tv_nsec = Int(end % 1_000_000_000)
+    pthread_mutex_lock(&primitives.pointee.lock)
+    defer { pthread_mutex_unlock(&primitives.pointee.lock) }
+    while true {
+      if let result = body(&state) { return result }
+      let code = pthread_cond_timedwait(&primitives.pointee.condition, &primitives.pointee.lock, &deadline)
+      // Whoever was woken at the last moment looks once more.
+      if code != 0 { return body(&state) }
     }
   }
 

@@ -71,6 +71,15 @@ public final class WorkQueue<Work: Sendable>: Sendable {
     }
   }
 
+  /// The oldest work, waited for so long at most, on the system's clock; nil when the time is over, or the queue closed and
+  /// empty.
+  public func next(withinNanoseconds time: Int64) -> Work? {
+    contents.wait(atMost: time) { contents -> Work?? in
+      if let work = contents.removeFirst() { return .some(work) }
+      return contents.isClosed ? .some(nil) : nil
+    } ?? nil
+  }
+
   /// The work that waits now, the oldest first, up to so much of it.
   public func takeWaiting(atMost limit: Int = .max) -> [Work] {
     contents.withLock { $0.removeFirst(atMost: limit) }

@@ -21,6 +21,25 @@ struct WorkQueueTests {
     #expect(queue.count == 0)
   }
 
+  @Test("Who waits for a bounded time gets what is there or comes, and nothing when the time is over")
+  func bounded() async throws {
+    let queue = try queue(1)
+    #expect(queue.next(withinNanoseconds: 0) == 1)
+    #expect(queue.next(withinNanoseconds: 0) == nil)
+    #expect(queue.next(withinNanoseconds: -1) == nil)
+    #expect(queue.next(withinNanoseconds: 1_000_000) == nil)
+    let taken = Monitor<[Int?]>([])
+    let thread = try NamedThread(name: "taker") {
+      let work = queue.next(withinNanoseconds: 3_600_000_000_000)
+      taken.withLock { $0.append(work) }
+    }
+    try queue.offer(2)
+    thread.join()
+    #expect(taken.withLock { $0 } == [2])
+    queue.close()
+    #expect(queue.next(withinNanoseconds: 3_600_000_000_000) == nil)
+  }
+
   @Test("What is taken makes room")
   func capacity() throws {
     let queue = try queue(1, 2, capacity: 2)

@@ -1,0 +1,37 @@
+import Testing
+
+@testable import SQLite
+
+@Suite("How long a commit is put off for those about to write again")
+struct GatheringTests {
+  @Test("Whoever writes alone waits for nobody")
+  func alone() {
+    var gathering = Gathering()
+    for _ in 1...3 {
+      gathering.begin()
+      #expect(gathering.timeToWait(with: 1, now: 0) == nil)
+      gathering.noteCommit(of: 1, time: 1_000, waiting: 0)
+    }
+  }
+
+  @Test("It's waited for as many as there seem to be, and half of a commit's time at most")
+  func many() {
+    var gathering = Gathering()
+    gathering.begin()
+    gathering.noteCommit(of: 30, time: 1_000, waiting: 34)
+    gathering.begin()
+    #expect(gathering.timeToWait(with: 34, now: 10_000) == 500)
+    // The time runs from the first waiting, whatever comes meanwhile.
+    #expect(gathering.timeToWait(with: 40, now: 10_300) == 200)
+    #expect(gathering.timeToWait(with: 63, now: 10_499) == 1)
+    #expect(gathering.timeToWait(with: 63, now: 10_500) == nil)
+    #expect(gathering.timeToWait(with: 64, now: 10_499) == nil)
+    gathering.noteCommit(of: 64, time: 2_000, waiting: 0)
+    gathering.begin()
+    #expect(gathering.timeToWait(with: 1, now: 20_000) == 1_000)
+    // They didn't come back, so they aren't expected again.
+    gathering.noteCommit(of: 1, time: 2_000, waiting: 0)
+    gathering.begin()
+    #expect(gathering.timeToWait(with: 1, now: 30_000) == nil)
+  }
+}
