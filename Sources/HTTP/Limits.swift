@@ -10,8 +10,11 @@ public struct Limits: Sendable, Equatable {
   public var headerSection = 32 * 1024
   /// The most header fields of a request. Past it: 431. Default 100.
   public var headerFields = 100
-  /// The largest request body, after the chunked coding is taken off. Past it: 413. Default 1 MiB.
+  /// The largest request body, after the chunked coding is taken off. Past it: 413. Default 1 MiB. A route may take less.
   public var body = 1024 * 1024
+  /// How much memory the bodies of all requests at work may take in the whole server, counted as they come. Past it: 503
+  /// with `Retry-After` to whoever sends more. Default 256 MiB.
+  public var bodyMemory = 256 * 1024 * 1024
   /// The longest line of the chunked coding: a chunk's size with its extensions, or a trailer field.
   /// Past it: 400. Default 1 KiB.
   public var chunkLine = 1024
@@ -21,9 +24,10 @@ public struct Limits: Sendable, Equatable {
 
   /// How long a head may take from its first byte to its last. Past it: 408. Default 10 s.
   public var headTime: Duration = .seconds(10)
-  /// How long a body may take before it has to show progress. Default 10 s.
+  /// How long a body may make no progress: nothing comes, or on average less than `bodyRate`. Past it: 408. What came
+  /// before, however fast, buys no time. Default 10 s.
   public var bodyGrace: Duration = .seconds(10)
-  /// The slowest a body may come after the grace, in bytes a second on average. Slower: 408. Default 1 KiB/s.
+  /// The slowest a body may come, in bytes a second over `bodyGrace`. Default 1 KiB/s.
   public var bodyRate = 1024
   /// How long a connection may be kept without a request. Past it it's closed. Default 75 s.
   public var idleTime: Duration = .seconds(75)
@@ -36,6 +40,9 @@ public struct Limits: Sendable, Equatable {
   public var connections = 10_000
   /// How long running requests may go on after the server was told to stop. Past it they are cut. Default 8 s.
   public var drainTime: Duration = .seconds(8)
+  /// How long the server, once it was told to stop, waits for more of a head of which a part has come. Past it: 408.
+  /// Default 1 s.
+  public var drainSilence: Duration = .seconds(1)
 
   /// The defaults.
   public init() {}

@@ -10,6 +10,8 @@ struct BodyProgress {
   private var coding: Coding
   /// How many bytes of the body came so far, without the chunked coding.
   private(set) var received = 0
+  /// Whether it makes progress; nil until somebody takes it.
+  var pace: BodyPace?
 
   init(_ head: RequestHead, limits: Limits) {
     switch head.body {
@@ -23,6 +25,14 @@ struct BodyProgress {
     switch coding {
     case .length(let remaining): remaining == 0
     case .chunked(let decoder): decoder.isDone
+    }
+  }
+
+  /// How much of it there is at least, by what came and what a chunk's size says is still to come.
+  var announced: Int {
+    switch coding {
+    case .length: received
+    case .chunked(let decoder): decoder.announced
     }
   }
 

@@ -44,7 +44,7 @@ extension Connection {
   /// Looks for a head in what is kept.
   func parse() -> Parsed {
     let outcome = input.withBytes { look(at: $0) }
-    if case .head(_, let consumed) = outcome { input.removeFirst(consumed) }
+    input.removeFirst(outcome.consumed)
     return outcome.parsed
   }
 
@@ -55,18 +55,22 @@ extension Connection {
       return parse()
     }
     let outcome = look(at: bytes)
-    switch outcome {
-    case .head(_, let consumed):
-      if consumed < bytes.count { input.append(UnsafeRawBufferPointer(rebasing: bytes[consumed...])) }
-    case .incomplete, .refused: input.append(bytes)
-    }
+    if outcome.consumed < bytes.count { input.append(UnsafeRawBufferPointer(rebasing: bytes[outcome.consumed...])) }
     return outcome.parsed
   }
 
   private enum Look {
     case head(RequestHead, consumed: Int)
-    case incomplete
+    /// Empty lines before a head are used up as they come: they are no beginning of one.
+    case incomplete(emptyLines: Int)
     case refused(Problem)
+
+    var consumed: Int {
+      switch self {
+      case .head(_, let consumed), .incomplete(let consumed): consumed
+      case .refused: 0
+      }
+    }
 
     var parsed: Parsed {
       switch self {
@@ -81,27 +85,39 @@ extension Connection {
     do throws(Problem) {
       switch try parser.parse(bytes) {
       case .head(let head, let consumed): return .head(head, consumed: consumed)
-      case .incomplete: return .incomplete
+      case .incomplete: return .incomplete(emptyLines: parser.takeEmptyLines())
       }
     } catch {
       return .refused(error)
     }
   }
 
-  /// Sets the time for the next head: idle before its first byte, shorter from then on.
+  /// Whether a head has begun to come. Empty lines before it are none of it (RFC 9112, 2.2), and half of one isn't either.
+  var hasBegunHead: Bool {
+    switch input.count {
+    case 0: false
+    case 1: input.withBytes { $0[0] != UInt8(ascii: "\r") }
+    default: true
+    }
+  }
+
+  /// Sets the time for the next head: idle before its first byte, shorter from then on. While the server stops, a head
+  /// of which nothing more comes is soon given up.
   func timeHead() {
-    let timing = input.isEmpty ? HeadTiming.idle : .head
-    guard headTiming != timing else { return }
-    headTiming = timing
-    setDeadline(loop.now + (timing == .idle ? loop.timeouts.idle : loop.timeouts.head))
+    let timing = hasBegunHead ? HeadTiming.head : .idle
+    if headTiming != timing {
+      headTiming = timing
+      headDeadline = loop.now + (timing == .idle ? loop.timeouts.idle : loop.timeouts.head)
+      setDeadline(headDeadline)
+    }
+    if loop.isDraining { setDeadline(min(headDeadline, loop.now + loop.timeouts.drainSilence)) }
   }
 
   // MARK: Bodies
 
-  /// Takes what has come of the body out of the input. Gives whether that was the rest; if not, sets the time for more.
+  /// Takes what has come of the body out of the input. Gives whether that was the rest.
   private func takeArrivedBody(
     upTo bound: Int,
-    since start: Int64,
     _ sink: (UnsafeRawBufferPointer) -> Void
   ) throws(Problem) -> Bool {
     guard var progress = body else { return true }
@@ -113,18 +129,36 @@ extension Connection {
       isBodyBroken = true
       throw error
     }
-    guard progress.received <= bound else {
+    guard progress.announced <= bound else {
       isBodyBroken = true
-      throw Problem(.payloadTooLarge)
+      throw .bodyTooLarge(bound)
     }
-    guard !progress.isDone else { return true }
-    setDeadline(start + loop.timeouts.bodyGrace + nanoseconds(for: progress.received))
-    return false
+    return progress.isDone
   }
 
-  /// How long so much of a body may take at the slowest pace allowed.
-  private func nanoseconds(for bytes: Int) -> Int64 {
-    Int64(bytes) * 1_000_000_000 / Int64(max(1, loop.limits.bodyRate))
+  /// Hands on what has come of the body, without waiting.
+  private func arriveBody() -> Arrival {
+    arrive {
+      input.append($0)
+      body?.pace?.note(loop.now)
+    }
+  }
+
+  /// From now on the body must make progress.
+  func timeBody() {
+    let pace = BodyPace(now: loop.now, timeouts: loop.timeouts)
+    body?.pace = pace
+    isTimedOut = false
+    setDeadline(pace.deadline)
+  }
+
+  /// Whether the body has made progress, now that the time for it is over. If so, it gets more.
+  private func keepsPace() -> Bool {
+    guard var pace = body?.pace, pace.isKept(body?.received ?? 0, now: loop.now) else { return false }
+    body?.pace = pace
+    isTimedOut = false
+    setDeadline(pace.deadline)
+    return true
   }
 
   /// Forgets what has already come of a body that no handler wanted: if its coding is broken, the answer can still say
@@ -132,21 +166,21 @@ extension Connection {
   func passOverArrivedBody() {
     guard let progress = body, !progress.isDone, !isBodyBroken, progress.knownRemainder <= loop.limits.discardedBody
     else { return }
-    _ = try? takeArrivedBody(upTo: progress.received + loop.limits.discardedBody, since: loop.now) { _ in }
-    clearDeadline()
+    _ = try? takeArrivedBody(upTo: progress.received + loop.limits.discardedBody) { _ in }
   }
 
   /// Reads and forgets what a handler left of the body, if that is little. Gives whether there is something to go on
   /// with.
-  func discardBody(since start: Int64, upTo bound: Int) -> Bool {
+  func discardBody(upTo bound: Int) -> Bool {
     do throws(Problem) {
-      while try !takeArrivedBody(upTo: bound, since: start, { _ in }) {
-        switch arrive({ input.append($0) }) {
+      while try !takeArrivedBody(upTo: bound, { _ in }) {
+        switch arriveBody() {
         case .bytes: break
         case .nothing:
           // The client may wait for the answer before it sends the rest.
           flush()
           return false
+        case .timeout where keepsPace(): break
         case .end, .stopped, .timeout:
           proceed(.end)
           return true
@@ -173,21 +207,22 @@ final class ConnectionBody: BodySource {
     self.expectsContinue = expectsContinue
   }
 
-  func collect() async throws -> [UInt8] {
-    try await collect(on: isolation)
+  func collect(upTo limit: Int) async throws -> [UInt8] {
+    try await collect(upTo: limit, on: isolation)
   }
 
-  private func collect(on isolation: isolated LoopIsolation) async throws -> [UInt8] {
-    try await connection.collectBody(expectsContinue: expectsContinue)
+  private func collect(upTo limit: Int, on isolation: isolated LoopIsolation) async throws -> [UInt8] {
+    try await connection.collectBody(expectsContinue: expectsContinue, upTo: limit)
   }
 }
 
 extension Connection {
-  fileprivate func collectBody(expectsContinue: Bool) async throws(Problem) -> [UInt8] {
+  fileprivate func collectBody(expectsContinue: Bool, upTo limit: Int) async throws(Problem) -> [UInt8] {
     guard let progress = body, !progress.isDone else { return [] }
-    let limit = loop.limits.body
-    guard progress.knownRemainder <= limit else { throw Problem(.payloadTooLarge) }
-    if expectsContinue, input.isEmpty { sendContinue() }
+    let limit = min(limit, loop.limits.body)
+    guard progress.knownRemainder <= limit else { throw .bodyTooLarge(limit) }
+    // Who has begun to send needs not be told to, and may be about to be told something else.
+    if expectsContinue, input.isEmpty, case .nothing = arriveBody() { sendContinue() }
     var bytes: [UInt8] = []
     // Not all that was announced: who announces a lot and sends nothing would get memory for words.
     bytes.reserveCapacity(min(progress.knownRemainder, 16 * 1024))
@@ -199,10 +234,11 @@ extension Connection {
   private func takeBody(upTo bound: Int, _ sink: (UnsafeRawBufferPointer) -> Void) async throws(Problem) {
     isBodyBroken = true
     defer { clearDeadline() }
-    let start = loop.now
-    while try !takeArrivedBody(upTo: bound, since: start, sink) {
+    timeBody()
+    while try !takeAndHold(upTo: bound, sink) {
       switch await receive() {
       case .bytes, .nothing: break
+      case .timeout where keepsPace(): break
       case .end, .stopped: throw .incompleteBody
       case .timeout:
         loop.counters.timedOut.addAsOnlyWriter(1)
@@ -212,6 +248,17 @@ extension Connection {
     isBodyBroken = false
   }
 
+  /// Takes what has come of the body, and its share of the memory there is for bodies. Gives whether that was the rest.
+  private func takeAndHold(upTo bound: Int, _ sink: (UnsafeRawBufferPointer) -> Void) throws(Problem) -> Bool {
+    let before = body?.received ?? 0
+    let isDone = try takeArrivedBody(upTo: bound, sink)
+    guard holdBody((body?.received ?? 0) - before) else {
+      isBodyBroken = !isDone
+      throw .noMemoryForBody
+    }
+    return isDone
+  }
+
   /// Waits for more input, until the deadline. What is to be sent is sent before: the client may wait for it.
   private func receive() async -> Arrival {
     flush()
@@ -219,14 +266,40 @@ extension Connection {
       guard await flushed() else { return .end }
     }
     while true {
-      let arrival = arrive { input.append($0) }
+      let arrival = arriveBody()
       guard case .nothing = arrival else { return arrival }
       await wait(for: .input)
     }
   }
 }
 
+extension Connection {
+  /// Counts so much of a body as held in memory. Gives whether there is room for it.
+  func holdBody(_ count: Int) -> Bool {
+    guard loop.holdBody(count) else { return false }
+    heldBody += count
+    return true
+  }
+
+  /// What was held of the request's body is held no more. However a request ends, this comes after it; what was given
+  /// back isn't given back again.
+  func giveBackBody() {
+    guard heldBody > 0 else { return }
+    loop.giveBackBody(heldBody)
+    heldBody = 0
+  }
+}
+
 extension Problem {
+  fileprivate static var noMemoryForBody: Problem {
+    var problem = Problem(
+      .overloaded,
+      detail: "The requests that are being answered hold as much memory as this server has for bodies. Try again soon."
+    )
+    problem.fields.append(.retryAfter, "1")
+    return problem
+  }
+
   fileprivate static var incompleteBody: Problem {
     Problem(.malformedRequest, detail: "The connection ended before the body did.")
   }

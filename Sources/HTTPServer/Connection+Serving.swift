@@ -59,7 +59,7 @@ extension Connection {
 
   private func beginBody(_ head: RequestHead) -> RequestBody {
     guard head.body != .none else { return .bytes([]) }
-    if case .length(let length) = head.body, length <= input.count, length <= loop.limits.body {
+    if case .length(let length) = head.body, length <= input.count, length <= loop.limits.body, holdBody(length) {
       // Most bodies come with their heads.
       defer { input.removeFirst(length) }
       return .bytes(input.withBytes { Array($0.prefix(length)) })
@@ -133,6 +133,8 @@ extension Connection {
   /// Writes the answer, or its head where the body is streamed, and goes on to what follows it.
   func conclude(_ head: RequestHead, _ response: Response) {
     passOverArrivedBody()
+    // A body that is written piece by piece may be made of the request's.
+    if case .stream = response.body {} else { giveBackBody() }
     let exchange = ResponseSerializer.Exchange(
       isHead: head.method == .head,
       isVersion11: head.isVersion11,
@@ -166,10 +168,11 @@ extension Connection {
 
   /// Goes on behind an answer: with what is left of the request's body, then with the next request, or to the end.
   func proceed(_ next: Continuation) {
+    giveBackBody()
     switch next {
     case .nextRequest:
       if let body, !body.isDone {
-        setStage(.discarding(since: loop.now, bound: body.received + loop.limits.discardedBody))
+        setStage(.discarding(bound: body.received + loop.limits.discardedBody))
       } else {
         body = nil
         setStage(.awaitingHead)
@@ -194,6 +197,7 @@ extension Connection {
     self.stage = stage
     switch stage {
     case .sending: timeOutput()
+    case .discarding: timeBody()
     case .lingering:
       isTimedOut = false
       setDeadline(loop.now + loop.timeouts.linger)
@@ -225,7 +229,7 @@ extension Connection {
   private func refuse(_ problem: Problem) {
     loop.counters.malformed.addAsOnlyWriter(1)
     mayBeSendingStill = true
-    let isHead = input.withBytes { $0.starts(with: "HEAD ".utf8) }
+    let isHead = input.withBytes { RefusedHead.isHead($0) }
     var response = problem.response
     response.fields.append(contentsOf: loop.refusalFields(input.withBytes { RefusedHead.origin(in: $0) }))
     add(response, for: .init(isHead: isHead, isVersion11: true, keepsAlive: false))
@@ -234,7 +238,7 @@ extension Connection {
 
   private func noteHeadTimeout() {
     loop.counters.timedOut.addAsOnlyWriter(1)
-    if input.isEmpty { proceed(.end) } else { refuse(Problem(.requestTimeout)) }
+    if hasBegunHead { refuse(Problem(.requestTimeout)) } else { proceed(.end) }
   }
 
   /// Answers a connection that is one too many.

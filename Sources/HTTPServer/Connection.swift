@@ -24,7 +24,7 @@ final class Connection: @unchecked Sendable {
     /// What is written must be taken by the client first.
     case sending(then: Continuation)
     /// The rest of a body that nobody wanted is read and forgotten.
-    case discarding(since: Int64, bound: Int)
+    case discarding(bound: Int)
     /// All is said; what the client may still be sending is read and forgotten.
     case lingering(discarded: Int)
     /// There is nothing left to do.
@@ -87,6 +87,10 @@ final class Connection: @unchecked Sendable {
   /// The deadline passed. Whoever set it reads this and says what it means.
   var isTimedOut = false
   var headTiming = HeadTiming.none
+  /// When the time for the head, or for being idle, is over, whatever else there is to wait for until then.
+  var headDeadline = Int64.max
+  /// How much of the present request's body counts as held in memory.
+  var heldBody = 0
   /// Somebody has called for the request that waits.
   var isWoken = false
   /// The present request's client was told to go on with the body.
@@ -139,7 +143,7 @@ final class Connection: @unchecked Sendable {
       case .holding(let hold): guard endHolding(hold) else { return }
       case .streaming(let stream): guard goOnStreaming(stream) else { return }
       case .sending(let next): guard sendRest(then: next) else { return }
-      case .discarding(let start, let bound): guard discardBody(since: start, upTo: bound) else { return }
+      case .discarding(let bound): guard discardBody(upTo: bound) else { return }
       case .lingering(let discarded): guard linger(discarded) else { return }
       case .over: return loop.release(self)
       }
@@ -189,7 +193,7 @@ final class Connection: @unchecked Sendable {
   }
 
   /// Whether nobody would miss this connection: the server stops, and it's between two requests.
-  var isToStop: Bool { loop.isDraining && input.isEmpty && body == nil }
+  var isToStop: Bool { loop.isDraining && !hasBegunHead && body == nil }
 
   // MARK: Waiting
 

@@ -224,6 +224,7 @@ final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
   /// Closes a connection that is over.
   func release(_ connection: Connection) {
     guard connections[connection.token] === connection else { return }
+    connection.giveBackBody()
     connections[connection.token] = nil
     connection.socket.close()
     counters.open.addAsOnlyWriter(-1)
@@ -233,6 +234,17 @@ final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
       shared.served.subtract(1, ordering: .relaxed)
     }
   }
+
+  // MARK: Memory for bodies
+
+  /// Counts bytes of a body as held. Gives whether there is room for them; if not, they aren't counted.
+  func holdBody(_ count: Int) -> Bool {
+    guard shared.bodyBytes.add(count, ordering: .relaxed).newValue > limits.bodyMemory else { return true }
+    giveBackBody(count)
+    return false
+  }
+
+  func giveBackBody(_ count: Int) { shared.bodyBytes.subtract(count, ordering: .relaxed) }
 
   // MARK: Draining
 
@@ -329,4 +341,6 @@ final class SharedState: Sendable {
   let served = Atomic(0)
   /// Connections that are one too many and are being told so: they take nobody's place.
   let refused = Atomic(0)
+  /// Bytes of request bodies that are held in memory.
+  let bodyBytes = Atomic(0)
 }

@@ -2,6 +2,11 @@ import HTTP
 
 /// What can still be made out of bytes that were refused as a request.
 enum RefusedHead {
+  /// Whether it would have been a `HEAD`, whose answer has no body. Empty lines may stand before it.
+  static func isHead(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    bytes.drop { $0 == UInt8(ascii: "\r") || $0 == UInt8(ascii: "\n") }.starts(with: "HEAD ".utf8)
+  }
+
   /// The value of the first `Origin` line among the first lines, if it may be one: it decides whether a page may read why
   /// its request was refused.
   static func origin(in bytes: UnsafeRawBufferPointer) -> String? {

@@ -31,6 +31,7 @@ public final class Server: Sendable {
   /// Where it listens: with the port that was free, when 0 was asked for.
   public let address: PeerAddress
   private let loops: [EventLoop]
+  private let shared: SharedState
   private let threads = Monitor<[NamedThread]>([])
 
   /// Listens, and serves once it's started: until then clients wait in the backlog.
@@ -53,6 +54,7 @@ public final class Server: Sendable {
     }
     address = listeners[0].address
     self.loops = loops
+    self.shared = shared
   }
 
   /// Serves from now on: `respond` answers every request, on its connection's loop. To be called once.
@@ -95,6 +97,7 @@ public final class Server: Sendable {
   public var counters: ServerCounters {
     var total = ServerCounters()
     for loop in loops { loop.counters.add(to: &total) }
+    total.bodyBytes = shared.bodyBytes.load(ordering: .relaxed)
     return total
   }
 

@@ -18,6 +18,8 @@ public struct ServerCounters: Sendable, Equatable {
   public var received = 0
   /// Bytes sent.
   public var sent = 0
+  /// Bytes of request bodies that are held in memory now.
+  public var bodyBytes = 0
   /// How often accepting had to pause because the system had no descriptor or memory left.
   public var acceptPauses = 0
 }

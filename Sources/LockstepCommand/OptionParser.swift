@@ -26,6 +26,12 @@ enum OptionParser {
       let value = if let inlineValue { inlineValue } else { try followingValue(of: option, in: &rest) }
       try apply(option, value, called: name, to: &configuration)
     }
+    guard configuration.limits.bodyMemory >= configuration.limits.body else {
+      throw UsageError(
+        message: "--max-body-memory (\(OptionValue.text(size: configuration.limits.bodyMemory))) can't be less than "
+          + "--max-body (\(OptionValue.text(size: configuration.limits.body))): the largest body would never fit."
+      )
+    }
     return configuration
   }
 

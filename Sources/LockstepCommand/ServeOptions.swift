@@ -84,10 +84,17 @@ enum ServeOptions {
     },
     size("--max-body", "The largest request body; past it 413.", \.body, 0...1_073_741_824),
     time("--head-timeout", "How long a request's head may take to arrive; past it 408.", \.headTime),
-    time("--body-grace", "How long a body may take before it has to show progress.", \.bodyGrace),
+    size(
+      "--max-body-memory",
+      "How much memory the bodies of all requests at work may take together; past it 503 to who sends more. At least "
+        + "--max-body, or the largest would never fit.",
+      \.bodyMemory,
+      0...1_099_511_627_776
+    ),
+    time("--body-grace", "How long a body may make no progress, whatever came before; past it 408.", \.bodyGrace),
     size(
       "--body-rate",
-      "The slowest a body may come after that, in bytes a second; past it 408.",
+      "The least that counts as progress, in bytes a second over --body-grace.",
       \.bodyRate,
       1...1_073_741_824
     ),

@@ -1,3 +1,4 @@
+import Glibc
 import HTTP
 import TestSupport
 import Testing
@@ -144,6 +145,105 @@ struct BodyTests {
       server.advance(by: 10.2)
       #expect(try await client.response().status == 408)
       #expect(try await client.isClosed())
+    }
+  }
+
+  @Test("What came before buys no time: a body that comes in a burst and then stops is given up as soon")
+  func burst() async throws {
+    try await TestServer.run({ $0.bodyGrace = .seconds(1) }, respond: echo) { server in
+      let client = try server.connect()
+      let head = "PUT /x HTTP/1.1\r\nHost: h\r\nContent-Length: 30000\r\n\r\n"
+      try await client.send(Array(head.utf8) + [UInt8](repeating: 0x61, count: 10_240))
+      await eventually { server.server.counters.received == head.utf8.count + 10_240 }
+      server.advance(by: 1.2)
+      let answer = try await client.response()
+      #expect(answer.status == 408)
+      #expect(answer.field("Connection") == "close")
+      #expect(server.server.counters.timedOut == 1)
+    }
+  }
+
+  @Test("A burst, and then a byte now and then: that is less than the rate, and the body is given up")
+  func drip() async throws {
+    try await TestServer.run(respond: echo) { server in
+      let client = try server.connect()
+      let head = "PUT /x HTTP/1.1\r\nHost: h\r\nContent-Length: 500000\r\n\r\n"
+      try await client.send(Array(head.utf8) + [UInt8](repeating: 0x61, count: 400_000))
+      var sent = head.utf8.count + 400_000
+      for _ in 1...4 {
+        await eventually { server.server.counters.received == sent }
+        server.advance(by: 6)
+        try await client.send("a")
+        sent += 1
+      }
+      #expect(try await client.response().status == 408)
+    }
+  }
+
+  @Test("A body that pauses for less than the grace and brings enough in between is taken to its end")
+  func pausing() async throws {
+    try await TestServer.run(respond: echo) { server in
+      let client = try server.connect()
+      let head = "PUT /x HTTP/1.1\r\nHost: h\r\nContent-Length: 102400\r\n\r\n"
+      try await client.send(head)
+      for part in 1...10 {
+        try await client.send([UInt8](repeating: 0x61, count: 10_240))
+        await eventually { server.server.counters.received == head.utf8.count + 10_240 * part }
+        server.advance(by: 9)
+      }
+      #expect(try await client.response().status == 200)
+    }
+  }
+
+  @Test("The rest of a body that nobody wanted must make progress too, or the connection ends")
+  func stalledUnwanted() async throws {
+    try await TestServer.run(answer: { _ in .now(Problem(.notFound).response) }) { server in
+      let client = try server.connect()
+      try await client.send("PUT /x HTTP/1.1\r\nHost: h\r\nContent-Length: 50000\r\n\r\n")
+      #expect(try await client.response().status == 404)
+      try await client.send([UInt8](repeating: 0x61, count: 40_000))
+      await eventually { server.server.counters.received > 40_000 }
+      server.advance(by: 10.2)
+      client.finishSending()
+      #expect(try await client.isClosed())
+    }
+  }
+
+  @Test(
+    "A chunk is refused by the size that it announces",
+    arguments: ["b\r\n", "ffffffffffff\r\n", "8\r\nabcdefgh\r\n3\r\n"]
+  )
+  func announcedChunk(chunk: String) async throws {
+    try await TestServer.run({ $0.body = 10 }, respond: echo) { server in
+      let client = try server.connect()
+      try await client.send("PUT /x HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n\(chunk)")
+      #expect(try await client.response().status == 413)
+    }
+  }
+
+  @Test("It's refused before the client is told to go on, where it didn't wait for that")
+  func announcedChunkBeforeContinue() async throws {
+    let gate = Gate()
+    try await TestServer.run(
+      { $0.body = 10 },
+      respond: { request in
+        await gate.wait()
+        return await echo(request)
+      }
+    ) { server in
+      let client = try server.connect()
+      let head = "PUT /x HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\nExpect: 100-continue\r\n\r\n"
+      try await client.send(head)
+      await eventually { gate.waiting == 1 }
+      try await client.send("b\r\n")
+      // Once it's acknowledged it lies in the server's socket, and the loop hears of it before the handler goes on.
+      await eventually {
+        var unacknowledged: Int32 = -1
+        _ = ioctl(client.descriptor, UInt(TIOCOUTQ), &unacknowledged)
+        return unacknowledged == 0
+      }
+      gate.open()
+      #expect(try await client.response().status == 413)
     }
   }
 

@@ -57,6 +57,59 @@ struct DrainingTests {
     await ended(server)
   }
 
+  @Test("A head that is on its way is still read and answered when the rest comes promptly")
+  func headOnItsWay() async throws {
+    let (server, time) = try start(echo)
+    let client = try RawClient(port: server.address.port)
+    try await client.send("GET /x HT")
+    await eventually { server.counters.received == 9 }
+    server.drain()
+    for (part, received) in [("TP/1.1\r\n", 17), ("Host: h\r\n", 26)] {
+      try await client.send(part)
+      await eventually { server.counters.received == received }
+      time.advance(by: 0.9)
+      server.lookAtClock()
+    }
+    try await client.send("\r\n")
+    let response = try await client.response()
+    #expect(response.text == "GET /x ")
+    #expect(response.field("Connection") == "close")
+    await ended(server)
+  }
+
+  @Test("A head of which nothing more comes doesn't keep the server: a second later its client is told")
+  func halfHead() async throws {
+    let (server, time) = try start(echo)
+    let client = try RawClient(port: server.address.port)
+    try await client.send("GET /x HT")
+    await eventually { server.counters.received == 9 }
+    server.drain()
+    await eventually { (try? RawClient(port: server.address.port)) == nil }
+    time.advance(by: 1.2)
+    server.lookAtClock()
+    #expect(try await client.response().status == 408)
+    client.finishSending()
+    await ended(server)
+    #expect(server.counters.timedOut == 1)
+  }
+
+  @Test(
+    "A connection on which only empty lines have come since is idle, and closed at once",
+    arguments: ["\r\n", "\r"]
+  )
+  func emptyLines(lines: String) async throws {
+    let (server, _) = try start(echo)
+    let client = try RawClient(port: server.address.port)
+    let request = "GET / HTTP/1.1\r\nHost: h\r\n\r\n"
+    try await client.send(request + lines)
+    _ = try await client.response()
+    await eventually { server.counters.received == request.utf8.count + lines.utf8.count }
+    server.drain()
+    await ended(server)
+    #expect(try await client.isClosed())
+    #expect(server.counters.malformed == 0)
+  }
+
   @Test("Whoever was let into the backlog is served, however many they are and however soon the end comes")
   func backlog() async throws {
     let server = try Server(Server.Configuration(), time: ManualTime().serverTime)

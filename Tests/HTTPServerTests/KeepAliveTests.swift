@@ -1,4 +1,5 @@
 import HTTP
+import TestSupport
 import Testing
 
 @Suite("A connection is kept as long as both sides want it")
@@ -54,6 +55,51 @@ struct KeepAliveTests {
       server.advance(by: 76)
       #expect(try await client.isClosed())
       #expect(server.server.counters.timedOut == 1)
+    }
+  }
+
+  @Test("Empty lines behind a request leave the connection idle", arguments: ["\r\n", "\r\n\r\n\r\n", "\r", "\r\n\r"])
+  func emptyLines(lines: String) async throws {
+    try await TestServer.run(respond: echo) { server in
+      let client = try server.connect()
+      let request = "GET /a HTTP/1.1\r\nHost: h\r\n\r\n"
+      try await client.send(request + lines)
+      #expect(try await client.response().text == "GET /a ")
+      await eventually { server.server.counters.received == request.utf8.count + lines.utf8.count }
+      // Longer than a head may take.
+      server.advance(by: 30)
+      try await client.send((lines.hasSuffix("\r") ? "\n" : "") + request)
+      #expect(try await client.response().text == "GET /a ")
+      try await client.send(lines)
+      await eventually { server.server.counters.received > 2 * request.utf8.count + lines.utf8.count }
+      server.advance(by: 76)
+      client.finishSending()
+      #expect(try await client.isClosed())
+      #expect(server.server.counters.malformed == 0)
+    }
+  }
+
+  @Test("Empty lines without end are refused, in whatever pieces they come")
+  func onlyEmptyLines() async throws {
+    try await TestServer.run({ $0.requestLine = 64 }, respond: echo) { server in
+      let client = try server.connect()
+      for count in 1...33 {
+        try await client.send("\r\n")
+        await eventually { server.server.counters.received == 2 * count }
+      }
+      #expect(try await client.response().status == 400)
+    }
+  }
+
+  @Test("A refused HEAD has no body, empty lines before it or not", arguments: ["", "\r\n", "\r\n\r\n"])
+  func refusedHead(lines: String) async throws {
+    try await TestServer.run(respond: echo) { server in
+      let client = try server.connect()
+      try await client.send("\(lines)HEAD / HTTP/1.1\r\nHost: h\r\nHost: h\r\n\r\n")
+      client.finishSending()
+      let all = try await client.readToEnd()
+      #expect(all.hasPrefix("HTTP/1.1 400 "))
+      #expect(all.hasSuffix("\r\n\r\n"))
     }
   }
 

@@ -51,6 +51,7 @@ struct OptionParserTests {
     Case("--max-header-fields", "9", "LOCKSTEP_MAX_HEADER_FIELDS") { $0.limits.headerFields == 9 },
     Case("--max-body", "3MiB", "LOCKSTEP_MAX_BODY") { $0.limits.body == 3 * 1_048_576 },
     Case("--head-timeout", "500ms", "LOCKSTEP_HEAD_TIMEOUT") { $0.limits.headTime == .milliseconds(500) },
+    Case("--max-body-memory", "2GiB", "LOCKSTEP_MAX_BODY_MEMORY") { $0.limits.bodyMemory == 2_147_483_648 },
     Case("--body-grace", "2m", "LOCKSTEP_BODY_GRACE") { $0.limits.bodyGrace == .seconds(120) },
     Case("--body-rate", "1", "LOCKSTEP_BODY_RATE") { $0.limits.bodyRate == 1 },
     Case("--idle-timeout", "1h", "LOCKSTEP_IDLE_TIMEOUT") { $0.limits.idleTime == .seconds(3600) },
@@ -119,7 +120,7 @@ struct OptionParserTests {
 
   @Test("Sizes are bytes, or have a unit of 1024", arguments: numbers)
   func sizes(value: String, bytes: Int) throws {
-    #expect(try parse(["--max-body", value]).limits.body == bytes)
+    #expect(try parse(["--max-suite-bytes", value]).defaultsQuota.bytes == bytes)
   }
 
   @Test(

@@ -47,6 +47,7 @@ struct RefusalTests {
     ("--max-header-section", sizes + ["0", "63", "17MiB"], "\(size) 64 to 16777216 bytes"),
     ("--max-header-fields", ["", "0", "10001"], "it must be a whole number from 1 to 10000"),
     ("--max-body", sizes + ["1073741825", "2GiB"], "\(size) 0 to 1073741824 bytes"),
+    ("--max-body-memory", sizes + ["1025GiB"], "\(size) 0 to 1099511627776 bytes"),
     ("--body-rate", sizes + ["0"], "\(size) 1 to 1073741824 bytes"),
     ("--head-timeout", times, time), ("--body-grace", times, time), ("--idle-timeout", times, time),
     ("--output-timeout", times, time), ("--drain-timeout", times, time),
@@ -108,6 +109,15 @@ struct RefusalTests {
     #expect(configuration.data == "--port")
     let relative = try OptionParser.configuration(arguments: ["--data", "-"], environment: [:])
     #expect(relative.data == "-")
+  }
+
+  @Test("Memory for bodies that the largest wouldn't fit into is refused, whichever of the two was said")
+  func bodyMemory() {
+    let message = "--max-body-memory (1023KiB) can't be less than --max-body (1MiB): the largest body would never fit."
+    #expect(refusal(["--max-body-memory=1023KiB"]) == message)
+    let other = refusal([], ["LOCKSTEP_MAX_BODY": "512MiB"])
+    #expect(other?.contains("(256MiB) can't be less than --max-body (512MiB)") == true)
+    #expect(refusal(["--max-body-memory=512MiB", "--max-body=512MiB"]) == nil)
   }
 
   @Test(

@@ -3,7 +3,7 @@ public struct Request: Sendable {
   /// The checked head.
   public let head: RequestHead
   /// The body, read when the handler asks for it.
-  public let body: RequestBody
+  public internal(set) var body: RequestBody
   /// Who asks.
   public let peer: PeerAddress
   /// When the head was complete, in the nanoseconds of the server's monotonic clock.
@@ -21,6 +21,14 @@ public struct Request: Sendable {
     self.arrival = arrival
     self.loop = loop
   }
+
+  /// The request with a bound of its own on its body: what is still to come past it is refused with 413.
+  public func limited(toBody limit: Int) -> Request {
+    guard case .source(let source) = body else { return self }
+    var request = self
+    request.body = .source(LimitedBody(source, limit: limit))
+    return request
+  }
 }
 
 /// A body that is read on demand: until a handler asks, nothing of it is taken from the client.
@@ -30,8 +38,8 @@ public enum RequestBody: Sendable {
   /// A body still to come.
   case source(any BodySource)
 
-  /// The whole body. Throws 413 when it's larger than the server's limit, 400 when its coding is broken, 408 when it
-  /// comes too slowly: problems that the handler passes on. To be called once.
+  /// The whole body. Throws 413 when it's larger than the limit, 400 when its coding is broken, 408 when it comes too
+  /// slowly, 503 when the server has no memory for it: problems that the handler passes on. To be called once.
   public func collect() async throws -> [UInt8] {
     switch self {
     case .bytes(let bytes): bytes
@@ -42,8 +50,26 @@ public enum RequestBody: Sendable {
 
 /// Where a body comes from.
 public protocol BodySource: AnyObject, Sendable {
-  /// See `RequestBody.collect()`.
-  func collect() async throws -> [UInt8]
+  /// The whole body, of `limit` bytes at most or the server's own limit, whichever is less. See `RequestBody.collect()`.
+  func collect(upTo limit: Int) async throws -> [UInt8]
+}
+
+extension BodySource {
+  /// The whole body, up to the server's limit. See `RequestBody.collect()`.
+  public func collect() async throws -> [UInt8] { try await collect(upTo: .max) }
+}
+
+/// A body with a smaller limit than its source's.
+private final class LimitedBody: BodySource {
+  private let source: any BodySource
+  private let limit: Int
+
+  init(_ source: any BodySource, limit: Int) {
+    self.source = source
+    self.limit = limit
+  }
+
+  func collect(upTo limit: Int) async throws -> [UInt8] { try await source.collect(upTo: min(limit, self.limit)) }
 }
 
 /// The address a connection came from.

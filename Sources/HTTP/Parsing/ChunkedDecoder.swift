@@ -19,12 +19,19 @@ public struct ChunkedDecoder: Sendable {
   /// How many bytes of data came so far.
   public private(set) var decoded = 0
 
+  /// How many bytes of data came so far, with those that the present chunk says are still to come.
+  public var announced: Int {
+    guard case .data(let remaining) = state else { return decoded }
+    let (sum, overflows) = decoded.addingReportingOverflow(remaining)
+    return overflows ? .max : sum
+  }
+
   /// Whether the last chunk and the trailer section are over.
   public var isDone: Bool {
     if case .done = state { true } else { false }
   }
 
-  /// A decoder that refuses what is past `limits`; the limit on the body is the caller's to watch, by `decoded`.
+  /// A decoder that refuses what is past `limits`; the limit on the body is the caller's to watch, by `announced`.
   public init(limits: Limits) {
     bounds = MessageBounds(limits)
   }

@@ -5,6 +5,8 @@
 struct HeadScanner {
   /// Where the request line begins: after empty lines, which RFC 9112, 2.2 says to pass over.
   private(set) var start = 0
+  /// How many bytes of empty lines were taken out already.
+  private var taken = 0
   private var position = 0
   private var lineStart = 0
   private var requestLineEnd: Int?
@@ -34,6 +36,17 @@ struct HeadScanner {
     return nil
   }
 
+  /// How many bytes of empty lines were passed over. They are taken to be gone from then on.
+  mutating func takeEmptyLines() -> Int {
+    let count = start
+    taken += count
+    start = 0
+    position -= count
+    lineStart -= count
+    requestLineEnd = requestLineEnd.map { $0 - count }
+    return count
+  }
+
   private mutating func skipEmptyLines(_ bytes: UnsafeRawBufferPointer, bounds: MessageBounds) throws(Problem) {
     // However far it comes: half a line end may be all there is, and the scan goes on behind the last whole one.
     defer {
@@ -46,7 +59,7 @@ struct HeadScanner {
         throw .malformed("The request begins with a bare carriage return.")
       }
       start += 2
-      guard start <= bounds.requestLine else {
+      guard taken + start <= bounds.requestLine else {
         throw .malformed("Only empty lines came where a request was due.")
       }
     }

@@ -19,6 +19,10 @@ public struct RequestParser: Sendable {
     bounds = MessageBounds(limits)
   }
 
+  /// How many bytes of empty lines there were before the head that is incomplete. The caller forgets them: the next call
+  /// gets the bytes behind them.
+  public mutating func takeEmptyLines() -> Int { scanner.takeEmptyLines() }
+
   /// Looks at all bytes that came since the end of the last request: those it saw before and those that are new.
   ///
   /// When this gives a head, the next call begins another one: hand it the bytes behind `consumed`.

@@ -77,6 +77,11 @@ extension Problem {
     Problem(.uriTooLong, detail: "The request line is longer than \(bounds.requestLine) bytes.")
   }
 
+  /// A body past a limit.
+  public static func bodyTooLarge(_ limit: Int) -> Problem {
+    Problem(.payloadTooLarge, detail: "The body is larger than \(limit) bytes, which is the most that is taken here.")
+  }
+
   static func headersTooLarge(_ bounds: MessageBounds) -> Problem {
     Problem(
       .headersTooLarge,

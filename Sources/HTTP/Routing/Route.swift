@@ -12,14 +12,23 @@ public struct Route: Sendable {
   public let pattern: String
   /// What it's for, in one sentence.
   public let summary: String
+  /// The largest body it takes, where that is less than the server's limit. Past it: 413.
+  public let bodyLimit: Int?
   /// What answers.
   public let handler: Handler
 
   /// A route of its parts.
-  public init(_ method: Method, _ pattern: String, summary: String, handler: @escaping Handler) {
+  public init(
+    _ method: Method,
+    _ pattern: String,
+    summary: String,
+    bodyLimit: Int? = nil,
+    handler: @escaping Handler
+  ) {
     self.method = method
     self.pattern = pattern
     self.summary = summary
+    self.bodyLimit = bodyLimit
     self.handler = handler
   }
 

@@ -95,9 +95,11 @@ public struct Application: Sendable {
       switch try router.match(request.head) {
       case .route(let index, let parameters):
         route = index
-        if let problem = tooLarge(request.head) { throw problem }
+        let limit = router.routes[index].bodyLimit
+        if let problem = tooLarge(request.head, limit ?? .max) { throw problem }
         var request = request
         request.parameters = parameters
+        if let limit { request = request.limited(toBody: limit) }
         return (try router.routes[index].handler(request), index)
       case .options(let allow):
         if let problem = tooLarge(request.head) { throw problem }
@@ -114,9 +116,10 @@ public struct Application: Sendable {
   }
 
   /// The problem of a body that is too large, when the head says so: nothing of it is read then.
-  private func tooLarge(_ head: RequestHead) -> Problem? {
-    guard case .length(let length) = head.body, length > limits.body else { return nil }
-    return Problem(.payloadTooLarge, detail: "The body is larger than \(limits.body) bytes.")
+  private func tooLarge(_ head: RequestHead, _ limit: Int = .max) -> Problem? {
+    let limit = min(limit, limits.body)
+    guard case .length(let length) = head.body, length > limit else { return nil }
+    return .bodyTooLarge(limit)
   }
 
   private func failure(_ error: any Error, of route: Int?) -> Response {

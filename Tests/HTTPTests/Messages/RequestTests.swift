@@ -31,6 +31,6 @@ struct RequestTests {
 
     init(result: Result<[UInt8], Problem>) { self.result = result }
 
-    func collect() async throws -> [UInt8] { try result.get() }
+    func collect(upTo limit: Int) async throws -> [UInt8] { try result.get() }
   }
 }

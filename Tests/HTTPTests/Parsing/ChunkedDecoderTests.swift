@@ -25,6 +25,21 @@ struct ChunkedDecoderTests {
   }
 
   @Test(
+    "What a chunk announces is told before it comes, and only once",
+    arguments: [
+      ("", 0), ("5", 0), ("5\r\n", 5), ("5\r\nab", 5), ("5\r\nabcde", 5), ("5\r\nabcde\r\n", 5),
+      ("5\r\nabcde\r\nA\r\n", 15),
+      ("5\r\nabcde\r\n7fffffffffffffff\r\n", Int.max), ("0\r\n\r\n", 0),
+    ]
+  )
+  func announced(text: String, count: Int) throws {
+    var decoder = ChunkedDecoder(limits: Limits())
+    var data: [UInt8] = []
+    _ = try decoder.decode(Array(text.utf8), into: &data)
+    #expect(decoder.announced == count)
+  }
+
+  @Test(
     "Data comes out as it went in",
     arguments: [
       ("0\r\n\r\n", ""),

@@ -42,6 +42,26 @@ struct SplitPointTests {
     }
   }
 
+  @Test("So is taking empty lines out as they come, as a connection does", arguments: ByteStream.all)
+  func emptyLinesTaken(_ stream: ByteStream) {
+    for limits in [Limits(), Self.limits] {
+      let whole = conversation([Array("\r\n\r\n".utf8) + stream.bytes], limits: limits).filter {
+        !$0.hasPrefix("waits")
+      }
+      let pieces = (Array("\r\n\r\n".utf8) + stream.bytes).map { [$0] }
+      // Only how many bytes a head took, or waits with, is told otherwise.
+      let taken = conversation(pieces, limits: limits, takesEmptyLines: true).filter { !$0.hasPrefix("waits") }
+      #expect(taken.map(Self.withoutCount) == whole.map(Self.withoutCount))
+    }
+  }
+
+  private static func withoutCount(_ line: String) -> String {
+    guard let range = line.firstRange(of: " bytes: "), line[..<range.lowerBound].allSatisfy(\.isNumber) else {
+      return line
+    }
+    return String(line[range.upperBound...])
+  }
+
   @Test("Whole, the table's streams say what they should")
   func transcripts() {
     #expect(

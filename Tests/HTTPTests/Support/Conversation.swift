@@ -2,8 +2,8 @@
 
 /// What a server makes of the bytes a client sends, told line by line: each head with all that it says, each body, and
 /// how it ended. Two ways to cut the same bytes mean the same when they tell the same.
-func conversation(_ pieces: [[UInt8]], limits: Limits = Limits()) -> [String] {
-  var conversation = Conversation(limits: limits)
+func conversation(_ pieces: [[UInt8]], limits: Limits = Limits(), takesEmptyLines: Bool = false) -> [String] {
+  var conversation = Conversation(limits: limits, takesEmptyLines: takesEmptyLines)
   for piece in pieces { conversation.receive(piece) }
   return conversation.end()
 }
@@ -18,14 +18,16 @@ private struct Conversation {
   }
 
   private let limits: Limits
+  private let takesEmptyLines: Bool
   private var parser: RequestParser
   private var stage = Stage.head
   private var pending: [UInt8] = []
   private var body: [UInt8] = []
   private var told: [String] = []
 
-  init(limits: Limits) {
+  init(limits: Limits, takesEmptyLines: Bool) {
     self.limits = limits
+    self.takesEmptyLines = takesEmptyLines
     parser = RequestParser(limits: limits)
   }
 
@@ -57,7 +59,10 @@ private struct Conversation {
     case .over:
       return false
     case .head:
-      guard case .head(let head, let consumed) = try parser.parse(pending) else { return false }
+      guard case .head(let head, let consumed) = try parser.parse(pending) else {
+        if takesEmptyLines { pending.removeFirst(parser.takeEmptyLines()) }
+        return false
+      }
       pending.removeFirst(consumed)
       told.append("\(consumed) bytes: \(describe(head))")
       begin(head.body)

@@ -21,7 +21,12 @@ struct AccountsRoutes: Sendable {
       Route(.get, "/v1/me", summary: "Who is logged in.") { request in
         try reading(request) { session in try await me(session) }
       },
-      Route(.put, "/v1/me/password", summary: "Changes the password; every other session ends.") { request in
+      Route(
+        .put,
+        "/v1/me/password",
+        summary: "Changes the password; every other session ends.",
+        bodyLimit: EntranceRoutes.bodyLimit
+      ) { request in
         try gate.answer(request) { session in
           try request.withBody { body in try changePassword(request, body, session) }
         }

@@ -10,6 +10,9 @@ struct EntranceRoutes: Sendable {
     let prepare: @Sendable (Credentials) async throws(AccountsError) -> AccountsWrite<SignedIn>
   }
 
+  /// The largest body of who may be anybody: far more than an address, a password and a device's name take.
+  static let bodyLimit = 16 * 1024
+
   let accounts: StoredAccounts
   let ledger: AccountsLedger
 
@@ -22,10 +25,15 @@ struct EntranceRoutes: Sendable {
       try await accounts.prepareLogIn(credentials)
     }
     return [
-      Route(.post, "/v1/users", summary: "Makes an account and logs this device in.") { request in
+      Route(
+        .post,
+        "/v1/users",
+        summary: "Makes an account and logs this device in.",
+        bodyLimit: Self.bodyLimit
+      ) { request in
         try answer(request, signUp)
       },
-      Route(.post, "/v1/sessions", summary: "Logs this device in.") { request in
+      Route(.post, "/v1/sessions", summary: "Logs this device in.", bodyLimit: Self.bodyLimit) { request in
         try answer(request, logIn)
       },
     ]

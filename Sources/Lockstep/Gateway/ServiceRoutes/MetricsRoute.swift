@@ -100,6 +100,12 @@ struct MetricsRoute: Sendable {
       "Times that accepting paused for want of descriptors or memory.",
       Double(server.acceptPauses)
     )
+    page.single(
+      "lockstep_http_body_bytes",
+      .gauge,
+      "Bytes of request bodies held in memory now.",
+      Double(server.bodyBytes)
+    )
     page.single("lockstep_http_received_bytes_total", .counter, "Bytes received.", Double(server.received))
     page.single("lockstep_http_sent_bytes_total", .counter, "Bytes sent.", Double(server.sent))
   }

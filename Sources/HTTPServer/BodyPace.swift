@@ -1,0 +1,36 @@
+/// Whether a body makes progress.
+///
+/// Nothing is worked out when bytes come, they are only counted: it's judged when the time for it is over. By then there
+/// must have been no silence as long as the grace, and since it was judged before, `least` bytes; then it has as much
+/// time again. What came earlier buys no time.
+struct BodyPace {
+  private let grace: Int64
+  private let least: Int
+  /// Since when, and from which byte on, progress is looked for.
+  private var start: Int64
+  private var startCount = 0
+  private var last: Int64
+
+  init(now: Int64, timeouts: Timeouts) {
+    grace = timeouts.bodyGrace
+    least = timeouts.leastBody
+    start = now
+    last = now
+  }
+
+  /// Something came.
+  mutating func note(_ now: Int64) { last = now }
+
+  /// When to judge it next.
+  var deadline: Int64 { min(start, last) + grace }
+
+  /// Whether it may go on, with so many bytes of the body there.
+  mutating func isKept(_ count: Int, now: Int64) -> Bool {
+    guard now < last + grace else { return false }
+    guard now >= start + grace else { return true }
+    guard count - startCount >= least else { return false }
+    start = now
+    startCount = count
+    return true
+  }
+}
