@@ -107,7 +107,11 @@ extension Connection {
     let timing = hasBegunHead ? HeadTiming.head : .idle
     if headTiming != timing {
       headTiming = timing
-      headDeadline = loop.now + (timing == .idle ? loop.timeouts.idle : loop.timeouts.head)
+      // Who is one too many is told so when the request is there, or at the latest when this short time is over.
+      headDeadline =
+        isRefused
+        ? min(headDeadline, loop.now + loop.timeouts.linger)
+        : loop.now + (timing == .idle ? loop.timeouts.idle : loop.timeouts.head)
       setDeadline(headDeadline)
     }
     if loop.isDraining { setDeadline(min(headDeadline, loop.now + loop.timeouts.drainSilence)) }

@@ -7,7 +7,7 @@ extension Connection {
     while true {
       switch parsed {
       case .head(let head):
-        answer(head)
+        if isRefused { turnAway(head) } else { answer(head) }
         return true
       case .refused(let problem):
         refuse(problem)
@@ -17,7 +17,7 @@ extension Connection {
       switch arrive({ parsed = self.parse(arrived: $0) }) {
       case .bytes: break
       case .timeout:
-        noteHeadTimeout()
+        if isRefused { turnAway(nil) } else { noteHeadTimeout() }
         return true
       case .end, .stopped:
         proceed(.end)
@@ -232,6 +232,7 @@ extension Connection {
     let isHead = input.withBytes { RefusedHead.isHead($0) }
     var response = problem.response
     response.fields.append(contentsOf: loop.refusalFields(input.withBytes { RefusedHead.origin(in: $0) }))
+    loop.note(problem.kind, to: peer)
     add(response, for: .init(isHead: isHead, isVersion11: true, keepsAlive: false))
     proceed(.end)
   }
@@ -241,12 +242,18 @@ extension Connection {
     if hasBegunHead { refuse(Problem(.requestTimeout)) } else { proceed(.end) }
   }
 
-  /// Answers a connection that is one too many.
-  func turnAway() {
+  /// Answers a connection that is one too many: with its request, where that came in time, since what may be answered
+  /// depends on it, and with it read, the connection needn't linger.
+  private func turnAway(_ head: RequestHead?) {
     var problem = Problem(.overloaded, detail: "The server has as many connections as it takes. Try again soon.")
     problem.fields.append(.retryAfter, "1")
-    mayBeSendingStill = true
-    add(problem.response, for: .init(isHead: false, isVersion11: true, keepsAlive: false))
+    mayBeSendingStill = head.map { $0.body != .none } ?? hasBegunHead
+    var response = problem.response
+    let origin = head.map { $0[.origin] } ?? input.withBytes { RefusedHead.origin(in: $0) }
+    response.fields.append(contentsOf: loop.refusalFields(origin))
+    let isHead = head.map { $0.method == .head } ?? input.withBytes { RefusedHead.isHead($0) }
+    loop.note(problem.kind, to: peer)
+    add(response, for: .init(isHead: isHead, isVersion11: head?.isVersion11 ?? true, keepsAlive: false))
     proceed(.end)
   }
 }

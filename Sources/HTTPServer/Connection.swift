@@ -123,7 +123,6 @@ final class Connection: @unchecked Sendable {
 
   /// Begins to serve.
   func start() {
-    if isRefused { turnAway() }
     advance()
   }
 

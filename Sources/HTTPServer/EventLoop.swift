@@ -17,6 +17,8 @@ final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
   let timeouts: Timeouts
   private(set) var respond: Responder = { _ in .now(Problem(.overloaded).response) }
   let refusalFields: RefusalFields
+  private var noteRefusal: @Sendable (EngineRefusal) -> Void = { _ in }
+  private let refusalsAtOnce: Int
   private let cannotAccept: @Sendable (SystemError) -> Void
   private var cannotAcceptWasTold = -Int64.max / 2
   private let time: ServerTime
@@ -58,6 +60,7 @@ final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
     limits = configuration.limits
     timeouts = Timeouts(limits)
     refusalFields = configuration.refusalFields
+    refusalsAtOnce = configuration.refusals
     cannotAccept = configuration.cannotAccept
     self.time = time
     self.shared = shared
@@ -76,9 +79,10 @@ final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
   // MARK: Running
 
   /// Serves until it was told to drain and all connections are closed.
-  func run(_ respond: @escaping Responder) {
+  func run(_ respond: @escaping Responder, noteRefusal: @escaping @Sendable (EngineRefusal) -> Void) {
     thread = pthread_self()
     self.respond = respond
+    self.noteRefusal = noteRefusal
     if let listener, !poll.watch(listener, token: Self.listenerToken) { stopListening() }
     while !(isDraining && (connections.isEmpty || now >= drainDeadline)) {
       turn()
@@ -201,7 +205,7 @@ final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
       counters.refused.addAsOnlyWriter(1)
       shared.served.subtract(1, ordering: .relaxed)
       // Answering the refused takes descriptors too, so their number is bounded: past it they're only closed.
-      guard shared.refused.add(1, ordering: .relaxed).newValue <= SharedState.refusalsAtOnce else {
+      guard shared.refused.add(1, ordering: .relaxed).newValue <= refusalsAtOnce else {
         shared.refused.subtract(1, ordering: .relaxed)
         return socket.close()
       }
@@ -233,6 +237,11 @@ final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
     } else {
       shared.served.subtract(1, ordering: .relaxed)
     }
+  }
+
+  /// What the engine answers by itself is told here.
+  func note(_ kind: ProblemKind, to peer: PeerAddress) {
+    noteRefusal(EngineRefusal(peer: peer, kind: kind, loop: index))
   }
 
   // MARK: Memory for bodies
@@ -335,8 +344,6 @@ final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
 
 /// What the loops of one server share.
 final class SharedState: Sendable {
-  /// How many connections over the limit are answered at once.
-  static let refusalsAtOnce = 256
   /// Connections that are served.
   let served = Atomic(0)
   /// Connections that are one too many and are being told so: they take nobody's place.

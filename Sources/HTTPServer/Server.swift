@@ -21,6 +21,10 @@ public final class Server: Sendable {
     public var limits = Limits()
     /// What the engine's own refusals carry besides: what lets a page of another origin read them. Default: nothing.
     public var refusalFields: RefusalFields = { _ in HeaderFields() }
+    /// How many connections over `Limits.connections` are answered with 503 at once, beside those that are served. Past it
+    /// they are closed without an answer. Each takes a descriptor until it has its answer, two seconds at most.
+    /// Default 256.
+    public var refusals = 256
     /// Told why no connection can be accepted at the moment, once a minute at most. Default: nobody.
     public var cannotAccept: @Sendable (SystemError) -> Void = { _ in }
 
@@ -61,18 +65,22 @@ public final class Server: Sendable {
   ///
   /// Throws when the system has no thread for a loop; nothing is served then.
   public func start(respond: @escaping Responder) throws(NamedThread.NotStarted) {
-    try start { _ in respond }
+    try start(noteRefusal: { _ in }, responderOfLoop: { _ in respond })
   }
 
-  /// The same with a responder for each loop, by the loop's index.
+  /// The same with a responder for each loop, by the loop's index, and with somebody who is told of every answer that the
+  /// engine gives by itself, on the connection's loop.
   ///
   /// What loops share they also count references of, and each count sends a cache line from core to core: a responder
   /// that shares nothing hot with the others makes several loops nearly as fast as they are alone.
-  public func start(responderOfLoop: (Int) -> Responder) throws(NamedThread.NotStarted) {
+  public func start(
+    noteRefusal: @escaping @Sendable (EngineRefusal) -> Void,
+    responderOfLoop: (Int) -> Responder
+  ) throws(NamedThread.NotStarted) {
     do {
       for loop in loops {
         let respond = responderOfLoop(loop.index)
-        let thread = try NamedThread(name: "loop-\(loop.index)") { loop.run(respond) }
+        let thread = try NamedThread(name: "loop-\(loop.index)") { loop.run(respond, noteRefusal: noteRefusal) }
         threads.withLock { $0.append(thread) }
       }
     } catch {

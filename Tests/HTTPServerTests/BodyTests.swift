@@ -1,4 +1,3 @@
-import Glibc
 import HTTP
 import TestSupport
 import Testing
@@ -237,11 +236,7 @@ struct BodyTests {
       await eventually { gate.waiting == 1 }
       try await client.send("b\r\n")
       // Once it's acknowledged it lies in the server's socket, and the loop hears of it before the handler goes on.
-      await eventually {
-        var unacknowledged: Int32 = -1
-        _ = ioctl(client.descriptor, UInt(TIOCOUTQ), &unacknowledged)
-        return unacknowledged == 0
-      }
+      try await client.waitUntilTaken()
       gate.open()
       #expect(try await client.response().status == 413)
     }

@@ -136,11 +136,17 @@ struct ClientTests {
       let second = try server.connect()
       await eventually { server.server.counters.open == 2 }
       let third = try server.connect()
+      await eventually { server.server.counters.open == 3 }
+      // It's told when it has asked, or two seconds later.
+      server.advance(by: 2.2)
       let refusal = try await third.response()
       #expect(refusal.status == 503)
       #expect(refusal.field("Retry-After") == "1")
       #expect(refusal.field("Connection") == "close")
-      // The third is still there, being told; it takes nobody's place.
+      #expect(try await third.isClosed())
+      // Another one is still there, being told; it takes nobody's place.
+      let waiting = try server.connect()
+      await eventually { server.server.counters.open == 3 }
       first.close()
       await eventually { server.server.counters.open == 2 }
       let fourth = try server.connect()
@@ -148,7 +154,11 @@ struct ClientTests {
       #expect(try await fourth.response().text == "GET /four ")
       try await second.send("GET /two HTTP/1.1\r\nHost: h\r\n\r\n")
       #expect(try await second.response().text == "GET /two ")
-      #expect(server.server.counters.refused == 1)
+      #expect(server.server.counters.refused == 2)
+      try await waiting.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+      #expect(try await waiting.response().status == 503)
+      // Its request was read, so nothing is waited for.
+      #expect(try await waiting.isClosed())
     }
   }
 }

@@ -1,4 +1,5 @@
 import Glibc
+import Testing
 
 /// A client that sends exactly the bytes it's told to and reads exactly what comes, over a real socket on loopback.
 ///
@@ -82,6 +83,15 @@ public final class RawClient {
       }
       guard count > 0 else { throw Failure(description: "send: errno \(errno)") }
       rest = rest.dropFirst(count)
+    }
+  }
+
+  /// Returns when what was sent lies in the server's socket: its kernel has acknowledged it all.
+  public func waitUntilTaken() async throws {
+    let descriptor = descriptor
+    await eventually {
+      var unacknowledged: Int32 = -1
+      return ioctl(descriptor, UInt(TIOCOUTQ), &unacknowledged) != 0 || unacknowledged == 0
     }
   }
 

@@ -8,6 +8,8 @@ public struct Environment: Sendable {
   public var writeLog: @Sendable ([UInt8]) -> Void
   /// How many log lines were lost.
   public var droppedLogLines: @Sendable () -> Int
+  /// How many files the process may have open. Default: any number.
+  public var descriptorLimit = Int.max
 
   /// An environment of its parts.
   public init(

@@ -25,6 +25,12 @@ public final class LockstepServer: Sendable {
     engine.refusalFields = { cors.fields(forOrigin: $0) }
     let logger = Logger(configuration, environment: environment)
     engine.cannotAccept = { logger.log(.warning, "connections have to wait", ["error": .string("\($0)")]) }
+    let budget = DescriptorBudget(
+      limit: environment.descriptorLimit,
+      connections: configuration.limits.connections,
+      loops: engine.loops
+    )
+    engine.refusals = budget.refusals
     let server = try Server(engine, time: environment.time)
     self.server = server
     let services = try makeServices()
@@ -37,7 +43,12 @@ public final class LockstepServer: Sendable {
       loops: engine.loops,
       serverCounters: { server.counters }
     )
-    try server.start { components.applications[$0].respond }
+    budget.warn(logger)
+    let applications = components.applications
+    try server.start(
+      noteRefusal: { applications[$0.loop].note($0) },
+      responderOfLoop: { applications[$0].respond }
+    )
     components.logger.log(
       .info,
       "listening",

@@ -1,12 +1,26 @@
 import HTTP
+import HTTPServer
 import JSON
 
-/// A line for every request. The path is in it and the query isn't: people put secrets there.
+/// A line for every request, and for what the engine refused before it was one. The path is in it and the query isn't: people put secrets there.
 struct AccessLog: Sendable {
   private let logger: Logger
 
   init(_ logger: Logger) {
     self.logger = logger
+  }
+
+  /// A line for what was no request, or had no room. What came isn't in it, only who and why: it could hold anything.
+  func record(_ refusal: EngineRefusal) {
+    logger.log(
+      .info,
+      "refused",
+      [
+        "client": .string(refusal.peer.host),
+        "status": .integer(Int64(refusal.kind.status.code)),
+        "reason": .string(refusal.kind.slug),
+      ]
+    )
   }
 
   func record(_ request: Request, _ response: Response, nanoseconds: Int64) {

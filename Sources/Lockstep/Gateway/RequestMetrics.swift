@@ -50,6 +50,11 @@ final class RequestMetrics: Sendable {
         counts[index].nanoseconds += nanoseconds
       }
     }
+
+    /// Counts an answer to what wasn't a request: it has no route, and nobody knows how long it took.
+    func record(refusal status: Status) {
+      counts.withLock { $0[$0.count - 1].add(status: status.code, count: 1) }
+    }
   }
 
   /// What a route is called in a label.

@@ -39,7 +39,7 @@ struct AccessLogTests {
         gateway.log.requests == [
           "\(start) method=GET path=/healthz status=200 bytes=15 microseconds=0\n",
           "\(start) method=HEAD path=/healthz status=200 bytes=0 microseconds=0\n",
-          "\(start) method=BREW path=/healthz status=405 bytes=\(refusal.body.count) microseconds=0\n",
+          "\(start) method=BREW path=/healthz status=501 bytes=\(refusal.body.count) microseconds=0\n",
         ]
       )
     }
@@ -65,6 +65,50 @@ struct AccessLogTests {
       #expect(object["time"] == "1994-11-06T08:49:37.000Z")
       #expect(object["path"] == "/nowhere")
       #expect(object["status"] == 404)
+    }
+  }
+
+  /// What isn't a request, and what the log says of it.
+  private static let refused: [(sent: String, status: Int, reason: String)] = [
+    ("GET /\(secret) HTTP/1.1\r\nHost: h\r\nHost: \(secret)\r\n\r\n", 400, "malformed-request"),
+    ("\(secret) /\u{1} HTTP/1.1\r\n\(secret): \u{1}\r\n\r\n", 400, "malformed-request"),
+    ("GET /?\(secret)\(String(repeating: "a", count: 9000)) HTTP/1.1\r\n", 414, "uri-too-long"),
+    ("GET / HTTP/1.1\r\nHost: h\r\nExpect: \(secret)\r\n\r\n", 417, "expectation-failed"),
+    ("GET / HTTP/1.1\r\nX: \(String(repeating: secret, count: 3000))\r\n", 431, "headers-too-large"),
+    ("GET / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: \(secret), chunked\r\n\r\n", 501, "not-implemented"),
+    ("GET /\(secret) HTTP/2.0\r\nHost: h\r\n\r\n", 505, "version-not-supported"),
+  ]
+
+  @Test("What the engine refuses has its line and its count, and nothing of what came", arguments: refused)
+  func engineRefusals(sent: String, status: Int, reason: String) async throws {
+    try await Gateway.run({ $0.accessLog = true }) { gateway in
+      #expect(try await gateway.exchange(sent).status == status)
+      let start = "1994-11-06T08:49:37.000Z INFO refused client=127.0.0.1"
+      let lines = gateway.log.lines.filter { $0.contains(" refused ") }
+      #expect(lines == ["\(start) status=\(status) reason=\(reason)\n"])
+      #expect(!gateway.log.text.contains(Self.secret))
+      let metrics = try await gateway.get("/metrics").text
+      let sample = #"lockstep_http_requests_total{method="",route="unmatched",status="\#(status)"} 1"#
+      #expect(metrics.contains(sample + "\n"))
+    }
+  }
+
+  @Test("So has who comes too late with a head, and who finds no room")
+  func refusedForTimeAndRoom() async throws {
+    try await Gateway.run {
+      $0.accessLog = true
+      $0.limits.connections = 1
+    } _: { gateway in
+      let first = try gateway.connect()
+      try await first.send("GET /\(Self.secret)")
+      try await first.waitUntilTaken()
+      #expect(try await gateway.get("/\(Self.secret)").status == 503)
+      gateway.time.advance(by: 10.2)
+      gateway.server.lookAtClock()
+      #expect(try await first.response().status == 408)
+      let lines = gateway.log.lines.filter { $0.contains(" refused ") }.map { $0.split(separator: " ").suffix(2) }
+      #expect(lines == [["status=503", "reason=overloaded\n"], ["status=408", "reason=request-timeout\n"]])
+      #expect(!gateway.log.text.contains(Self.secret))
     }
   }
 
