@@ -70,7 +70,7 @@ extension Status {
   public static let headersTooLarge = Status(431, "HTTP/1.1 431 Request Header Fields Too Large\r\n")
   /// A fault of ours (RFC 9110, 15.6.1).
   public static let internalServerError = Status(500, "HTTP/1.1 500 Internal Server Error\r\n")
-  /// A transfer coding that isn't `chunked` (RFC 9112, 6.1).
+  /// A method that no route has (RFC 9110, 9.1), or a transfer coding that isn't `chunked` (RFC 9112, 6.1).
   public static let notImplemented = Status(501, "HTTP/1.1 501 Not Implemented\r\n")
   /// Too busy, stopping, or without a store (RFC 9110, 15.6.4); goes with `Retry-After`.
   public static let serviceUnavailable = Status(503, "HTTP/1.1 503 Service Unavailable\r\n")

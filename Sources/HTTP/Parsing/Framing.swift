@@ -40,7 +40,9 @@ struct Framing {
       throw .malformed("The last transfer coding isn't chunked, so the body's end can't be found.")
     }
     guard chunkedCodings == 1 else { throw .malformed("The chunked coding is applied twice.") }
-    guard codings == 1 else { throw Problem(.notImplemented) }
+    guard codings == 1 else {
+      throw Problem(.notImplemented, detail: "The only transfer coding that this server knows is chunked.")
+    }
     return .chunked
   }
 

@@ -24,7 +24,7 @@ public enum ProblemKind: String, Sendable, CaseIterable {
   case payloadTooLarge = "payload-too-large"
   /// A request line past the limit; the engine's own.
   case uriTooLong = "uri-too-long"
-  /// A body that says it isn't JSON.
+  /// A body that says it isn't JSON, or that its bytes are coded.
   case unsupportedMediaType = "unsupported-media-type"
   /// An `Expect` other than `100-continue`; the engine's own.
   case expectationFailed = "expectation-failed"
@@ -36,7 +36,7 @@ public enum ProblemKind: String, Sendable, CaseIterable {
   case headersTooLarge = "headers-too-large"
   /// Whatever a handler threw that isn't a problem; the client learns no more than that.
   case `internal`
-  /// A transfer coding that nobody here can take off; the engine's own.
+  /// A method that no route has, or a transfer coding that nobody here can take off.
   case notImplemented = "not-implemented"
   /// No room for now; `Retry-After` goes with it.
   case overloaded
@@ -148,8 +148,10 @@ public enum ProblemKind: String, Sendable, CaseIterable {
     case .unsupportedMediaType:
       Entry(
         status: .unsupportedMediaType,
-        title: "The body's type isn't supported",
-        explanation: "Bodies are read as JSON: leave `Content-Type` away or send `application/json`."
+        title: "The body's type or coding isn't supported",
+        explanation:
+          "Bodies are read as JSON, and as they are: leave `Content-Type` away or send `application/json`, and "
+          + "leave `Content-Encoding` away."
       )
     case .expectationFailed:
       Entry(
@@ -188,14 +190,15 @@ public enum ProblemKind: String, Sendable, CaseIterable {
       Entry(
         status: .notImplemented,
         title: "Not implemented",
-        explanation: "The request uses a transfer coding that this server doesn't have. `chunked` is the one it knows."
+        explanation: "The request uses a method or a transfer coding that nothing on this server knows. `detail` names "
+          + "the methods it has; of the codings it's `chunked`."
       )
     case .overloaded:
       Entry(
         status: .serviceUnavailable,
-        title: "Not ready",
+        title: "The server can't take this now",
         explanation:
-          "The server has more to do than it can, or can't reach its store, or is about to stop. Nothing was "
+          "The server has more to do, or more connections, than it can, or can't reach its store, or is about to stop. Nothing was "
           + "changed. Wait for as many seconds as `Retry-After` says, then try again."
       )
     case .versionNotSupported:

@@ -12,10 +12,9 @@ public struct CORSPolicy: Sendable {
   }
 
   private static let allowedHeaders =
-    "Authorization, Content-Type, If-Match, If-None-Match, Prefer, Idempotency-Key, Last-Event-ID, X-Request-Id"
+    "Authorization, Content-Type, If-Match, If-None-Match, Prefer, Idempotency-Key, Last-Event-ID"
   private static let exposedHeaders =
-    "ETag, Cursor, Link, Location, Preference-Applied, Idempotency-Replayed, Retry-After, WWW-Authenticate, "
-    + "X-Request-Id"
+    "ETag, Cursor, Link, Location, Preference-Applied, Idempotency-Replayed, Retry-After, WWW-Authenticate"
 
   /// Whether any origin is allowed.
   public var isOn: Bool { !origins.isEmpty }
@@ -23,7 +22,8 @@ public struct CORSPolicy: Sendable {
   /// What every answer to a request gets, errors included: who may read it, and what of it.
   public func fields(for head: RequestHead) -> HeaderFields { fields(forOrigin: head[.origin]) }
 
-  /// The same for the origin that a request says it's from.
+  /// The same for the origin that a request says it's from. Where every origin is allowed the answer doesn't depend on it,
+  /// so that it needn't vary by it.
   public func fields(forOrigin origin: String?) -> HeaderFields {
     var fields = HeaderFields()
     guard isOn else { return fields }
@@ -47,8 +47,8 @@ public struct CORSPolicy: Sendable {
   }
 
   private func allowed(_ origin: String?) -> String? {
-    guard let origin else { return nil }
     if allowsAny { return "*" }
+    guard let origin else { return nil }
     return origins.contains(origin) ? origin : nil
   }
 }

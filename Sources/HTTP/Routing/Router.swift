@@ -9,6 +9,8 @@ public struct Router: Sendable {
     case route(Int, PathParameters)
     /// `OPTIONS` of a path that is there, or of the server as a whole; `allow` lists the methods.
     case options(allow: String)
+    /// No route can have this method; `allow` lists those that some have.
+    case notImplemented(allow: String)
     /// The path is there but not for this method.
     case methodNotAllowed(allow: String)
     /// Nothing is at this path.
@@ -57,9 +59,9 @@ public struct Router: Sendable {
 
   /// What to do with a request. Throws `invalid-parameter` when the path can't be decoded.
   public func match(_ head: RequestHead) throws(Problem) -> Match {
-    guard head.targetForm == .path else {
-      return head.targetForm == .server ? .options(allow: serverAllow) : .methodNotAllowed(allow: serverAllow)
-    }
+    if case .other = head.method { return .notImplemented(allow: serverAllow) }
+    // The server as a whole is asked with OPTIONS alone, and what a proxy would connect to with CONNECT.
+    guard head.targetForm == .path else { return .options(allow: serverAllow) }
     let segments = try PathSegments(of: head)
     guard let found = node(for: segments, from: 0, depth: 0) else { return .notFound }
     guard let entry = nodes[found].entries[head.method.ordinal] else {

@@ -37,6 +37,12 @@ public struct Application: Sendable {
     return finished(answer, to: request, route: route)
   }
 
+  /// Counts and logs what the engine answered by itself.
+  func note(_ refusal: EngineRefusal) {
+    metrics.record(refusal: refusal.kind.status)
+    accessLog?.record(refusal)
+  }
+
   /// The answer with all that is done to any response, whenever there is one.
   func finished(_ answer: Answer, to request: Request, route: Int?) -> Answer {
     switch answer {
@@ -81,12 +87,22 @@ public struct Application: Sendable {
 
   /// The response with the fields that any may need, and whether its body is still to be compressed.
   private func dressed(_ response: Response, for head: RequestHead) -> (Response, isToCompress: Bool) {
+    if response.status == .notModified { return (unmodified(response, for: head), false) }
     let canBeCompressed = Compression.applies(to: response)
     guard cors.isOn || canBeCompressed else { return (response, false) }
     var response = response
     if cors.isOn { response.fields.append(contentsOf: cors.fields(for: head)) }
     if canBeCompressed { response.fields.append(.vary, "Accept-Encoding") }
     return (response, canBeCompressed && Compression.isWanted(by: head))
+  }
+
+  /// The answer to who has it already: like that with the body, it depends on the coding (RFC 9110, 15.4.5).
+  private func unmodified(_ response: Response, for head: RequestHead) -> Response {
+    var response = response
+    if cors.isOn { response.fields.append(contentsOf: cors.fields(for: head)) }
+    response.fields.append(.vary, "Accept-Encoding")
+    if Compression.isWanted(by: head) { response.fields = CodedTag.shownAsSent(response.fields, to: head) }
+    return response
   }
 
   private func find(_ request: Request) -> (answer: Answer, route: Int?) {
@@ -96,7 +112,7 @@ public struct Application: Sendable {
       case .route(let index, let parameters):
         route = index
         let limit = router.routes[index].bodyLimit
-        if let problem = tooLarge(request.head, limit ?? .max) { throw problem }
+        if let problem = tooLarge(request.head, limit ?? .max) ?? coded(request.head) { throw problem }
         var request = request
         request.parameters = parameters
         if let limit { request = request.limited(toBody: limit) }
@@ -104,6 +120,8 @@ public struct Application: Sendable {
       case .options(let allow):
         if let problem = tooLarge(request.head) { throw problem }
         return (.now(options(allow, for: request.head)), nil)
+      case .notImplemented(let allow):
+        throw tooLarge(request.head) ?? notImplemented(allow, for: request.head)
       case .methodNotAllowed(let allow):
         throw tooLarge(request.head) ?? methodNotAllowed(allow, for: request.head)
       case .notFound:
@@ -120,6 +138,18 @@ public struct Application: Sendable {
     let limit = min(limit, limits.body)
     guard case .length(let length) = head.body, length > limit else { return nil }
     return .bodyTooLarge(limit)
+  }
+
+  /// The problem of a body that has a coding to be taken off: there is none that is.
+  private func coded(_ head: RequestHead) -> Problem? {
+    guard head.body != .none, head.has(.contentEncoding) else { return nil }
+    guard let coding = head.list(.contentEncoding).first(where: { $0.lowercased() != "identity" }) else { return nil }
+    var problem = Problem(
+      .unsupportedMediaType,
+      detail: "The body comes in the coding \(coding), and none is taken: send it as it is, without Content-Encoding."
+    )
+    problem.fields.append(.acceptEncoding, "identity")
+    return problem
   }
 
   private func failure(_ error: any Error, of route: Int?) -> Response {
@@ -140,6 +170,10 @@ public struct Application: Sendable {
     fields.append(.allow, allow)
     if let preflight = cors.preflightFields(for: head, allow: allow) { fields.append(contentsOf: preflight) }
     return Response(status: .noContent, fields: fields)
+  }
+
+  private func notImplemented(_ allow: String, for head: RequestHead) -> Problem {
+    Problem(.notImplemented, detail: "Nothing on this server knows the method \(head.method.name), only \(allow).")
   }
 
   private func methodNotAllowed(_ allow: String, for head: RequestHead) -> Problem {

@@ -99,24 +99,30 @@ struct RouterTests {
         Route(.head, "/head"),
       ] + all.map { Route($0, "/all") }
     )
-    guard case .methodNotAllowed(let refused) = try router.match(head("TRACE \(target) HTTP/1.1", fields: [])) else {
-      throw Unexpected(description: "not refused")
+    for method in ["GET", "POST", "PUT", "PATCH", "DELETE"] where !allow.contains(method) {
+      guard case .methodNotAllowed(let refused) = try router.match(head("\(method) \(target) HTTP/1.1", fields: []))
+      else {
+        throw Unexpected(description: "not refused")
+      }
+      #expect(refused == allow)
     }
     guard case .options(let options) = try router.match(head("OPTIONS \(target) HTTP/1.1", fields: [])) else {
       throw Unexpected(description: "no options")
     }
-    #expect(refused == allow)
     #expect(options == allow)
   }
 
-  @Test("The server as a whole has the methods of all its routes, and nobody may CONNECT")
-  func wholeServer() throws {
+  @Test(
+    "The server as a whole has the methods of all its routes, and another is told those, wherever it's sent",
+    arguments: ["CONNECT a:1", "TRACE /a", "BREW /a", "get /a", "FOO /nowhere", "PROPFIND http://h"]
+  )
+  func wholeServer(line: String) throws {
     let router = try Router([Route(.get, "/a"), Route(.delete, "/b")])
     guard case .options(let allow) = try router.match(head("OPTIONS * HTTP/1.1", fields: [])) else {
       throw Unexpected(description: "no options")
     }
     #expect(allow == "GET, HEAD, DELETE, OPTIONS")
-    guard case .methodNotAllowed(let refused) = try router.match(head("CONNECT a:1 HTTP/1.1", fields: [])) else {
+    guard case .notImplemented(let refused) = try router.match(head("\(line) HTTP/1.1", fields: [])) else {
       throw Unexpected(description: "not refused")
     }
     #expect(refused == allow)

@@ -17,7 +17,7 @@ extension Router {
     switch try match(head("\(method) \(target) HTTP/1.1", fields: [])) {
     case .notFound:
       return nil
-    case .options(let allow), .methodNotAllowed(let allow):
+    case .options(let allow), .methodNotAllowed(let allow), .notImplemented(let allow):
       throw Unexpected(description: "found only \(allow)")
     case .route(let index, let parameters):
       let pattern = routes[index].pattern

@@ -68,12 +68,42 @@ struct CORSTests {
     }
   }
 
+  @Test("Who finds no room is told so that the page can read it", arguments: ["GET", "HEAD"])
+  func noRoom(method: String) async throws {
+    try await Gateway.run {
+      $0.corsOrigins = [Self.app]
+      $0.limits.connections = 1
+    } _: { gateway in
+      let first = try gateway.connect()
+      try await first.send(Gateway.request("GET", "/healthz"))
+      #expect(try await first.response().status == 200)
+      for (origin, allowed) in [(Self.app, [Self.app]), ("https://evil.example", [])] {
+        let client = try gateway.connect()
+        try await client.send(Gateway.request(method, "/healthz", ["Origin: \(origin)"]))
+        let answer = try await client.response(toHead: method == "HEAD")
+        #expect(answer.status == 503)
+        #expect(answer.field("Retry-After") == "1")
+        #expect(answer.values(of: "Access-Control-Allow-Origin") == allowed)
+        #expect(answer.values(of: "Vary") == ["Origin"])
+        #expect(try await client.isClosed(), "nothing behind it, and no body of a HEAD")
+      }
+    }
+  }
+
   @Test("A star allows every origin, and the answer doesn't depend on it")
   func any() async throws {
     try await Gateway.run({ $0.corsOrigins = ["*"] }) { gateway in
-      let answer = try await gateway.get("/healthz", ["Origin: null"])
-      #expect(answer.values(of: "Access-Control-Allow-Origin") == ["*"])
-      #expect(answer.values(of: "Vary").isEmpty)
+      gateway.store.setBroken(true)
+      for (method, target, status) in Self.requests {
+        for origin in [["Origin: null"], ["Origin: \(Self.app)"], []] {
+          let answer = try await gateway.ask(method, target, origin)
+          #expect(answer.status == status)
+          #expect(answer.values(of: "Access-Control-Allow-Origin") == ["*"], "\(method) \(target) \(origin)")
+          #expect(answer.values(of: "Vary").isEmpty)
+        }
+      }
+      let refused = try await gateway.exchange("GET / HTTP/1.1\r\nHost: h\r\nHost: h\r\n\r\n")
+      #expect(refused.values(of: "Access-Control-Allow-Origin") == ["*"])
     }
   }
 

@@ -137,7 +137,7 @@ struct ServiceRouteTests {
     }
   }
 
-  @Test("Another method is told which there are", arguments: ["POST", "PUT", "PATCH", "DELETE", "BREW", "get"])
+  @Test("Another method is told which there are", arguments: ["POST", "PUT", "PATCH", "DELETE"])
   func methodNotAllowed(method: String) async throws {
     try await Gateway.run { gateway in
       for path in Self.paths {
@@ -146,6 +146,42 @@ struct ServiceRouteTests {
         #expect(answer.field("Allow") == Self.allow)
         #expect(answer.object["type"] == "/problems/method-not-allowed")
       }
+    }
+  }
+
+  @Test(
+    "A method that nothing here knows is 501, wherever it's sent, and says which are known",
+    arguments: ["BREW", "get", "TRACE"]
+  )
+  func notImplemented(method: String) async throws {
+    try await Gateway.run { gateway in
+      for path in ["/healthz", "/nowhere", "/"] {
+        let answer = try await gateway.ask(method, path)
+        #expect(answer.status == 501, "\(path)")
+        #expect(answer.object["type"] == "/problems/not-implemented")
+        #expect(answer.text.contains("the method \(method), only GET, HEAD, OPTIONS."))
+      }
+    }
+  }
+
+  @Test(
+    "A body in a coding is refused by its name, and told that none is taken",
+    arguments: ["gzip", "identity, br", "x"]
+  )
+  func codedBody(coding: String) async throws {
+    try await Gateway.run { gateway in
+      let client = try gateway.connect()
+      try await client.send(
+        Gateway.request("GET", "/healthz", ["Content-Encoding: \(coding)", "Content-Length: 2"]) + "ab"
+          + Gateway.request("GET", "/healthz", ["Content-Encoding: Identity", "Content-Length: 2"]) + "ab"
+          + Gateway.request("GET", "/healthz", ["Content-Encoding: \(coding)"])
+      )
+      let refused = try await client.response()
+      #expect(refused.status == 415)
+      #expect(refused.field("Accept-Encoding") == "identity")
+      #expect(refused.text.contains("in the coding \(coding.split(separator: " ").last ?? ""), and none is taken"))
+      #expect(try await client.response().status == 200)
+      #expect(try await client.response().status == 200)
     }
   }
 
