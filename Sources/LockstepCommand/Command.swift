@@ -10,7 +10,12 @@ enum Command {
     switch first {
     case "serve": return ServeCommand.run(Array(arguments.dropFirst()))
     case "--help", "-h", "help": return Terminal.print(Help.command)
-    case "--version", "version": return Terminal.print("lockstep \(lockstepVersion)\n")
+    case "--version", "version":
+      guard arguments.count == 1 else {
+        Terminal.error("lockstep: “\(arguments[1])” is one word too many behind \(first).\n")
+        return .usage
+      }
+      return Terminal.print("lockstep \(lockstepVersion)\n")
     default:
       Terminal.error("lockstep: there is no command “\(first)”. `lockstep --help` lists them.\n")
       return .usage

@@ -21,16 +21,20 @@ enum ServeCommand {
   }
 
   private static func serve(_ configuration: Configuration) throws -> ExitCode {
-    ProcessLimits.raiseDescriptorLimit()
+    let descriptorLimit = ProcessLimits.raiseDescriptorLimit()
     // Before any thread exists, so that all inherit it and only the one that waits gets a signal.
     let signals = StopSignals()
-    let log = try LogWriter(descriptor: STDERR_FILENO, format: configuration.logFormat)
+    let time = ServerTime.system
+    let log = try LogWriter(descriptor: STDERR_FILENO, format: configuration.logFormat) {
+      Timestamp(millisecondsSince1970: time.millisecondsSince1970())
+    }
     defer { log.close() }
-    let environment = Environment(time: .system, writeLog: log.write, droppedLogLines: { log.dropped })
+    var environment = Environment(time: time, writeLog: log.write, droppedLogLines: { log.dropped })
+    environment.descriptorLimit = descriptorLimit
     let server = try LockstepServer(
       configuration,
       environment: environment,
-      services: Services.durable(configuration, time: environment.time)
+      services: Services.durable(configuration, time: time)
     )
     try signals.onFirst { server.drain() }
     _ = Terminal.print("lockstep: listening on http://\(server.address)\n")

@@ -58,7 +58,9 @@ enum ServeOptions {
       name: "--max-connections",
       placeholder: "<number>",
       group: .limits,
-      help: "Open connections; past it 503 and close. Default \(defaults.limits.connections)."
+      help:
+        "Open connections; past it 503 and close, to as many again as far as the limit on open files reaches, and past "
+        + "those a close without an answer. Each takes an open file. Default \(defaults.limits.connections)."
     ) { configuration, value throws(Option.ValueError) in
       configuration.limits.connections = try OptionValue.integer(value, in: 1...10_000_000)
     },
@@ -104,7 +106,12 @@ enum ServeOptions {
       "How long a client may take nothing of its answer; past it the connection is cut.",
       \.outputStall
     ),
-    time("--drain-timeout", "How long running requests may go on once the server stops.", \.drainTime),
+    time(
+      "--drain-timeout",
+      "How long running requests may go on once the server stops; past it they are cut. With more than about 8s it may "
+        + "take longer than 10s to end, and who supervises it may kill it first: docker does after 10s.",
+      \.drainTime
+    ),
   ]
 
   private static let log: [Option] = [
@@ -128,7 +135,9 @@ enum ServeOptions {
       name: "--access-log",
       placeholder: nil,
       group: .log,
-      help: "Log a line for every request, at level info: client, method, path, status, bytes, time. Default: off."
+      help:
+        "Log a line for every request, at level info: client, method, path, status, bytes, time; of what was refused "
+        + "before it was a request: client, status, reason. Default: off."
     ) { configuration, value throws(Option.ValueError) in
       configuration.accessLog = try OptionValue.boolean(value)
     },

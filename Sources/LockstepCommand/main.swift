@@ -1,3 +1,4 @@
 import Glibc
 
+StandardStreams.takePlaces()
 exit(Command.run(Array(CommandLine.arguments.dropFirst())).rawValue)

@@ -9,7 +9,11 @@ struct CommandTests {
   private static let runs: [(arguments: [String], variables: [String: String], code: Int32, text: String)] = [
     ([], [:], 64, "Lockstep keeps an app's state"), (["--help"], [:], 0, "Lockstep keeps an app's state"),
     (["-h"], [:], 0, "Lockstep keeps"), (["help"], [:], 0, "Lockstep keeps"), (["--version"], [:], 0, "lockstep "),
-    (["version"], [:], 0, "lockstep "), (["serve", "--help"], [:], 0, "Serve until SIGTERM"),
+    (["version"], [:], 0, "lockstep "), (["--version", "junk"], [:], 64, "lockstep: “junk” is one word too many"),
+    (["version", "--port"], [:], 64, "lockstep: “--port” is one word too many"),
+    (["serve", "--port", "0", "--data", "/dev/null"], [:], 74, "lockstep serve: /dev/null is no regular file"),
+    (["serve", "--port", "0", "--data", "{folder}/"], [:], 74, "lockstep serve: "),
+    (["serve", "--help"], [:], 0, "Serve until SIGTERM"),
     (["serve", "--port", "x", "-h"], [:], 0, "Serve until SIGTERM"),
     (["srve"], [:], 64, "lockstep: there is no command “srve”."), (["--serve"], [:], 64, "lockstep: there is no"),
     (["serve", "--prot", "1"], [:], 64, "lockstep serve: there is no option --prot. `lockstep serve --help`"),
@@ -37,6 +41,43 @@ struct CommandTests {
   func unprintable(redirection: String) async throws {
     let process = try LockstepProcess(["--help"], in: TemporaryDirectory(), redirection: redirection)
     #expect(await process.ended() == .exit(74))
+  }
+
+  @Test("What it's started without is taken by nothing else: no socket or file gets a standard stream's number")
+  func closedStreams() async throws {
+    let folder = try TemporaryDirectory()
+    let (process, port) = try await LockstepProcess.serving(in: folder, redirection: "<&- 2>&-")
+    let client = try RawClient(port: port)
+    try await client.send("GET /healthz HTTP/1.1\r\nHost: h\r\n\r\n")
+    #expect(try await client.response().status == 200)
+    for descriptor in [0, 2] {
+      var path = [CChar](repeating: 0, count: 256)
+      let count = readlink("/proc/\(process.id)/fd/\(descriptor)", &path, path.count)
+      #expect(String(decoding: path[..<max(0, count)].map { UInt8(bitPattern: $0) }, as: UTF8.self) == "/dev/null")
+    }
+    process.send(SIGTERM)
+    #expect(await process.ended() == .exit(0))
+  }
+
+  @Test("A limit on open files that --max-connections doesn't fit into is told at the start, with what to do")
+  func fewDescriptors() async throws {
+    let folder = try TemporaryDirectory()
+    let (process, _) = try await LockstepProcess.serving(in: folder, limit: 200)
+    process.send(SIGTERM)
+    #expect(await process.ended() == .exit(0))
+    let warnings = process.errors.split(separator: "\n").filter { $0.contains(" WARNING ") }
+    #expect(warnings.count == 1)
+    #expect(warnings.first?.contains("raise it to 10084") == true, "\(warnings)")
+    #expect(warnings.first?.contains("lower --max-connections to 116") == true)
+    let (enough, _) = try await LockstepProcess.serving(
+      ["--max-connections", "116"],
+      in: folder,
+      name: "two",
+      limit: 200
+    )
+    enough.send(SIGTERM)
+    #expect(await enough.ended() == .exit(0))
+    #expect(!enough.errors.contains("WARNING"))
   }
 
   @Test("A port that is taken is named, and no store is made", arguments: [1, 2])

@@ -8,7 +8,9 @@ struct ProcessStatistics: Sendable {
   var maxDescriptors = 0
 
   /// Asks the kernel. What it can't say is 0.
-  static func current() -> ProcessStatistics {
+  ///
+  /// Costs the caller's thread some microseconds, however many descriptors are open.
+  static func current() async -> ProcessStatistics {
     var statistics = ProcessStatistics()
     statistics.residentBytes = residentPages() * Int(sysconf(Int32(_SC_PAGESIZE)))
     var usage = rusage()
@@ -19,9 +21,24 @@ struct ProcessStatistics: Sendable {
     if getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 {
       statistics.maxDescriptors = Int(clamping: limit.rlim_cur)
     }
-    statistics.openDescriptors = countEntries(of: "/proc/self/fd")
+    if let count = sizeOfDescriptorTable() {
+      statistics.openDescriptors = count
+    } else {
+      // 20,000 take 15 ms to list: not on the loop that asks.
+      statistics.openDescriptors = await Task.detached { listDescriptors() }.value
+    }
     return statistics
   }
+
+  /// How many descriptors are open, as the size of their folder; nil where that is always 0: before Linux 6.2.
+  static func sizeOfDescriptorTable() -> Int? {
+    var status = stat()
+    guard stat("/proc/self/fd", &status) == 0, status.st_size > 0 else { return nil }
+    return Int(status.st_size)
+  }
+
+  /// The same by listing them.
+  static func listDescriptors() -> Int { countEntries(of: "/proc/self/fd") }
 
   private static func seconds(_ time: timeval) -> Double { Double(time.tv_sec) + Double(time.tv_usec) / 1_000_000 }
 

@@ -19,6 +19,7 @@ public final class LogWriter: Sendable {
   private let format: LogFormat
   private let bound: Int
   private let patience: Int32
+  private let now: @Sendable () -> Timestamp
   private let pending = Monitor(Pending())
   private let thread = Monitor<NamedThread?>(nil)
 
@@ -28,17 +29,20 @@ public final class LogWriter: Sendable {
   private static let pause: Int32 = 100
 
   /// A writer to an open descriptor, which keeps up to `bound` bytes for a reader that is slow. Once it's closed, a
-  /// reader that takes nothing for `patience` milliseconds is given up: the server's end must not wait for it.
+  /// reader that takes nothing for `patience` milliseconds is given up: the server's end must not wait for it. `now` tells
+  /// when lines were dropped.
   public init(
     descriptor: Int32,
     format: LogFormat = .text,
     bound: Int = 1024 * 1024,
-    patience: Int32 = 1000
+    patience: Int32 = 1000,
+    now: @escaping @Sendable () -> Timestamp
   ) throws(NamedThread.NotStarted) {
     self.descriptor = descriptor
     self.format = format
     self.bound = bound
     self.patience = patience
+    self.now = now
     let thread = try NamedThread(name: "log") { self.run() }
     self.thread.withLock { $0 = thread }
   }
@@ -111,12 +115,12 @@ public final class LogWriter: Sendable {
   }
 
   private func notice(dropped count: Int) -> [UInt8] {
-    let message = "log lines were dropped: the log is read too slowly"
-    switch format {
-    case .text: return Array("lockstep: \(count) \(message)\n".utf8)
-    case .json:
-      let line: JSON = ["level": "warning", "message": .string(message), "lines": .integer(Int64(count))]
-      return line.encoded() + [UInt8(ascii: "\n")]
-    }
+    Logger.line(
+      .warning,
+      "log lines were dropped: the log is read too slowly",
+      ["lines": .integer(Int64(count))],
+      at: now(),
+      in: format
+    )
   }
 }

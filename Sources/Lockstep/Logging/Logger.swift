@@ -28,23 +28,44 @@ public struct Logger: Sendable {
   /// Writes a line, if its level is to be written at all.
   public func log(_ level: LogLevel, _ message: String, _ facts: KeyValuePairs<String, JSON> = [:]) {
     guard level >= self.level else { return }
+    write(Self.line(level, message, facts, at: now(), in: format))
+  }
+
+  /// A whole line, with its line end.
+  static func line(
+    _ level: LogLevel,
+    _ message: String,
+    _ facts: KeyValuePairs<String, JSON>,
+    at time: Timestamp,
+    in format: LogFormat
+  ) -> [UInt8] {
     switch format {
-    case .text: write(textLine(level, message, facts))
-    case .json: write(jsonLine(level, message, facts))
+    case .text: textLine(level, message, facts, time)
+    case .json: jsonLine(level, message, facts, time)
     }
   }
 
-  private func jsonLine(_ level: LogLevel, _ message: String, _ facts: KeyValuePairs<String, JSON>) -> [UInt8] {
+  private static func jsonLine(
+    _ level: LogLevel,
+    _ message: String,
+    _ facts: KeyValuePairs<String, JSON>,
+    _ time: Timestamp
+  ) -> [UInt8] {
     var line: JSONObject = [
-      "time": .string(now().description), "level": .string(level.rawValue), "message": .string(message),
+      "time": .string(time.description), "level": .string(level.rawValue), "message": .string(message),
     ]
     for (name, value) in facts { line[name] = value }
     return JSON.object(line).encoded() + [UInt8(ascii: "\n")]
   }
 
-  private func textLine(_ level: LogLevel, _ message: String, _ facts: KeyValuePairs<String, JSON>) -> [UInt8] {
-    var line = "\(now()) \(level.rawValue.uppercased()) \(message)"
-    for (name, value) in facts { line += " \(name)=\(Self.text(value))" }
+  private static func textLine(
+    _ level: LogLevel,
+    _ message: String,
+    _ facts: KeyValuePairs<String, JSON>,
+    _ time: Timestamp
+  ) -> [UInt8] {
+    var line = "\(time) \(level.rawValue.uppercased()) \(message)"
+    for (name, value) in facts { line += " \(name)=\(text(value))" }
     return Array((line + "\n").utf8)
   }
 

@@ -37,12 +37,14 @@ struct LogWriterTests {
     deinit { close(reading) }
   }
 
+  private static let now: @Sendable () -> Timestamp = { Timestamp(millisecondsSince1970: 1000) }
+
   private static func line(_ number: Int) -> [UInt8] { Array("line \(number)\n".utf8) }
 
   @Test("Every line arrives, whole and in order, before close returns")
   func nothingLost() async throws {
     let pipe = try Pipe()
-    let log = try LogWriter(descriptor: pipe.writing, patience: 60_000)
+    let log = try LogWriter(descriptor: pipe.writing, patience: 60_000, now: Self.now)
     for number in 0..<5000 { log.write(Self.line(number)) }
     // Much more than a pipe holds: it's closed while somebody reads.
     let closing = Task.detached {
@@ -56,11 +58,14 @@ struct LogWriterTests {
     #expect(log.dropped == 0)
   }
 
-  @Test("While nobody reads, lines past the bound are dropped and counted, and a line says how many")
-  func slowReader() async throws {
+  @Test(
+    "While nobody reads, lines past the bound are dropped and counted, and a line says how many, and when",
+    arguments: LogFormat.allCases
+  )
+  func slowReader(format: LogFormat) async throws {
     let pipe = try Pipe()
     pipe.fill()
-    let log = try LogWriter(descriptor: pipe.writing, bound: 100, patience: 60_000)
+    let log = try LogWriter(descriptor: pipe.writing, format: format, bound: 100, patience: 60_000, now: Self.now)
     for number in 0..<1000 { log.write(Self.line(number)) }
     let dropped = log.dropped
     // The bound's worth waits, and as much again may be in the writer's hand.
@@ -75,8 +80,12 @@ struct LogWriterTests {
     let text = String(decoding: read.bytes.drop { $0 == UInt8(ascii: "x") }, as: UTF8.self)
     let lines = text.split(separator: "\n")
     #expect(lines.first == "line 0", "what came first is kept")
-    let notices = lines.filter { $0.contains(" log lines were dropped") }
-    let told = notices.compactMap { Int($0.split(separator: " ")[1]) }
+    let notices = lines.filter { $0.contains("log lines were dropped") }
+    let start =
+      format == .text
+      ? "1970-01-01T00:00:01.000Z WARNING log" : #"{"time":"1970-01-01T00:00:01.000Z","level":"warning""#
+    #expect(notices.allSatisfy { $0.hasPrefix(start) })
+    let told = notices.compactMap { $0.split { !$0.isNumber }.last.flatMap { Int($0) } }
     #expect(told.reduce(0, +) == dropped)
     #expect(lines.count - notices.count == 1000 - dropped)
   }
@@ -88,7 +97,7 @@ struct LogWriterTests {
     // As the command has it: otherwise the signal would end the test's process.
     signal(SIGPIPE, SIG_IGN)
     close(ends[0])
-    let log = try LogWriter(descriptor: ends[1])
+    let log = try LogWriter(descriptor: ends[1], now: Self.now)
     for number in 0..<100 { log.write(Self.line(number)) }
     await aside { log.close() }
     close(ends[1])
@@ -99,7 +108,7 @@ struct LogWriterTests {
   func stuckReader() async throws {
     let pipe = try Pipe()
     pipe.fill()
-    let log = try LogWriter(descriptor: pipe.writing, patience: 0)
+    let log = try LogWriter(descriptor: pipe.writing, patience: 0, now: Self.now)
     for number in 0..<100 { log.write(Self.line(number)) }
     // Returns at all: nobody reads until it has.
     await aside { log.close() }

@@ -7,7 +7,7 @@ struct MetricsRoute: Sendable {
   struct Sources: Sendable {
     let requests: RequestMetrics
     let server: @Sendable () -> ServerCounters
-    let process: @Sendable () -> ProcessStatistics
+    let process: @Sendable () async -> ProcessStatistics
     /// Nil where no users are served.
     let users: (@Sendable () -> UserFigures)?
     let droppedLogLines: @Sendable () -> Int
@@ -27,16 +27,16 @@ struct MetricsRoute: Sendable {
       var fields = HeaderFields()
       fields.append(.contentType, "text/plain; version=0.0.4; charset=utf-8")
       fields.append(.cacheControl, "no-store")
-      return .now(Response(status: .ok, fields: fields, body: .bytes(Array(text().utf8))))
+      return Response(status: .ok, fields: fields, body: .bytes(Array(await text().utf8)))
     }
   }
 
-  private func text() -> String {
+  private func text() async -> String {
     var page = MetricsPage()
     writeRequests(to: &page)
     writeServer(to: &page)
     sources.users?().write(to: &page)
-    writeProcess(to: &page)
+    writeProcess(await sources.process(), to: &page)
     return page.text
   }
 
@@ -110,8 +110,7 @@ struct MetricsRoute: Sendable {
     page.single("lockstep_http_sent_bytes_total", .counter, "Bytes sent.", Double(server.sent))
   }
 
-  private func writeProcess(to page: inout MetricsPage) {
-    let process = sources.process()
+  private func writeProcess(_ process: ProcessStatistics, to page: inout MetricsPage) {
     page.family("lockstep_build_info", .gauge, "Always 1; the version is a label.")
     page.sample(1, [("version", lockstepVersion)])
     page.single("lockstep_uptime_seconds", .gauge, "Seconds since the server started.", sources.uptimeSeconds())

@@ -1,3 +1,4 @@
+import Glibc
 import SQLite
 import Workers
 
@@ -44,6 +45,7 @@ public final class DurableStore: Sendable {
   ) throws(StoreError) {
     let newID = Self.identity(from: random)
     let now = time.millisecondsSince1970()
+    guard Self.canBeStore(path) else { throw .notAFile(path: path) }
     do {
       // As found, so that another program's database is not even switched to a log before it is refused.
       let connection = try Connection(path: path, options: .init(journal: .asFound, busyTimeout: options.busyTimeout))
@@ -94,6 +96,12 @@ public final class DurableStore: Sendable {
     readers.shutDown()
     writer.shutDown()
     lock.withLock { $0 = nil }
+  }
+
+  /// Whether a file is there, or may be made there. SQLite would take a device for an empty database.
+  private static func canBeStore(_ path: String) -> Bool {
+    var status = stat()
+    return stat(path, &status) != 0 || status.st_mode & S_IFMT == S_IFREG
   }
 
   /// What a check writes.

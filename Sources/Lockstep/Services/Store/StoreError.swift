@@ -4,6 +4,8 @@ import Workers
 
 /// Why a store can't be opened or written, each with a sentence that says what to do.
 public enum StoreError: Error, Sendable, Equatable {
+  /// What is there is a device, a folder or the like.
+  case notAFile(path: String)
   /// The file is a SQLite database, but some other program's.
   case notAStore(path: String)
   /// A newer lockstep has changed the schema.
@@ -34,6 +36,8 @@ extension StoreError: CustomStringConvertible {
   /// What happened, and what to do.
   public var description: String {
     switch self {
+    case .notAFile(let path):
+      "\(path) is no regular file, and a store is one. Name another, or the place of one that is to be made."
     case .notAStore(let path):
       "\(path) is a SQLite database, but not a Lockstep store. Nothing in it was changed. Name another file, or move "
         + "this one out of the way."
