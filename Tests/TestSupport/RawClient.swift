@@ -141,6 +141,22 @@ public final class RawClient {
     }
   }
 
+  /// What comes up to the next line end, without it.
+  public func line() async throws -> [UInt8] {
+    var searched = 0
+    while true {
+      if let end = buffered[searched...].firstIndex(of: 0x0A), end > 0, buffered[end - 1] == 0x0D {
+        defer { buffered.removeFirst(end + 1) }
+        return Array(buffered[..<(end - 1)])
+      } else if let end = buffered[searched...].firstIndex(of: 0x0A) {
+        searched = end + 1
+        continue
+      }
+      searched = buffered.count
+      guard try await receive() else { throw Failure(description: "the server closed in the middle of a line") }
+    }
+  }
+
   /// How many bytes came in all, once the server has closed.
   public func countToEnd() async throws -> Int {
     while try await receive() {

@@ -210,6 +210,49 @@ struct ChangesTests {
     }
   }
 
+  @Test("An event follows on the one before it, whatever happened to other collections in between")
+  func filteredEvents() async throws {
+    try await Users.run { users in
+      let phone = try await users.signUp()
+      let path = "/v1/changes?since=now&collections=favorites"
+      let client = try await phone.waiting(path, ["Accept: text/event-stream"])
+      try await client.receive(until: "id: ")
+      let first = String(decoding: try await client.line().prefix { $0 != 0x0A }, as: UTF8.self)
+      await eventually { users.waiting == 1 }
+      _ = try await phone.put("/v1/defaults/standard/x", "1")
+      // Behind it in the stream's turn.
+      users.advance(by: 15.2)
+      try await client.receive(until: ": alive")
+      try await phone.addFavorites("a")
+      try await client.receive(until: "\ndata: ")
+      let told = try JSON(parsing: String(decoding: try await client.line().prefix { $0 != 0x0A }, as: UTF8.self))
+      #expect(told["since"]?.stringValue == first)
+      #expect(told["changesets"]?.arrayValue?.count == 1)
+    }
+  }
+
+  @Test("Whose state is no longer in memory isn't left behind: the stream ends, and goes on from its cursor")
+  func evictedStream() async throws {
+    try await Users.run { configuration in
+      configuration.administratorToken = "secret"
+      // Room for the two that came last.
+      configuration.cacheBytes = 0
+    } _: { users in
+      let phone = try await users.signUp()
+      let others = [try await users.signUp("bob"), try await users.signUp("eve")]
+      let client = try await phone.waiting("/v1/changes?since=now", ["Accept: text/event-stream"])
+      try await client.receive(until: "data: ")
+      for other in others { try await other.addFavorites("a") }
+      // Without news it's kept, in memory or not.
+      users.advance(by: 15.2)
+      try await client.receive(until: ": alive")
+      #expect(users.waiting == 1)
+      let path = "/v1/admin/registered/standard"
+      _ = try await users.ask("PATCH", path, ["Authorization: Bearer secret"], body: Array(#"{"theme":"app"}"#.utf8))
+      try await client.receive(until: "\r\n0\r\n\r\n")
+    }
+  }
+
   @Test("The device that asks shows where it last asked from")
   func devices() async throws {
     try await Users.run { users in

@@ -1,4 +1,5 @@
 import HTTP
+import Synchronization
 import Workers
 
 /// The changes feed as server-sent events: each commit's changes follow from those before, by the cursor that was sent.
@@ -17,27 +18,56 @@ final class ChangesEvents: EventSource {
 
   private struct State {
     var first: ChangesFeed.Document?
+    /// How far it has looked.
     var cursor: Cursor
+    /// The cursor of the last event. What happened since to other collections than those asked for was not told.
+    var told: Cursor
     var heartbeat: Int64
+    var bell: Bell?
+  }
+
+  /// Notes that something was announced before it brings the connection back.
+  private final class Bell: Waker {
+    private let waker: any Waker
+    private let hasRung = Atomic(false)
+
+    init(_ waker: any Waker) {
+      self.waker = waker
+    }
+
+    var loop: Int { waker.loop }
+
+    func wake() {
+      hasRung.store(true, ordering: .releasing)
+      waker.wake()
+    }
+
+    /// Whether it rang since this was asked last.
+    func takeRing() -> Bool { hasRung.exchange(false, ordering: .acquiringAndReleasing) }
   }
 
   private let state: Monitor<State>
   private let watch: StateWatch
   private let monotonic: @Sendable () -> Int64
-  private let changes: @Sendable (Cursor, HotState, RegisteredDefaults) throws -> ChangesFeed.Document?
+  private let changes: Changes
+
+  /// What happened since a cursor, told as what happened since another one; nil where that can't be told any more.
+  typealias Changes =
+    @Sendable (_ since: Cursor, _ told: Cursor, HotState, RegisteredDefaults) throws -> ChangesFeed.Document?
 
   /// - Parameters:
   ///   - first: The first event.
   ///   - watch: What is watched.
   ///   - monotonic: The server's clock.
-  ///   - changes: What happened since a cursor; nil where that can't be told any more.
+  ///   - changes: What happened.
   init(
     first: ChangesFeed.Document,
     watch: StateWatch,
     monotonic: @escaping @Sendable () -> Int64,
-    changes: @escaping @Sendable (Cursor, HotState, RegisteredDefaults) throws -> ChangesFeed.Document?
+    changes: @escaping Changes
   ) {
-    state = Monitor(State(first: first, cursor: first.cursor, heartbeat: monotonic() + Self.heartbeat))
+    let heartbeat = monotonic() + Self.heartbeat
+    state = Monitor(State(first: first, cursor: first.cursor, told: first.cursor, heartbeat: heartbeat))
     self.watch = watch
     self.monotonic = monotonic
     self.changes = changes
@@ -45,7 +75,11 @@ final class ChangesEvents: EventSource {
 
   var deadline: Int64 { state.withLock { $0.heartbeat } }
 
-  func hold(_ waker: any Waker) { watch.hold(waker) }
+  func hold(_ waker: any Waker) {
+    let bell = Bell(waker)
+    state.withLock { $0.bell = bell }
+    watch.hold(bell)
+  }
 
   func release() {}
 
@@ -58,14 +92,20 @@ final class ChangesEvents: EventSource {
         // With nothing to tell, the cursor is told: from now on nothing is missed.
         return Self.event(first)
       }
-      // A state that was evicted from memory since was not changed since: whoever changes it publishes it.
+      // Before the look: what is announced later rings again.
+      let hasRung = state.bell?.takeRing() ?? false
       if let (hot, registered) = watch.glance() {
-        guard let document = try? changes(state.cursor, hot, registered) else { return .end }
+        guard let document = try? changes(state.cursor, state.told, hot, registered) else { return .end }
         state.cursor = document.cursor
         if !document.isEmpty {
+          state.told = document.cursor
           state.heartbeat = now + Self.heartbeat
           return Self.event(document)
         }
+      } else if hasRung {
+        // What was announced isn't in memory: it was evicted since, or concerns everybody. Who goes on from the cursor has
+        // it read.
+        return .end
       }
       guard now >= state.heartbeat else { return .nothing }
       state.heartbeat = now + Self.heartbeat

@@ -160,8 +160,8 @@ struct ChangesRoute: Sendable {
     let watch = try waiting.watch(for: session)
     return try watch.look { hot, registered in
       try tell(query, session, hot, registered) { first in
-        let events = ChangesEvents(first: first, watch: watch, monotonic: monotonic) { cursor, hot, registered in
-          let next = query.following(cursor)
+        let events = ChangesEvents(first: first, watch: watch, monotonic: monotonic) { since, told, hot, registered in
+          let next = query.following(since, as: told)
           // One that can't keep up with what is in memory goes on from its cursor with another connection.
           guard case .known(let document) = try document(next, hot, registered) else { return nil }
           return document
@@ -180,8 +180,9 @@ extension ChangesQuery {
     isStream = other.isStream
   }
 
-  /// The same question, from a cursor on.
-  func following(_ cursor: Cursor) -> ChangesQuery {
-    ChangesQuery(since: .cursor(cursor, text: cursor.text), self)
+  /// The same question, from a cursor on, answered to somebody whose cursor is another one since which nothing happened
+  /// that was asked for.
+  func following(_ cursor: Cursor, as told: Cursor) -> ChangesQuery {
+    ChangesQuery(since: .cursor(cursor, text: told.text), self)
   }
 }
