@@ -66,7 +66,7 @@ struct Follower {
   private mutating func step(_ client: RawClient, _ port: Int) async throws -> Bool {
     switch random.below(16) {
     case 0:
-      try await begin(client)
+      if random.once(in: 4) { try await begin(client) }
     case 1, 2:
       if past.isEmpty { return true }
       point = random.one(of: past)

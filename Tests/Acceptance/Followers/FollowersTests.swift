@@ -92,12 +92,11 @@ struct FollowersTests {
     _ server: FollowedServer
   ) async throws {
     let client = try RawClient(port: port)
+    var last: [String: String] = [:]
     for token in tokens {
-      let cursor = try await write(writer.everything(of: token), over: client, server).field("Cursor") ?? ""
-      for follower in followers where follower.token == token {
-        await eventually { server.hasReached(cursor, follower.number) }
-      }
+      last[token] = try await write(writer.everything(of: token), over: client, server).field("Cursor")
     }
+    await eventually { followers.allSatisfy { server.hasReached(last[$0.token] ?? "", $0.number) } }
   }
 
   @discardableResult
