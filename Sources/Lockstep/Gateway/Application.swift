@@ -101,7 +101,6 @@ public struct Application: Sendable {
     var response = response
     if cors.isOn { response.fields.append(contentsOf: cors.fields(for: head)) }
     response.fields.append(.vary, "Accept-Encoding")
-    if Compression.isWanted(by: head) { response.fields = CodedTag.shownAsSent(response.fields, to: head) }
     return response
   }
 

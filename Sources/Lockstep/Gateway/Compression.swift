@@ -21,7 +21,6 @@ enum Compression {
   static func compressed(_ response: Response) async -> Response {
     guard case .bytes(let body) = response.body, let compressed = await gzip(body) else { return response }
     var response = response
-    if let tag = response.fields[.etag] { response.fields = response.fields.replacing(.etag, CodedTag.gzipped(tag)) }
     response.fields.append(.contentEncoding, "gzip")
     response.body = .bytes(compressed)
     return response

@@ -8,7 +8,7 @@ struct Preconditions: Sendable {
     case these([Tag])
   }
 
-  /// An entity tag, without its quotes and without what a gzipped answer's has besides.
+  /// An entity tag, without its quotes.
   struct Tag: Sendable, Equatable {
     let text: String
     let isWeak: Bool
@@ -79,7 +79,7 @@ struct Preconditions: Sendable {
           detail: "The field \(name.text) must be * or a list of entity tags in double quotes, as ETag gives them."
         )
       }
-      tags.append(Tag(text: CodedTag.plain(quoted.dropFirst().dropLast()), isWeak: isWeak))
+      tags.append(Tag(text: String(quoted.dropFirst().dropLast()), isWeak: isWeak))
     }
     return .these(tags)
   }
