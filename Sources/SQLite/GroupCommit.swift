@@ -4,7 +4,7 @@ import Workers
 @usableFromInline
 struct WriteUnit: Sendable {
   /// Writes, and returns how to tell the caller once it is on disk.
-  let run: @Sendable (Connection) throws -> () -> Void
+  let run: @Sendable (Connection) throws -> @Sendable () -> Void
   /// Tells the caller that nothing of it was kept.
   let fail: @Sendable (any Error) -> Void
   /// Whether it throws only before it has written anything, so that nothing has to be undone for it.
@@ -12,7 +12,7 @@ struct WriteUnit: Sendable {
 
   @usableFromInline
   init(
-    run: @escaping @Sendable (Connection) throws -> () -> Void,
+    run: @escaping @Sendable (Connection) throws -> @Sendable () -> Void,
     fail: @escaping @Sendable (any Error) -> Void,
     throwsUnwritten: Bool
   ) {
@@ -27,6 +27,7 @@ struct GroupCommit {
   private let connection: Connection
   private let queue: WorkQueue<WriteUnit>
   private let figures: Monitor<Writer.Statistics>
+  private let settler: Settler
   private var log: LogKeeper
   private let groupLimit: Int
   private let monotonic: @Sendable () -> Int64
@@ -34,18 +35,20 @@ struct GroupCommit {
   private var taken: ArraySlice<WriteUnit> = []
   private var gathering = Gathering()
   /// The units that ran in the open transaction, in their order, and what became of each so far.
-  private var group: [(unit: WriteUnit, outcome: Result<() -> Void, any Error>)] = []
+  private var group: [(unit: WriteUnit, outcome: Result<Settler.Tell, any Error>)] = []
 
   init(
     connection: Connection,
     queue: WorkQueue<WriteUnit>,
     figures: Monitor<Writer.Statistics>,
+    settler: Settler,
     options: Writer.Options,
     monotonic: @escaping @Sendable () -> Int64
   ) {
     self.connection = connection
     self.queue = queue
     self.figures = figures
+    self.settler = settler
     log = LogKeeper(connection, options: options)
     groupLimit = options.groupLimit
     self.monotonic = monotonic
@@ -57,6 +60,7 @@ struct GroupCommit {
       writeGroup(startingWith: unit)
       if log.isDue() { checkpoint() }
     }
+    settler.close()
   }
 
   /// The oldest unit that waits now. Units are taken from the queue many at a time, so that its lock is rarely asked for
@@ -126,7 +130,7 @@ struct GroupCommit {
 
   /// Runs a unit. Deferred foreign keys, which SQLite would look at on COMMIT, are looked at here, so that whoever breaks
   /// one fails alone.
-  private func perform(_ unit: WriteUnit) throws -> () -> Void {
+  private func perform(_ unit: WriteUnit) throws -> Settler.Tell {
     let tell = try unit.run(connection)
     try connection.expectWholeForeignKeys()
     return tell
@@ -152,11 +156,22 @@ struct GroupCommit {
       figures.countCommit(of: group.count, failed: failed, time: time)
       figures.logPages = connection.logPages
     }
-    for (unit, outcome) in group {
-      switch outcome {
-      case .success(let tell): tell()
-      case .failure(let error): unit.fail(error)
-      }
+    settle()
+  }
+
+  /// Tells what became of the units of a group that is on disk.
+  private func settle() {
+    // To hand a single one over would take longer than to tell it.
+    if group.count == 1, settler.isIdle { return tell(group[0]) }
+    settler.settle(group.map { entry in { Self.tell(entry) } })
+  }
+
+  private func tell(_ entry: (unit: WriteUnit, outcome: Result<Settler.Tell, any Error>)) { Self.tell(entry) }
+
+  private static func tell(_ entry: (unit: WriteUnit, outcome: Result<Settler.Tell, any Error>)) {
+    switch entry.outcome {
+    case .success(let tell): tell()
+    case .failure(let error): entry.unit.fail(error)
     }
   }
 
@@ -170,7 +185,10 @@ struct GroupCommit {
     }
   }
 
+  /// Tells units that nothing of them was kept, after those before them and before any other runs: who keeps what a unit
+  /// decided for the next one drops it now.
   private func fail(_ units: [WriteUnit], with error: any Error) {
+    settler.finish()
     figures.withLock { $0.failedUnits += units.count }
     for unit in units { unit.fail(error) }
   }

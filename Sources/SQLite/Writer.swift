@@ -43,6 +43,7 @@ public final class Writer: Sendable {
     let queue = WorkQueue<WriteUnit>(name: options.name, capacity: options.capacity)
     let figures = Monitor(Statistics())
     let handedOver = Mutex<Connection?>(connection)
+    let settler = try Settler(name: "\(options.name)-settler")
     self.queue = queue
     self.figures = figures
     // The thread knows the queue and not the writer, so that a writer that nobody holds goes away.
@@ -53,6 +54,7 @@ public final class Writer: Sendable {
           connection: own,
           queue: queue,
           figures: figures,
+          settler: settler,
           options: options,
           monotonic: monotonic
         )
@@ -74,8 +76,10 @@ public final class Writer: Sendable {
   ///   - throwsUnwritten: A promise that the unit throws only before it has written anything, or with a failed statement
   ///     that was its first to write. Nothing has to be undone for it then, and it does without a savepoint, which costs
   ///     as much as another statement. Where it breaks the promise, its whole group fails. Default: false.
-  ///   - settled: Told on the writer's thread, exactly once, when what the unit wrote is on disk, or why nothing of it
-  ///     was kept. It should be short, and must not wait for the writer.
+  ///   - settled: Told exactly once, when what the unit wrote is on disk, or why nothing of it was kept: one after the other
+  ///     in the order of submission, by a thread of the writer's. Where a whole group failed, no unit runs before all of
+  ///     it was told; after a group that is on disk, units may run while it's still being told. It should be short, and
+  ///     must not wait for the writer.
   /// - Throws: `WorkerPool.Overloaded` when the queue is full, `WorkerPool.ShutDown` after `shutDown()`; the unit isn't
   ///   run then, and `settled` not called.
   @inlinable
@@ -88,7 +92,7 @@ public final class Writer: Sendable {
       WriteUnit(
         run: { connection in
           let value = try unit(connection)
-          return { settled(.success(value)) }
+          return { @Sendable in settled(.success(value)) }
         },
         fail: { settled(.failure($0)) },
         throwsUnwritten: throwsUnwritten

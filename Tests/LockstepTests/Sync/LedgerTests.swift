@@ -1,5 +1,6 @@
 import JSON
 import SQLite
+import TestSupport
 import Testing
 import Workers
 
@@ -164,6 +165,47 @@ struct LedgerTests {
       #expect(try await fixture.stored(session).fingerprint == state.fingerprint)
       #expect(try await fixture.rebuilt(session).fingerprint == state.fingerprint)
     }
+  }
+
+  @Test("A transaction builds on those before it while they are still being told")
+  func whileTelling() async throws {
+    let gates = Monitor<[UserID: (arrival: ThreadGate, gate: ThreadGate)]>([:])
+    let fixture = try SyncFixture { choices in
+      choices.willAnnounce = { user in
+        guard let held = gates.withLock({ $0.removeValue(forKey: user) }) else { return }
+        held.arrival.open()
+        held.gate.pass()
+      }
+    }
+    let (ann, bob) = (try await fixture.user(1), try await fixture.user(2))
+    let (annHeld, bobHeld) = ((arrival: ThreadGate(), gate: ThreadGate()), (arrival: ThreadGate(), gate: ThreadGate()))
+    gates.withLock { $0 = [ann.user: annHeld, bob.user: bobHeld] }
+    defer { for held in [annHeld, bobHeld] { held.gate.open() } }
+    let increment = try fixture.action("defaults", "increment", ["key": "count", "by": 1])
+    var waiting: [Pending] = []
+    try await fixture.withWriterHeld { waiting.append(await begin([increment], as: ann, in: fixture, place: 1)) }
+    await annHeld.arrival.opened()
+    var units = fixture.store.writer.statistics.units
+    try await fixture.withWriterHeld {
+      waiting.append(await begin([increment], as: bob, in: fixture, place: 1))
+      waiting.append(await begin([increment], as: ann, in: fixture, place: 2))
+    }
+    await eventually { fixture.store.writer.statistics.units == units + 3 }
+    annHeld.gate.open()
+    // Ann's first has been told now; her second is on disk, and waits behind Bob's to be published.
+    await bobHeld.arrival.opened()
+    #expect(fixture.cache.state(of: ann.user)?.state.revision == 1)
+    units = fixture.store.writer.statistics.units
+    let ledger = fixture.ledger
+    let last = SyncFixture.transaction([increment], as: ann)
+    waiting.append(Pending { try await ledger.settle(last) })
+    await eventually { fixture.store.writer.statistics.units == units + 1 }
+    bobHeld.gate.open()
+    for pending in waiting { _ = try await pending.value }
+    let state = try await fixture.state(of: ann)
+    #expect(state.revision == 3)
+    #expect(try await fixture.stored(ann).fingerprint == state.fingerprint)
+    #expect(try await fixture.rebuilt(ann).fingerprint == state.fingerprint)
   }
 
   @Test(

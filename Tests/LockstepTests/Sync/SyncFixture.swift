@@ -26,6 +26,8 @@ final class SyncFixture: Sendable {
     var willLoad: @Sendable (UserID) -> Void = { _ in }
     /// Called by the reading thread when it has loaded a state.
     var didLoad: @Sendable (UserID) -> Void = { _ in }
+    /// Called when a state is published and nobody knows of it yet.
+    var willAnnounce: @Sendable (UserID) -> Void = { _ in }
   }
 
   static let store = "fixture0"
@@ -105,7 +107,10 @@ final class SyncFixture: Sendable {
       registry: registry,
       upkeep: Upkeep(pruning: Pruning(policy: choices.history, history: history), writer: store.writer, now: now),
       now: now,
-      announce: { announced.note($1, of: $0) }
+      announce: { user, state in
+        choices.willAnnounce(user)
+        announced.note(state, of: user)
+      }
     )
     return Parts(store: store, cache: cache, registry: registry, ledger: ledger)
   }

@@ -28,7 +28,7 @@ final class Upkeep: Sendable {
     self.now = now
   }
 
-  /// Told of each collection that a committed transaction changed, on the writer's thread.
+  /// Told of each collection that a committed transaction changed, in order.
   ///
   /// - Parameters:
   ///   - user: Whose it is.
@@ -41,7 +41,7 @@ final class Upkeep: Sendable {
     submit { try Snapshots(connection: $0).keep(state, as: name, of: user, at: revision) }
   }
 
-  /// Told of each committed transaction, on the writer's thread.
+  /// Told of each committed transaction, in order.
   func noteCommit(of user: UserID, revision: Int) {
     guard revision % Self.revisionsBetweenPruning == 0 else { return }
     let (pruning, now) = (pruning, now())

@@ -1,19 +1,23 @@
 import SQLite
+import Synchronization
 import Workers
 
 /// Where users' states change: the one way in.
 ///
 /// A transaction runs on the writer's thread, in the order in which transactions came: its actions are decided by their
 /// reactors against the latest state, what they decide is written to the tables and to the journal, and all of it is
-/// committed together with whatever else waits. Only then is the new state published, and the client told.
+/// committed together with whatever else waits. Only then is the new state published, and the client told: in the same order,
+/// while the next transactions may be at work.
 final class Ledger: Sendable {
   let registry: RegisteredLedger
   private let writer: Writer
   private let cache: StateCache
   private let states: StateTables
   private let now: @Sendable () -> Timestamp
-  /// States that were decided and aren't on disk yet. Only the writer's thread looks at them, in its order.
-  private let pending = Monitor<[UserID: UserState]>([:])
+  /// The last state that was decided for a user, as long as it isn't published yet: it isn't on disk, or just came there.
+  private let pending = Monitor<[UserID: Pending]>([:])
+  /// Tells transactions apart.
+  private let tickets = Atomic<UInt64>(0)
   private let keysInUse: KeysInUse
   private let upkeep: Upkeep
   private let announce: @Sendable (UserID, UserState) -> Void
@@ -26,7 +30,7 @@ final class Ledger: Sendable {
   ///   - keysInUse: The idempotency keys at work.
   ///   - upkeep: Who looks after the history.
   ///   - now: The time.
-  ///   - announce: Told of each committed state, on the writer's thread, after it was published.
+  ///   - announce: Told of each committed state, by one thread at a time, after it was published.
   init(
     writer: Writer,
     cache: StateCache,
@@ -76,17 +80,26 @@ final class Ledger: Sendable {
     _ transaction: Transaction,
     settled: @escaping @Sendable (Result<Transaction.Outcome, any Error>) -> Void
   ) throws {
+    let ticket = tickets.add(1, ordering: .relaxed).newValue
     try writer.submit(
       {
         let unit = try self.run(transaction, in: $0)
         // Nothing of this unit can fail any more without its group.
-        if let state = unit.change?.state { self.pending.withLock { $0[transaction.user] = state } }
+        if let state = unit.change?.state {
+          self.pending.withLock { $0[transaction.user] = Pending(state: state, ticket: ticket) }
+        }
         return unit
       },
       // A single action is decided before anything is written; and with a key the answer to a refusal is written.
       throwsUnwritten: transaction.actions.count == 1 && transaction.key == nil,
-      settled: { settled(self.settle($0, of: transaction.user)) }
+      settled: { settled(self.settle($0, of: transaction.user, ticket)) }
     )
+  }
+
+  private struct Pending: Sendable {
+    let state: UserState
+    /// The transaction's.
+    let ticket: UInt64
   }
 
   /// What a unit did.
@@ -145,14 +158,19 @@ final class Ledger: Sendable {
   }
 
   private func latestState(of user: UserID, in connection: Connection) throws -> UserState {
-    if let state = pending.withLock({ $0[user] }) { return state }
+    if let pending = pending.withLock({ $0[user] }) { return pending.state }
     if let hot = cache.state(of: user) { return hot.state }
     return try states.load(user, from: connection)
   }
 
-  private func settle(_ result: Result<Unit, any Error>, of user: UserID) -> Result<Transaction.Outcome, any Error> {
-    // A unit that failed has left no state behind, but with it the whole group may have failed.
-    pending.withLock { $0[user] = nil }
+  // MARK: When it's on disk, or isn't
+
+  private func settle(
+    _ result: Result<Unit, any Error>,
+    of user: UserID,
+    _ ticket: UInt64
+  ) -> Result<Transaction.Outcome, any Error> {
+    defer { forget(ticket, of: user) }
     return result.map { unit in
       if let change = unit.change {
         cache.publish(change.state, of: user, factBytes: change.factBytes.reduce(0) { $0 + $1.bytes })
@@ -161,6 +179,12 @@ final class Ledger: Sendable {
       }
       return unit.outcome
     }
+  }
+
+  /// From now on the state of this transaction is where all look for it, or nowhere, where its group failed. That of a later
+  /// one, which was built on it, stays: a group that failed was told before any other unit ran.
+  private func forget(_ ticket: UInt64, of user: UserID) {
+    pending.withLock { if $0[user]?.ticket == ticket { $0[user] = nil } }
   }
 
   private func lookAfter(_ change: Change, of user: UserID) {

@@ -1,12 +1,15 @@
 import SQLite
 import Workers
 
-/// Where what is registered for everybody changes: all of it is in memory, and changes on the writer's thread.
+/// Where what is registered for everybody changes: all of it is in memory. It's decided on the writer's thread and
+/// published once it's on disk.
 final class RegisteredLedger: Sendable {
   private struct Contents: Sendable {
     var committed: RegisteredDefaults
-    /// Decided and not on disk yet; what later units of the same group see.
-    var pending: RegisteredDefaults?
+    /// What was decided last, and by which change, as long as it isn't published yet; what later units see.
+    var pending: (registered: RegisteredDefaults, ticket: UInt64)?
+    /// Tells changes apart.
+    var tickets: UInt64 = 0
   }
 
   private let contents: Monitor<Contents>
@@ -20,7 +23,7 @@ final class RegisteredLedger: Sendable {
   ///   - writer: Who writes.
   ///   - keysInUse: The idempotency keys at work.
   ///   - now: The time.
-  ///   - announce: Told of each committed change, on the writer's thread.
+  ///   - announce: Told of each committed change, by one thread at a time.
   init(
     _ registered: RegisteredDefaults,
     writer: Writer,
@@ -39,7 +42,7 @@ final class RegisteredLedger: Sendable {
   var current: RegisteredDefaults { contents.withLock { $0.committed } }
 
   /// What is registered, for a unit of the writer that decides by it.
-  var latest: RegisteredDefaults { contents.withLock { $0.pending ?? $0.committed } }
+  var latest: RegisteredDefaults { contents.withLock { $0.pending?.registered ?? $0.committed } }
 
   /// A change of a suite.
   struct Change: Sendable {
@@ -69,15 +72,19 @@ final class RegisteredLedger: Sendable {
   }
 
   private func submit(_ change: Change) async throws -> Settlement {
-    try await withCheckedThrowingContinuation { continuation in
+    let ticket = contents.withLock { contents in
+      contents.tickets += 1
+      return contents.tickets
+    }
+    return try await withCheckedThrowingContinuation { continuation in
       do {
         try writer.submit {
           let outcome = try self.run(change, in: $0)
           // Nothing of this unit can fail any more without its group.
-          self.contents.withLock { $0.pending = outcome.registered }
+          self.contents.withLock { $0.pending = (outcome.registered, ticket) }
           return outcome
         } settled: { result in
-          continuation.resume(with: self.settle(result))
+          continuation.resume(with: self.settle(result, ticket))
         }
       } catch {
         continuation.resume(throwing: error)
@@ -116,10 +123,10 @@ final class RegisteredLedger: Sendable {
     return Outcome(settlement: Settlement(answer: change.answer(registered)), registered: registered)
   }
 
-  private func settle(_ result: Result<Outcome, any Error>) -> Result<Settlement, any Error> {
+  private func settle(_ result: Result<Outcome, any Error>, _ ticket: UInt64) -> Result<Settlement, any Error> {
     let hasChanged = contents.withLock { contents in
-      // Whatever else was decided was settled before, or fails with this.
-      contents.pending = nil
+      // A later change, which was built on this one, stays: a group that failed is told before any other unit runs.
+      if contents.pending?.ticket == ticket { contents.pending = nil }
       guard case .success(let outcome) = result, outcome.registered.revision > contents.committed.revision else {
         return false
       }
