@@ -109,7 +109,10 @@ final class ChangesEvents: EventSource {
       }
       guard now >= state.heartbeat else { return .nothing }
       state.heartbeat = now + Self.heartbeat
-      return .bytes(Array(": alive\n\n".utf8))
+      // What didn't concern the client moves its cursor on too, so that it can be gone on from later.
+      let progress = state.cursor == state.told ? "" : "id: \(state.cursor.text)\n"
+      state.told = state.cursor
+      return .bytes(Array(": alive\n\(progress)\n".utf8))
     }
   }
 

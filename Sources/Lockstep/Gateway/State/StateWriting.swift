@@ -105,8 +105,7 @@ struct StateWriting: Sendable {
         .validationFailed,
         detail: "This Idempotency-Key was used for another request. Take a new one for each new request."
       )
-    case is IdempotencyKeyInUse:
-      Problem(.conflict, detail: "A request with this Idempotency-Key is still at work. Try again in a moment.")
+    case is IdempotencyKeyInUse: .keyInUse
     case is SessionEnded: SessionGate.unauthorized(true)
     // The user was erased meanwhile: nothing may refer to them any more.
     case let error as SQLiteError where error.kind == .constraint: SessionGate.unauthorized(true)
@@ -127,6 +126,16 @@ extension Result where Failure == any Error {
 }
 
 extension Problem {
+  /// The first request with an idempotency key isn't answered yet.
+  static var keyInUse: Problem {
+    var problem = Problem(
+      .conflict,
+      detail: "A request with this Idempotency-Key is still at work. Try again in a moment."
+    )
+    problem.fields.append(.retryAfter, "1")
+    return problem
+  }
+
   /// There is no room for now.
   static func overloaded(_ detail: String? = nil) -> Problem {
     var problem = Problem(.overloaded, detail: detail)
