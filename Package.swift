@@ -55,7 +55,7 @@ let package = Package(
       ]
     ),
     .testTarget(name: "LockstepCommandTests", dependencies: ["HTTP", "Lockstep", "LockstepCommand"]),
-    .testTarget(name: "Acceptance", dependencies: ["JSON", "LockstepCommand", "SQLite", "TestSupport"]),
+    .testTarget(name: "Acceptance", dependencies: ["JSON", "LockstepCommand", "SQLite", "TestSupport", "Workers"]),
 
     // Benchmarks, run by scripts/bench.
     .executableTarget(name: "json-benchmark", dependencies: ["JSON"], path: "Benchmarks/JSON"),

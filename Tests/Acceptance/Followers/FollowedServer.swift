@@ -1,6 +1,6 @@
 import Glibc
 import JSON
-import Synchronization
+import Workers
 import TestSupport
 import Testing
 
@@ -35,7 +35,7 @@ final class FollowedServer: Sendable {
   }
 
   private let folder: TemporaryDirectory
-  private let contents = Mutex(Contents())
+  private let contents = Monitor(Contents())
 
   init(folder: TemporaryDirectory) {
     self.folder = folder

@@ -82,6 +82,21 @@ struct AccountsIdempotencyTests {
     }
   }
 
+  @Test("What was told under an old password isn't told again: it holds a token")
+  func changedPassword() async throws {
+    try await Users.run { users in
+      let first = try await users.post("/v1/users", Self.credentials, Self.key)
+      let token = try #require(first.json["token"]?.stringValue)
+      users.time.advance(by: 1)
+      let body = #"{"current":"correct horse","new":"battery staple"}"#
+      let fields = ["Authorization: Bearer \(token)", "Content-Type: application/json"]
+      #expect(try await users.ask("PUT", "/v1/me/password", fields, body: Array(body.utf8)).status == 204)
+      let again = try await users.post("/v1/users", Self.credentials, Self.key)
+      #expect(again.status == 409 && !again.text.contains(token))
+      #expect(try await users.post("/v1/sessions", Self.credentials, Self.key).status == 401)
+    }
+  }
+
   @Test("After 24 hours a sign-up that is sent again finds the address taken")
   func lifetime() async throws {
     try await Users.run { users in

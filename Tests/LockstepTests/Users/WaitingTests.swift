@@ -125,9 +125,30 @@ struct WaitingTests {
         "/v1/favorites?at=\(cursor)&wait=5",
         ["If-None-Match: \(list.field("ETag") ?? "")"]
       )
+      await eventually { users.waiting == 1 }
       _ = try await phone.ask("PUT", "/v1/favorites/b", "{}")
       users.advance(by: 5.2)
       #expect(try await waiter.response().status == 304)
+    }
+  }
+
+  @Test("Who waits for the past takes a place like all others, and is told when the session ends")
+  func pastIsLimited() async throws {
+    try await Users.run {
+      $0.waiting.perUser = 2
+    } _: { users in
+      let (phone, tablet) = (try await users.signUp(), try await users.logIn())
+      let list = try await phone.get("/v1/favorites")
+      let fields = ["If-None-Match: \(list.field("ETag") ?? "")"]
+      let path = "/v1/favorites?at=\(list.field("Cursor") ?? "")&wait=50"
+      let waiters = [try await phone.waiting(path, fields), try await tablet.waiting(path, fields)]
+      await eventually { users.waiting == 2 }
+      #expect(try await tablet.get(path, fields).status == 429)
+      #expect(try await phone.ask("DELETE", "/v1/sessions/current", "").status == 204)
+      #expect(try await waiters[0].response().status == 401)
+      await eventually { users.waiting == 1 }
+      users.advance(by: 50.2)
+      #expect(try await waiters[1].response().status == 304)
     }
   }
 

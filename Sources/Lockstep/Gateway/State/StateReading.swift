@@ -126,7 +126,14 @@ struct StateReading: Sendable {
     let response = try response(resource.representation(of: view), preconditions, view)
     guard let wait else { return .now(response) }
     guard response.status == .notModified else { return .now(response.waited(wait)) }
-    return .held(WaitingInVain(deadline: wait.deadline(for: request), response: response.waited(wait)))
+    return .held(
+      WaitingInVain(
+        deadline: wait.deadline(for: request),
+        session: session,
+        seat: try waiting.seat(for: session),
+        response: response.waited(wait)
+      )
+    )
   }
 
   private static var unknownPast: Problem {

@@ -14,8 +14,13 @@ struct Waiting: Sendable {
     try WaitPreference(of: request, query, upTo: longest)
   }
 
-  /// A watch on a session's user. Throws `too-many-requests` where too many watch already.
+  /// A watch on a session's user. Throws `too-many-requests` where too many wait already.
   func watch(for session: LiveSession) throws(Problem) -> StateWatch {
+    StateWatch(of: session, seat: try seat(for: session), cache: cache, registry: registry)
+  }
+
+  /// A place among those who wait. Throws `too-many-requests` where there is none.
+  func seat(for session: LiveSession) throws(Problem) -> WaitingRoom.Seat {
     guard let seat = room.seat(for: session.user) else {
       var problem = Problem(
         .tooManyRequests,
@@ -24,7 +29,7 @@ struct Waiting: Sendable {
       problem.fields.append(.retryAfter, "1")
       throw problem
     }
-    return StateWatch(of: session, seat: seat, cache: cache, registry: registry)
+    return seat
   }
 
   /// Has a request wait.

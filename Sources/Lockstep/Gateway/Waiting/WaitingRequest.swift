@@ -35,17 +35,36 @@ final class WaitingRequest: HeldRequest {
   }
 }
 
-/// A request that waits for what can't change any more, as the past: until its time is over.
+/// A request that waits for what can't change any more, as the past: until its time or its session is over.
 final class WaitingInVain: HeldRequest {
   let deadline: Int64
+  private let session: LiveSession
+  private let seat: WaitingRoom.Seat
   private let response: Response
 
-  init(deadline: Int64, response: Response) {
+  /// - Parameters:
+  ///   - deadline: When to give up.
+  ///   - session: Whose it is.
+  ///   - seat: Its place among all who wait.
+  ///   - response: What it's told then.
+  init(deadline: Int64, session: LiveSession, seat: WaitingRoom.Seat, response: Response) {
     self.deadline = deadline
+    self.session = session
+    self.seat = seat
     self.response = response
   }
 
-  func hold(_ waker: any Waker) {}
+  func hold(_ waker: any Waker) {
+    seat.wait(waker)
+    if session.isEnded { waker.wake() }
+  }
+
   func release() {}
-  func answer(_ cause: WakeCause) -> Answer { .now(response) }
+
+  func answer(_ cause: WakeCause) -> Answer {
+    // Passed on, so that what is done to any error is done to this one.
+    if session.isEnded { return .later { throw SessionGate.unauthorized(true) } }
+    if case .woken = cause { return .held(self) }
+    return .now(response)
+  }
 }

@@ -53,13 +53,14 @@ struct IdempotencyRecords {
     return answer
   }
 
-  /// The answer that was given to a key, and the fingerprint of the request.
+  /// The answer that was given to a key, no earlier than some moment, and the fingerprint of the request.
   func kept(
     _ key: String,
     of owner: KeyOwner,
-    now: Timestamp
+    now: Timestamp,
+    since moment: Timestamp? = nil
   ) throws -> (fingerprint: [UInt8], answer: StoredAnswer)? {
-    let oldest = now.millisecondsSince1970 - Self.lifetime
+    let oldest = max(now.millisecondsSince1970 - Self.lifetime, moment.map { $0.millisecondsSince1970 - 1 } ?? .min)
     switch owner {
     case .user(let user):
       return try connection.first(

@@ -103,7 +103,9 @@ struct AccountsLedger: Sendable {
     guard let user = try await accounts.user(withAddressKey: address) else { return nil }
     let now = now()
     let found = try await readers.read { connection in
-      try IdempotencyRecords(connection: connection).kept(key, of: .user(user), now: now)
+      // An old password opens nothing any more: what was told under it holds a token.
+      let change = try UserRecords(connection: connection).account(user)?.passwordChangedAt
+      return try IdempotencyRecords(connection: connection).kept(key, of: .user(user), now: now, since: change)
     }
     guard let found else { return nil }
     let opened = try await accounts.opening(credentials, key: key) { seal -> StoredAnswer? in
