@@ -206,7 +206,7 @@ final class SyncFixture: Sendable {
   /// A user's state as it was after a revision, of one module; nil where history doesn't tell.
   func past(_ session: LiveSession, at revision: Int, _ module: String) async throws -> UserState? {
     let history = modules.history
-    return try await store.readers.read { try history.state(of: session.user, at: revision, module, from: $0) }
+    return try await store.readers.read { try history.state(of: session.user, at: revision, .module(module), from: $0) }
   }
 
   /// The user's state, from snapshots and the journal alone.

@@ -71,6 +71,23 @@ struct QuotaTests {
     }
   }
 
+  @Test(
+    "Suites may come and go, sixteen times as many as a user may have at once, and those that were there may come again"
+  )
+  func emptiedSuites() async throws {
+    try await Users.run {
+      $0.defaultsQuota.suites = 2
+    } _: { users in
+      let ada = try await users.signUp()
+      for number in 0..<32 {
+        #expect(try await ada.put("/v1/defaults/s\(number)/a", "1").status == 201)
+        #expect(try await ada.delete("/v1/defaults/s\(number)/a").status == 204)
+      }
+      try await expectRefused(ada, "PUT", "/v1/defaults/other/a", "1")
+      #expect(try await ada.put("/v1/defaults/s7/a", "1").status == 201)
+    }
+  }
+
   @Test("A user has so many suites and no more; an emptied one makes room")
   func suites() async throws {
     try await Users.run {

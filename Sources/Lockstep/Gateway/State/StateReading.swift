@@ -120,7 +120,7 @@ struct StateReading: Sendable {
     let registered = registry.current
     guard point.store == store, point.registered <= registered.revision else { throw Self.unknownPast }
     let (history, user) = (history, session.user)
-    let state = try await readers.read { try history.state(of: user, at: point.revision, resource.module, from: $0) }
+    let state = try await readers.read { try history.state(of: user, at: point.revision, resource.extent, from: $0) }
     guard let state else { throw Self.unknownPast }
     let view = StateView(store: store, state: state, registered: registered, at: point.registered)
     let response = try response(resource.representation(of: view), preconditions, view)

@@ -22,12 +22,13 @@ enum StateResource: Sendable, Equatable {
     }
   }
 
-  /// The module whose collections it's made of.
-  var module: String {
+  /// The collections that it's made of.
+  var extent: History.Extent {
     switch self {
-    case .favorites, .favorite: FavoritesReactor.collection.module
-    case .suites, .suite, .value: "defaults"
-    case .profile: ProfileReactor.collection.module
+    case .favorites, .favorite: .collection(FavoritesReactor.collection)
+    case .suites: .module("defaults")
+    case .suite(let suite, _), .value(let suite, _): .collection(DefaultsAction.collection(suite))
+    case .profile: .collection(ProfileReactor.collection)
     }
   }
 

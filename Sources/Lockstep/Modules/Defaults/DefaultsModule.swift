@@ -18,16 +18,26 @@ struct DefaultsModule: Sendable {
       let registered = surroundings.registered
       let reactor = DefaultsReactor(quota: quota) { registered.value(of: $0, in: suite, at: registered.revision) }
       let mutations = try reactor.decision(on: action, in: state)
-      if state.count == 0, !mutations.isEmpty { try checkSuites(surroundings.state) }
+      if state.count == 0, !mutations.isEmpty { try checkSuites(surroundings.state, collection) }
       return mutations.map(CollectionMutation.map)
     }
   }
 
   /// Whether there may be one more suite.
-  private func checkSuites(_ state: UserState) throws(Refusal) {
-    let used = state.collections.lazy.filter { $0.key.module == "defaults" && $0.value.count > 0 }.count
+  private func checkSuites(_ state: UserState, _ suite: CollectionName) throws(Refusal) {
+    let suites = state.collections.lazy.filter { $0.key.module == "defaults" }
+    let used = suites.filter { $0.value.count > 0 }.count
     if used >= quota.suites {
       throw .quotaExceeded("There are \(used) suites with values, which is as many as a user may have.")
     }
+    // What was emptied is still known, so that all devices hear of it.
+    if state.collections[suite] == nil, suites.count >= quota.suites * Self.emptiedSuites {
+      throw .quotaExceeded(
+        "There were \(suites.count) suites, which is as many as a user may name; take one that was emptied."
+      )
+    }
   }
+
+  /// How many times as many suites may be named as may have values.
+  private static let emptiedSuites = 16
 }

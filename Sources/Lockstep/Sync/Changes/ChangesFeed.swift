@@ -59,12 +59,7 @@ struct ChangesFeed: Sendable {
     from connection: Connection
   ) throws -> Base? {
     guard try cursor.revision >= history.earliest(of: user, from: connection) else { return nil }
-    var base = Base()
-    for name in changed {
-      guard let kind = history.states.kind(of: name.module) else { continue }
-      base[name] = try history.rebuild(name, kind, of: user, at: cursor.revision, from: connection)
-    }
-    return base
+    return try history.rebuild(changed, of: user, at: cursor.revision, from: connection)
   }
 
   // MARK: Telling

@@ -4,18 +4,29 @@ import SQLite
 struct History: Sendable {
   let states: StateTables
 
-  /// A user's state as it was after a revision, of one module alone; nil where the journal doesn't tell.
-  func state(of user: UserID, at revision: Int, _ module: String, from connection: Connection) throws -> UserState? {
+  /// Of which collections the past is asked for.
+  enum Extent: Sendable {
+    case collection(CollectionName)
+    /// All of a module's.
+    case module(String)
+  }
+
+  /// A user's state as it was after a revision, of some collections alone; nil where the journal doesn't tell.
+  func state(of user: UserID, at revision: Int, _ extent: Extent, from connection: Connection) throws -> UserState? {
     let journal = Journal(connection: connection)
-    guard let kind = states.kind(of: module), try revision <= journal.lastRevision(of: user),
-      try revision >= earliest(of: user, in: journal)
-    else { return nil }
+    guard try revision <= journal.lastRevision(of: user), try revision >= earliest(of: user, in: journal) else {
+      return nil
+    }
+    let names: Set<CollectionName>
+    switch extent {
+    case .collection(let name): names = [name]
+    case .module(let module):
+      guard states.kind(of: module) != nil else { return nil }
+      names = try collections(of: user, module: module, from: connection)
+    }
     var state = UserState()
     state.revision = revision
-    for name in try collections(of: user, module: module, from: connection) {
-      let collection = try rebuild(name, kind, of: user, at: revision, from: connection)
-      if collection.revision > 0 { state.collections[name] = collection }
-    }
+    state.collections = try rebuild(names, of: user, at: revision, from: connection).filter { $0.value.revision > 0 }
     return state
   }
 
@@ -37,25 +48,34 @@ struct History: Sendable {
     try earliest(of: user, in: Journal(connection: connection))
   }
 
-  /// A collection as it was after a revision that the journal still covers.
+  /// Collections as they were after a revision that the journal still covers. The journal is read once for all of them:
+  /// it knows users and revisions, and has no order by collection.
   func rebuild(
-    _ name: CollectionName,
-    _ kind: CollectionMutation.Kind,
+    _ names: some Sequence<CollectionName>,
     of user: UserID,
     at revision: Int,
     from connection: Connection
-  ) throws -> CollectionState {
-    let snapshot = try Snapshots(connection: connection).latest(of: name, of: user, upTo: revision)
-    var state = snapshot?.state ?? (kind == .list ? .list(ListState()) : .map(MapState()))
-    let facts = try Journal(connection: connection).mutations(
-      of: user,
-      in: name,
-      kind: kind,
-      after: snapshot?.revision ?? 0,
-      upTo: revision
-    )
-    for (revision, mutations) in facts { state.apply(mutations, revision: revision) }
-    return state
+  ) throws -> [CollectionName: CollectionState] {
+    var rebuilt: [CollectionName: Rebuilt] = [:]
+    for name in names {
+      guard let kind = states.kind(of: name.module) else { continue }
+      let snapshot = try Snapshots(connection: connection).latest(of: name, of: user, upTo: revision)
+      let empty = kind == .list ? CollectionState.list(ListState()) : .map(MapState())
+      rebuilt[name] = Rebuilt(kind: kind, since: snapshot?.revision ?? 0, state: snapshot?.state ?? empty)
+    }
+    guard let start = rebuilt.values.map(\.since).min() else { return [:] }
+    try Journal(connection: connection).forEachFact(of: user, after: start, upTo: revision) { name, revision, facts in
+      guard let kind = rebuilt[name]?.kind, let since = rebuilt[name]?.since, revision > since else { return }
+      rebuilt[name]?.state.apply(try facts(kind), revision: revision)
+    }
+    return rebuilt.mapValues(\.state)
+  }
+
+  /// A collection on its way from its last snapshot.
+  private struct Rebuilt {
+    let kind: CollectionMutation.Kind
+    let since: Int
+    var state: CollectionState
   }
 
   private func earliest(of user: UserID, in journal: Journal) throws -> Int {

@@ -73,27 +73,29 @@ struct Journal {
     }
   }
 
-  /// The facts of a collection from behind one revision up to another, by their revisions.
-  func mutations(
+  /// A user's facts from behind one revision up to another, in order: of which collection, in which revision, and what they
+  /// are, which is read only when it's asked for.
+  func forEachFact(
     of user: UserID,
-    in collection: CollectionName,
-    kind: CollectionMutation.Kind,
     after: Int,
-    upTo: Int
-  ) throws -> [(revision: Int, mutations: [CollectionMutation])] {
-    try connection.all(
+    upTo: Int,
+    body: (CollectionName, Int, (CollectionMutation.Kind) throws -> [CollectionMutation]) throws -> Void
+  ) throws {
+    try connection.forEach(
       """
-      SELECT revision, mutations FROM journal
-      WHERE user_id = ? AND revision > ? AND revision <= ? AND collection = ? ORDER BY revision, position
+      SELECT collection, revision, mutations FROM journal
+      WHERE user_id = ? AND revision > ? AND revision <= ? ORDER BY revision, position
       """,
       user,
       after,
-      upTo,
-      collection.description
+      upTo
     ) { row in
-      let text: String = try row[1]
-      let facts = JSON(trusting: Array(text.utf8)).arrayValue ?? []
-      return (try row[0] as Int, facts.compactMap { CollectionMutation($0, of: kind) })
+      let name = CollectionName(text: try row[0] as String)
+      let revision: Int = try row[1]
+      let text: String = try row[2]
+      try body(name, revision) { kind in
+        (JSON(trusting: Array(text.utf8)).arrayValue ?? []).compactMap { CollectionMutation($0, of: kind) }
+      }
     }
   }
 }

@@ -43,9 +43,7 @@ struct Pruning: Sendable {
       bound
     ) { CollectionName(text: try $0[0] as String) }
     let snapshots = Snapshots(connection: connection)
-    for name in names {
-      guard let kind = history.states.kind(of: name.module) else { continue }
-      let state = try history.rebuild(name, kind, of: user, at: bound, from: connection)
+    for (name, state) in try history.rebuild(names, of: user, at: bound, from: connection) {
       try snapshots.keep(state, as: name, of: user, at: bound)
       try snapshots.forget(name, of: user, before: bound)
     }

@@ -10,7 +10,7 @@ final class HotState: Sendable {
   /// The states just before: most who wait have one of them.
   private let recent: RecentStates
 
-  /// How many documents are kept that were told, at most, and how long one may be.
+  /// How many documents are kept that were told, at most, and how long they may be together.
   private static let toldCount = 16
   private static let toldBytes = 64 * 1024
 
@@ -19,6 +19,8 @@ final class HotState: Sendable {
     var rendered: [CollectionName: Rendered]
     /// By what was asked.
     var told: [String: ChangesFeed.Document] = [:]
+    /// How long those are together.
+    var toldBytes = 0
   }
 
   /// What was made of a collection: it holds as long as the collection and what is registered behind it stay the same.
@@ -61,8 +63,11 @@ final class HotState: Sendable {
   func remember(_ document: ChangesFeed.Document, for question: String) {
     guard document.body.count <= Self.toldBytes else { return }
     made.withLock { made in
-      if made.told.count >= Self.toldCount { made.told = [:] }
-      made.told[question] = document
+      if made.told.count >= Self.toldCount || made.toldBytes + document.body.count > Self.toldBytes {
+        made.told = [:]
+        made.toldBytes = 0
+      }
+      if made.told.updateValue(document, forKey: question) == nil { made.toldBytes += document.body.count }
     }
   }
 
