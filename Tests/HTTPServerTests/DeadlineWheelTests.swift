@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import HTTPServer
@@ -46,9 +47,7 @@ struct DeadlineWheelTests {
 
   @Test("Random deadlines agree with a sorted list, step by step (seed printed)")
   func model() {
-    let seed = UInt64.random(in: 0...UInt64.max)
-    print("deadline wheel seed \(seed)")
-    var generator = SplitMix(state: seed)
+    var generator = SeededNumbers(seed: TestSeed.make(for: "Deadline wheel"))
     var wheel = DeadlineWheel<Int>(now: 0)
     var expected: [(key: Int, at: Int64)] = []
     var now: Int64 = 0
@@ -63,18 +62,5 @@ struct DeadlineWheelTests {
       let next = wheel.timeUntilNext(from: now)
       #expect(next == expected.map(\.at).min().map { $0 - now })
     }
-  }
-}
-
-/// A small generator whose numbers depend on its seed alone.
-struct SplitMix: RandomNumberGenerator {
-  var state: UInt64
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var mixed = state
-    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-    return mixed ^ (mixed >> 31)
   }
 }

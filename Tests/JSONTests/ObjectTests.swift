@@ -37,7 +37,7 @@ import Testing
 
   @Test("Any series of changes leaves what a plain list of members would hold", arguments: [UInt64(1), 2, 3])
   func againstModel(_ seed: UInt64) {
-    var random = SeededGenerator(seed: seed)
+    var random = SeededNumbers(seed: seed)
     var object = JSONObject()
     var model: [(name: String, value: JSON)] = []
     for step in 0..<4_000 {

@@ -91,7 +91,7 @@ import Testing
 
   @Test("The size is kept to the byte whatever the operations are")
   func exactAccount() throws {
-    var random = SeededGenerator(seed: testSeed)
+    var random = SeededNumbers(seed: testSeed)
     var checked = 0
     for _ in 0..<300 {
       let document: JSON = ["list": [1, [2], "three"], "map": ["a": 1, "b": [:]]]
@@ -118,7 +118,7 @@ import Testing
     #expect(checked > 100)
   }
 
-  private func randomOperation(using random: inout SeededGenerator) -> JSONPatch.Operation {
+  private func randomOperation(using random: inout SeededNumbers) -> JSONPatch.Operation {
     let paths = [
       "/list", "/list/0", "/list/1", "/list/-", "/map", "/map/a", "/map/b", "/map/new\n", "/other", "/list/0/x",
     ]

@@ -1,10 +1,11 @@
 import JSON
+import TestSupport
 import Testing
 
 @Suite struct PropertyTests {
   @Test("What is written reads back as the same value and is written the same again")
   func roundTrip() throws {
-    var random = SeededGenerator(seed: testSeed)
+    var random = SeededNumbers(seed: testSeed)
     for _ in 0..<2_000 {
       let value = JSON.random(depth: 5, using: &random)
       let text = value.encoded()
@@ -20,7 +21,7 @@ import Testing
 
   @Test("Every double comes back bit for bit")
   func doubles() throws {
-    var random = SeededGenerator(seed: testSeed)
+    var random = SeededNumbers(seed: testSeed)
     for _ in 0..<20_000 {
       let value = Double(bitPattern: random.next())
       guard value.isFinite else { continue }
@@ -33,7 +34,7 @@ import Testing
 
   @Test("Every decimal is read as Swift reads it")
   func decimals() throws {
-    var random = SeededGenerator(seed: testSeed)
+    var random = SeededNumbers(seed: testSeed)
     for _ in 0..<20_000 {
       let digits = String(random.next() >> UInt64.random(in: 0..<64, using: &random))
       let text = "\(digits).\(random.next() % 1000)e\(Int.random(in: -40...40, using: &random))"
@@ -43,7 +44,7 @@ import Testing
 
   @Test("A text with one byte changed is refused or read, but never more")
   func damagedTexts() throws {
-    var random = SeededGenerator(seed: testSeed)
+    var random = SeededNumbers(seed: testSeed)
     for _ in 0..<5_000 {
       var text = JSON.random(depth: 3, using: &random).encoded()
       text[Int.random(in: 0..<text.count, using: &random)] = UInt8.random(in: 0...255, using: &random)

@@ -96,7 +96,7 @@ struct WriterModelTests {
 
   @Test("Whatever units do, what is written and what is told is as the model says", arguments: 1...6)
   func model(round: Int) async throws {
-    let seed = testSeed()
+    let seed = TestSeed.make(for: "Writer")
     var random = SeededNumbers(seed: seed)
     let groupLimit = Int.random(in: 2...12, using: &random)
     let fixture = try WriterFixture(options: .init(groupLimit: groupLimit, checkpointPages: 30))

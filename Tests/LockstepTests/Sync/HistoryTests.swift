@@ -1,5 +1,6 @@
 import JSON
 import SQLite
+import TestSupport
 import Testing
 
 @testable import Lockstep

@@ -1,6 +1,7 @@
 import Foundation
 import JSON
 import SQLite
+import TestSupport
 import Testing
 
 @testable import Lockstep

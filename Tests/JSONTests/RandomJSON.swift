@@ -1,34 +1,12 @@
-import Foundation
 import JSON
+import TestSupport
 
-/// SplitMix64, so that a seed gives the same test everywhere.
-struct SeededGenerator: RandomNumberGenerator {
-  private var state: UInt64
-
-  init(seed: UInt64) {
-    state = seed
-  }
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var mixed = state
-    mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
-    mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
-    return mixed ^ mixed >> 31
-  }
-}
-
-/// A new seed in each run, printed so that a failure can be repeated with `LOCKSTEP_TEST_SEED`.
-let testSeed: UInt64 = {
-  let given = ProcessInfo.processInfo.environment["LOCKSTEP_TEST_SEED"].flatMap { UInt64($0) }
-  let seed = given ?? UInt64.random(in: 0...UInt64.max)
-  print("JSON property tests: LOCKSTEP_TEST_SEED=\(seed)")
-  return seed
-}()
+/// The seed of all tests of this room, so that what they print of it is one line.
+let testSeed = TestSeed.make(for: "JSON")
 
 extension JSON {
   /// A random value at most that deep.
-  static func random(depth: Int, using random: inout SeededGenerator) -> JSON {
+  static func random(depth: Int, using random: inout SeededNumbers) -> JSON {
     switch Int.random(in: 0..<(depth > 0 ? 10 : 7), using: &random) {
     case 0: .null
     case 1: .bool(Bool.random(using: &random))
@@ -42,12 +20,12 @@ extension JSON {
     }
   }
 
-  static func randomDouble(using random: inout SeededGenerator) -> Double {
+  static func randomDouble(using random: inout SeededNumbers) -> Double {
     let value = Double(bitPattern: random.next())
     return value.isFinite && Bool.random(using: &random) ? value : Double.random(in: -1e6...1e6, using: &random)
   }
 
-  static func randomString(using random: inout SeededGenerator) -> String {
+  static func randomString(using random: inout SeededNumbers) -> String {
     let samples: [Unicode.Scalar] = [
       "a", "Z", " ", "\"", "\\", "/", "\n", "\0", "\u{1F}", "\u{7F}", "é", "\u{301}", "東", "🌌", "\u{FFFF}",
     ]
@@ -59,11 +37,11 @@ extension JSON {
     return String(string)
   }
 
-  private static func randomInteger(using random: inout SeededGenerator) -> Int64 {
+  private static func randomInteger(using random: inout SeededNumbers) -> Int64 {
     Int64(bitPattern: random.next()) >> Int64.random(in: 0..<64, using: &random)
   }
 
-  private static func randomObject(depth: Int, using random: inout SeededGenerator) -> JSONObject {
+  private static func randomObject(depth: Int, using random: inout SeededNumbers) -> JSONObject {
     let count = Int.random(in: 0..<10, using: &random) == 0 ? 30 : Int.random(in: 0..<6, using: &random)
     return JSONObject(
       (0..<count).map { _ in (randomString(using: &random), .random(depth: depth - 1, using: &random)) }
