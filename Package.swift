@@ -26,7 +26,10 @@ let package = Package(
     .target(
       name: "Migrations",
       path: "migrations",
-      resources: [.embedInCode("0001_store.sql"), .embedInCode("0002_accounts.sql"), .embedInCode("0003_state.sql")]
+      resources: [
+        .embedInCode("0001_store.sql"), .embedInCode("0002_accounts.sql"), .embedInCode("0003_state.sql"),
+        .embedInCode("0004_eras.sql"),
+      ]
     ),
     .target(name: "HTTP", dependencies: ["JSON"]),
     .target(name: "HTTPServer", dependencies: ["CLinux", "HTTP", "Workers"]),

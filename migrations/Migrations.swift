@@ -26,5 +26,6 @@ public struct Migration: Sendable, Equatable {
     Migration(1, "0001_store", PackageResources._001_store_sql),
     Migration(2, "0002_accounts", PackageResources._002_accounts_sql),
     Migration(3, "0003_state", PackageResources._003_state_sql),
+    Migration(4, "0004_eras", PackageResources._004_eras_sql),
   ]
 }

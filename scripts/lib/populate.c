@@ -80,8 +80,9 @@ int main(int count, char **arguments) {
   // Sessions that were used just now: the first request of each writes nothing.
   sqlite3_stmt *session = prepare("INSERT INTO sessions (user_id, id, token_hash, created_at, last_seen_at, expires_at) "
                                   "VALUES (?, ?, ?, 0, unixepoch() * 1000, unixepoch() * 1000 + 7776000000)");
-  sqlite3_stmt *value = prepare("INSERT INTO defaults VALUES (?, 'standard', ?, ?, 1)");
-  sqlite3_stmt *entry = prepare("INSERT INTO journal VALUES (?, 1, 0, 'defaults/standard', unixepoch() * 1000, NULL, "
+  sqlite3_stmt *value = prepare("INSERT INTO defaults VALUES (?, 'standard', ?, ?, 1 << 20)");
+  sqlite3_stmt *entry = prepare("INSERT INTO journal (user_id, revision, position, collection, at, action, mutations) "
+                                "VALUES (?, 1 << 20, 0, 'defaults/standard', unixepoch() * 1000, "
                                 "'{\"type\":\"merge\",\"payload\":{}}', '[]')");
   for (int number = 0; number < users; number++) {
     char id[40], session_id[40];

@@ -64,6 +64,7 @@ struct UserServices: Sendable {
     let room = WaitingRoom(configuration.waiting)
     self.room = room
     let keysInUse = KeysInUse()
+    let era = Era(random: sodium.randomWord())
     accountsLedger = AccountsLedger(
       accounts: accounts,
       readers: store.readers,
@@ -75,6 +76,7 @@ struct UserServices: Sendable {
       try store.write { try RegisteredService().load(from: $0) },
       writer: store.writer,
       keysInUse: keysInUse,
+      era: era,
       now: now,
       announce: { _ in room.wakeAll() }
     )
@@ -89,6 +91,7 @@ struct UserServices: Sendable {
         writer: store.writer,
         now: now
       ),
+      era: era,
       now: now,
       announce: { user, _ in room.wake(user) }
     )

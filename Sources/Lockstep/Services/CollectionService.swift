@@ -34,7 +34,7 @@ protocol CollectionService: Sendable {
 struct CollectionPlace: Sendable {
   let user: UserID
   let collection: CollectionName
-  let revision: Int
+  let revision: Revision
 }
 
 /// The table `removals`, which every module's service writes.
@@ -57,9 +57,9 @@ enum Removals {
     of user: UserID,
     in module: String,
     from connection: Connection
-  ) throws -> [CollectionName: Int] {
+  ) throws -> [CollectionName: Revision] {
     let rows = try connection.all("SELECT collection, revision FROM removals WHERE user_id = ?", user) { row in
-      (CollectionName(text: try row[0] as String), try row[1] as Int)
+      (CollectionName(text: try row[0] as String), try row[1] as Revision)
     }
     return Dictionary(rows.filter { $0.0.module == module }) { _, last in last }
   }

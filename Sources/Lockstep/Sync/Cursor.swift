@@ -1,21 +1,22 @@
 /// A point in the history of one store: how far a user's state, and what the app has registered for all, had come.
 ///
 /// To clients it's an opaque string, and the same for every resource: `since`, `at`, and the inside of an ETag. It names
-/// its store, so one from before a restored backup isn't mistaken for one of this store.
+/// its store, and its revisions name their era: one of another store, or of what came after a backup that was restored
+/// since, isn't mistaken for one of this store's history.
 struct Cursor: Sendable, Hashable {
   /// The first digits of the store's identity.
   let store: String
   /// The user's revision.
-  let revision: Int
+  let revision: Revision
   /// The revision of the registered defaults.
-  var registered = 0
+  var registered = Revision.none
   /// What tells apart representations that share their revisions, such as a page of a list; of `[A-Za-z0-9_-]`.
   var detail: String?
 
   /// How many digits of a store's identity a cursor carries.
   static let storeDigits = 8
 
-  init(store: String, revision: Int, registered: Int = 0, detail: String? = nil) {
+  init(store: String, revision: Revision, registered: Revision = .none, detail: String? = nil) {
     self.store = store
     self.revision = revision
     self.registered = registered
@@ -25,8 +26,8 @@ struct Cursor: Sendable, Hashable {
   /// Reads the text form; nil when it doesn't have a cursor's form.
   init?(_ text: some StringProtocol) {
     let parts = text.split(separator: ".", omittingEmptySubsequences: false)
-    guard (3...4).contains(parts.count), Self.isWord(parts[0]), let revision = Self.number(parts[1]),
-      let registered = Self.number(parts[2]), parts.count == 3 || Self.isWord(parts[3])
+    guard (3...4).contains(parts.count), Self.isWord(parts[0]), let revision = Revision(Substring(parts[1])),
+      let registered = Revision(Substring(parts[2])), parts.count == 3 || Self.isWord(parts[3])
     else { return nil }
     self.init(
       store: String(parts[0]),
@@ -51,11 +52,5 @@ struct Cursor: Sendable, Hashable {
         default: false
         }
       }
-  }
-
-  /// A number in the one form that this writes.
-  private static func number(_ part: some StringProtocol) -> Int? {
-    guard let number = Int(part), number >= 0, String(number) == part else { return nil }
-    return number
   }
 }

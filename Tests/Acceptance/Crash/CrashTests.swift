@@ -130,7 +130,7 @@ private final class CrashStore: Sendable {
     let gaps = try connection.all(
       """
       SELECT user_id FROM journal GROUP BY user_id
-      HAVING min(revision) <> 1 OR max(revision) <> count(DISTINCT revision)
+      HAVING min(revision >> 20) <> 1 OR max(revision >> 20) <> count(DISTINCT revision)
       UNION ALL
       SELECT user_id FROM journal GROUP BY user_id, revision HAVING max(position) + 1 <> count(*)
       """

@@ -219,9 +219,9 @@ struct Follower {
   /// How many revisions lie between two cursors. To clients a cursor is opaque; who tests the server may look inside.
   private static func revisions(from old: String, to new: String) -> Int? {
     let (old, new) = (old.split(separator: "."), new.split(separator: "."))
-    guard old.count >= 3, new.count >= 3, old[0] == new[0], let first = Int(old[1]), let last = Int(new[1]) else {
-      return nil
-    }
+    guard old.count >= 3, new.count >= 3, old[0] == new[0] else { return nil }
+    // Behind a hyphen comes the era.
+    guard let first = Int(old[1].prefix { $0 != "-" }), let last = Int(new[1].prefix { $0 != "-" }) else { return nil }
     return last - first
   }
 

@@ -25,7 +25,7 @@ struct RegisteredValuesTests {
   @Test("They are what they were at any revision")
   func past() {
     let registered = Self.registered
-    func standard(at revision: Int) -> [ElementKey: String] {
+    func standard(at revision: Revision) -> [ElementKey: String] {
       Self.texts(registered.values(of: "standard", at: revision))
     }
     #expect(registered.revision == 5)
@@ -36,7 +36,10 @@ struct RegisteredValuesTests {
     #expect(standard(at: 5) == ["theme": "4"])
     #expect(Self.texts(registered.values(of: "standard")) == standard(at: 5))
     #expect(registered.values(of: "none").isEmpty)
-    for (key, revision) in [("theme", 0), ("theme", 2), ("theme", 9), ("size", 4), ("size", 5), ("none", 9)] {
+    let asked: [(String, Revision)] = [
+      ("theme", 0), ("theme", 2), ("theme", 9), ("size", 4), ("size", 5), ("none", 9),
+    ]
+    for (key, revision) in asked {
       #expect(
         registered.value(of: key, in: "standard", at: revision)
           == registered.values(of: "standard", at: revision)[ElementKey(key)]
@@ -47,7 +50,7 @@ struct RegisteredValuesTests {
   @Test("What shows changes with what the user hasn't set, and with nothing else")
   func shown() {
     let value = MapValue(encoded: [], revision: 1)
-    func shown(_ own: [ElementKey], at revision: Int = 5) -> Int {
+    func shown(_ own: [ElementKey], at revision: Revision = 5) -> Revision {
       let own = Dictionary(uniqueKeysWithValues: own.map { ($0, value) })
       return Self.registered.shownRevision(of: "standard", behind: own, at: revision)
     }

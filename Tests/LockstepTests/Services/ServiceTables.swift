@@ -25,7 +25,7 @@ struct ServiceTables {
     return try await fixture.store.writer.write { connection in
       var memory = start
       for (collection, fact) in facts {
-        memory.revision += 1
+        memory.revision = memory.revision.next(in: .unknown)
         let place = CollectionPlace(user: user, collection: collection, revision: memory.revision)
         let before = memory.collections[collection] ?? CollectionState(for: fact)
         try service.write(fact, before: before, at: place, to: connection)

@@ -43,7 +43,7 @@ struct CodingTests {
     for _ in 0..<100 {
       var list = CollectionState.list(ListState())
       var map = CollectionState.map(MapState())
-      for revision in 1...(1 + random.below(12)) {
+      for revision in (1...(1 + random.below(12))).map({ Revision(number: $0) }) {
         let fact = Self.fact(&random)
         list.apply([fact], revision: revision)
         map.apply([fact], revision: revision)

@@ -23,8 +23,8 @@ struct HistoryTests {
     onto record: inout Record
   ) async throws {
     var state = try await fixture.state(of: session)
-    record[state.revision] = state
-    while state.revision < revision {
+    record[state.revision.number] = state
+    while state.revision.number < revision {
       let id = "\(random.below(20))"
       let value = JSON.string(String(repeating: "x", count: random.below(valueBytes)) + "\(random.next())")
       let action: UserAction =
@@ -39,7 +39,7 @@ struct HistoryTests {
         }
       try await fixture.commit([action], as: session)
       state = try await fixture.state(of: session)
-      record[state.revision] = state
+      record[state.revision.number] = state
     }
   }
 
@@ -54,7 +54,7 @@ struct HistoryTests {
     for revision in stride(from: first, through: record.keys.max() ?? 0, by: step) {
       for module in Self.modules {
         let expected = try #require(record[revision]).only(module)
-        let past = try #require(try await fixture.past(session, at: revision, module), "\(revision)")
+        let past = try #require(try await fixture.past(session, at: Revision(number: revision), module), "\(revision)")
         #expect(past.fingerprint == expected.fingerprint)
       }
     }
@@ -70,7 +70,9 @@ struct HistoryTests {
     try await write(upTo: 10, as: bob, in: fixture, random: &random, onto: &bobs)
     try await expectPast(anns, of: ann, in: fixture)
     try await expectPast(bobs, of: bob, in: fixture)
-    for revision in [11, .max] { #expect(try await fixture.past(bob, at: revision, "favorites") == nil) }
+    for revision in [11, Revision(rawValue: .max)] {
+      #expect(try await fixture.past(bob, at: revision, "favorites") == nil)
+    }
     #expect(try await fixture.past(bob, at: 5, "nonsense") == nil)
     let nobody = SyncFixture.session(9)
     #expect(try await fixture.past(nobody, at: 0, "favorites")?.collections.isEmpty == true)
@@ -91,11 +93,12 @@ struct HistoryTests {
     // They are used: without the journal before them the states behind them are the same.
     let first = try await fixture.count("SELECT min(revision) FROM snapshots WHERE collection = 'defaults/standard'")
     _ = try await fixture.store.writer.write { connection in
-      try connection.run("DELETE FROM journal WHERE collection = 'defaults/standard' AND revision <= ?", first)
+      try connection.run("DELETE FROM journal WHERE collection = 'defaults/standard' AND revision < ?", first)
     }
     #expect(
-      try await fixture.past(ann, at: first, "defaults")?.map(DefaultsAction.collection("standard")).count
-        == record[first]?.map(DefaultsAction.collection("standard")).count
+      try await fixture.past(ann, at: Revision(rawValue: first), "defaults")?.map(DefaultsAction.collection("standard"))
+        .count
+        == record[first >> 20]?.map(DefaultsAction.collection("standard")).count
     )
   }
 
@@ -105,7 +108,7 @@ struct HistoryTests {
     let ann = try await fixture.user(1)
     try await fixture.commit([try fixture.set("a", 1)], as: ann)
     _ = try await fixture.store.writer.write { connection in
-      try connection.run("INSERT INTO snapshots VALUES (?, 'defaults/standard', 1, '{}')", ann.user)
+      try connection.run("INSERT INTO snapshots VALUES (?, 'defaults/standard', 1 << 20, '{}')", ann.user)
     }
     await #expect(throws: DamagedSnapshot.self) { try await fixture.past(ann, at: 1, "defaults") }
     #expect(try await fixture.past(ann, at: 0, "defaults") != nil)
@@ -123,12 +126,12 @@ struct HistoryTests {
     try await write(upTo: 300, as: ann, in: fixture, random: &random, valueBytes: 1000, onto: &record)
     fixture.clock.advance(by: Self.day * 31)
     try await write(upTo: 319, as: ann, in: fixture, random: &random, onto: &record)
-    #expect(try await fixture.count("SELECT min(revision) FROM journal") == 1)
+    #expect(try await fixture.count("SELECT min(revision) >> 20 FROM journal") == 1)
     try await write(upTo: 320, as: ann, in: fixture, random: &random, onto: &record)
     try await fixture.writerIsIdle()
-    #expect(try await fixture.count("SELECT min(revision) FROM journal") == 257)
-    #expect(try await fixture.past(ann, at: 255, "favorites") == nil)
-    try await expectPast(record, of: ann, in: fixture, from: 256)
+    #expect(try await fixture.count("SELECT min(revision) >> 20 FROM journal") == 257)
+    #expect(try await fixture.past(ann, at: 256, "favorites") == nil)
+    try await expectPast(record, of: ann, in: fixture, from: 257)
     let present = try await fixture.state(of: ann).fingerprint
     #expect(try await fixture.stored(ann).fingerprint == present)
     #expect(try await fixture.rebuilt(ann).fingerprint == present)
@@ -138,8 +141,8 @@ struct HistoryTests {
     #expect(
       try await fixture.count(
         """
-        SELECT count(*) FROM snapshots AS old WHERE revision < 256 AND EXISTS
-          (SELECT 1 FROM snapshots WHERE collection = old.collection AND revision = 256)
+        SELECT count(*) FROM snapshots AS old WHERE revision < 256 << 20 AND EXISTS
+          (SELECT 1 FROM snapshots WHERE collection = old.collection AND revision = 256 << 20)
         """
       ) == 0
     )
@@ -176,8 +179,9 @@ struct HistoryTests {
       try connection.execute(
         """
         WITH RECURSIVE n (revision) AS (SELECT 1 UNION ALL SELECT revision + 1 FROM n WHERE revision < 320)
-        INSERT OR REPLACE INTO journal SELECT id, revision, 0, 'defaults/standard',
-          CASE WHEN revision <= 256 THEN \(old) ELSE \(young) END * 86400000, NULL, '{}',
+        INSERT OR REPLACE INTO journal (user_id, revision, position, collection, at, action, mutations)
+        SELECT id, revision << 20, 0, 'defaults/standard',
+          CASE WHEN revision <= 256 THEN \(old) ELSE \(young) END * 86400000, '{}',
           json_array(json_object('type', 'set', 'payload', json_object('key', 'a', 'value', revision)))
         FROM n, users
         """
@@ -185,11 +189,12 @@ struct HistoryTests {
       return try pruning.prune(ann.user, now: now, in: connection)
     }
     #expect(pruned == row.pruned)
-    #expect(try await fixture.count("SELECT min(revision) FROM journal") == row.pruned + 1)
-    #expect(try await fixture.count("SELECT max(revision) FROM journal") == 320)
-    #expect(try await fixture.count("SELECT revision FROM defaults") == 1)
-    let past = try await fixture.past(ann, at: max(row.pruned, 1), "defaults")
-    #expect(past?.map(DefaultsAction.collection("standard"))["a"]?.encoded == Array("\(max(row.pruned, 1))".utf8))
+    #expect(try await fixture.count("SELECT min(revision) >> 20 FROM journal") == row.pruned + 1)
+    #expect(try await fixture.count("SELECT max(revision) >> 20 FROM journal") == 320)
+    #expect(try await fixture.count("SELECT revision >> 20 FROM defaults") == 1)
+    let first = row.pruned + 1
+    let past = try await fixture.past(ann, at: Revision(number: first), "defaults")
+    #expect(past?.map(DefaultsAction.collection("standard"))["a"]?.encoded == Array("\(first)".utf8))
   }
 
   @Test("Pruning one user leaves the others theirs")
@@ -202,7 +207,8 @@ struct HistoryTests {
       try connection.execute(
         """
         WITH RECURSIVE n (revision) AS (SELECT 2 UNION ALL SELECT revision + 1 FROM n WHERE revision < 257)
-        INSERT INTO journal SELECT id, revision, 0, 'defaults/standard', 0, NULL, '{}', '[]' FROM n, users
+        INSERT INTO journal (user_id, revision, position, collection, at, action, mutations)
+        SELECT id, revision << 20, 0, 'defaults/standard', 0, '{}', '[]' FROM n, users
         """
       )
       return try pruning.prune(ann.user, now: Timestamp(millisecondsSince1970: 1 << 40), in: connection)

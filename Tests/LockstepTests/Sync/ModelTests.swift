@@ -158,7 +158,7 @@ private struct ModelRun {
       registered.append(.init(revision: registeredRevision, suite: suite, key: key, text: text))
     }
     let after = try await fixture.registry.change(suite) { _ in [(key, text.map { Array($0.utf8) })] }
-    #expect(after.revision == registeredRevision)
+    #expect(after.revision.number == registeredRevision)
   }
 
   private mutating func repeatEarlier() async throws {
@@ -175,7 +175,12 @@ private struct ModelRun {
   // MARK: Comparing
 
   private func view(_ state: UserState, at registered: Int) -> StateView {
-    StateView(store: SyncFixture.store, state: state, registered: fixture.registry.current, at: registered)
+    StateView(
+      store: SyncFixture.store,
+      state: state,
+      registered: fixture.registry.current,
+      at: Revision(number: registered)
+    )
   }
 
   private func compare(_ view: StateView, with model: StateModel, at registered: Int) throws {
@@ -196,7 +201,7 @@ private struct ModelRun {
   /// The present of a user, from wherever the server would take it.
   private func check(_ user: Int) async throws {
     let state = try await fixture.state(of: sessions[user])
-    #expect(state.revision == models[user].revision)
+    #expect(state.revision.number == models[user].revision)
     try compare(view(state, at: registeredRevision), with: models[user], at: registeredRevision)
   }
 
@@ -215,7 +220,7 @@ private struct ModelRun {
     let (model, registered, at) = past[user][revision]
     var whole = UserState()
     for module in fixture.modules.all {
-      guard let state = try await fixture.past(sessions[user], at: revision, module.name) else {
+      guard let state = try await fixture.past(sessions[user], at: Revision(number: revision), module.name) else {
         // Only what is old, and long past, may be gone.
         #expect(revision < models[user].revision - 50 && now - at > 86_400_000)
         return
@@ -223,7 +228,7 @@ private struct ModelRun {
       whole.revision = state.revision
       whole.collections.merge(state.collections) { _, last in last }
     }
-    #expect(whole.revision == revision)
+    #expect(whole.revision.number == revision)
     try compare(view(whole, at: registered), with: model, at: registered)
   }
 }

@@ -198,13 +198,13 @@ struct StateCacheTests {
   private func successive(_ count: Int, valueBytes: Int, keys: Int = 1) -> HotState {
     var state = UserState()
     var hot = HotState(state, after: nil)
-    for revision in 1...count {
+    for number in 1...count {
       let fact = MapMutation.set(
-        key: "\(revision % keys)",
-        value: [UInt8](repeating: UInt8(revision % 256), count: valueBytes)
+        key: "\(number % keys)",
+        value: [UInt8](repeating: UInt8(number % 256), count: valueBytes)
       )
-      state.revision = revision
-      state.apply([.map(fact)], to: Self.standard, revision: revision)
+      state.revision = Revision(number: number)
+      state.apply([.map(fact)], to: Self.standard, revision: state.revision)
       hot = HotState(state, after: hot, factBytes: valueBytes + 40)
     }
     return hot
@@ -214,16 +214,17 @@ struct StateCacheTests {
   func recent() throws {
     for count in 1...70 {
       let small = successive(count, valueBytes: 10)
-      let kept = (0..<count).filter { small.past(at: $0) != nil }
+      let kept = (0..<count).filter { small.past(at: Revision(number: $0)) != nil }
       #expect((min(count, 16)...32).contains(kept.count) && kept.last == count - 1 && kept.first == count - kept.count)
-      #expect(small.past(at: count)?.revision == count && small.past(at: count + 1) == nil)
-      let value = small.past(at: count - 1)?.map(Self.standard)["0"]?.encoded
+      #expect(small.past(at: Revision(number: count))?.revision.number == count)
+      #expect(small.past(at: Revision(number: count + 1)) == nil)
+      let value = small.past(at: Revision(number: count - 1))?.map(Self.standard)["0"]?.encoded
       #expect(value == (count == 1 ? nil : Array(repeating: UInt8(count - 1), count: 10)))
       #expect(small.cost > small.state.cost + kept.count * 256)
     }
     // What was replaced is in memory only for the past's sake.
     let large = successive(50, valueBytes: 50_000)
-    let kept = (0..<50).count { large.past(at: $0) != nil }
+    let kept = (0..<50).count { large.past(at: Revision(number: $0)) != nil }
     #expect((1...6).contains(kept))
     #expect(large.cost >= large.state.cost + kept * 50_000)
     #expect(large.past(at: 49) != nil)
@@ -233,7 +234,7 @@ struct StateCacheTests {
     #expect(huge.cost > huge.state.cost + 1_000_000)
     // A past of many elements costs their order.
     let many = successive(2_000, valueBytes: 10, keys: 1_000)
-    #expect((1...8).contains((0..<2_000).count { many.past(at: $0) != nil }))
+    #expect((1...8).contains((0..<2_000).count { many.past(at: Revision(number: $0)) != nil }))
   }
 
   @Test("Across a gap there is no past")
@@ -265,7 +266,7 @@ struct StateCacheTests {
   private static let standard = DefaultsAction.collection("standard")
   private static let other = DefaultsAction.collection("other")
 
-  private func made(_ revision: Int) -> Representation {
+  private func made(_ revision: Revision) -> Representation {
     Representation(cursor: Cursor(store: "s", revision: revision), body: [])
   }
 

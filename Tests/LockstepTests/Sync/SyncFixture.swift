@@ -22,6 +22,8 @@ final class SyncFixture: Sendable {
     var defaults = DefaultsQuota()
     var history = HistoryPolicy()
     var cacheBytes = 64 * 1024 * 1024
+    /// What marks the revisions that are made.
+    var era = Era.unknown
     /// Called by the reading thread before it loads a state.
     var willLoad: @Sendable (UserID) -> Void = { _ in }
     /// Called by the reading thread when it has loaded a state.
@@ -98,6 +100,7 @@ final class SyncFixture: Sendable {
     let registry = RegisteredLedger(
       try store.write { try RegisteredService().load(from: $0) },
       writer: store.writer,
+      era: choices.era,
       now: now
     )
     let ledger = Ledger(
@@ -106,6 +109,7 @@ final class SyncFixture: Sendable {
       states: states,
       registry: registry,
       upkeep: Upkeep(pruning: Pruning(policy: choices.history, history: history), writer: store.writer, now: now),
+      era: choices.era,
       now: now,
       announce: { user, state in
         choices.willAnnounce(user)
@@ -204,7 +208,7 @@ final class SyncFixture: Sendable {
   }
 
   /// A user's state as it was after a revision, of one module; nil where history doesn't tell.
-  func past(_ session: LiveSession, at revision: Int, _ module: String) async throws -> UserState? {
+  func past(_ session: LiveSession, at revision: Revision, _ module: String) async throws -> UserState? {
     let history = modules.history
     return try await store.readers.read { try history.state(of: session.user, at: revision, .module(module), from: $0) }
   }
@@ -268,7 +272,7 @@ final class Announcements: Sendable {
 
   func note(_ state: UserState, of user: UserID) { all.withLock { $0.append((user, state)) } }
 
-  var revisions: [Int] { all.withLock { $0.map(\.state.revision) } }
+  var revisions: [Int] { all.withLock { $0.map(\.state.revision.number) } }
 }
 
 extension UserState {
@@ -277,7 +281,7 @@ extension UserState {
     let parts = collections.sorted { $0.key < $1.key }.map { name, state in
       "\(name) \(state.count) \(state.bytes) \(String(decoding: state.snapshot, as: UTF8.self))"
     }
-    return (["revision \(revision)"] + parts).joined(separator: "\n")
+    return (["revision \(revision.rawValue)"] + parts).joined(separator: "\n")
   }
 }
 

@@ -23,7 +23,7 @@ struct UserExport: Sendable {
         JSONObject(state.collections(of: "defaults").map { ($0.name.part ?? "", Self.values(of: $0.state)) })
       )
       document["profile"] = Self.values(of: .map(state.map(ProfileReactor.collection)))
-      let entries = try Journal(connection: connection).entries(of: user, after: 0, limit: Int.max)
+      let entries = try Journal(connection: connection).entries(of: user, after: .none, limit: Int.max)
       document["journal"] = .array(entries.map { $0.json(store: store) })
       document["idempotencyKeys"] = .array(
         try IdempotencyRecords(connection: connection).keys(of: user).map { key, at in

@@ -24,8 +24,8 @@ struct ChangesRoute: Sendable {
             try tell(query, session, hot, registered) { .now(response($0, query.wait)) }
           }
         }
-        return try waiting.wait(request, for: wait, of: session) { hot, registered, isOver in
-          try answer(query, session, hot, registered, wait, isOver)
+        return try waiting.wait(request, for: wait, of: session) { hot, registered, look in
+          try answer(query, session, hot, registered, wait, look)
         }
       }
     }
@@ -48,11 +48,12 @@ struct ChangesRoute: Sendable {
     _ hot: HotState,
     _ registered: RegisteredDefaults,
     _ wait: WaitPreference,
-    _ isOver: Bool
+    _ look: Look
   ) throws -> Answer? {
-    switch try document(query, hot, registered) {
+    // A cursor with which somebody was let wait is one of the user's history.
+    switch try document(query, hot, registered, isKnown: !look.isFirst) {
     case .known(let document):
-      if document.isEmpty, !isOver { return nil }
+      if document.isEmpty, !look.isLast { return nil }
       return .now(response(document, wait))
     // Whose cursor is so old that it must be read what changed has something to be told, nearly always; and where not, the
     // answer is the cursor of now, with which it waits.
@@ -73,16 +74,22 @@ struct ChangesRoute: Sendable {
   private func document(
     _ query: ChangesQuery,
     _ hot: HotState,
-    _ registered: RegisteredDefaults
+    _ registered: RegisteredDefaults,
+    isKnown: Bool = false
   ) throws -> Found {
     let question = "\(registered.revision) \(query.question)"
     if let document = hot.told(question) { return .known(document) }
-    let found = try make(query, hot, registered)
+    let found = try make(query, hot, registered, isKnown: isKnown)
     if case .known(let document) = found { hot.remember(document, for: question) }
     return found
   }
 
-  private func make(_ query: ChangesQuery, _ hot: HotState, _ registered: RegisteredDefaults) throws -> Found {
+  private func make(
+    _ query: ChangesQuery,
+    _ hot: HotState,
+    _ registered: RegisteredDefaults,
+    isKnown: Bool
+  ) throws -> Found {
     let view = view(hot, registered)
     switch query.since {
     case .beginning: return .known(feed.reset(since: nil, view: view, query.filter))
@@ -92,7 +99,7 @@ struct ChangesRoute: Sendable {
         return .known(feed.reset(since: text, view: view, query.filter))
       }
       let changed = feed.changed(since: cursor, in: hot, query.filter)
-      guard let base = feed.base(cursor, changed, in: hot) else {
+      guard let base = feed.base(cursor, changed, in: hot, isKnown: isKnown) else {
         return .stored(cursor, text: text, changed: changed)
       }
       return .known(try feed.changes(since: cursor, as: text, base: base, view: view, query.filter))

@@ -22,10 +22,10 @@ struct JournalRoute: Sendable {
         let since = try since(query)
         let wait = try waiting.preference(of: request, query)
         guard let wait, wait.seconds > 0, let since else {
-          return .then { .now(try await answer(since ?? 0, limit, session, wait)) }
+          return .then { .now(try await answer(since ?? .none, limit, session, wait)) }
         }
-        return try waiting.wait(request, for: wait, of: session) { hot, _, isOver in
-          if hot.state.revision <= since, !isOver { return nil }
+        return try waiting.wait(request, for: wait, of: session) { hot, _, look in
+          if hot.state.revision == since, !look.isLast { return nil }
           return .then { .now(try await answer(since, limit, session, wait)) }
         }
       }
@@ -34,16 +34,16 @@ struct JournalRoute: Sendable {
 
   /// The revision behind which to begin. A cursor of another store, or from before the history that is kept, begins at the
   /// beginning.
-  private func since(_ query: QueryParameters) throws(Problem) -> Int? {
+  private func since(_ query: QueryParameters) throws(Problem) -> Revision? {
     guard let text = try query.text("since") else { return nil }
     guard let cursor = Cursor(text) else {
       throw Problem(.invalidParameter, detail: "The parameter since must be a cursor, as an answer gave it.")
     }
-    return cursor.store == store ? cursor.revision : 0
+    return cursor.store == store ? cursor.revision : .none
   }
 
   private func answer(
-    _ since: Int,
+    _ since: Revision,
     _ limit: Int,
     _ session: LiveSession,
     _ wait: WaitPreference?
@@ -51,6 +51,7 @@ struct JournalRoute: Sendable {
     let (user, store) = (session.user, store)
     let (entries, last) = try await readers.read { connection in
       let journal = Journal(connection: connection)
+      let since = try journal.knows(since, of: user) ? since : .none
       // As many more as a transaction has at most, to see where the last one ends.
       let entries = try journal.entries(of: user, after: since, limit: limit + ActionsRoute.maximum)
       return (Self.wholeTransactions(entries, limit), try journal.lastRevision(of: user))

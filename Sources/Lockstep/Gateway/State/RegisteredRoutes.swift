@@ -114,7 +114,7 @@ struct RegisteredRoutes: Sendable {
   private func representation(of suite: String, _ registered: RegisteredDefaults) -> Representation {
     let view = StateView(store: store, LedgerView(state: UserState(), registered: registered))
     let shown = SuiteContent(suite, prefix: nil, view)
-    let cursor = Cursor(store: store, revision: 0, registered: shown.registeredRevision)
+    let cursor = Cursor(store: store, revision: .none, registered: shown.registeredRevision)
     let values = JSONObject(shown.values.map { ($0.key.text, $0.value.json) })
     return Representation(
       cursor: cursor,

@@ -41,10 +41,10 @@ struct StateReading: Sendable {
     _ wait: WaitPreference,
     _ session: LiveSession
   ) throws -> Answer {
-    try waiting.wait(request, for: wait, of: session) { hot, registered, isOver in
+    try waiting.wait(request, for: wait, of: session) { hot, registered, look in
       let view = StateView(store: store, LedgerView(state: hot.state, registered: registered))
       let representation = try present(resource, hot, view)
-      guard isOver || !(representation.map { preconditions.isFresh($0.cursor) } ?? false) else { return nil }
+      guard look.isLast || !(representation.map { preconditions.isFresh($0.cursor) } ?? false) else { return nil }
       return .now(try response(representation, preconditions, view).waited(wait))
     }
   }
@@ -118,7 +118,7 @@ struct StateReading: Sendable {
     _ request: Request
   ) async throws -> Answer {
     let registered = registry.current
-    guard point.store == store, point.registered <= registered.revision else { throw Self.unknownPast }
+    guard point.store == store, registered.knows(point.registered) else { throw Self.unknownPast }
     let (history, user) = (history, session.user)
     let state = try await readers.read { try history.state(of: user, at: point.revision, resource.extent, from: $0) }
     guard let state else { throw Self.unknownPast }

@@ -78,13 +78,13 @@ enum StateResource: Sendable, Equatable {
       return Representation(cursor: view.cursor(own.revision), body: own.encoded)
     }
     guard let registered = view.registered.value(of: key, in: suite, at: view.registeredRevision) else { return nil }
-    let cursor = Cursor(store: view.store, revision: 0, registered: registered.revision, detail: "r")
+    let cursor = Cursor(store: view.store, revision: .none, registered: registered.revision, detail: "r")
     return Representation(cursor: cursor, body: registered.encoded)
   }
 
   private static func suites(_ view: StateView) -> Representation {
     var content: [UInt8] = []
-    var revision = 0
+    var revision = Revision.none
     for (name, state) in view.state.collections(of: "defaults") {
       revision = max(revision, state.revision)
       guard state.count > 0 else { continue }
@@ -128,9 +128,9 @@ struct SuiteContent {
   /// The keys whose values are the app's.
   let registered: [ElementKey]
   /// When the user last changed the suite.
-  let revision: Int
+  let revision: Revision
   /// When what shows of the registered values last changed.
-  let registeredRevision: Int
+  let registeredRevision: Revision
 
   init(_ name: String, prefix: String?, _ view: StateView) {
     let own = view.state.map(DefaultsAction.collection(name))
@@ -154,14 +154,14 @@ struct StateView: Sendable {
   let state: UserState
   let registered: RegisteredDefaults
   /// As of which revision what is registered shows.
-  let registeredRevision: Int
+  let registeredRevision: Revision
 
   /// The present.
   init(store: String, _ view: LedgerView) {
     self.init(store: store, state: view.state, registered: view.registered, at: view.registered.revision)
   }
 
-  init(store: String, state: UserState, registered: RegisteredDefaults, at registeredRevision: Int) {
+  init(store: String, state: UserState, registered: RegisteredDefaults, at registeredRevision: Revision) {
     self.store = store
     self.state = state
     self.registered = registered
@@ -171,7 +171,7 @@ struct StateView: Sendable {
   /// How far the user's whole state has come.
   var cursor: Cursor { Cursor(store: store, revision: state.revision, registered: registeredRevision) }
 
-  func cursor(_ revision: Int, registered: Int = 0, detail: String? = nil) -> Cursor {
+  func cursor(_ revision: Revision, registered: Revision = .none, detail: String? = nil) -> Cursor {
     Cursor(store: store, revision: revision, registered: registered, detail: detail)
   }
 }

@@ -42,14 +42,14 @@ final class StateWatch: Sendable {
 
   private func note(_ hot: HotState) -> RegisteredDefaults {
     let registered = registry.current
-    seenRevision.store(hot.state.revision, ordering: .relaxed)
-    seenRegistered.store(registered.revision, ordering: .relaxed)
+    seenRevision.store(hot.state.revision.rawValue, ordering: .relaxed)
+    seenRegistered.store(registered.revision.rawValue, ordering: .relaxed)
     return registered
   }
 
   private var isOutdated: Bool {
     guard let hot = cache.state(of: session.user) else { return true }
-    return hot.state.revision != seenRevision.load(ordering: .relaxed)
-      || registry.current.revision != seenRegistered.load(ordering: .relaxed)
+    return hot.state.revision.rawValue != seenRevision.load(ordering: .relaxed)
+      || registry.current.revision.rawValue != seenRegistered.load(ordering: .relaxed)
   }
 }

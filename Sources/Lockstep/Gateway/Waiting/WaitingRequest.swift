@@ -1,19 +1,29 @@
 import HTTP
+import Synchronization
+
+/// A look at the present on behalf of somebody who waits.
+struct Look: Sendable {
+  /// Whether the request came just now.
+  let isFirst: Bool
+  /// Whether the time is over: there must be an answer.
+  let isLast: Bool
+}
 
 /// A request that waits until something of a user's state differs from what the client has.
 final class WaitingRequest: HeldRequest {
   let deadline: Int64
   private let watch: StateWatch
-  private let respond: @Sendable (HotState, RegisteredDefaults, _ isOver: Bool) throws -> Answer?
+  private let respond: @Sendable (HotState, RegisteredDefaults, Look) throws -> Answer?
+  private let hasLooked = Atomic(false)
 
   /// - Parameters:
   ///   - deadline: When to give up.
   ///   - watch: What is watched.
-  ///   - respond: The answer by the present state, or nil to go on waiting, which it can't where the time is over.
+  ///   - respond: The answer by the present state, or nil to go on waiting, which it can't on its last look.
   init(
     deadline: Int64,
     watch: StateWatch,
-    respond: @escaping @Sendable (HotState, RegisteredDefaults, _ isOver: Bool) throws -> Answer?
+    respond: @escaping @Sendable (HotState, RegisteredDefaults, Look) throws -> Answer?
   ) {
     self.deadline = deadline
     self.watch = watch
@@ -25,9 +35,10 @@ final class WaitingRequest: HeldRequest {
   func release() {}
 
   func answer(_ cause: WakeCause) -> Answer {
-    let isOver = if case .woken = cause { false } else { true }
+    let isLast = if case .woken = cause { false } else { true }
+    let look = Look(isFirst: !hasLooked.exchange(true, ordering: .relaxed), isLast: isLast)
     do {
-      return try watch.look { hot, registered in try self.respond(hot, registered, isOver) ?? .held(self) }
+      return try watch.look { hot, registered in try self.respond(hot, registered, look) ?? .held(self) }
     } catch {
       // Passed on, so that what is done to any error is done to this one.
       return .then { throw error }

@@ -14,7 +14,7 @@ struct DefaultsService: CollectionService {
     var revisions = try Removals.all(of: user, in: module, from: connection)
     for (suite, values) in suites {
       let name = CollectionName(module, part: suite)
-      revisions[name] = values.values.reduce(revisions[name] ?? 0) { max($0, $1.revision) }
+      revisions[name] = values.values.reduce(revisions[name] ?? .none) { max($0, $1.revision) }
     }
     return Dictionary(
       uniqueKeysWithValues: revisions.map { name, revision in

@@ -28,7 +28,7 @@ struct FavoritesService: CollectionService {
     }
     let removal = try Removals.all(of: user, in: module, from: connection)[FavoritesReactor.collection]
     guard !items.isEmpty || removal != nil else { return [:] }
-    let revision = items.reduce(removal ?? 0) { max($0, $1.revision) }
+    let revision = items.reduce(removal ?? .none) { max($0, $1.revision) }
     return [FavoritesReactor.collection: .list(ListState(items, revision: revision))]
   }
 

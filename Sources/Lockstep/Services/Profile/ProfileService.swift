@@ -11,7 +11,7 @@ struct ProfileService: CollectionService {
     }
     let removal = try Removals.all(of: user, in: module, from: connection)[ProfileReactor.collection]
     guard !fields.isEmpty || removal != nil else { return [:] }
-    let revision = fields.reduce(removal ?? 0) { max($0, $1.1.revision) }
+    let revision = fields.reduce(removal ?? .none) { max($0, $1.1.revision) }
     let values = Dictionary(fields) { _, last in last }
     return [ProfileReactor.collection: .map(MapState(values, revision: revision))]
   }

@@ -2,32 +2,47 @@
 struct RegisteredDefaults: Sendable {
   /// What a key was from a revision on; nil where it was taken back.
   private struct Change: Sendable {
-    let revision: Int
+    let revision: Revision
     let value: MapValue?
   }
 
-  /// The last revision; every change has its own.
-  private(set) var revision = 0
+  /// All revisions there were, in order; every change has its own.
+  private var revisions: [Revision] = []
   private var suites: [String: [ElementKey: [Change]]] = [:]
 
   /// Takes in a change; they come in the order of their revisions.
-  mutating func apply(_ key: String, in suite: String, value: [UInt8]?, revision: Int) {
+  mutating func apply(_ key: String, in suite: String, value: [UInt8]?, revision: Revision) {
     let change = Change(revision: revision, value: value.map { MapValue(encoded: $0, revision: revision) })
     suites[suite, default: [:]][ElementKey(key), default: []].append(change)
-    self.revision = max(self.revision, revision)
+    if revision > self.revision { revisions.append(revision) }
+  }
+
+  /// The last revision.
+  var revision: Revision { revisions.last ?? .none }
+
+  /// Whether a revision is one of this history.
+  func knows(_ revision: Revision) -> Bool {
+    if revision == .none || revision == self.revision { return true }
+    var range = revisions[...]
+    while let middle = range.dropFirst(range.count / 2).first {
+      if middle == revision { return true }
+      let index = range.startIndex + range.count / 2
+      range = middle < revision ? range[(index + 1)...] : range[..<index]
+    }
+    return false
   }
 
   /// The suites in which anything was ever registered.
   var suiteNames: [String] { suites.keys.sorted() }
 
   /// The values of a suite as they were at a revision.
-  func values(of suite: String, at revision: Int) -> [ElementKey: MapValue] {
+  func values(of suite: String, at revision: Revision) -> [ElementKey: MapValue] {
     guard let keys = suites[suite] else { return [:] }
     return keys.compactMapValues { changes in changes.last { $0.revision <= revision }?.value }
   }
 
   /// The value of a key as it was at a revision.
-  func value(of key: String, in suite: String, at revision: Int) -> MapValue? {
+  func value(of key: String, in suite: String, at revision: Revision) -> MapValue? {
     suites[suite]?[ElementKey(key)]?.last { $0.revision <= revision }?.value
   }
 
@@ -35,9 +50,9 @@ struct RegisteredDefaults: Sendable {
   func values(of suite: String) -> [ElementKey: MapValue] { values(of: suite, at: revision) }
 
   /// The last revision, up to one, that changed what shows of a suite to a user who has set the given keys.
-  func shownRevision(of suite: String, behind own: [ElementKey: MapValue], at revision: Int) -> Int {
-    guard let keys = suites[suite] else { return 0 }
-    return keys.reduce(0) { last, entry in
+  func shownRevision(of suite: String, behind own: [ElementKey: MapValue], at revision: Revision) -> Revision {
+    guard let keys = suites[suite] else { return .none }
+    return keys.reduce(Revision.none) { last, entry in
       guard own[entry.key] == nil, let change = entry.value.last(where: { $0.revision <= revision }) else {
         return last
       }

@@ -17,7 +17,7 @@ struct RegisteredService: Sendable {
     _ key: String,
     in suite: String,
     value: [UInt8]?,
-    revision: Int,
+    revision: Revision,
     at now: Timestamp,
     to connection: Connection
   ) throws {

@@ -37,28 +37,36 @@ struct ChangesFeed: Sendable {
     hot.state.collections.filter { filter.includes($0.key) && $0.value.revision > cursor.revision }.map(\.key)
   }
 
-  /// Whether a cursor could be one of this store's past.
+  /// Whether a cursor could be one of this store's past. Where it could, it must be made sure still that the user's history
+  /// knows it.
   func canFollow(_ cursor: Cursor, _ hot: HotState, _ registered: RegisteredDefaults) -> Bool {
-    cursor.store == store && cursor.revision <= hot.state.revision && cursor.registered <= registered.revision
+    cursor.store == store && cursor.revision <= hot.state.revision && registered.knows(cursor.registered)
   }
 
-  /// The base, from the states that are still in memory; nil where those don't go back so far.
-  func base(_ cursor: Cursor, _ changed: [CollectionName], in hot: HotState) -> Base? {
-    if changed.isEmpty { return [:] }
+  /// The base, from the states that are still in memory.
+  ///
+  /// - Parameters:
+  ///   - cursor: As of when.
+  ///   - changed: Which collections.
+  ///   - hot: The user's state.
+  ///   - isKnown: Whether it was made sure already that the cursor is one of the user's history.
+  /// - Returns: nil where the states don't go back so far.
+  func base(_ cursor: Cursor, _ changed: [CollectionName], in hot: HotState, isKnown: Bool) -> Base? {
+    if changed.isEmpty { return isKnown || hot.knows(cursor.revision) ? [:] : nil }
     guard let past = hot.past(at: cursor.revision) else { return nil }
     var base = Base()
     for name in changed { base[name] = past.collections[name] }
     return base
   }
 
-  /// The base, from the store; nil where the journal doesn't go back so far.
+  /// The base, from the store; nil where the journal doesn't go back so far, or has gone another way.
   func base(
     _ cursor: Cursor,
     _ changed: [CollectionName],
     of user: UserID,
     from connection: Connection
   ) throws -> Base? {
-    guard try cursor.revision >= history.earliest(of: user, from: connection) else { return nil }
+    guard try history.knows(cursor.revision, of: user, from: connection) else { return nil }
     return try history.rebuild(changed, of: user, at: cursor.revision, from: connection)
   }
 
@@ -71,7 +79,7 @@ struct ChangesFeed: Sendable {
     for name in names(in: view.state, filter, view.registered) {
       let present = view.state.collections[name]
       let past = base[name]
-      let hasChanged = (present?.revision ?? 0) > cursor.revision
+      let hasChanged = (present?.revision ?? .none) > cursor.revision
       switch hasChanged ? (past ?? present) : present {
       case .list?:
         guard hasChanged else { continue }
@@ -128,7 +136,7 @@ struct ChangesFeed: Sendable {
     _ map: MapState,
     of name: CollectionName,
     _ registered: RegisteredDefaults,
-    at revision: Int
+    at revision: Revision
   ) -> [ElementKey: MapValue] {
     guard name.module == "defaults", let suite = name.part else { return map.values }
     return map.values.merging(registered.values(of: suite, at: revision)) { own, _ in own }

@@ -12,7 +12,7 @@ enum CollectionState: Sendable, Equatable {
   case map(MapState)
 
   /// The last revision that changed it.
-  var revision: Int {
+  var revision: Revision {
     switch self {
     case .list(let list): list.revision
     case .map(let map): map.revision
@@ -43,7 +43,7 @@ enum CollectionState: Sendable, Equatable {
   }
 
   /// Applies facts of one revision. Those of the other kind, as only a damaged journal could have them, change nothing.
-  mutating func apply(_ mutations: [CollectionMutation], revision: Int) {
+  mutating func apply(_ mutations: [CollectionMutation], revision: Revision) {
     switch self {
     case .list(var list):
       // The state holds nothing while it's worked on: a second reference would have every array copied.

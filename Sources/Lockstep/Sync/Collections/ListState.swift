@@ -6,9 +6,9 @@ final class ListItem: Sendable, Equatable {
   /// The JSON object, as it goes over the wire.
   let encoded: [UInt8]
   /// The revision in which it became what it is.
-  let revision: Int
+  let revision: Revision
 
-  init(id: ElementKey, encoded: [UInt8], revision: Int) {
+  init(id: ElementKey, encoded: [UInt8], revision: Revision) {
     self.id = id
     self.encoded = encoded
     self.revision = revision
@@ -35,7 +35,7 @@ enum ListMutation: Sendable, Equatable {
 /// A list whose elements have ids of their own, at one revision.
 struct ListState: Sendable, Equatable {
   /// The revision that the facts belong to which are applied now; afterwards the last one that changed the list.
-  var revision = 0
+  var revision = Revision.none
   private(set) var items: [ListItem] = []
   private var byID: [ElementKey: ListItem] = [:]
   /// How many bytes the elements take.
@@ -66,12 +66,12 @@ struct ListState: Sendable, Equatable {
   }
 
   /// An empty list at a revision.
-  init(revision: Int = 0) {
+  init(revision: Revision = .none) {
     self.revision = revision
   }
 
   /// A list of these elements, in their order, at a revision.
-  init(_ items: [ListItem], revision: Int) {
+  init(_ items: [ListItem], revision: Revision) {
     self.revision = revision
     self.items = items
     byID = Dictionary(items.map { ($0.id, $0) }) { first, _ in first }

@@ -5,9 +5,9 @@ final class MapValue: Sendable, Equatable {
   /// The JSON, as it goes over the wire.
   let encoded: [UInt8]
   /// The revision in which it became what it is.
-  let revision: Int
+  let revision: Revision
 
-  init(encoded: [UInt8], revision: Int) {
+  init(encoded: [UInt8], revision: Revision) {
     self.encoded = encoded
     self.revision = revision
   }
@@ -28,7 +28,7 @@ enum MapMutation: Sendable, Equatable {
 /// Values by their keys, at one revision.
 struct MapState: Sendable, Equatable {
   /// The revision that the facts belong to which are applied now; afterwards the last one that changed the map.
-  var revision: Int
+  var revision: Revision
   private(set) var values: [ElementKey: MapValue]
   /// How many bytes the keys and values take.
   private(set) var bytes: Int
@@ -38,7 +38,7 @@ struct MapState: Sendable, Equatable {
   subscript(key: String) -> MapValue? { values[ElementKey(key)] }
 
   /// A map of these values at a revision.
-  init(_ values: [ElementKey: MapValue] = [:], revision: Int = 0) {
+  init(_ values: [ElementKey: MapValue] = [:], revision: Revision = .none) {
     self.revision = revision
     self.values = values
     bytes = values.reduce(0) { $0 + $1.key.text.utf8.count + $1.value.encoded.count }

@@ -12,11 +12,9 @@ struct History: Sendable {
   }
 
   /// A user's state as it was after a revision, of some collections alone; nil where the journal doesn't tell.
-  func state(of user: UserID, at revision: Int, _ extent: Extent, from connection: Connection) throws -> UserState? {
-    let journal = Journal(connection: connection)
-    guard try revision <= journal.lastRevision(of: user), try revision >= earliest(of: user, in: journal) else {
-      return nil
-    }
+  func state(of user: UserID, at revision: Revision, _ extent: Extent, from connection: Connection) throws -> UserState?
+  {
+    guard try knows(revision, of: user, from: connection) else { return nil }
     let names: Set<CollectionName>
     switch extent {
     case .collection(let name): names = [name]
@@ -26,7 +24,9 @@ struct History: Sendable {
     }
     var state = UserState()
     state.revision = revision
-    state.collections = try rebuild(names, of: user, at: revision, from: connection).filter { $0.value.revision > 0 }
+    state.collections = try rebuild(names, of: user, at: revision, from: connection).filter {
+      $0.value.revision > .none
+    }
     return state
   }
 
@@ -43,9 +43,10 @@ struct History: Sendable {
     return Set(names.filter { $0.module == module })
   }
 
-  /// The earliest revision that can be rebuilt: the one before the journal's first entry.
-  func earliest(of user: UserID, from connection: Connection) throws -> Int {
-    try earliest(of: user, in: Journal(connection: connection))
+  /// Whether a user's state can be rebuilt as it was after a revision: it's one of this history, and nothing of what
+  /// happened since is pruned.
+  func knows(_ revision: Revision, of user: UserID, from connection: Connection) throws -> Bool {
+    try Journal(connection: connection).knows(revision, of: user)
   }
 
   /// Collections as they were after a revision that the journal still covers. The journal is read once for all of them:
@@ -53,7 +54,7 @@ struct History: Sendable {
   func rebuild(
     _ names: some Sequence<CollectionName>,
     of user: UserID,
-    at revision: Int,
+    at revision: Revision,
     from connection: Connection
   ) throws -> [CollectionName: CollectionState] {
     var rebuilt: [CollectionName: Rebuilt] = [:]
@@ -61,7 +62,7 @@ struct History: Sendable {
       guard let kind = states.kind(of: name.module) else { continue }
       let snapshot = try Snapshots(connection: connection).latest(of: name, of: user, upTo: revision)
       let empty = kind == .list ? CollectionState.list(ListState()) : .map(MapState())
-      rebuilt[name] = Rebuilt(kind: kind, since: snapshot?.revision ?? 0, state: snapshot?.state ?? empty)
+      rebuilt[name] = Rebuilt(kind: kind, since: snapshot?.revision ?? .none, state: snapshot?.state ?? empty)
     }
     guard let start = rebuilt.values.map(\.since).min() else { return [:] }
     try Journal(connection: connection).forEachFact(of: user, after: start, upTo: revision) { name, revision, facts in
@@ -74,11 +75,7 @@ struct History: Sendable {
   /// A collection on its way from its last snapshot.
   private struct Rebuilt {
     let kind: CollectionMutation.Kind
-    let since: Int
+    let since: Revision
     var state: CollectionState
-  }
-
-  private func earliest(of user: UserID, in journal: Journal) throws -> Int {
-    try journal.firstRevision(of: user).map { $0 - 1 } ?? 0
   }
 }

@@ -5,7 +5,7 @@ import SQLite
 struct Journal {
   /// One action that changed something.
   struct Entry: Sendable {
-    let revision: Int
+    let revision: Revision
     let position: Int
     let collection: CollectionName
     let at: Timestamp
@@ -37,21 +37,31 @@ struct Journal {
   }
 
   /// The user's last revision; 0 where nothing was ever changed. The journal's last entry is never pruned.
-  func lastRevision(of user: UserID) throws -> Int {
-    try connection.first("SELECT max(revision) FROM journal WHERE user_id = ?", user) { try $0[0] as Int? }.flatMap {
-      $0
-    } ?? 0
+  func lastRevision(of user: UserID) throws -> Revision {
+    try connection.first("SELECT max(revision) FROM journal WHERE user_id = ?", user) { try $0[0] as Revision? }
+      .flatMap { $0 } ?? .none
   }
 
   /// The first revision that is still in the journal; nil where it's empty.
-  func firstRevision(of user: UserID) throws -> Int? {
-    try connection.first("SELECT min(revision) FROM journal WHERE user_id = ?", user) { try $0[0] as Int? }.flatMap {
-      $0
-    }
+  func firstRevision(of user: UserID) throws -> Revision? {
+    try connection.first("SELECT min(revision) FROM journal WHERE user_id = ?", user) { try $0[0] as Revision? }
+      .flatMap { $0 }
+  }
+
+  /// Whether a user's history, as far as it's kept, has been at exactly this revision.
+  func knows(_ revision: Revision, of user: UserID) throws -> Bool {
+    // From the beginning on nothing can be told any more once its first entry is pruned.
+    if revision == .none { return try firstRevision(of: user).map { $0.number == 1 } ?? true }
+    let found = try connection.first(
+      "SELECT 1 FROM journal WHERE user_id = ? AND revision = ? LIMIT 1",
+      user,
+      revision
+    ) { _ in true }
+    return found ?? false
   }
 
   /// A user's entries behind a revision, oldest first.
-  func entries(of user: UserID, after revision: Int, limit: Int) throws -> [Entry] {
+  func entries(of user: UserID, after revision: Revision, limit: Int) throws -> [Entry] {
     try connection.all(
       """
       SELECT revision, position, collection, at, session_id, action, mutations FROM journal
@@ -77,9 +87,9 @@ struct Journal {
   /// are, which is read only when it's asked for.
   func forEachFact(
     of user: UserID,
-    after: Int,
-    upTo: Int,
-    body: (CollectionName, Int, (CollectionMutation.Kind) throws -> [CollectionMutation]) throws -> Void
+    after: Revision,
+    upTo: Revision,
+    body: (CollectionName, Revision, (CollectionMutation.Kind) throws -> [CollectionMutation]) throws -> Void
   ) throws {
     try connection.forEach(
       """
@@ -91,7 +101,7 @@ struct Journal {
       upTo
     ) { row in
       let name = CollectionName(text: try row[0] as String)
-      let revision: Int = try row[1]
+      let revision: Revision = try row[1]
       let text: String = try row[2]
       try body(name, revision) { kind in
         (JSON(trusting: Array(text.utf8)).arrayValue ?? []).compactMap { CollectionMutation($0, of: kind) }

@@ -17,26 +17,32 @@ struct Pruning: Sendable {
   func prune(_ user: UserID, now: Timestamp, in connection: Connection) throws -> Int {
     let journal = Journal(connection: connection)
     guard let first = try journal.firstRevision(of: user) else { return 0 }
-    let last = try journal.lastRevision(of: user)
+    let last = try journal.lastRevision(of: user).number
     let oldest = Timestamp(millisecondsSince1970: now.millisecondsSince1970 - Int64(policy.days) * 86_400_000)
     // A whole step or nothing: each costs a snapshot of all collections that changed in it.
-    let bound = first + Self.step - 1
+    let bound = first.number + Self.step - 1
     guard bound <= last - max(1, policy.revisions),
-      let time = try time(of: bound, of: user, in: connection), time < oldest
+      let (bound, time) = try entry(number: bound, of: user, in: connection), time < oldest
     else { return 0 }
     try keepSnapshots(of: user, at: bound, in: connection)
     try connection.run("DELETE FROM journal WHERE user_id = ? AND revision <= ?", user, bound)
     return Self.step
   }
 
-  private func time(of revision: Int, of user: UserID, in connection: Connection) throws -> Timestamp? {
-    try connection.first("SELECT at FROM journal WHERE user_id = ? AND revision = ? LIMIT 1", user, revision) {
-      try $0[0] as Timestamp
-    }
+  private func entry(
+    number: Int,
+    of user: UserID,
+    in connection: Connection
+  ) throws -> (revision: Revision, at: Timestamp)? {
+    try connection.first(
+      "SELECT revision, at FROM journal WHERE user_id = ? AND revision >= ? ORDER BY revision LIMIT 1",
+      user,
+      Revision(number: number)
+    ) { (try $0[0], try $0[1]) }
   }
 
   /// Collections that change in what goes need a snapshot in its place.
-  private func keepSnapshots(of user: UserID, at bound: Int, in connection: Connection) throws {
+  private func keepSnapshots(of user: UserID, at bound: Revision, in connection: Connection) throws {
     let names = try connection.all(
       "SELECT DISTINCT collection FROM journal WHERE user_id = ? AND revision <= ?",
       user,

@@ -6,8 +6,8 @@ struct Snapshots {
 
   /// The newest of a collection up to a revision; nil where there is none: it was empty at the beginning. Throws
   /// `DamagedSnapshot` where it can't be read: what would be rebuilt without it was never so.
-  func latest(of collection: CollectionName, of user: UserID, upTo revision: Int) throws -> (
-    revision: Int, state: CollectionState
+  func latest(of collection: CollectionName, of user: UserID, upTo revision: Revision) throws -> (
+    revision: Revision, state: CollectionState
   )? {
     let found = try connection.first(
       """
@@ -18,7 +18,7 @@ struct Snapshots {
       collection.description,
       revision
     ) { row in
-      (try row[0] as Int, CollectionState(snapshot: Array((try row[1] as String).utf8)))
+      (try row[0] as Revision, CollectionState(snapshot: Array((try row[1] as String).utf8)))
     }
     guard let (revision, state) = found else { return nil }
     guard let state else { throw DamagedSnapshot(user: user, collection: collection, revision: revision) }
@@ -26,7 +26,7 @@ struct Snapshots {
   }
 
   /// Keeps a collection as it was after a revision.
-  func keep(_ state: CollectionState, as collection: CollectionName, of user: UserID, at revision: Int) throws {
+  func keep(_ state: CollectionState, as collection: CollectionName, of user: UserID, at revision: Revision) throws {
     try connection.run(
       "INSERT OR REPLACE INTO snapshots (user_id, collection, revision, state) VALUES (?, ?, ?, ?)",
       user,
@@ -37,7 +37,7 @@ struct Snapshots {
   }
 
   /// Forgets those before a revision.
-  func forget(_ collection: CollectionName, of user: UserID, before revision: Int) throws {
+  func forget(_ collection: CollectionName, of user: UserID, before revision: Revision) throws {
     try connection.run(
       "DELETE FROM snapshots WHERE user_id = ? AND collection = ? AND revision < ?",
       user,
@@ -51,7 +51,7 @@ struct Snapshots {
 struct DamagedSnapshot: Error, CustomStringConvertible {
   let user: UserID
   let collection: CollectionName
-  let revision: Int
+  let revision: Revision
 
   var description: String {
     "the snapshot of \(collection) of user \(user) at revision \(revision) can't be read: the store is damaged; restore a "

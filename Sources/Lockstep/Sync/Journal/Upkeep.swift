@@ -36,14 +36,14 @@ final class Upkeep: Sendable {
   ///   - state: The collection after it.
   ///   - bytes: How long the facts were.
   ///   - revision: The user's, after it.
-  func noteFacts(of user: UserID, in name: CollectionName, state: CollectionState, bytes: Int, revision: Int) {
+  func noteFacts(of user: UserID, in name: CollectionName, state: CollectionState, bytes: Int, revision: Revision) {
     guard isSnapshotDue(Key(user: user, collection: name), state, bytes) else { return }
     submit { try Snapshots(connection: $0).keep(state, as: name, of: user, at: revision) }
   }
 
   /// Told of each committed transaction, in order.
-  func noteCommit(of user: UserID, revision: Int) {
-    guard revision % Self.revisionsBetweenPruning == 0 else { return }
+  func noteCommit(of user: UserID, revision: Revision) {
+    guard revision.number % Self.revisionsBetweenPruning == 0 else { return }
     let (pruning, now) = (pruning, now())
     submit { _ = try pruning.prune(user, now: now, in: $0) }
   }

@@ -10,15 +10,15 @@ struct Draft {
   /// How much was journaled of which collection, an entry an action.
   private(set) var factBytes: [(collection: CollectionName, bytes: Int)] = []
 
-  private let revision: Int
+  private let revision: Revision
   private let transaction: Transaction
   private let before: LedgerView
   private let now: Timestamp
   private var position = 0
 
-  init(_ before: LedgerView, of transaction: Transaction, now: Timestamp) {
+  init(_ before: LedgerView, of transaction: Transaction, in era: Era, now: Timestamp) {
     state = before.state
-    revision = state.revision + 1
+    revision = state.revision.next(in: era)
     self.transaction = transaction
     self.before = before
     self.now = now

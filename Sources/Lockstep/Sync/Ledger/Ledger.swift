@@ -20,6 +20,7 @@ final class Ledger: Sendable {
   private let tickets = Atomic<UInt64>(0)
   private let keysInUse: KeysInUse
   private let upkeep: Upkeep
+  private let era: Era
   private let announce: @Sendable (UserID, UserState) -> Void
 
   /// - Parameters:
@@ -29,6 +30,7 @@ final class Ledger: Sendable {
   ///   - registry: What is registered for everybody.
   ///   - keysInUse: The idempotency keys at work.
   ///   - upkeep: Who looks after the history.
+  ///   - era: What marks the revisions that are made.
   ///   - now: The time.
   ///   - announce: Told of each committed state, by one thread at a time, after it was published.
   init(
@@ -38,6 +40,7 @@ final class Ledger: Sendable {
     registry: RegisteredLedger,
     keysInUse: KeysInUse = KeysInUse(),
     upkeep: Upkeep,
+    era: Era,
     now: @escaping @Sendable () -> Timestamp,
     announce: @escaping @Sendable (UserID, UserState) -> Void = { _, _ in }
   ) {
@@ -47,6 +50,7 @@ final class Ledger: Sendable {
     self.registry = registry
     self.keysInUse = keysInUse
     self.upkeep = upkeep
+    self.era = era
     self.now = now
     self.announce = announce
   }
@@ -150,7 +154,7 @@ final class Ledger: Sendable {
     let registered = registry.latest
     let before = LedgerView(state: try latestState(of: transaction.user, in: connection), registered: registered)
     try transaction.condition(before)
-    var draft = Draft(before, of: transaction, now: now)
+    var draft = Draft(before, of: transaction, in: era, now: now)
     try draft.perform(transaction.actions, states: states, connection: connection)
     let after = LedgerView(state: draft.state, registered: registered)
     let committed = Committed(before: before, after: after, mutations: draft.mutations)

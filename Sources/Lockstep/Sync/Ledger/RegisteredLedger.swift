@@ -15,6 +15,7 @@ final class RegisteredLedger: Sendable {
   private let contents: Monitor<Contents>
   private let writer: Writer
   private let keysInUse: KeysInUse
+  private let era: Era
   private let now: @Sendable () -> Timestamp
   private let announce: @Sendable (RegisteredDefaults) -> Void
 
@@ -22,18 +23,21 @@ final class RegisteredLedger: Sendable {
   ///   - registered: What the store has.
   ///   - writer: Who writes.
   ///   - keysInUse: The idempotency keys at work.
+  ///   - era: What marks the revisions that are made.
   ///   - now: The time.
   ///   - announce: Told of each committed change, by one thread at a time.
   init(
     _ registered: RegisteredDefaults,
     writer: Writer,
     keysInUse: KeysInUse = KeysInUse(),
+    era: Era,
     now: @escaping @Sendable () -> Timestamp,
     announce: @escaping @Sendable (RegisteredDefaults) -> Void = { _ in }
   ) {
     contents = Monitor(Contents(committed: registered))
     self.writer = writer
     self.keysInUse = keysInUse
+    self.era = era
     self.now = now
     self.announce = announce
   }
@@ -114,7 +118,7 @@ final class RegisteredLedger: Sendable {
     let suite = change.suite
     let present = registered.values(of: suite)
     let changes = try change.decide(registered).filter { present[ElementKey($0.key)]?.encoded != $0.value }
-    let revision = registered.revision + 1
+    let revision = registered.revision.next(in: era)
     for (key, value) in changes {
       let service = RegisteredService()
       try service.write(key, in: suite, value: value, revision: revision, at: now(), to: connection)

@@ -25,8 +25,8 @@ final class HotState: Sendable {
 
   /// What was made of a collection: it holds as long as the collection and what is registered behind it stay the same.
   struct Rendered: Sendable {
-    let revision: Int
-    let registered: Int
+    let revision: Revision
+    let registered: Revision
     let representation: Representation
   }
 
@@ -39,21 +39,28 @@ final class HotState: Sendable {
   init(_ state: UserState, after previous: HotState?, factBytes: Int = 0) {
     self.state = state
     // Only what follows without a gap is a past.
-    let follows = previous.map { $0.state.revision + 1 == state.revision } ?? false
+    let follows = previous.map { $0.state.revision.number + 1 == state.revision.number } ?? false
     recent = follows ? previous.map { $0.recent.adding($0.state, before: state, factBytes) } ?? .none : .none
     cost = state.cost + recent.cost
     let kept = previous?.made.withLock { $0.rendered } ?? [:]
     made = Monitor(
       Made(
-        rendered: kept.isEmpty ? kept : kept.filter { state.collections[$0.key]?.revision ?? 0 == $0.value.revision }
+        rendered: kept.isEmpty
+          ? kept : kept.filter { state.collections[$0.key]?.revision ?? .none == $0.value.revision }
       )
     )
   }
 
   /// The state as it was after a revision, where it's still in memory.
-  func past(at revision: Int) -> UserState? {
+  func past(at revision: Revision) -> UserState? {
     if state.revision == revision { return state }
     return recent.state(at: revision)
+  }
+
+  /// Whether the user's history has been at exactly this revision, as far as can be said without asking the store; false
+  /// where it can't.
+  func knows(_ revision: Revision) -> Bool {
+    revision == .none || past(at: revision) != nil || state.collections.values.contains { $0.revision == revision }
   }
 
   /// What was told already to somebody who asked the same, if anything.
@@ -72,14 +79,14 @@ final class HotState: Sendable {
   }
 
   /// What was made of a collection, if that still holds.
-  func representation(of collection: CollectionName, registered: Int) -> Representation? {
+  func representation(of collection: CollectionName, registered: Revision) -> Representation? {
     guard let known = made.withLock({ $0.rendered[collection] }), known.registered == registered else { return nil }
     return known.representation
   }
 
   /// Keeps what was made of a collection.
-  func keep(_ representation: Representation, of collection: CollectionName, registered: Int) {
-    let revision = state.collections[collection]?.revision ?? 0
+  func keep(_ representation: Representation, of collection: CollectionName, registered: Revision) {
+    let revision = state.collections[collection]?.revision ?? .none
     let new = Rendered(revision: revision, registered: registered, representation: representation)
     made.withLock { made in
       // Clients may ask for as many suites as they can think of, and each that has nothing in it shows as an empty one.

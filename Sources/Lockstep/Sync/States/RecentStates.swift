@@ -22,7 +22,7 @@ struct RecentStates: Sendable {
       self.cost = (previous?.cost ?? 0) + cost
     }
 
-    func state(at revision: Int) -> UserState? {
+    func state(at revision: Revision) -> UserState? {
       var past: Past? = self
       while let candidate = past {
         if candidate.state.revision == revision { return candidate.state }
@@ -47,7 +47,7 @@ struct RecentStates: Sendable {
   var cost: Int { (young?.cost ?? 0) + (old?.cost ?? 0) }
 
   /// The state of a revision, where it's one of them.
-  func state(at revision: Int) -> UserState? { young?.state(at: revision) ?? old?.state(at: revision) }
+  func state(at revision: Revision) -> UserState? { young?.state(at: revision) ?? old?.state(at: revision) }
 
   /// These and one more.
   ///

@@ -1,7 +1,7 @@
 /// All of a user's state at one revision: what was committed, or what a transaction is about to.
 struct UserState: Sendable {
   /// +1 for each transaction that changed anything.
-  var revision = 0
+  var revision = Revision.none
   /// The collections that have ever been changed, by name.
   var collections: [CollectionName: CollectionState] = [:]
 
@@ -21,7 +21,7 @@ struct UserState: Sendable {
   }
 
   /// Applies facts of the revision that is being made.
-  mutating func apply(_ mutations: [CollectionMutation], to name: CollectionName, revision: Int) {
+  mutating func apply(_ mutations: [CollectionMutation], to name: CollectionName, revision: Revision) {
     guard let first = mutations.first else { return }
     // Taken out while it's worked on: a second reference would have every array copied.
     var collection = collections.removeValue(forKey: name) ?? CollectionState(for: first)

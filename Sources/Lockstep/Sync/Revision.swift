@@ -1,0 +1,88 @@
+import SQLite
+
+/// How many transactions had changed a user's state at a point of its history, and in which era the last of them did.
+///
+/// Revisions of one history are ordered by their numbers, which have no gaps. The era tells histories apart that share their
+/// beginning: where an old copy of the store was put in the place of the present one, the numbers that were given out since
+/// are given out again, for other transactions. Whoever remembers one of the lost history is recognised by its era.
+///
+/// In the store it's one integer: the number in the upper bits, so that it sorts, and the era in the lower 20.
+struct Revision: Sendable, Hashable, Comparable {
+  /// Where every history begins.
+  static let none = Revision(rawValue: 0)
+
+  /// How it's stored.
+  let rawValue: Int
+
+  init(rawValue: Int) {
+    self.rawValue = rawValue
+  }
+
+  /// - Parameters:
+  ///   - number: At most 2⁴³ - 1.
+  ///   - era: When it was made.
+  init(number: Int, era: Era = .unknown) {
+    rawValue = number << Era.bits | era.value
+  }
+
+  /// How many there were up to it, with it.
+  var number: Int { rawValue >> Era.bits }
+
+  /// The one after it.
+  func next(in era: Era) -> Revision { Revision(number: number + 1, era: era) }
+
+  static func < (left: Revision, right: Revision) -> Bool { left.rawValue < right.rawValue }
+}
+
+/// One run of a server on a store, from its start to its end: 20 random bits. Two runs that write the same revision, because
+/// the second began with a copy of the store from before the first did, have the same one in a millionth of all cases.
+struct Era: Sendable, Hashable {
+  static let bits = 20
+
+  /// That of revisions from before there were eras.
+  static let unknown = Era(value: 0)
+
+  fileprivate let value: Int
+
+  private init(value: Int) {
+    self.value = value
+  }
+
+  /// - Parameter random: 64 random bits.
+  init(random: UInt64) {
+    value = 1 + Int(random % (1 << Self.bits - 1))
+  }
+}
+
+extension Revision: SQLiteConvertible {
+  var sqliteValue: SQLiteValue { rawValue.sqliteValue }
+
+  init?(sqliteValue: SQLiteValue) {
+    guard let rawValue = Int(sqliteValue: sqliteValue) else { return nil }
+    self.init(rawValue: rawValue)
+  }
+}
+
+/// As clients see it in a cursor: the number, and behind a hyphen the era, where that is known.
+extension Revision: LosslessStringConvertible {
+  var description: String { era.value == 0 ? String(number) : "\(number)-\(era.value)" }
+
+  /// Reads the one form that `description` writes.
+  init?(_ text: String) { self.init(text[...]) }
+
+  /// Reads the one form that `description` writes.
+  init?(_ text: Substring) {
+    let parts = text.split(separator: "-", maxSplits: 1, omittingEmptySubsequences: false)
+    guard let number = Int(parts[0]), (0...Int.max >> Era.bits).contains(number) else { return nil }
+    let era = parts.count == 2 ? Int(parts[1]) : 0
+    guard let era, (0..<1 << Era.bits).contains(era) else { return nil }
+    self.init(rawValue: number << Era.bits | era)
+    guard description == text else { return nil }
+  }
+
+  private var era: Era { Era(rawValue: rawValue) }
+}
+
+extension Era {
+  fileprivate init(rawValue: Int) { self.init(value: rawValue & (1 << Self.bits - 1)) }
+}

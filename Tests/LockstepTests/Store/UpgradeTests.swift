@@ -1,0 +1,78 @@
+import JSON
+import Migrations
+import SQLite
+import Testing
+
+@testable import Lockstep
+
+@Suite("A store of an older schema")
+struct UpgradeTests {
+  @Test("Keeps its history, and its cursors, when revisions come to name their era")
+  func eras() throws {
+    let fixture = try StoreFixture()
+    try fixture.store(migrator: Migrator(Array(Migration.all.prefix(3)))).close()
+    let user = try #require(UserID("01890000-0000-7000-8000-000000000001"))
+    let session = "01890000-0000-7000-8000-000000000002"
+    let item =
+      #"{"id":"é\u00e9\"","data":[1.5,{"x":[]}],"addedAt":"t","updatedAt":"t"}"#
+    try fixture.sqlite().execute(
+      """
+      INSERT INTO users VALUES ('\(user)', 'a@b.c', 'a@b.c', '', 1, 0, 0, NULL);
+      INSERT INTO favorites VALUES ('\(user)', 'a', NULL, NULL, 't', 't', 1, 3);
+      INSERT INTO defaults VALUES ('\(user)', 'standard', 'k', '1.5', 5);
+      INSERT INTO profiles VALUES ('\(user)', 'position', '"x"', 4);
+      INSERT INTO removals VALUES ('\(user)', 'favorites', 2);
+      INSERT INTO registered_defaults VALUES ('standard', 'r', 7, '1', 0);
+      INSERT INTO snapshots VALUES ('\(user)', 'favorites', 3,
+        '{"kind":"list","revision":3,"items":[[1,\(item)],[3,{"id":"b"}]]}');
+      INSERT INTO snapshots VALUES ('\(user)', 'defaults/standard', 4,
+        '{"kind":"map","revision":2,"values":[["ö\\"",1,1.5],["z",2,null]]}');
+      INSERT INTO journal VALUES ('\(user)', 5, 1, 'favorites', 9, NULL, '{"type":"b"}', '[]');
+      INSERT INTO journal VALUES ('\(user)', 5, 0, 'defaults/standard', 9, '\(session)', '{"type":"a"}', '[]');
+      INSERT INTO journal VALUES ('\(user)', 4, 0, 'profile', 8, NULL, '{}', '[]');
+      """
+    )
+    let store = try fixture.store()
+    defer { store.close() }
+    try store.write { connection in
+      let journal = Journal(connection: connection)
+      let entries = try journal.entries(of: user, after: .none, limit: 10)
+      #expect(entries.map(\.revision) == [4, 5, 5] && entries.map(\.position) == [0, 0, 1])
+      #expect(entries.map(\.at.millisecondsSince1970) == [8, 9, 9])
+      #expect(entries.map { $0.session?.description } == [nil, session, nil])
+      #expect(entries.map(\.action) == ["{}", #"{"type":"a"}"#, #"{"type":"b"}"#])
+      let snapshots = Snapshots(connection: connection)
+      let list = try #require(try snapshots.latest(of: CollectionName("favorites"), of: user, upTo: 5))
+      #expect(list.revision == 3)
+      #expect(
+        list.state
+          == .list(
+            ListState(
+              [
+                ListItem(id: ElementKey("éé\""), encoded: JSON(trusting: Array(item.utf8)).encoded(), revision: 1),
+                ListItem(id: ElementKey("b"), encoded: Array(#"{"id":"b"}"#.utf8), revision: 3),
+              ],
+              revision: 3
+            )
+          )
+      )
+      let map = try #require(try snapshots.latest(of: DefaultsAction.collection("standard"), of: user, upTo: 5))
+      let values = [("ö\"", "1.5", 1), ("z", "null", 2)].map { key, value, revision in
+        (ElementKey(key), MapValue(encoded: Array(value.utf8), revision: Revision(number: revision)))
+      }
+      #expect(map.revision == 4)
+      #expect(map.state == .map(MapState(Dictionary(uniqueKeysWithValues: values), revision: 2)))
+      #expect(try RegisteredService().load(from: connection).revision == 7)
+      let others = try connection.all(
+        """
+        SELECT revision FROM favorites UNION ALL SELECT revision FROM defaults
+        UNION ALL SELECT revision FROM profiles UNION ALL SELECT revision FROM removals
+        """
+      ) { row in try row[0] as Revision }
+      #expect(others == [3, 5, 4, 2])
+      // Erasing the user erases the journal, as before.
+      try connection.run("DELETE FROM users WHERE id = ?", user)
+      #expect(try journal.lastRevision(of: user) == .none)
+    }
+  }
+}

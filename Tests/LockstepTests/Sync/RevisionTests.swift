@@ -1,0 +1,63 @@
+import Testing
+
+@testable import Lockstep
+
+@Suite("Revisions")
+struct RevisionTests {
+  private static let era = Era(random: 41)
+  private static let other = Era(random: 42)
+
+  @Test("They are ordered by their numbers, and those of one number by their eras")
+  func order() {
+    let first = Revision.none.next(in: Self.other)
+    let second = first.next(in: Self.era)
+    #expect(first.number == 1 && second.number == 2)
+    #expect(Revision.none < first && first < second)
+    #expect(Revision.none.next(in: Self.era) != first)
+    #expect(Revision(number: 1) < first && first < Revision(number: 2))
+  }
+
+  @Test("An era is never that of what is older than eras, whatever is drawn")
+  func eras() {
+    for random in [0, 1, 1 << 20 - 2, 1 << 20 - 1, 1 << 20, .max] as [UInt64] {
+      #expect(Era(random: random) != .unknown)
+      let revision = Revision.none.next(in: Era(random: random))
+      #expect(revision.number == 1 && Revision(revision.description) == revision)
+    }
+  }
+
+  @Test(
+    "They are read in the one form in which they are written",
+    arguments: [
+      "0", "1", "7-42", "7-1048575", "8796093022207", "8796093022207-1",
+    ]
+  )
+  func text(_ text: String) {
+    #expect(Revision(text)?.description == text)
+  }
+
+  @Test(
+    "Anything else is none",
+    arguments: [
+      "", "-", "-1", "1-", "1-0", "01", "1-01", "+1", "1-+1", "7-1048576", "8796093022208", "1-2-3", "1-x", "x",
+      "99999999999999999999", "1-99999999999999999999",
+    ]
+  )
+  func noText(_ text: String) {
+    #expect(Revision(text) == nil)
+  }
+
+  @Test("What is registered knows the revisions that it had, and no others")
+  func registered() {
+    var registered = RegisteredDefaults()
+    #expect(registered.knows(.none))
+    var all: [Revision] = [.none]
+    for _ in 0..<20 {
+      #expect(!registered.knows(Revision(number: all.count, era: Self.era)))
+      all.append(all[all.count - 1].next(in: Self.era))
+      for key in ["a", "b"] { registered.apply(key, in: "s", value: [0x31], revision: all[all.count - 1]) }
+      #expect(all.allSatisfy(registered.knows))
+      #expect(!all.dropFirst().contains { registered.knows(Revision(number: $0.number, era: Self.other)) })
+    }
+  }
+}

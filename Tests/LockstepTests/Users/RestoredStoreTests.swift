@@ -1,0 +1,91 @@
+import JSON
+import TestSupport
+import Testing
+
+@testable import Lockstep
+
+@Suite("An old copy of the store in the place of the present one")
+struct RestoredStoreTests {
+  /// What a device remembers of a history that was lost.
+  private struct Memory {
+    let feed: String
+    let favorites: String
+    let defaults: String
+    let registered: String
+
+    init(of device: Device) async throws {
+      feed = try #require(try await device.get("/v1/changes?since=now").cursor)
+      favorites = try #require(try await device.get("/v1/favorites").tag)
+      defaults = try #require(try await device.get("/v1/defaults/standard").tag)
+      registered = try #require(try await device.get("/v1/defaults/other").tag)
+    }
+  }
+
+  /// Runs `body` after a copy was made, a device went on, the copy was put back, and another device went on as far as the
+  /// first had and farther: with what the first remembers from before the copy and from the end of the lost history.
+  private func run(_ body: (Users, Device, _ kept: Memory, _ lost: Memory) async throws -> Void) async throws {
+    try await Users.run({ $0.administratorToken = Users.administrator }) { users in
+      let ada = try await users.signUp()
+      try await users.register("other", #"{"a":1}"#)
+      try await ada.addFavorites("a")
+      let kept = try await Memory(of: ada)
+      await users.stop()
+      let copy = try users.directory.contents(of: "lockstep.db")
+      try await users.restart()
+      try await users.register("other", #"{"a":2}"#)
+      _ = try await ada.put("/v1/defaults/standard/lost", "1")
+      try await ada.addFavorites("lost")
+      let lost = try await Memory(of: ada)
+      await users.stop()
+      try users.directory.write(copy, to: "lockstep.db")
+      try await users.restart()
+      try await users.register("other", #"{"a":3}"#)
+      try await ada.addFavorites("b", "c")
+      _ = try await ada.put("/v1/profile", "{}")
+      _ = try await ada.put("/v1/defaults/standard/new", "1")
+      try await body(users, ada, kept, lost)
+    }
+  }
+
+  @Test("Who has seen what was lost gets the whole of everything, whatever they ask for")
+  func reset() async throws {
+    try await run { _, ada, _, lost in
+      for query in ["", "&collections=favorites", "&collections=profile", "&collections=defaults/none", "&wait=30"] {
+        let answer = try await ada.get("/v1/changes?since=\(lost.feed)\(query)").json
+        #expect(answer["reset"]?.boolValue == true, "\(query)")
+      }
+      let all = try await ada.get("/v1/changes?since=\(lost.feed)&collections=favorites").json
+      #expect(all["changesets"]?[0]?["items"]?.arrayValue?.compactMap { $0["id"]?.stringValue } == ["a", "b", "c"])
+      let journal = try await ada.get("/v1/journal?since=\(lost.feed)").json
+      #expect(journal["entries"]?.arrayValue?.count == 4)
+    }
+  }
+
+  @Test("Nobody who has seen what was lost is told that nothing has changed, or overwrites what is new")
+  func preconditions() async throws {
+    try await run { _, ada, _, lost in
+      for (path, tag) in [
+        ("/v1/favorites", lost.favorites), ("/v1/defaults/standard", lost.defaults),
+        ("/v1/defaults/other", lost.registered),
+      ] {
+        #expect(try await ada.get(path, ["If-None-Match: \"\(tag)\""]).status == 200, "\(path)")
+        #expect(try await ada.get("\(path)?at=\(tag)").problem == Told("not-found"), "\(path)")
+      }
+      let write = try await ada.patch("/v1/defaults/standard", #"{"lost":2}"#, ["If-Match: \"\(lost.defaults)\""])
+      #expect(write.problem == Told("precondition-failed"))
+      #expect(try await ada.get("/v1/favorites?at=\(lost.feed)").problem == Told("not-found"))
+    }
+  }
+
+  @Test("Who has seen nothing of it goes on without a gap")
+  func kept() async throws {
+    try await run { _, ada, kept, _ in
+      let answer = try await ada.get("/v1/changes?since=\(kept.feed)&collections=favorites,defaults/other").json
+      #expect(answer["reset"]?.boolValue == false)
+      #expect(answer["changesets"]?.arrayValue?.count == 2)
+      #expect(answer["changesets"]?[0]?["set"] == ["a": 3])
+      #expect(answer["changesets"]?[1]?["insertions"]?.arrayValue?.count == 2)
+      #expect(try await ada.get("/v1/favorites?at=\(kept.feed)").json["count"] == 1)
+    }
+  }
+}
