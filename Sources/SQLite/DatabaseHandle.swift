@@ -11,6 +11,8 @@ final class DatabaseHandle {
   /// Whether a transaction is to be open: a statement that finds none then must not run, since it would be committed by
   /// itself. SQLite undoes a transaction on its own after some errors, which its body may have passed over.
   var expectsTransaction = false
+  /// Whether somebody wants nothing of what is in the log now to stay there.
+  var isLogToBeErased = false
   /// How many pages the log held when this database last committed to it, once `countLogPages` was called.
   private(set) var logPages = 0
 

@@ -7,6 +7,8 @@
 /// from it at that moment. Readers that overlap all the time could keep that from ever happening; so where the log has
 /// grown to many times its size, the writer waits for them, a little while. Once all is in the file, new ones read that,
 /// and don't prolong it.
+///
+/// Where somebody wants the log erased, all of it is moved and the file cut to nothing, as soon as readers allow.
 struct LogKeeper {
   /// How many times the pages it should have the log may have before the writer waits for readers.
   static let tolerance = 8
@@ -16,8 +18,12 @@ struct LogKeeper {
   private let connection: Connection
   private let pages: Int
   private let patience: Duration
+  /// How long the log must have grown before it's tried again to erase it: each attempt may wait for readers.
+  private static let pagesBetweenErasures = 64
   /// How many pages the log had when it was last looked after.
   private var last = 0
+  /// Whether readers have kept the log from being erased.
+  private var hasTriedToErase = false
 
   /// Keeps the log of a connection, which has been prepared for it.
   init(_ connection: Connection, options: Writer.Options) {
@@ -37,23 +43,33 @@ struct LogKeeper {
     let now = connection.logPages
     // It has started anew.
     if now < last { last = 0 }
+    if connection.isLogToBeErased, !hasTriedToErase || now - last >= Self.pagesBetweenErasures { return true }
     return now - last >= pages
   }
 
   /// Moves what can be moved. After an error the log goes on growing until it is due again.
   mutating func checkpoint() throws(SQLiteError) {
     last = connection.logPages
-    if last < pages * Self.tolerance {
+    if connection.isLogToBeErased {
+      let isErased = try waitingForReaders(.truncate)
+      connection.isLogToBeErased = !isErased
+      hasTriedToErase = !isErased
+    } else if last < pages * Self.tolerance {
       try connection.checkpoint(.passive)
     } else {
-      try connection.withBusyTimeout(patience / Self.attempts) { () throws(SQLiteError) in try restart() }
+      _ = try waitingForReaders(.restart)
     }
   }
 
   /// Waits for readers, a part of the patience at a time: SQLite waits until nobody reads from a place in the log that it
   /// has looked at once, though new readers may have moved that place to the log's end meanwhile and share it from then
   /// on. Asked again, it looks again.
-  private func restart() throws(SQLiteError) {
-    for _ in 0..<Self.attempts where try connection.checkpoint(.restart) { return }
+  ///
+  /// - Returns: whether all was moved.
+  private func waitingForReaders(_ mode: Connection.Checkpoint) throws(SQLiteError) -> Bool {
+    try connection.withBusyTimeout(patience / Self.attempts) { () throws(SQLiteError) in
+      for _ in 0..<Self.attempts where try connection.checkpoint(mode) { return true }
+      return false
+    }
   }
 }

@@ -64,6 +64,28 @@ struct WriterLogTests {
     #expect(fixture.writer.statistics.failedCheckpoints == 0)
   }
 
+  @Test("What a unit wants erased leaves it at once; where somebody reads just then, with a later transaction")
+  func erased() async throws {
+    let fixture = try fixture(pages: 1_000)
+    func erase() async throws { try await fixture.writer.write { $0.eraseLog() } }
+    func size() throws -> Int { try fixture.folder.contents(of: "t.db-wal").count }
+    try await write(pages: 5, to: fixture)
+    #expect(try size() > 0)
+    try await erase()
+    try await write(pages: 0, to: fixture)
+    try await eventually { try size() == 0 }
+    try await write(pages: 5, to: fixture)
+    let reader = try Connection(path: fixture.path, options: .init(access: .readOnly))
+    try reader.execute("BEGIN; SELECT count(*) FROM kept")
+    try await erase()
+    try await write(pages: 1, to: fixture)
+    #expect(try size() > 0)
+    try reader.execute("COMMIT")
+    try await write(pages: 100, to: fixture)
+    #expect(log(of: fixture) < 50)
+    #expect(fixture.writer.statistics.failedCheckpoints == 0)
+  }
+
   @Test("Readers that overlap all the time make it wait for them, and don't keep it from starting anew")
   func overlappingReaders() async throws {
     let fixture = try fixture(pages: 10, patience: .seconds(20))

@@ -78,9 +78,11 @@ struct UserRecords {
     try connection.run("UPDATE users SET disabled_at = ? WHERE id = ?", moment, id) == 1
   }
 
-  /// Deletes the user, and with them every row of any table that refers to them.
+  /// Deletes the user, and with them every row of any table that refers to them. What the rows held is overwritten in the
+  /// file, and leaves the log with it.
   func erase(_ id: UserID) throws {
     try connection.run("DELETE FROM users WHERE id = ?", id)
+    connection.eraseLog()
   }
 
   private static func account(_ row: borrowing Row) throws -> Account {
