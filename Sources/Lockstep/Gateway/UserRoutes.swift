@@ -27,7 +27,13 @@ struct UserRoutes: Sendable {
       readers: users.readers,
       waiting: waiting
     )
-    let writing = StateWriting(store: users.store, gate: gate, ledger: users.ledger)
+    let keptAnswers = KeptAnswers(
+      store: users.store,
+      registry: users.registry,
+      history: users.history,
+      readers: users.readers
+    )
+    let writing = StateWriting(store: users.store, gate: gate, ledger: users.ledger, keptAnswers: keptAnswers)
     let export = UserExport(
       store: users.store,
       accounts: users.accounts,

@@ -79,6 +79,60 @@ struct IdempotencyTests {
     }
   }
 
+  /// The requests that are answered with all of a large suite, and the statuses of their answers.
+  private static let long: [(path: String, body: String, fields: [String], status: Int)] =
+    (0..<20).map { ("/v1/defaults/standard", #"{"n":\#($0)}"#, [], 200) }
+    + (20..<23).map { ("/v1/defaults/standard", #"{"n":\#($0)}"#, [#"If-Match: "x""#], 412) }
+
+  @Test("Answers of a large resource aren't kept whole, and are given again as they were, after a restart too")
+  func longAnswers() async throws {
+    try await Users.run {
+      $0.administratorToken = "secret"
+    } _: { users in
+      let ada = try await users.signUp()
+      _ = try await ada.put("/v1/defaults/standard/long", "\"" + String(repeating: "x", count: 200_000) + "\"")
+      var answers: [RawResponse] = []
+      for (index, (path, body, fields, status)) in Self.long.enumerated() {
+        answers.append(try await ada.patch(path, body, fields + ["Idempotency-Key: \(index)"]))
+        #expect(answers[index].status == status)
+        #expect(answers[index].body.count > 200_000)
+      }
+      let value = #""\#(String(repeating: "y", count: 20_000))""#
+      let put = try await ada.put("/v1/defaults/standard/other", value, Self.key)
+      #expect(try users.rows("SELECT coalesce(sum(length(body)), 0) FROM idempotency_keys") == [["0"]])
+      // What shows behind the user's own values changes too.
+      let registered = Array(#"{"n":0,"registered":true}"#.utf8)
+      let path = "/v1/admin/registered/standard"
+      _ = try await users.ask("PATCH", path, ["Authorization: Bearer secret"], body: registered)
+      for _ in 1...2 {
+        for (index, (path, body, fields, _)) in Self.long.enumerated() {
+          let again = try await ada.patch(path, body, fields + ["Idempotency-Key: \(index)"])
+          #expect(Self.isSame(again, as: answers[index]), "\(index)")
+        }
+        #expect(Self.isSame(try await ada.put("/v1/defaults/standard/other", value, Self.key), as: put))
+        try await users.restart()
+      }
+      #expect(try await ada.get("/v1/defaults/standard/n").text.hasSuffix("19"))
+    }
+  }
+
+  @Test("An answer that neither the keys nor the history tell any more is a conflict, and nothing is done again")
+  func goneAnswer() async throws {
+    try await Users.run { users in
+      let ada = try await users.signUp()
+      _ = try await ada.put("/v1/defaults/standard/long", "\"" + String(repeating: "x", count: 20_000) + "\"")
+      let first = try await ada.patch("/v1/defaults/standard", #"{"n":1}"#, Self.key)
+      _ = try await ada.put("/v1/defaults/standard/n", "2")
+      _ = try await ada.put("/v1/defaults/standard/m", "2")
+      _ = try users.rows("DELETE FROM journal WHERE revision <= 3")
+      let again = try await ada.patch("/v1/defaults/standard", #"{"n":1}"#, Self.key)
+      #expect(again.status == 409)
+      #expect(again.problem == Told("conflict"))
+      #expect(again.cursor == first.cursor)
+      #expect(try await ada.get("/v1/defaults/standard/n").body == Array("2".utf8))
+    }
+  }
+
   @Test("The same key with another request is refused, and the first answer stays")
   func reused() async throws {
     try await Users.run { users in

@@ -21,6 +21,7 @@ struct StateWriting: Sendable {
   let store: String
   let gate: SessionGate
   let ledger: Ledger
+  let keptAnswers: KeptAnswers
 
   /// Answers a write of one resource.
   func answer(
@@ -36,7 +37,11 @@ struct StateWriting: Sendable {
           change.response(after: StateView(store: store, committed.after), change.status(committed))
         }
         let transaction = transaction(change, preconditions, key, of: session, answer: answer)
-        return try commit(transaction, answer: answer) { change.problem(for: $0, store: store) }
+        return try commit(transaction, answer: answer) { again in
+          try await keptAnswers.whole(again, to: change, preconditions, of: session.user)
+        } refusedAs: {
+          change.problem(for: $0, store: store)
+        }
       }
     }
   }
@@ -46,12 +51,14 @@ struct StateWriting: Sendable {
   /// - Parameters:
   ///   - transaction: The transaction. Without a key it's on its way when this returns.
   ///   - answer: What the client is told when it's done.
+  ///   - whole: Makes of what was kept of an earlier answer the answer as it was.
   ///   - problem: What the client is told of a refusal; nil for any other error.
   /// - Returns: The answer to come.
   /// - Throws: Why it can't be committed now.
   func commit(
     _ transaction: Transaction,
     answer: @escaping @Sendable (Committed) -> Response,
+    whole: @escaping @Sendable (StoredAnswer) async throws -> StoredAnswer = { $0 },
     refusedAs problem: @escaping @Sendable (any Error) -> Problem?
   ) throws -> Answer {
     let respond = { @Sendable (result: PendingWrite.Result) throws -> Response in
@@ -62,7 +69,14 @@ struct StateWriting: Sendable {
       }
     }
     guard transaction.key == nil else {
-      return .later { try respond(await PendingWrite.Result(catching: { try await ledger.commit(transaction) })) }
+      return .later {
+        let result = await PendingWrite.Result {
+          let outcome = try await ledger.commit(transaction)
+          guard case .answered(let settlement) = outcome, settlement.isReplay else { return outcome }
+          return .answered(Settlement(answer: try await whole(settlement.answer), isReplay: true))
+        }
+        return try respond(result)
+      }
     }
     let write = PendingWrite(respond: respond)
     do {
@@ -91,6 +105,7 @@ struct StateWriting: Sendable {
       }
     )
     transaction.key = key
+    transaction.kept = { KeptAnswers.kept($0) }
     if !preconditions.isEmpty {
       transaction.condition = { try preconditions.check(change.resource, in: StateView(store: store, $0)) }
     }

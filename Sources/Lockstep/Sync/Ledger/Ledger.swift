@@ -136,12 +136,12 @@ final class Ledger: Sendable {
         try self.change(transaction, at: now, in: connection)
       }
       let answer = transaction.answer(committed)
-      try records.keep(answer, to: key, of: .user(transaction.user), now: now)
+      try records.keep(transaction.kept(answer), to: key, of: .user(transaction.user), now: now)
       return Unit(outcome: .answered(Settlement(answer: answer)), change: change)
     } catch {
       // A refusal is an answer too: the same request again must not be judged by another state.
       guard let refusal = transaction.refusal(error) else { throw error }
-      try records.keep(refusal, to: key, of: .user(transaction.user), now: now)
+      try records.keep(transaction.kept(refusal), to: key, of: .user(transaction.user), now: now)
       return Unit(outcome: .answered(Settlement(answer: refusal)))
     }
   }

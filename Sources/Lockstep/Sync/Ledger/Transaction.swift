@@ -14,6 +14,8 @@ struct Transaction: Sendable {
   let answer: @Sendable (Committed) -> StoredAnswer
   /// What the client is told of a refusal; nil for an error that is not the client's, and must not be kept.
   let refusal: @Sendable (any Error) -> StoredAnswer?
+  /// What of an answer is kept with the key; whoever commits can make the rest again.
+  var kept: @Sendable (StoredAnswer) -> StoredAnswer = { $0 }
 }
 
 /// A user's state and what shows behind it, at one moment.

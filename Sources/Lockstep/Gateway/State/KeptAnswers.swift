@@ -1,0 +1,84 @@
+import HTTP
+import SQLite
+
+/// What is kept of answers to writes with an idempotency key, and how what wasn't comes back.
+///
+/// A tiny change of a large resource is answered with all of it, so that whole answers would take more of the store than
+/// whatever was written. But a long answer shows a resource as it was at a cursor, and that the history can show again, to
+/// the byte; it goes back further than keys do, unless the operator keeps less than a day of it.
+struct KeptAnswers: Sendable {
+  /// The longest body that is kept where it can be made again: about what the journal keeps of the change of a favorite.
+  static let longestBody = 16 * 1024
+
+  let store: String
+  let registry: RegisteredLedger
+  let history: History
+  let readers: Readers
+
+  /// What is kept of the answer to a change of a resource. Of refusals only one that shows the resource can be made again.
+  static func kept(_ answer: StoredAnswer) -> StoredAnswer {
+    let showsResource = (200..<300).contains(answer.status) || answer.status == Status.preconditionFailed.code
+    guard showsResource, let body = answer.body, body.count > longestBody else { return answer }
+    return StoredAnswer(status: answer.status, fields: answer.fields, body: nil)
+  }
+
+  /// The whole answer to a change that was made before.
+  ///
+  /// - Parameters:
+  ///   - answer: What was kept of it.
+  ///   - change: The change, as the same request asks for it again.
+  ///   - preconditions: The request's.
+  ///   - user: Who asks.
+  /// - Returns: The answer, as it was given then.
+  /// - Throws: `conflict` where the history doesn't tell any more; why it can't be read.
+  func whole(
+    _ answer: StoredAnswer,
+    to change: StateWriting.Change,
+    _ preconditions: Preconditions,
+    of user: UserID
+  ) async throws -> StoredAnswer {
+    let fields = HeaderFields(kept: answer.fields)
+    // What has no body says no type of one.
+    guard answer.body == nil, fields[.contentType] != nil else { return answer }
+    let gone = Self.gone(fields[.cursor])
+    guard let cursor = fields[.cursor].flatMap({ Cursor($0) }) else { throw gone }
+    let (history, extent) = (history, change.resource.extent)
+    let state = try await readers.read { try history.state(of: user, at: cursor.revision, extent, from: $0) }
+    guard let state else { throw gone }
+    let view = StateView(store: store, state: state, registered: registry.current, at: cursor.registered)
+    let again = Self.response(of: answer.status, to: change, preconditions, view)
+    // The same tag means the same bytes.
+    guard let again, again.status.code == answer.status, again.fields[.etag] == fields[.etag],
+      let body = StoredAnswer(again).body
+    else { throw gone }
+    return StoredAnswer(status: answer.status, fields: answer.fields, body: body)
+  }
+
+  private static func response(
+    of status: Int,
+    to change: StateWriting.Change,
+    _ preconditions: Preconditions,
+    _ view: StateView
+  ) -> Response? {
+    guard status == Status.preconditionFailed.code else {
+      return Status(code: status).map { change.response(after: view, $0) }
+    }
+    do {
+      try preconditions.check(change.resource, in: view)
+      return nil
+    } catch {
+      return (error as? Problem)?.response
+    }
+  }
+
+  private static func gone(_ cursor: String?) -> Problem {
+    var problem = Problem(
+      .conflict,
+      detail:
+        "This request was answered before, and isn't done again. Its answer was too long to keep, and the history "
+        + "that it could be made of is gone: ask for the resource as it is now."
+    )
+    if let cursor { problem.fields.append(.cursor, cursor) }
+    return problem
+  }
+}
