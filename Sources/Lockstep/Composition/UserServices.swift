@@ -6,7 +6,7 @@ import Workers
 struct UserServices: Sendable {
   let store: String
   let accounts: StoredAccounts
-  let readers: Readers
+  let readers: UserReaders
   let writer: Writer
   let states: StateTables
   let cache: StateCache
@@ -48,7 +48,8 @@ struct UserServices: Sendable {
     states = StateTables([favorites.userModule, defaults.userModule, profile.userModule])
     history = History(states: states)
     self.store = String(store.id.prefix(Cursor.storeDigits))
-    readers = store.readers
+    let readers = UserReaders(store.readers, threads: store.readingThreads)
+    self.readers = readers
     writer = store.writer
     accounts = StoredAccounts(
       readers: store.readers,
@@ -60,7 +61,7 @@ struct UserServices: Sendable {
       configuration: configuration.accounts
     )
     let states = states
-    cache = StateCache(capacity: configuration.cacheBytes, readers: store.readers) { try states.load($0, from: $1) }
+    cache = StateCache(capacity: configuration.cacheBytes, readers: readers) { try states.load($0, from: $1) }
     let room = WaitingRoom(configuration.waiting)
     self.room = room
     let keysInUse = KeysInUse()

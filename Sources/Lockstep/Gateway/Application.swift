@@ -152,7 +152,7 @@ public struct Application: Sendable {
   }
 
   private func failure(_ error: any Error, of route: Int?) -> Response {
-    if let problem = error as? Problem { return problem.response }
+    if let problem = error as? Problem ?? StateWriting.problem(for: error) { return problem.response }
     let pattern = route.map { router.routes[$0].pattern } ?? ""
     logger.log(.error, "a request failed", ["route": .string(pattern), "error": .string("\(error)")])
     return Problem(.internal).response

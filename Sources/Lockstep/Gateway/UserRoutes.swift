@@ -39,7 +39,7 @@ struct UserRoutes: Sendable {
       accounts: users.accounts,
       states: users.states,
       registry: users.registry,
-      readers: users.readers
+      readers: users.readers.readers
     )
     let registered = RegisteredRoutes(
       store: users.store,
@@ -53,6 +53,7 @@ struct UserRoutes: Sendable {
       ledger: users.accountsLedger,
       gate: gate,
       export: export,
+      shares: users.readers.shares,
       forget: { cache.forget($0) }
     )
     return EntranceRoutes(accounts: users.accounts, ledger: users.accountsLedger).routes + accounts.routes

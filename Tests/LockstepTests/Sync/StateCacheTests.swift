@@ -127,7 +127,7 @@ struct StateCacheTests {
     let store = try files.store()
     defer { store.close() }
     let isBroken = Monitor(true)
-    let cache = StateCache(capacity: 1000, readers: store.readers) { _, _ in
+    let cache = StateCache(capacity: 1000, readers: UserReaders(store.readers, threads: 1)) { _, _ in
       if isBroken.withLock({ $0 }) { throw Broken() }
       return UserState()
     }
@@ -144,7 +144,7 @@ struct StateCacheTests {
     let files = try StoreFixture()
     let store = try files.store()
     defer { store.close() }
-    let cache = StateCache(capacity: 100_000, readers: store.readers) { _, _ in UserState() }
+    let cache = StateCache(capacity: 100_000, readers: UserReaders(store.readers, threads: 1)) { _, _ in UserState() }
     let often = SyncFixture.session(0).user
     let cost = HotState(UserState(), after: nil).cost
     for number in 0..<2000 {

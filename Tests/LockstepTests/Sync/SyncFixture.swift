@@ -92,7 +92,9 @@ final class SyncFixture: Sendable {
     let time = files.clock.time
     let now: @Sendable () -> Timestamp = { Timestamp(millisecondsSince1970: time.millisecondsSince1970()) }
     let (states, history) = (modules.states, modules.history)
-    let cache = StateCache(capacity: choices.cacheBytes, readers: store.readers) { user, connection in
+    let cache = StateCache(capacity: choices.cacheBytes, readers: UserReaders(store.readers, threads: 1)) {
+      user,
+      connection in
       choices.willLoad(user)
       defer { choices.didLoad(user) }
       return try states.load(user, from: connection)

@@ -1,5 +1,6 @@
 import HTTP
 import JSON
+import Workers
 
 /// `/v1/sessions` and `/v1/me` for who is logged in: who they are, their devices, and leaving.
 struct AccountsRoutes: Sendable {
@@ -7,6 +8,7 @@ struct AccountsRoutes: Sendable {
   let ledger: AccountsLedger
   let gate: SessionGate
   let export: UserExport
+  let shares: Shares<UserID>
   /// Told of a user who is gone.
   let forget: @Sendable (UserID) -> Void
 
@@ -51,7 +53,8 @@ struct AccountsRoutes: Sendable {
       let preconditions = try Preconditions(of: request.head)
       return .later {
         do {
-          return .privately(try await document(session), preconditions)
+          let document = try await shares.run(for: session.user) { try await document(session) }
+          return .privately(document, preconditions)
         } catch {
           throw Problem(accounts: error) ?? error
         }

@@ -1,12 +1,11 @@
 import HTTP
-import SQLite
 
 /// `GET /v1/changes`: what happened since a cursor, now or as soon as something does.
 struct ChangesRoute: Sendable {
   let gate: SessionGate
   let cache: StateCache
   let registry: RegisteredLedger
-  let readers: Readers
+  let readers: UserReaders
   let feed: ChangesFeed
   let waiting: Waiting
   let modules: Set<String>
@@ -116,16 +115,11 @@ struct ChangesRoute: Sendable {
     _ registered: RegisteredDefaults
   ) async throws -> ChangesFeed.Document {
     let (feed, user, view) = (feed, session.user, view(hot, registered))
-    let document: ChangesFeed.Document
-    do {
-      document = try await readers.read { connection in
-        guard let base = try feed.base(cursor, changed, of: user, from: connection) else {
-          return feed.reset(since: text, view: view, query.filter)
-        }
-        return try feed.changes(since: cursor, as: text, base: base, view: view, query.filter)
+    let document = try await readers.read(for: user) { connection in
+      guard let base = try feed.base(cursor, changed, of: user, from: connection) else {
+        return feed.reset(since: text, view: view, query.filter)
       }
-    } catch {
-      throw StateWriting.problem(for: error) ?? error
+      return try feed.changes(since: cursor, as: text, base: base, view: view, query.filter)
     }
     hot.remember(document, for: "\(registered.revision) \(query.question)")
     return document

@@ -1,6 +1,5 @@
 import HTTP
 import JSON
-import SQLite
 
 /// `GET /v1/journal`: what happened, oldest first.
 struct JournalRoute: Sendable {
@@ -11,7 +10,7 @@ struct JournalRoute: Sendable {
   let gate: SessionGate
   let cache: StateCache
   let registry: RegisteredLedger
-  let readers: Readers
+  let readers: UserReaders
   let waiting: Waiting
 
   var route: Route {
@@ -49,7 +48,7 @@ struct JournalRoute: Sendable {
     _ wait: WaitPreference?
   ) async throws -> Response {
     let (user, store) = (session.user, store)
-    let (entries, last) = try await readers.read { connection in
+    let (entries, last) = try await readers.read(for: user) { connection in
       let journal = Journal(connection: connection)
       let since = try journal.knows(since, of: user) ? since : .none
       // As many more as a transaction has at most, to see where the last one ends.

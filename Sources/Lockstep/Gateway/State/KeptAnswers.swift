@@ -1,5 +1,4 @@
 import HTTP
-import SQLite
 
 /// What is kept of answers to writes with an idempotency key, and how what wasn't comes back.
 ///
@@ -13,7 +12,7 @@ struct KeptAnswers: Sendable {
   let store: String
   let registry: RegisteredLedger
   let history: History
-  let readers: Readers
+  let readers: UserReaders
 
   /// What is kept of the answer to a change of a resource. Of refusals only one that shows the resource can be made again.
   static func kept(_ answer: StoredAnswer) -> StoredAnswer {
@@ -43,7 +42,7 @@ struct KeptAnswers: Sendable {
     let gone = Self.gone(fields[.cursor])
     guard let cursor = fields[.cursor].flatMap({ Cursor($0) }) else { throw gone }
     let (history, extent) = (history, change.resource.extent)
-    let state = try await readers.read { try history.state(of: user, at: cursor.revision, extent, from: $0) }
+    let state = try await readers.read(for: user) { try history.state(of: user, at: cursor.revision, extent, from: $0) }
     guard let state else { throw gone }
     let view = StateView(store: store, state: state, registered: registry.current, at: cursor.registered)
     let again = Self.response(of: answer.status, to: change, preconditions, view)

@@ -1,5 +1,4 @@
 import HTTP
-import SQLite
 
 /// The short half of the way: a user's state, already encoded, to whoever asks for it.
 struct StateReading: Sendable {
@@ -8,7 +7,7 @@ struct StateReading: Sendable {
   let cache: StateCache
   let registry: RegisteredLedger
   let history: History
-  let readers: Readers
+  let readers: UserReaders
   let waiting: Waiting
 
   /// Answers a `GET` of a resource. The address may say as of when: `?at=<cursor>`.
@@ -120,7 +119,9 @@ struct StateReading: Sendable {
     let registered = registry.current
     guard point.store == store, registered.knows(point.registered) else { throw Self.unknownPast }
     let (history, user) = (history, session.user)
-    let state = try await readers.read { try history.state(of: user, at: point.revision, resource.extent, from: $0) }
+    let state = try await readers.read(for: user) {
+      try history.state(of: user, at: point.revision, resource.extent, from: $0)
+    }
     guard let state else { throw Self.unknownPast }
     let view = StateView(store: store, state: state, registered: registered, at: point.registered)
     let response = try response(resource.representation(of: view), preconditions, view)

@@ -127,7 +127,8 @@ struct StateWriting: Sendable {
     case is WorkerPool.Overloaded: .overloaded()
     case let error as SQLiteError where error.kind == .full:
       .overloaded("The disk is full: nothing can be written until there is room again.")
-    case is WorkerPool.ShutDown: .overloaded("The server is stopping.")
+    // Who waited for their turn to read has gone, or the server stops.
+    case is CancellationError, is WorkerPool.ShutDown: .overloaded("The server is stopping.")
     default: nil
     }
   }

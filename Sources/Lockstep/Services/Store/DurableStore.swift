@@ -15,6 +15,8 @@ public final class DurableStore: Sendable {
   public let writer: Writer
   /// Read.
   public let readers: Readers
+  /// How many threads read.
+  let readingThreads: Int
 
   private let path: String
   private let time: StoreTime
@@ -69,6 +71,7 @@ public final class DurableStore: Sendable {
     } catch {
       throw Self.storeError(error)
     }
+    readingThreads = options.readingThreads
     self.path = path
     self.time = time
     check = SharedCheck(lifetime: .seconds(1), elapsed: time.elapsed)

@@ -28,14 +28,14 @@ final class StateCache: Sendable {
   }
 
   private let contents: Monitor<Contents>
-  private let readers: Readers
+  private let readers: UserReaders
   private let load: @Sendable (UserID, Connection) throws -> UserState
 
   /// - Parameters:
   ///   - capacity: About how many bytes the states may take.
   ///   - readers: Where is read what isn't in memory.
   ///   - load: How a state is read.
-  init(capacity: Int, readers: Readers, load: @escaping @Sendable (UserID, Connection) throws -> UserState) {
+  init(capacity: Int, readers: UserReaders, load: @escaping @Sendable (UserID, Connection) throws -> UserState) {
     contents = Monitor(Contents(states: Generations(capacity: capacity)))
     self.readers = readers
     self.load = load
@@ -61,11 +61,12 @@ final class StateCache: Sendable {
       let result: Result<HotState, any Error>
       do {
         let load = load
-        result = .success(HotState(try await readers.read { try load(user, $0) }, after: nil))
+        result = .success(HotState(try await readers.read(for: user) { try load(user, $0) }, after: nil))
       } catch {
         result = .failure(error)
       }
       if let settled = settle(user, result) { return try settled.get() }
+      if case .failure(let error as CancellationError) = result { throw error }
     }
   }
 
@@ -121,6 +122,8 @@ final class StateCache: Sendable {
       let loading = contents.loading.removeValue(forKey: user) ?? Loading()
       if let published = contents.states.use(user) { return (loading.waiting, .success(published), [:]) }
       if loading.isOutdated { return (loading.waiting, nil, [:]) }
+      // Who was to read for all has gone before it was begun: that is nobody else's error.
+      if case .failure(is CancellationError) = result { return (loading.waiting, nil, [:]) }
       if case .success(let hot) = result { contents.states.insert(hot, of: user) }
       return (loading.waiting, result, contents.states.takeDropped())
     }

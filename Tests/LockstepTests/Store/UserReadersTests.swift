@@ -1,0 +1,96 @@
+import JSON
+import SQLite
+import TestSupport
+import Testing
+import Workers
+
+@testable import Lockstep
+
+@Suite("Readers that users share")
+struct UserReadersTests {
+  @Test("One user's reads, however many, leave a thread to the others")
+  func share() async throws {
+    let fixture = try StoreFixture()
+    let store = try fixture.store()
+    defer { store.close() }
+    let readers = UserReaders(store.readers, threads: store.readingThreads)
+    let (ann, bob) = (SyncFixture.session(1).user, SyncFixture.session(2).user)
+    let (arrival, gate) = (ThreadGate(), ThreadGate())
+    let held = Task {
+      try await readers.read(for: ann) { _ in
+        arrival.open()
+        gate.pass()
+      }
+    }
+    await arrival.opened()
+    let waiting = (0..<UserReaders.waiting).map { _ in Task { try await readers.read(for: ann) { _ in 1 } } }
+    await eventually { readers.shares.waiting(of: ann) == UserReaders.waiting }
+    #expect(try await readers.read(for: bob) { _ in "bob" } == "bob")
+    await #expect(throws: WorkerPool.Overloaded.self) { try await readers.read(for: ann) { _ in } }
+    waiting[0].cancel()
+    await #expect(throws: CancellationError.self) { try await waiting[0].value }
+    gate.open()
+    try await held.value
+    for task in waiting.dropFirst() { #expect(try await task.value == 1) }
+  }
+
+  @Test("Who was to load a state for all and has gone takes nobody along")
+  func leader() async throws {
+    let fixture = try SyncFixture()
+    let ann = try await fixture.user(1)
+    try await fixture.commit([try fixture.set("a", 1)], as: ann)
+    try fixture.restart()
+    let readers = UserReaders(fixture.store.readers, threads: 1)
+    let states = fixture.modules.states
+    let cache = StateCache(capacity: 1 << 20, readers: readers) { try states.load($0, from: $1) }
+    let (arrival, gate) = (ThreadGate(), ThreadGate())
+    let held = Task {
+      try await readers.read(for: ann.user) { _ in
+        arrival.open()
+        gate.pass()
+      }
+    }
+    await arrival.opened()
+    let leader = Task { try await cache.load(ann.user) }
+    await eventually { readers.shares.waiting(of: ann.user) == 1 }
+    let follower = Task { try await cache.load(ann.user) }
+    leader.cancel()
+    await #expect(throws: CancellationError.self) { try await leader.value }
+    gate.open()
+    try await held.value
+    #expect(try await follower.value.state.revision == 1)
+  }
+
+  @Test("A client whose turn to read never came because too much of theirs waits is told to try again")
+  func overloaded() async throws {
+    try await Users.run { users in
+      let ada = try await users.signUp()
+      _ = try await ada.put("/v1/defaults/standard/a", "1")
+      let cursor = try #require(try await ada.put("/v1/defaults/standard/a", "2").cursor)
+      let readers = try #require(users.running.withLock { $0?.services.users?.readers })
+      let (arrival, gate) = (ThreadGate(), ThreadGate())
+      let id = try #require(UserID(ada.user))
+      let held = Task {
+        try await readers.read(for: id) { _ in
+          arrival.open()
+          gate.pass()
+        }
+      }
+      await arrival.opened()
+      let waiting = (0..<UserReaders.waiting).map { _ in Task { try await readers.read(for: id) { _ in } } }
+      await eventually { readers.shares.waiting(of: id) == UserReaders.waiting }
+      for path in ["/v1/defaults/standard?at=\(cursor)", "/v1/journal", "/v1/me", "/v1/sessions"] {
+        let answer = try await ada.get(path)
+        #expect(answer.status == 503, "\(path)")
+        #expect(answer.problem == Told("overloaded"))
+        #expect(answer.field("Retry-After") == "1")
+      }
+      // What is in memory needs no turn.
+      #expect(try await ada.get("/v1/defaults/standard/a").status == 200)
+      gate.open()
+      try await held.value
+      for task in waiting { try await task.value }
+      #expect(try await ada.get("/v1/me").status == 200)
+    }
+  }
+}
