@@ -29,6 +29,8 @@ struct GroupCommit {
   private let figures: Monitor<Writer.Statistics>
   private let settler: Settler
   private var log: LogKeeper
+  private var commits: TroubleWatch
+  private var checkpoints: TroubleWatch
   private let groupLimit: Int
   private let monotonic: @Sendable () -> Int64
   /// What was taken from the queue and hasn't run yet, in its order.
@@ -42,6 +44,7 @@ struct GroupCommit {
     queue: WorkQueue<WriteUnit>,
     figures: Monitor<Writer.Statistics>,
     settler: Settler,
+    troubleListener: Monitor<(@Sendable (Writer.Trouble) -> Void)?>,
     options: Writer.Options,
     monotonic: @escaping @Sendable () -> Int64
   ) {
@@ -50,6 +53,8 @@ struct GroupCommit {
     self.figures = figures
     self.settler = settler
     log = LogKeeper(connection, options: options)
+    commits = TroubleWatch(.commit, troubleListener)
+    checkpoints = TroubleWatch(.checkpoint, troubleListener)
     groupLimit = options.groupLimit
     self.monotonic = monotonic
   }
@@ -79,7 +84,7 @@ struct GroupCommit {
       // None has run, but each would meet the same lock or the same disk, and wait for it in its turn.
       let others = taken + queue.takeWaiting()
       taken = []
-      figures.withLock { $0.failedCommits += 1 }
+      noteFailedCommit(error)
       fail([first] + others, with: error)
       return
     }
@@ -103,6 +108,7 @@ struct GroupCommit {
       return true
     } catch {
       connection.undo()
+      if let error = error as? SQLiteError, error.isOfTheStore { commits.noteFailure(error, now: monotonic()) }
       fail([unit], with: error)
       return false
     }
@@ -145,10 +151,11 @@ struct GroupCommit {
       try connection.commit()
     } catch {
       connection.undo()
-      figures.withLock { $0.failedCommits += 1 }
+      noteFailedCommit(error)
       fail(group.map(\.unit), with: error)
       return
     }
+    commits.noteSuccess()
     let time = monotonic() - start
     gathering.noteCommit(of: group.count, time: time, waiting: queue.count + taken.count)
     let failed = group.count { $0.outcome.isFailure }
@@ -175,12 +182,19 @@ struct GroupCommit {
     }
   }
 
+  private mutating func noteFailedCommit(_ error: any Error) {
+    figures.withLock { $0.failedCommits += 1 }
+    commits.noteFailure(error, now: monotonic())
+  }
+
   private mutating func checkpoint() {
     let start = monotonic()
     do {
       try log.checkpoint()
+      checkpoints.noteSuccess()
       figures.withLock { $0.checkpointTime.record(monotonic() - start) }
     } catch {
+      checkpoints.noteFailure(error, now: start)
       figures.withLock { $0.failedCheckpoints += 1 }
     }
   }

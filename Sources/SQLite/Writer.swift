@@ -22,6 +22,7 @@ import Workers
 public final class Writer: Sendable {
   @usableFromInline let queue: WorkQueue<WriteUnit>
   private let figures: Monitor<Statistics>
+  let troubleListener: Monitor<(@Sendable (Trouble) -> Void)?>
   /// Nil once it is being joined.
   private let thread: Monitor<NamedThread?>
 
@@ -42,10 +43,12 @@ public final class Writer: Sendable {
     try LogKeeper.prepare(connection, options: options)
     let queue = WorkQueue<WriteUnit>(name: options.name, capacity: options.capacity)
     let figures = Monitor(Statistics())
+    let troubleListener = Monitor<(@Sendable (Trouble) -> Void)?>(nil)
     let handedOver = Mutex<Connection?>(connection)
     let settler = try Settler(name: "\(options.name)-settler")
     self.queue = queue
     self.figures = figures
+    self.troubleListener = troubleListener
     // The thread knows the queue and not the writer, so that a writer that nobody holds goes away.
     let thread = try NamedThread(name: options.name) {
       handedOver.withLock { connection in
@@ -55,6 +58,7 @@ public final class Writer: Sendable {
           queue: queue,
           figures: figures,
           settler: settler,
+          troubleListener: troubleListener,
           options: options,
           monotonic: monotonic
         )

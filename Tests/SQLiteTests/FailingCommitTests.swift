@@ -48,6 +48,75 @@ struct FailingCommitTests {
     #expect(try fixture.numbers == [4])
   }
 
+  @Test("Trouble is told once when it begins and once when it's over, and not again for a while")
+  func trouble() async throws {
+    let time = Monitor<Int64>(0)
+    let fixture = try WriterFixture(monotonic: { time.withLock { $0 } })
+    let told = Log<String>()
+    fixture.writer.whenInTrouble { trouble in
+      switch trouble {
+      case .began(let work, let error): told.add("\(work) \((error as? SQLiteError)?.kind == .constraint)")
+      case .ended(let work): told.add("\(work) again")
+      }
+    }
+    func fail() async {
+      await #expect(throws: SQLiteError.self) {
+        try await fixture.writer.write { connection in
+          Self.refuseCommits(connection)
+          try connection.keep(1)
+        }
+      }
+    }
+    func succeed(_ number: Int) async throws {
+      try await fixture.writer.write { connection in
+        Self.allowCommits(connection)
+        try connection.keep(number)
+      }
+    }
+    // A unit that is refused alone is no trouble.
+    await #expect(throws: Refused()) { try await fixture.writer.write { _ in throw Refused() } }
+    try await succeed(10)
+    #expect(told.all == [])
+    await fail()
+    await fail()
+    #expect(told.all == ["commit true"])
+    try await succeed(11)
+    try await succeed(12)
+    #expect(told.all == ["commit true", "commit again"])
+    time.withLock { $0 = 9_999_999_999 }
+    await fail()
+    try await succeed(13)
+    #expect(told.all == ["commit true", "commit again"])
+    time.withLock { $0 = 10_000_000_000 }
+    await fail()
+    try await succeed(14)
+    #expect(told.all == ["commit true", "commit again", "commit true", "commit again"])
+  }
+
+  @Test("A disk that is full is trouble, though it's one unit that found it so")
+  func fullDisk() async throws {
+    let fixture = try WriterFixture()
+    let told = Log<String>()
+    fixture.writer.whenInTrouble { trouble in
+      switch trouble {
+      case .began(_, let error): told.add("\((error as? SQLiteError)?.kind == .full)")
+      case .ended: told.add("again")
+      }
+    }
+    await #expect(throws: SQLiteError.self) {
+      try await fixture.writer.write { connection in
+        try connection.execute("PRAGMA max_page_count = 4")
+        try connection.keep(1, filler: 100_000)
+      }
+    }
+    #expect(told.all == ["true"])
+    try await fixture.writer.write { connection in
+      try connection.execute("PRAGMA max_page_count = 1000000")
+      try connection.keep(1, filler: 100_000)
+    }
+    #expect(told.all == ["true", "again"])
+  }
+
   @Test(
     "A transaction that SQLite undoes fails what ran in it, and what hadn't run yet goes into the next",
     arguments: [true, false]

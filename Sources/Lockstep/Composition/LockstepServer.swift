@@ -44,6 +44,7 @@ public final class LockstepServer: Sendable {
       serverCounters: { server.counters }
     )
     budget.warn(logger)
+    services.users?.writer.whenInTrouble { logger.log($0) }
     let applications = components.applications
     try server.start(
       noteRefusal: { applications[$0.loop].note($0) },

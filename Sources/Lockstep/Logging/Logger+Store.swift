@@ -1,0 +1,17 @@
+import SQLite
+
+extension Logger {
+  /// Writes that the store fails, and why, or that it doesn't any more.
+  func log(_ trouble: Writer.Trouble) {
+    switch trouble {
+    case .began(.commit, let error):
+      log(.error, "nothing can be written to the store", ["error": .string("\(error)")])
+    case .ended(.commit):
+      log(.info, "the store can be written again")
+    case .began(.checkpoint, let error):
+      log(.warning, "the store's log can't be emptied, and grows", ["error": .string("\(error)")])
+    case .ended(.checkpoint):
+      log(.info, "the store's log can be emptied again")
+    }
+  }
+}
