@@ -2,9 +2,11 @@ import JSON
 
 /// Takes a payload apart and gathers all that is wrong with it, so that a client hears of every fault at once.
 ///
-/// Members that nobody asks for are passed over: a client may send back what it once got.
+/// A member that nobody asks for is a fault: it may be a misspelled one, and would be lost in silence.
 struct PayloadReader {
   private let payload: JSONObject
+  /// The members that were asked for.
+  private var known: [String] = []
   private let isObject: Bool
   private(set) var faults: [FieldFault] = []
 
@@ -17,15 +19,18 @@ struct PayloadReader {
     }
   }
 
-  /// Whether the member is there, even as null.
-  func contains(_ name: String) -> Bool { payload.contains(name: name) }
-
   /// The member as it is; nil where it isn't there.
-  func value(_ name: String) -> JSON? { payload[name] }
+  mutating func value(_ name: String) -> JSON? {
+    known.append(name)
+    return payload[name]
+  }
+
+  /// Members that say what the server says, and which a client may send back as it got them: nothing is done with them.
+  mutating func passOver(_ names: String...) { known += names }
 
   /// A member that must be there.
   mutating func required(_ name: String) -> JSON? {
-    let value = payload[name]
+    let value = value(name)
     if value == nil, isObject { add(name, "It is missing.") }
     return value
   }
@@ -56,7 +61,7 @@ struct PayloadReader {
 
   /// A string; nil where it isn't there or null.
   mutating func string(_ name: String, upTo bound: Int) -> String? {
-    guard let value = payload[name], !value.isNull else { return nil }
+    guard let value = value(name), !value.isNull else { return nil }
     guard let text = value.stringValue else {
       add(name, "It must be a string, and is \(value.typeName).")
       return nil
@@ -70,7 +75,7 @@ struct PayloadReader {
 
   /// A place in a list; nil where it isn't there or null.
   mutating func index(_ name: String, isRequired: Bool = false) -> Int? {
-    guard let value = isRequired ? required(name) : payload[name], isRequired || !value.isNull else { return nil }
+    guard let value = isRequired ? required(name) : value(name), isRequired || !value.isNull else { return nil }
     guard let number = value.uint64Value else {
       add(name, "It must be a whole number from 0 on.")
       return nil
@@ -93,10 +98,23 @@ struct PayloadReader {
     faults.append(FieldFault(pointer: JSONPointer(tokens: path).description, detail: detail))
   }
 
-  /// Throws all that was found.
+  /// Throws all that was found, once all members were asked for that may be there.
   func finish() throws(Refusal) {
+    let faults = faults + strangers
     if !faults.isEmpty { throw .invalid(faults) }
   }
+
+  /// The members that nobody asked for, and that nothing else is known to be wrong with.
+  private var strangers: [FieldFault] {
+    let known = Set(known.map { ElementKey($0) })
+    let told = Set(faults.map(\.pointer))
+    return payload.filter { !known.contains(ElementKey($0.name)) }
+      .map { FieldFault(pointer: JSONPointer(tokens: [$0.name]).description, detail: Self.unknown) }
+      .filter { !told.contains($0.pointer) }
+  }
+
+  /// What is wrong with a member that isn't known.
+  static let unknown = "There is no such member here."
 }
 
 /// What the id of a favorite or the key of a default may be: clients choose them.

@@ -28,7 +28,7 @@ struct ProfileReactorTests {
     Decision("save", #"{"position":" \t Chief of\u2003staff\n"}"#, set(("position", "Chief of\u{2003}staff"))),
     Decision("save", #"{"companyName":" Aurora "}"#, Decision.nothing),
     Decision("save", #"{}"#, Decision.nothing),
-    Decision("save", #"{"else":1}"#, Decision.nothing),
+    Decision("save", #"{"else":1,"position":"Chief"}"#, Decision.invalid("/else")),
     Decision("save", #"{"companyName":"  ","position":null}"#, Decision.invalid("/companyName", "/position")),
     Decision("save", #"{"companyName":7,"position":"Chief"}"#, Decision.invalid("/companyName")),
     Decision("save", #"[]"#, Decision.invalid("")),

@@ -7,7 +7,7 @@ struct JournalRoute: Sendable {
   static let limit = 1_000
 
   let store: String
-  let gate: SessionGate
+  let gate: StateGate
   let cache: StateCache
   let registry: RegisteredLedger
   let readers: UserReaders

@@ -31,13 +31,12 @@ struct ActionsRoute: Sendable {
   // MARK: Reading
 
   private func actions(in body: JSON) throws(Problem) -> [UserAction] {
-    guard body.objectValue != nil else { throw Problem.notAnObject(body) }
-    guard let list = body["actions"]?.arrayValue, (1...Self.maximum).contains(list.count) else {
-      throw Problem(
-        .validationFailed,
-        errors: [.init(pointer: "/actions", detail: "It must be an array of 1 to \(Self.maximum) actions.")]
-      )
+    var reader = PayloadReader(body)
+    let list = reader.value("actions")?.arrayValue ?? []
+    if body.objectValue != nil, !(1...Self.maximum).contains(list.count) {
+      reader.add("actions", "It must be an array of 1 to \(Self.maximum) actions.")
     }
+    try reader.finishProblem()
     var actions: [UserAction] = []
     var faults: [Problem.Fault] = []
     var firstFailed: Int?
@@ -55,7 +54,7 @@ struct ActionsRoute: Sendable {
 
   private func action(_ element: JSON) throws(Refusal) -> UserAction {
     var reader = PayloadReader(element)
-    let (name, type) = (reader.text("module"), reader.text("type"))
+    let (name, type, payload) = (reader.text("module"), reader.text("type"), reader.value("payload"))
     try reader.finish()
     guard let module = modules[name ?? ""] else {
       throw .invalid(
@@ -64,7 +63,7 @@ struct ActionsRoute: Sendable {
       )
     }
     do throws(Refusal) {
-      if let action = try module.read(type ?? "", reader.value("payload") ?? [:]) { return action }
+      if let action = try module.read(type ?? "", payload ?? [:]) { return action }
     } catch {
       guard case .invalid(let faults) = error else { throw error }
       throw .invalid(faults.map { FieldFault(pointer: "/payload\($0.pointer)", detail: $0.detail) })

@@ -100,6 +100,7 @@ extension FavoriteContent: Equatable {
 extension PayloadReader {
   /// What is the client's to choose of a favorite. A title or data of null is none.
   mutating func favorite() -> FavoriteContent {
+    passOver("id", "addedAt", "updatedAt")
     let title = string("title", upTo: FavoriteContent.titleBytes)
     guard let data = value("data"), !data.isNull else { return FavoriteContent(title: title) }
     let size = data.encoded().count
@@ -110,7 +111,9 @@ extension PayloadReader {
   }
 
   /// Those of the members that are there.
-  func members(_ names: [String]) -> JSONObject {
-    JSONObject(names.compactMap { name in value(name).map { (name, $0) } })
+  mutating func members(_ names: [String]) -> JSONObject {
+    var members = JSONObject()
+    for name in names { if let value = value(name) { members[name] = value } }
+    return members
   }
 }

@@ -9,8 +9,10 @@ enum ProfileAction: Sendable {
   /// Reads an action as `POST /v1/actions` takes it; nil when there is no such type.
   init?(type: String, payload: JSON) throws(Refusal) {
     guard type == "save" else { return nil }
-    try PayloadReader(payload).finish()
-    self = .save(payload.objectValue ?? JSONObject())
+    guard let fields = payload.objectValue else {
+      throw .invalid("", "It must be an object, and is \(payload.typeName).")
+    }
+    self = .save(fields)
   }
 
   /// How the journal tells it.
@@ -54,6 +56,9 @@ struct ProfileReactor: Reactor {
       } catch {
         faults.append(FieldFault(pointer: "/\(name)", detail: error.detail))
       }
+    }
+    for (name, _) in fields where !Self.fields.contains(name) {
+      faults.append(FieldFault(pointer: JSONPointer(tokens: [name]).description, detail: PayloadReader.unknown))
     }
     if !faults.isEmpty { throw .invalid(faults) }
     return mutations

@@ -1,0 +1,75 @@
+import TestSupport
+import Testing
+
+@testable import Lockstep
+
+@Suite("Members that nobody knows")
+struct UnknownMemberTests {
+  private struct Case: Sendable {
+    let method: String
+    let path: String
+    let body: String
+    let pointers: [String]
+
+    init(_ method: String, _ path: String, _ body: String, _ pointers: String...) {
+      (self.method, self.path, self.body, self.pointers) = (method, path, body, pointers)
+    }
+  }
+
+  private static let cases: [Case] = [
+    Case("PUT", "/v1/favorites/a", #"{"titel":"A"}"#, "/titel"),
+    Case("PUT", "/v1/favorites/a", #"{"Title":"A","a/b~c":null,"index":"x"}"#, "/index", "/Title", "/a~1b~0c"),
+    Case("PATCH", "/v1/favorites/a", #"{"titel":"A"}"#, "/titel"),
+    Case("PUT", "/v1/favorites/a/position", #"{"index":0,"to":1}"#, "/to"),
+    Case("PATCH", "/v1/profile", #"{"companyname":"A","position":" "}"#, "/position", "/companyname"),
+    Case("POST", "/v1/actions", #"{"actions":[],"atomic":true}"#, "/actions", "/atomic"),
+    Case("POST", "/v1/actions", #"{"actions":[{"module":"profile","type":"save","at":1}]}"#, "/actions/0/at"),
+    Case("PUT", "/v1/me/password", #"{"current":"\#(Users.password)","new":"longer than before","old":1}"#, "/old"),
+    Case("DELETE", "/v1/me", #"{"password":"\#(Users.password)","really":true}"#, "/really"),
+  ]
+
+  /// Payloads of actions, each with a member that is not of its type.
+  private static let actions: [(module: String, type: String, payload: String)] = [
+    ("favorites", "add", #"{"id":"b","titel":1}"#), ("favorites", "update", #"{"id":"a","titel":1}"#),
+    ("favorites", "remove", #"{"id":"a","titel":1}"#), ("favorites", "move", #"{"id":"a","index":0,"titel":1}"#),
+    ("favorites", "toggle", #"{"id":"a","titel":1}"#), ("favorites", "clear", #"{"titel":1}"#),
+    ("defaults", "set", #"{"key":"k","value":1,"titel":1}"#), ("defaults", "remove", #"{"key":"k","titel":1}"#),
+    ("defaults", "merge", #"{"values":{},"titel":1}"#),
+    ("defaults", "increment", #"{"key":"k","by":1,"titel":1}"#), ("defaults", "clear", #"{"titel":1}"#),
+    ("profile", "save", #"{"titel":1}"#),
+  ]
+
+  @Test("A misspelled member is refused by its name, wherever it is, and nothing happens")
+  func refused() async throws {
+    try await Users.run { users in
+      let ada = try await users.signUp()
+      try await ada.addFavorites("a")
+      let before = try await ada.get("/v1/changes?since=now").cursor
+      for row in Self.cases {
+        let answer = try await ada.ask(row.method, row.path, row.body)
+        #expect(answer.status == 422, "\(row.path) \(row.body)")
+        #expect(answer.problem == Told(slug: "validation-failed", pointers: row.pointers), "\(row.path) \(row.body)")
+      }
+      for (module, type, payload) in Self.actions {
+        let batch = ActionsRouteTests.batch([ActionsRouteTests.action(module, type, payload)])
+        let answer = try await ada.post("/v1/actions", batch)
+        #expect(answer.problem == Told("validation-failed", "/actions/0/payload/titel"), "\(module) \(type)")
+      }
+      #expect(try await ada.get("/v1/changes?since=now").cursor == before)
+      for path in ["/v1/users", "/v1/sessions"] {
+        let body = #"{"email":"bob@example.com","password":"\#(Users.password)","name":"Bob"}"#
+        #expect(try await users.post(path, body).problem == Told("validation-failed", "/name"))
+      }
+    }
+  }
+
+  @Test("What the server has said of a favorite may be sent back")
+  func sentBack() async throws {
+    try await Users.run { users in
+      let ada = try await users.signUp()
+      let item = try await ada.put("/v1/favorites/a", #"{"title":"A"}"#)
+      let batch = ActionsRouteTests.batch([ActionsRouteTests.action("favorites", "add", item.text)])
+      #expect(try await ada.post("/v1/actions", batch).status == 200)
+    }
+  }
+}
