@@ -11,6 +11,7 @@ struct UserRoutes: Sendable {
 
   var routes: [Route] {
     let gate = SessionGate(directory: users.accounts.directory, millisecondsSince1970: time.millisecondsSince1970)
+    let stateGate = StateGate(store: users.store, sessions: gate, cache: users.cache, registry: users.registry)
     let waiting = Waiting(
       room: users.room,
       cache: users.cache,
@@ -20,7 +21,7 @@ struct UserRoutes: Sendable {
     )
     let reading = StateReading(
       store: users.store,
-      gate: gate,
+      gate: stateGate,
       cache: users.cache,
       registry: users.registry,
       history: users.history,
@@ -33,7 +34,7 @@ struct UserRoutes: Sendable {
       history: users.history,
       readers: users.readers
     )
-    let writing = StateWriting(store: users.store, gate: gate, ledger: users.ledger, keptAnswers: keptAnswers)
+    let writing = StateWriting(store: users.store, gate: stateGate, ledger: users.ledger, keptAnswers: keptAnswers)
     let export = UserExport(
       store: users.store,
       accounts: users.accounts,
@@ -61,13 +62,13 @@ struct UserRoutes: Sendable {
       + DefaultsRoutes(module: users.defaults, reading: reading, writing: writing).routes
       + ProfileRoutes(module: users.profile, reading: reading, writing: writing).routes
       + [
-        ActionsRoute(modules: users.modules, writing: writing).route, changesRoute(gate, waiting).route,
-        journalRoute(gate, waiting).route,
+        ActionsRoute(modules: users.modules, writing: writing).route, changesRoute(stateGate, waiting).route,
+        journalRoute(stateGate, waiting).route,
       ]
       + registered.routes
   }
 
-  private func changesRoute(_ gate: SessionGate, _ waiting: Waiting) -> ChangesRoute {
+  private func changesRoute(_ gate: StateGate, _ waiting: Waiting) -> ChangesRoute {
     ChangesRoute(
       gate: gate,
       cache: users.cache,
@@ -80,7 +81,7 @@ struct UserRoutes: Sendable {
     )
   }
 
-  private func journalRoute(_ gate: SessionGate, _ waiting: Waiting) -> JournalRoute {
+  private func journalRoute(_ gate: StateGate, _ waiting: Waiting) -> JournalRoute {
     JournalRoute(
       store: users.store,
       gate: gate,

@@ -2,7 +2,7 @@ import HTTP
 
 /// `GET /v1/changes`: what happened since a cursor, now or as soon as something does.
 struct ChangesRoute: Sendable {
-  let gate: SessionGate
+  let gate: StateGate
   let cache: StateCache
   let registry: RegisteredLedger
   let readers: UserReaders

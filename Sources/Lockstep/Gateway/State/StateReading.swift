@@ -3,7 +3,7 @@ import HTTP
 /// The short half of the way: a user's state, already encoded, to whoever asks for it.
 struct StateReading: Sendable {
   let store: String
-  let gate: SessionGate
+  let gate: StateGate
   let cache: StateCache
   let registry: RegisteredLedger
   let history: History

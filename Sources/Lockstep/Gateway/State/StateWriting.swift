@@ -19,7 +19,7 @@ struct StateWriting: Sendable {
   }
 
   let store: String
-  let gate: SessionGate
+  let gate: StateGate
   let ledger: Ledger
   let keptAnswers: KeptAnswers
 
@@ -65,7 +65,7 @@ struct StateWriting: Sendable {
       switch result {
       case .success(.done(let committed)): return answer(committed)
       case .success(.answered(let settlement)): return Response(settlement)
-      case .failure(let error): throw problem(error) ?? Self.problem(for: error) ?? error
+      case .failure(let error): throw gate.told(problem(error) ?? error, to: transaction.user)
       }
     }
     guard transaction.key == nil else {

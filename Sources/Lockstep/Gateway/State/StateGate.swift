@@ -1,0 +1,47 @@
+import HTTP
+
+/// Lets in who has a token to what is theirs. Whatever is answered there tells how far the user's state has come: what refuses
+/// too, where that is in memory.
+struct StateGate: Sendable {
+  let store: String
+  let sessions: SessionGate
+  let cache: StateCache
+  let registry: RegisteredLedger
+
+  /// Answers for the session that a request's token belongs to.
+  func answer(
+    _ request: Request,
+    _ answer: @escaping @Sendable (LiveSession) throws -> Answer
+  ) throws -> Answer {
+    try sessions.answer(request) { session in
+      do {
+        return telling(try answer(session), session.user)
+      } catch {
+        throw told(error, to: session.user)
+      }
+    }
+  }
+
+  /// An error as it's told to a user: a problem has the cursor of their state, unless it's that of another moment, or nobody's.
+  func told(_ error: any Error, to user: UserID) -> any Error {
+    guard var problem = error as? Problem ?? StateWriting.problem(for: error) else { return error }
+    guard problem.kind != .unauthorized, problem.fields[.cursor] == nil, let hot = cache.state(of: user) else {
+      return problem
+    }
+    let view = LedgerView(state: hot.state, registered: registry.current)
+    problem.fields.append(.cursor, StateView(store: store, view).cursor.text)
+    return problem
+  }
+
+  private func telling(_ answer: Answer, _ user: UserID) -> Answer {
+    switch answer {
+    // Who is held is told by whoever holds them.
+    case .now, .held, .events: answer
+    case .later(let work): .later { do { return try await work() } catch { throw told(error, to: user) } }
+    case .then(let work):
+      .then {
+        do { return telling(try await work(), user) } catch { throw told(error, to: user) }
+      }
+    }
+  }
+}
