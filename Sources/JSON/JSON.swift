@@ -1,8 +1,8 @@
 /// A JSON value (RFC 8259).
 ///
 /// **Numbers keep their value.** An integer literal from `Int64.min` to `UInt64.max` is held exactly;
-/// a literal with a fraction or an exponent is the nearest IEEE double, and is written again as the
-/// shortest text that reads back as the same double.
+/// a literal with a fraction or an exponent, and `-0`, which is no integer, is the nearest IEEE double, and is
+/// written again as the shortest text that reads back as the same double.
 ///
 /// **Equality is of values, not of spelling.** Two numbers are equal when they are the same
 /// number, so `1 == 1.0` and `0 == -0.0`, as RFC 6902 asks of its `test`; the comparison is exact, so
@@ -23,7 +23,7 @@ public enum JSON: Sendable {
   case integer(Int64)
   /// An integer above `Int64.max`. A smaller one in this case still equals the same `integer`.
   case unsigned(UInt64)
-  /// A number that was written with a fraction or an exponent. JSON has no infinity and no NaN:
+  /// A number that was written with a fraction or an exponent, or as `-0`. JSON has no infinity and no NaN:
   /// parsing never makes one, and one made by code is written as `null`.
   case double(Double)
   /// A string.

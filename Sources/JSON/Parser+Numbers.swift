@@ -97,6 +97,8 @@ extension Parser {
       digitCount <= 19
       || digitCount == 20 && bytes[firstDigit] == Ascii.zero &+ 1 && digits >= 10_000_000_000_000_000_000
     guard isExact else { throw ParseFault(problem: .integerOutOfRange, offset: start) }
+    // No integer is -0, so it's what any other number is that is none.
+    if isNegative, digits == 0 { return .double(-0.0) }
     if !isNegative {
       return digits <= UInt64(Int64.max) ? .integer(Int64(bitPattern: digits)) : .unsigned(digits)
     }

@@ -5,7 +5,7 @@ import Testing
   @Test(
     "Integers of 64 bits are exact",
     arguments: [
-      ("0", JSON.integer(0)), ("-0", .integer(0)), ("7", .integer(7)), ("-1", .integer(-1)),
+      ("0", JSON.integer(0)), ("7", .integer(7)), ("-1", .integer(-1)),
       ("9007199254740991", .integer(9_007_199_254_740_991)),
       ("9007199254740993", .integer(9_007_199_254_740_993)),
       ("999999999999999999", .integer(999_999_999_999_999_999)),
@@ -20,7 +20,16 @@ import Testing
     let value = try JSON(parsing: text)
     #expect(value == expected)
     #expect(isSameCase(value, expected))
-    #expect(value.description == (text == "-0" ? "0" : text))
+    #expect(value.description == text)
+  }
+
+  @Test("A zero keeps its sign", arguments: ["-0", "-0.0", "-0e0"])
+  func negativeZero(_ text: String) throws {
+    let value = try JSON(parsing: text)
+    #expect(value.doubleValue?.bitPattern == (-0.0).bitPattern)
+    #expect(value.description == "-0.0")
+    #expect(value == 0)
+    #expect(value.intValue == 0)
   }
 
   @Test(
