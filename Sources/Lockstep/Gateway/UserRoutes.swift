@@ -88,6 +88,7 @@ struct UserRoutes: Sendable {
       cache: users.cache,
       registry: users.registry,
       readers: users.readers,
+      history: users.history,
       waiting: waiting
     )
   }

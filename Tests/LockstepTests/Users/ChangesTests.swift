@@ -283,4 +283,35 @@ struct ChangesTests {
       #expect(told["entries"]?[0]?["mutations"] == [["type": "set", "payload": ["key": "x", "value": 1]]])
     }
   }
+
+  @Test("The journal says where it can't go on from a cursor and begins at the beginning; from now on it has nothing")
+  func journalReset() async throws {
+    try await Users.run { users in
+      let phone = try await users.signUp()
+      try await phone.addFavorites("a", "b", "c")
+      func told(_ query: String) async throws -> (reset: Bool?, ids: [String?]) {
+        let journal = try await phone.get("/v1/journal\(query)").json
+        let ids = journal["entries"]?.arrayValue?.map { $0["action"]?["payload"]?["id"]?.stringValue }
+        return (journal["reset"]?.boolValue, ids ?? [])
+      }
+      let digits = try #require(try await phone.get("/v1/favorites").cursor).prefix { $0 != "." }
+      let rows: [(query: String, reset: Bool, ids: [String])] = [
+        ("", true, ["a", "b", "c"]), ("?since=\(digits).0.0", false, ["a", "b", "c"]),
+        ("?since=\(digits).2.0", false, ["c"]), ("?since=\(digits).3.0", false, []),
+        ("?since=\(digits).4.0&wait=30", true, ["a", "b", "c"]),
+        ("?since=other000.2.0&wait=30", true, ["a", "b", "c"]),
+        ("?since=now", false, []), ("?since=now&wait=30", false, []),
+      ]
+      for row in rows {
+        let answer = try await told(row.query)
+        #expect(answer.reset == row.reset, "\(row.query)")
+        #expect(answer.ids == row.ids, "\(row.query)")
+      }
+      #expect(try await phone.get("/v1/journal?since=now").json["cursor"]?.stringValue == "\(digits).3.0")
+      // As pruning leaves it.
+      _ = try users.rows("DELETE FROM journal WHERE revision = 1")
+      #expect(try await told("?since=\(digits).0.0") == (true, ["b", "c"]))
+      #expect(try await told("?since=\(digits).1.0") == (false, ["b", "c"]))
+    }
+  }
 }

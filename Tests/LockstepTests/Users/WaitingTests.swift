@@ -104,6 +104,38 @@ struct WaitingTests {
     }
   }
 
+  @Test(
+    "More seconds than anybody is held are lowered, however many they are",
+    arguments: ["60", "99999999999999999999"]
+  )
+  func long(seconds: String) async throws {
+    try await Users.run { users in
+      let phone = try await users.signUp()
+      let tag = try await phone.get("/v1/favorites").field("ETag") ?? ""
+      let asked = try await phone.waiting("/v1/favorites?wait=\(seconds)", ["If-None-Match: \(tag)"])
+      let preferred = try await phone.waiting("/v1/favorites", ["If-None-Match: \(tag)", "Prefer: wait=\(seconds)"])
+      await eventually { users.waiting == 2 }
+      users.advance(by: 55.2)
+      for waiter in [asked, preferred] {
+        let answer = try await waiter.response()
+        #expect(answer.status == 304)
+        #expect(answer.field("Preference-Applied") == "wait=55")
+      }
+    }
+  }
+
+  @Test("Who is answered at once whatever happens isn't told that they may have waited")
+  func notWaited() async throws {
+    try await Users.run { users in
+      let phone = try await users.signUp()
+      for path in ["/v1/changes?since=now&wait=5", "/v1/changes?wait=5", "/v1/journal?since=now&wait=5"] {
+        let answer = try await phone.get(path)
+        #expect(answer.status == 200)
+        #expect(answer.field("Preference-Applied") == nil, "\(path)")
+      }
+    }
+  }
+
   @Test("Who has nothing yet, or something else, is answered at once")
   func nothingToWaitFor() async throws {
     try await Users.run { users in

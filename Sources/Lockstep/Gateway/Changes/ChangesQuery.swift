@@ -27,6 +27,9 @@ struct ChangesQuery: Sendable {
     wait = try waiting.preference(of: request, query)
   }
 
+  /// How long it may be held; nil where it's answered at once whatever it would wait for.
+  var appliedWait: WaitPreference? { if case .cursor = since { wait } else { nil } }
+
   /// What tells one question from another that has another answer at the same state.
   var question: String {
     let names = filter.names.map(\.description).joined(separator: ",")

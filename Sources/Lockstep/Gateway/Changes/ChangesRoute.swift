@@ -20,7 +20,7 @@ struct ChangesRoute: Sendable {
         if query.isStream { return try stream(query, session) }
         guard let wait = query.wait, wait.seconds > 0, case .cursor = query.since else {
           return try present(session) { hot, registered in
-            try tell(query, session, hot, registered) { .now(response($0, query.wait)) }
+            try tell(query, session, hot, registered) { .now(response($0, query.appliedWait)) }
           }
         }
         return try waiting.wait(request, for: wait, of: session) { hot, registered, look in

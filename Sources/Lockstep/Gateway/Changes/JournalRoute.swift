@@ -11,7 +11,18 @@ struct JournalRoute: Sendable {
   let cache: StateCache
   let registry: RegisteredLedger
   let readers: UserReaders
+  let history: History
   let waiting: Waiting
+
+  /// Where to begin.
+  private enum Since {
+    /// With the first entry that is kept.
+    case beginning
+    /// Behind the last one.
+    case now
+    /// Behind a cursor; nil for one of another store.
+    case cursor(Cursor?)
+  }
 
   var route: Route {
     Route(.get, "/v1/journal", summary: "What happened, oldest first: actions and what they did.") { request in
@@ -20,40 +31,53 @@ struct JournalRoute: Sendable {
         let limit = try query.integer("limit", in: 1...Self.limit) ?? 100
         let since = try since(query)
         let wait = try waiting.preference(of: request, query)
-        guard let wait, wait.seconds > 0, let since else {
-          return .then { .now(try await answer(since ?? .none, limit, session, wait)) }
+        guard case .cursor(let cursor) = since, let wait else {
+          return .then { .now(try await answer(since, limit, session, nil)) }
+        }
+        guard wait.seconds > 0, let cursor else {
+          return .then { .now(try await answer(since, limit, session, wait)) }
         }
         return try waiting.wait(request, for: wait, of: session) { hot, _, look in
-          if hot.state.revision == since, !look.isLast { return nil }
+          // One from a future that was never is answered at once.
+          if hot.state.revision == cursor.revision, !look.isLast { return nil }
           return .then { .now(try await answer(since, limit, session, wait)) }
         }
       }
     }
   }
 
-  /// The revision behind which to begin. A cursor of another store, or from before the history that is kept, begins at the
-  /// beginning.
-  private func since(_ query: QueryParameters) throws(Problem) -> Revision? {
-    guard let text = try query.text("since") else { return nil }
+  private func since(_ query: QueryParameters) throws(Problem) -> Since {
+    guard let text = try query.text("since") else { return .beginning }
+    if text == "now" { return .now }
     guard let cursor = Cursor(text) else {
-      throw Problem(.invalidParameter, detail: "The parameter since must be a cursor, as an answer gave it.")
+      throw Problem(.invalidParameter, detail: "The parameter since must be a cursor, as an answer gave it, or now.")
     }
-    return cursor.store == store ? cursor.revision : .none
+    return .cursor(cursor.store == store ? cursor : nil)
   }
 
   private func answer(
-    _ since: Revision,
+    _ since: Since,
     _ limit: Int,
     _ session: LiveSession,
     _ wait: WaitPreference?
   ) async throws -> Response {
-    let (user, store) = (session.user, store)
-    let (entries, last) = try await readers.read(for: user) { connection in
+    let (user, store, history) = (session.user, store, history)
+    let (entries, last, isReset) = try await readers.read(for: user) { connection in
       let journal = Journal(connection: connection)
-      let since = try journal.knows(since, of: user) ? since : .none
+      let last = try journal.lastRevision(of: user)
+      var start = Revision.none
+      var isReset = true
+      switch since {
+      case .beginning: break
+      case .now: (start, isReset) = (last, false)
+      case .cursor(let cursor):
+        // One that the journal can't go on from, as it is or isn't any more, begins at the beginning.
+        guard let cursor, try history.knows(cursor.revision, of: user, from: connection) else { break }
+        (start, isReset) = (cursor.revision, false)
+      }
       // As many more as a transaction has at most, to see where the last one ends.
-      let entries = try journal.entries(of: user, after: since, limit: limit + ActionsRoute.maximum)
-      return (Self.wholeTransactions(entries, limit), try journal.lastRevision(of: user))
+      let entries = try journal.entries(of: user, after: start, limit: limit + ActionsRoute.maximum)
+      return (Self.wholeTransactions(entries, limit), last, isReset)
     }
     let reached = Cursor(
       store: store,
@@ -61,7 +85,8 @@ struct JournalRoute: Sendable {
       registered: registry.current.revision
     )
     let document: JSON = [
-      "cursor": .string(reached.text), "entries": .array(entries.whole.map { $0.json(store: store) }),
+      "cursor": .string(reached.text), "reset": .bool(isReset),
+      "entries": .array(entries.whole.map { $0.json(store: store) }),
     ]
     var response = Response.json(document, cacheControl: "no-store")
     response.fields.append(.vary, "Authorization, Prefer")
