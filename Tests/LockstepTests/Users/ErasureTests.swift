@@ -102,6 +102,31 @@ struct ErasureTests {
     }
   }
 
+  @Test("An export has what is left of a past whose journal is gone")
+  func exportedSnapshots() async throws {
+    try await Users.run { users in
+      let ada = try await users.signUp()
+      try await ada.addFavorites("a")
+      for number in 1...3 {
+        let title = #"{"title":"\#(number)","data":"\#(String(repeating: "x", count: 16_000))"}"#
+        for id in ["a", "b"] { _ = try await ada.put("/v1/favorites/\(id)", title) }
+        _ = try await ada.put("/v1/defaults/standard/k", #""\#(number)\#(String(repeating: "x", count: 40_000))""#)
+      }
+      try await eventually { try users.count("snapshots") == 2 }
+      _ = try users.rows("DELETE FROM journal WHERE revision < 10")
+      let document = try await ada.get("/v1/me/export").json
+      #expect(document["journal"]?.arrayValue?.count == 1)
+      let snapshots = document["snapshots"]?.arrayValue ?? []
+      #expect(snapshots.compactMap { $0["collection"]?.stringValue } == ["defaults/standard", "favorites"])
+      #expect(snapshots[0]["values"]?["k"]?.stringValue?.hasPrefix("2x") == true)
+      #expect(snapshots[1]["items"]?.arrayValue?.compactMap { $0["id"]?.stringValue } == ["a", "b"])
+      for snapshot in snapshots {
+        let at = snapshot["cursor"]?.stringValue ?? ""
+        #expect(at.split(separator: ".").count == 3, "\(at)")
+      }
+    }
+  }
+
   @Test("No password and no token is in the file, in the log or in any answer but the one that hands it out")
   func secrets() async throws {
     try await Users.run {

@@ -25,6 +25,13 @@ struct UserExport: Sendable {
       document["profile"] = Self.values(of: .map(state.map(ProfileReactor.collection)))
       let entries = try Journal(connection: connection).entries(of: user, after: .none, limit: Int.max)
       document["journal"] = .array(entries.map { $0.json(store: store) })
+      // Where the beginning of the journal is gone they are all that tells of it.
+      document["snapshots"] = .array(
+        try Snapshots(connection: connection).all(of: user).map { name, revision, state in
+          let cursor = Cursor(store: store, revision: revision)
+          return Self.snapshot(of: name, at: cursor, state)
+        }
+      )
       document["idempotencyKeys"] = .array(
         try IdempotencyRecords(connection: connection).keys(of: user).map { key, at in
           ["key": .string(key), "at": .string(at.description)]
@@ -34,6 +41,16 @@ struct UserExport: Sendable {
     }
     guard let document else { throw SessionGate.unauthorized(true) }
     return document
+  }
+
+  /// A collection as it was, in the form in which the feed tells a whole one.
+  private static func snapshot(of name: CollectionName, at cursor: Cursor, _ state: CollectionState) -> JSON {
+    var object: JSONObject = ["collection": .string(name.description), "cursor": .string(cursor.text)]
+    switch state {
+    case .list(let list): object["items"] = .array(list.items.map { .object($0.object) })
+    case .map: object["values"] = values(of: state)
+    }
+    return .object(object)
   }
 
   private static func values(of collection: CollectionState) -> JSON {

@@ -25,6 +25,20 @@ struct Snapshots {
     return (revision, state)
   }
 
+  /// All of a user's, by collection, oldest first. Throws `DamagedSnapshot` where one can't be read.
+  func all(of user: UserID) throws -> [(collection: CollectionName, revision: Int, state: CollectionState)] {
+    try connection.all(
+      "SELECT collection, revision, state FROM snapshots WHERE user_id = ? ORDER BY collection, revision",
+      user
+    ) { row in
+      let (name, revision) = (CollectionName(text: try row[0] as String), try row[1] as Int)
+      guard let state = CollectionState(snapshot: Array((try row[2] as String).utf8)) else {
+        throw DamagedSnapshot(user: user, collection: name, revision: revision)
+      }
+      return (name, revision, state)
+    }
+  }
+
   /// Keeps a collection as it was after a revision.
   func keep(_ state: CollectionState, as collection: CollectionName, of user: UserID, at revision: Revision) throws {
     try connection.run(
