@@ -24,6 +24,9 @@ public struct Services: Sendable {
     self.shutDown = shutDown
   }
 
+  /// How many threads make what takes long.
+  static let encodingThreads = 2
+
   /// The real ones, on the store that the configuration names. Throws when that can't be opened.
   public static func durable(_ configuration: Configuration, time: ServerTime) throws -> Services {
     let storeTime = StoreTime(
@@ -34,11 +37,19 @@ public struct Services: Sendable {
     do {
       // Two hashes at a time, and a few waiting: a storm of logins slows logins and nothing else.
       let hashing = try WorkerPool(name: "hash", threads: 2, capacity: 64)
+      let encoding = try WorkerPool(name: "encode", threads: encodingThreads, capacity: 4_096)
       var services = Services(store: store) {
         hashing.shutDown()
+        encoding.shutDown()
         store.close()
       }
-      services.users = try UserServices(configuration, store: store, hashing: hashing, time: storeTime)
+      services.users = try UserServices(
+        configuration,
+        store: store,
+        hashing: hashing,
+        encoding: encoding,
+        time: storeTime
+      )
       return services
     } catch {
       store.close()

@@ -15,6 +15,7 @@ struct UserServices: Sendable {
   let accountsLedger: AccountsLedger
   let history: History
   let room: WaitingRoom
+  let longWork: LongWork
   let favorites: FavoritesModule
   let defaults: DefaultsModule
   let profile: ProfileModule
@@ -38,6 +39,7 @@ struct UserServices: Sendable {
     _ configuration: Configuration,
     store: DurableStore,
     hashing: WorkerPool,
+    encoding: WorkerPool,
     time: StoreTime
   ) throws {
     let sodium = try Sodium()
@@ -60,6 +62,7 @@ struct UserServices: Sendable {
       time: time,
       configuration: configuration.accounts
     )
+    longWork = LongWork(encoding, threads: Services.encodingThreads)
     let states = states
     cache = StateCache(capacity: configuration.cacheBytes, readers: readers) { try states.load($0, from: $1) }
     let room = WaitingRoom(configuration.waiting)

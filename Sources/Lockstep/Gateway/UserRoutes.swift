@@ -26,7 +26,8 @@ struct UserRoutes: Sendable {
       registry: users.registry,
       history: users.history,
       readers: users.readers,
-      waiting: waiting
+      waiting: waiting,
+      longWork: users.longWork
     )
     let keptAnswers = KeptAnswers(
       store: users.store,
@@ -34,7 +35,13 @@ struct UserRoutes: Sendable {
       history: users.history,
       readers: users.readers
     )
-    let writing = StateWriting(store: users.store, gate: stateGate, ledger: users.ledger, keptAnswers: keptAnswers)
+    let writing = StateWriting(
+      store: users.store,
+      gate: stateGate,
+      ledger: users.ledger,
+      keptAnswers: keptAnswers,
+      longWork: users.longWork
+    )
     let export = UserExport(
       store: users.store,
       accounts: users.accounts,
@@ -55,6 +62,7 @@ struct UserRoutes: Sendable {
       gate: gate,
       export: export,
       shares: users.readers.shares,
+      longWork: users.longWork,
       forget: { cache.forget($0) }
     )
     return EntranceRoutes(accounts: users.accounts, ledger: users.accountsLedger).routes + accounts.routes
@@ -76,6 +84,7 @@ struct UserRoutes: Sendable {
       readers: users.readers,
       feed: ChangesFeed(store: users.store, history: users.history),
       waiting: waiting,
+      longWork: users.longWork,
       modules: Set(users.modules.map(\.name)),
       monotonic: time.monotonic
     )

@@ -9,6 +9,7 @@ struct AccountsRoutes: Sendable {
   let gate: SessionGate
   let export: UserExport
   let shares: Shares<UserID>
+  let longWork: LongWork
   /// Told of a user who is gone.
   let forget: @Sendable (UserID) -> Void
 
@@ -34,7 +35,7 @@ struct AccountsRoutes: Sendable {
         }
       },
       Route(.get, "/v1/me/export", summary: "All that is stored about the user, as one document.") { request in
-        try reading(request) { session in try await export.document(of: session.user) }
+        try reading(request, isLong: true) { session in try await export.document(of: session.user) }
       },
       Route(.delete, "/v1/me", summary: "Erases the user and all that is theirs.") { request in
         try leaving(request, key: Self.erasureKey) { session, body in try erase(request, body, session) }
@@ -47,6 +48,7 @@ struct AccountsRoutes: Sendable {
   /// Answers with a document about the user, unless the client has it already.
   private func reading(
     _ request: Request,
+    isLong: Bool = false,
     _ document: @escaping @Sendable (LiveSession) async throws -> JSON
   ) throws -> Answer {
     try gate.answer(request) { session in
@@ -54,7 +56,8 @@ struct AccountsRoutes: Sendable {
       return .later {
         do {
           let document = try await shares.run(for: session.user) { try await document(session) }
-          return .privately(document, preconditions)
+          guard isLong else { return .privately(document, preconditions) }
+          return try await longWork.run(for: session.user) { .privately(document, preconditions) }
         } catch {
           throw Problem(accounts: error) ?? error
         }

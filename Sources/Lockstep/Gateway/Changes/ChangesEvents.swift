@@ -24,6 +24,10 @@ final class ChangesEvents: EventSource {
     var told: Cursor
     var heartbeat: Int64
     var bell: Bell?
+    /// What is being made of the next event, off the loop.
+    var making: Task<Void, Never>?
+    /// What has been made of it.
+    var made: Result<ChangesFeed.Document, any Error>?
   }
 
   /// Notes that something was announced before it brings the connection back.
@@ -42,6 +46,9 @@ final class ChangesEvents: EventSource {
       waker.wake()
     }
 
+    /// Brings the connection back, where nothing was announced.
+    func wakeOnly() { waker.wake() }
+
     /// Whether it rang since this was asked last.
     func takeRing() -> Bool { hasRung.exchange(false, ordering: .acquiringAndReleasing) }
   }
@@ -51,9 +58,17 @@ final class ChangesEvents: EventSource {
   private let monotonic: @Sendable () -> Int64
   private let changes: Changes
 
-  /// What happened since a cursor, told as what happened since another one; nil where that can't be told any more.
-  typealias Changes =
-    @Sendable (_ since: Cursor, _ told: Cursor, HotState, RegisteredDefaults) throws -> ChangesFeed.Document?
+  /// What there is to tell.
+  enum Next: Sendable {
+    case document(ChangesFeed.Document)
+    /// It takes long to make.
+    case later(@Sendable () async throws -> ChangesFeed.Document)
+    /// It can't be told any more by what is in memory.
+    case unknown
+  }
+
+  /// What happened since a cursor, told as what happened since another one.
+  typealias Changes = @Sendable (_ since: Cursor, _ told: Cursor, HotState, RegisteredDefaults) throws -> Next
 
   /// - Parameters:
   ///   - first: The first event.
@@ -81,7 +96,7 @@ final class ChangesEvents: EventSource {
     watch.hold(bell)
   }
 
-  func release() {}
+  func release() { state.withLock { $0.making }?.cancel() }
 
   func next(_ cause: WakeCause) -> EventPiece {
     if watch.session.isEnded { return .end }
@@ -92,28 +107,56 @@ final class ChangesEvents: EventSource {
         // With nothing to tell, the cursor is told: from now on nothing is missed.
         return Self.event(first)
       }
+      if let made = state.made.take() {
+        guard case .success(let document) = made else { return .end }
+        if let event = Self.take(document, &state, now) { return event }
+      }
+      guard state.making == nil else { return Self.heartbeat(&state, now) }
       // Before the look: what is announced later rings again.
       let hasRung = state.bell?.takeRing() ?? false
       if let (hot, registered) = watch.glance() {
-        guard let document = try? changes(state.cursor, state.told, hot, registered) else { return .end }
-        state.cursor = document.cursor
-        if !document.isEmpty {
-          state.told = document.cursor
-          state.heartbeat = now + Self.heartbeat
-          return Self.event(document)
+        switch try? changes(state.cursor, state.told, hot, registered) {
+        case .document(let document): if let event = Self.take(document, &state, now) { return event }
+        case .later(let make): state.making = Task { await self.take(make) }
+        case .unknown, nil: return .end
         }
       } else if hasRung {
         // What was announced isn't in memory: it was evicted since, or concerns everybody. Who goes on from the cursor has
         // it read.
         return .end
       }
-      guard now >= state.heartbeat else { return .nothing }
-      state.heartbeat = now + Self.heartbeat
-      // What didn't concern the client moves its cursor on too, so that it can be gone on from later.
-      let progress = state.cursor == state.told ? "" : "id: \(state.cursor.text)\n"
-      state.told = state.cursor
-      return .bytes(Array(": alive\n\(progress)\n".utf8))
+      return Self.heartbeat(&state, now)
     }
+  }
+
+  /// Goes on from a document; gives the event, where there is anything in it.
+  private static func take(_ document: ChangesFeed.Document, _ state: inout State, _ now: Int64) -> EventPiece? {
+    state.cursor = document.cursor
+    guard !document.isEmpty else { return nil }
+    state.told = document.cursor
+    state.heartbeat = now + Self.heartbeat
+    return event(document)
+  }
+
+  /// Waits until a document is made, off the loop, and brings the connection back for it.
+  private func take(_ make: @Sendable () async throws -> ChangesFeed.Document) async {
+    let made: Result<ChangesFeed.Document, any Error>
+    do { made = .success(try await make()) } catch { made = .failure(error) }
+    let bell = state.withLock { state in
+      state.made = made
+      state.making = nil
+      return state.bell
+    }
+    bell?.wakeOnly()
+  }
+
+  private static func heartbeat(_ state: inout State, _ now: Int64) -> EventPiece {
+    guard now >= state.heartbeat else { return .nothing }
+    state.heartbeat = now + Self.heartbeat
+    // What didn't concern the client moves its cursor on too, so that it can be gone on from later.
+    let progress = state.cursor == state.told ? "" : "id: \(state.cursor.text)\n"
+    state.told = state.cursor
+    return .bytes(Array(": alive\n\(progress)\n".utf8))
   }
 
   private static func event(_ document: ChangesFeed.Document) -> EventPiece {

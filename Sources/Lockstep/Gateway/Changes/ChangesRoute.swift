@@ -8,6 +8,7 @@ struct ChangesRoute: Sendable {
   let readers: UserReaders
   let feed: ChangesFeed
   let waiting: Waiting
+  let longWork: LongWork
   let modules: Set<String>
   /// The server's monotonic clock.
   let monotonic: @Sendable () -> Int64
@@ -40,7 +41,7 @@ struct ChangesRoute: Sendable {
 
   // MARK: Waiting
 
-  /// The answer by the present; nil to go on waiting.
+  /// The answer by the present.
   private func answer(
     _ query: ChangesQuery,
     _ session: LiveSession,
@@ -48,16 +49,23 @@ struct ChangesRoute: Sendable {
     _ registered: RegisteredDefaults,
     _ wait: WaitPreference,
     _ look: Look
-  ) throws -> Answer? {
+  ) throws -> WaitingReply {
     // A cursor with which somebody was let wait is one of the user's history.
     switch try document(query, hot, registered, isKnown: !look.isFirst) {
     case .known(let document):
-      if document.isEmpty, !look.isLast { return nil }
-      return .now(response(document, wait))
+      if document.isEmpty, !look.isLast { return .goOn }
+      return .answer(.now(response(document, wait)))
+    case .long(let make):
+      return .later {
+        let document = try await made(query, session, hot, registered, make)
+        return document.isEmpty && !look.isLast ? nil : .now(response(document, wait))
+      }
     // Whose cursor is so old that it must be read what changed has something to be told, nearly always; and where not, the
     // answer is the cursor of now, with which it waits.
     case .stored(let cursor, let text, let changed):
-      return .then { .now(response(try await stored(query, cursor, text, changed, session, hot, registered), wait)) }
+      return .answer(
+        .then { .now(response(try await stored(query, cursor, text, changed, session, hot, registered), wait)) }
+      )
     }
   }
 
@@ -66,6 +74,8 @@ struct ChangesRoute: Sendable {
   /// What is known of an answer without asking the store.
   private enum Found {
     case known(ChangesFeed.Document)
+    /// All is known that it's made of, and to make it takes so long that no loop can wait for it.
+    case long(@Sendable () throws -> ChangesFeed.Document)
     /// The states of the past that it's made of are only in the store.
     case stored(Cursor, text: String, changed: [CollectionName])
   }
@@ -91,18 +101,43 @@ struct ChangesRoute: Sendable {
   ) throws -> Found {
     let view = view(hot, registered)
     switch query.since {
-    case .beginning: return .known(feed.reset(since: nil, view: view, query.filter))
+    case .beginning: return reset(query, since: nil, view)
     case .now: return .known(feed.nothing(since: view.cursor.text, at: view.cursor))
     case .cursor(let cursor, let text):
       guard let cursor, feed.canFollow(cursor, hot, registered) else {
-        return .known(feed.reset(since: text, view: view, query.filter))
+        return reset(query, since: text, view)
       }
       let changed = feed.changed(since: cursor, in: hot, query.filter)
       guard let base = feed.base(cursor, changed, in: hot, isKnown: isKnown) else {
         return .stored(cursor, text: text, changed: changed)
       }
-      return .known(try feed.changes(since: cursor, as: text, base: base, view: view, query.filter))
+      let make = { @Sendable () throws in
+        try feed.changes(since: cursor, as: text, base: base, view: view, query.filter)
+      }
+      let isLong = feed.weight(since: cursor, base: base, in: view.state) > LongWork.bound
+      return isLong ? .long(make) : .known(try make())
     }
+  }
+
+  private func reset(_ query: ChangesQuery, since text: String?, _ view: StateView) -> Found {
+    let make = { @Sendable () in feed.reset(since: text, view: view, query.filter) }
+    return feed.weight(ofAll: view.state, query.filter) > LongWork.bound ? .long(make) : .known(make())
+  }
+
+  /// Has a document made, once for all who want the same.
+  private func made(
+    _ query: ChangesQuery,
+    _ session: LiveSession,
+    _ hot: HotState,
+    _ registered: RegisteredDefaults,
+    _ make: @escaping @Sendable () throws -> ChangesFeed.Document
+  ) async throws -> ChangesFeed.Document {
+    let question = "\(registered.revision) \(query.question)"
+    let document = try await longWork.documents.value(of: LongWork.Name(question, of: hot)) {
+      try await longWork.run(for: session.user, make)
+    }
+    hot.remember(document, for: question)
+    return document
   }
 
   private func stored(
@@ -115,13 +150,16 @@ struct ChangesRoute: Sendable {
     _ registered: RegisteredDefaults
   ) async throws -> ChangesFeed.Document {
     let (feed, user, view) = (feed, session.user, view(hot, registered))
-    let document = try await readers.read(for: user) { connection in
-      guard let base = try feed.base(cursor, changed, of: user, from: connection) else {
-        return feed.reset(since: text, view: view, query.filter)
+    let question = "\(registered.revision) \(query.question)"
+    let document = try await longWork.documents.value(of: LongWork.Name(question, of: hot)) {
+      try await readers.read(for: user) { connection in
+        guard let base = try feed.base(cursor, changed, of: user, from: connection) else {
+          return feed.reset(since: text, view: view, query.filter)
+        }
+        return try feed.changes(since: cursor, as: text, base: base, view: view, query.filter)
       }
-      return try feed.changes(since: cursor, as: text, base: base, view: view, query.filter)
     }
-    hot.remember(document, for: "\(registered.revision) \(query.question)")
+    hot.remember(document, for: question)
     return document
   }
 
@@ -135,6 +173,7 @@ struct ChangesRoute: Sendable {
   ) throws -> Answer {
     switch try document(query, hot, registered) {
     case .known(let document): return try answer(document)
+    case .long(let make): return .then { try answer(try await made(query, session, hot, registered, make)) }
     case .stored(let cursor, let text, let changed):
       return .then { try answer(try await stored(query, cursor, text, changed, session, hot, registered)) }
     }
@@ -164,8 +203,11 @@ struct ChangesRoute: Sendable {
         let events = ChangesEvents(first: first, watch: watch, monotonic: monotonic) { since, told, hot, registered in
           let next = query.following(since, as: told)
           // One that can't keep up with what is in memory goes on from its cursor with another connection.
-          guard case .known(let document) = try document(next, hot, registered) else { return nil }
-          return document
+          switch try document(next, hot, registered) {
+          case .known(let document): return .document(document)
+          case .long(let make): return .later { try await made(next, session, hot, registered, make) }
+          case .stored: return .unknown
+          }
         }
         return .events(ChangesEvents.response, events)
       }

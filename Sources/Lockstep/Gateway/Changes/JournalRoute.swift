@@ -39,8 +39,8 @@ struct JournalRoute: Sendable {
         }
         return try waiting.wait(request, for: wait, of: session) { hot, _, look in
           // One from a future that was never is answered at once.
-          if hot.state.revision == cursor.revision, !look.isLast { return nil }
-          return .then { .now(try await answer(since, limit, session, wait)) }
+          if hot.state.revision == cursor.revision, !look.isLast { return .goOn }
+          return .answer(.then { .now(try await answer(since, limit, session, wait)) })
         }
       }
     }
@@ -62,7 +62,9 @@ struct JournalRoute: Sendable {
     _ wait: WaitPreference?
   ) async throws -> Response {
     let (user, store, history) = (session.user, store, history)
-    let (entries, last, isReset) = try await readers.read(for: user) { connection in
+    let registered = registry.current.revision
+    // Written down there too: a thousand entries may be long.
+    var response = try await readers.read(for: user) { connection in
       let journal = Journal(connection: connection)
       let last = try journal.lastRevision(of: user)
       var start = Revision.none
@@ -77,20 +79,21 @@ struct JournalRoute: Sendable {
       }
       // As many more as a transaction has at most, to see where the last one ends.
       let entries = try journal.entries(of: user, after: start, limit: limit + ActionsRoute.maximum)
-      return (Self.wholeTransactions(entries, limit), last, isReset)
+      let (whole, isPart) = Self.wholeTransactions(entries, limit)
+      let reached = Cursor(
+        store: store,
+        revision: isPart ? whole.last?.revision ?? last : last,
+        registered: registered
+      )
+      let document: JSON = [
+        "cursor": .string(reached.text), "reset": .bool(isReset),
+        "entries": .array(whole.map { $0.json(store: store) }),
+      ]
+      var response = Response.json(document, cacheControl: "no-store")
+      response.fields.append(.cursor, Cursor(store: store, revision: last, registered: registered).text)
+      return response
     }
-    let reached = Cursor(
-      store: store,
-      revision: entries.isPart ? entries.whole.last?.revision ?? last : last,
-      registered: registry.current.revision
-    )
-    let document: JSON = [
-      "cursor": .string(reached.text), "reset": .bool(isReset),
-      "entries": .array(entries.whole.map { $0.json(store: store) }),
-    ]
-    var response = Response.json(document, cacheControl: "no-store")
     response.fields.append(.vary, "Authorization, Prefer")
-    response.fields.append(.cursor, Cursor(store: store, revision: last, registered: registry.current.revision).text)
     if let wait { response.fields.append(.preferenceApplied, wait.appliedField) }
     return response
   }

@@ -22,7 +22,7 @@ struct ActionsRoute: Sendable {
           _ = try BodyType(of: request.head)
           let actions = try actions(in: try JSON(body: body))
           let transaction = transaction(actions, preconditions, key, of: session)
-          return try writing.commit(transaction, answer: answer(_:), refusedAs: problem(for:))
+          return try writing.commit(transaction, answer: answer(_:), weight: weight(_:), refusedAs: problem(for:))
         }
       }
     }
@@ -116,6 +116,10 @@ struct ActionsRoute: Sendable {
     fields.append(.etag, "\"\(cursor.text)\"")
     fields.append(.cursor, cursor.text)
     return Response(status: .ok, fields: fields, body: .bytes(body))
+  }
+
+  private func weight(_ committed: Committed) -> Int {
+    committed.mutations.reduce(0) { $0 + $1.reduce(0) { $0 + LongWork.Weight.element + $1.bytes } }
   }
 
   private func problem(for error: any Error) -> Problem? {

@@ -15,10 +15,10 @@ final class PendingWrite: HeldRequest {
 
   let deadline = Int64.max
   private let state = Monitor(State.pending(wake: {}))
-  private let respond: @Sendable (Result) throws -> Response
+  private let respond: @Sendable (Result) throws -> Answer
 
   /// A write whose answer is made of what became of it.
-  init(respond: @escaping @Sendable (Result) throws -> Response) {
+  init(respond: @escaping @Sendable (Result) throws -> Answer) {
     self.respond = respond
   }
 
@@ -38,13 +38,13 @@ final class PendingWrite: HeldRequest {
 
   func answer(_ cause: WakeCause) -> Answer {
     guard let result else {
-      return .later {
+      return .then {
         await withCheckedContinuation { continuation in self.whenSettled { continuation.resume() } }
-        return try self.response()
+        return try self.settledAnswer()
       }
     }
     do {
-      return .now(try respond(result))
+      return try respond(result)
     } catch {
       // Passed on, so that what is done to any error is done to this one.
       return .later { throw error }
@@ -55,7 +55,7 @@ final class PendingWrite: HeldRequest {
     state.withLock { if case .settled(let result) = $0 { result } else { nil } }
   }
 
-  private func response() throws -> Response {
+  private func settledAnswer() throws -> Answer {
     guard let result else { throw StillPending() }
     return try respond(result)
   }

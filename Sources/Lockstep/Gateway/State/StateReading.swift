@@ -9,6 +9,7 @@ struct StateReading: Sendable {
   let history: History
   let readers: UserReaders
   let waiting: Waiting
+  let longWork: LongWork
 
   /// Answers a `GET` of a resource. The address may say as of when: `?at=<cursor>`.
   func answer(
@@ -27,7 +28,10 @@ struct StateReading: Sendable {
       if let wait { return try held(request, resource, preconditions, wait, session) }
       return try withState(of: session) { hot in
         let view = presentView(of: hot)
-        return try response(present(resource, hot, view), preconditions, view)
+        switch try present(resource, hot, view, session.user) {
+        case .made(let representation): return .now(try response(representation, preconditions, view))
+        case .later(let make): return .later { try response(try await make(), preconditions, view) }
+        }
       }
     }
   }
@@ -42,34 +46,62 @@ struct StateReading: Sendable {
   ) throws -> Answer {
     try waiting.wait(request, for: wait, of: session) { hot, registered, look in
       let view = StateView(store: store, LedgerView(state: hot.state, registered: registered))
-      let representation = try present(resource, hot, view)
-      guard look.isLast || !(representation.map { preconditions.isFresh($0.cursor) } ?? false) else { return nil }
-      return .now(try response(representation, preconditions, view).waited(wait))
+      let answer = { @Sendable (representation: Representation?) throws -> Answer? in
+        guard look.isLast || !(representation.map { preconditions.isFresh($0.cursor) } ?? false) else { return nil }
+        return .now(try response(representation, preconditions, view).waited(wait))
+      }
+      switch try present(resource, hot, view, session.user) {
+      case .made(let representation): return try answer(representation).map { .answer($0) } ?? .goOn
+      case .later(let make): return .later { try answer(try await make()) }
+      }
     }
   }
 
   /// Answers with the state of a session's user: at once where it's in memory.
   func withState(
     of session: LiveSession,
-    _ answer: @escaping @Sendable (HotState) throws -> Response
+    _ answer: @escaping @Sendable (HotState) throws -> Answer
   ) throws -> Answer {
-    if let hot = cache.state(of: session.user) { return .now(try answer(hot)) }
-    return .later { try answer(try await cache.load(session.user)) }
+    if let hot = cache.state(of: session.user) { return try answer(hot) }
+    return .then { try answer(try await cache.load(session.user)) }
   }
 
   func presentView(of hot: HotState) -> StateView {
     StateView(store: store, LedgerView(state: hot.state, registered: registry.current))
   }
 
+  /// A resource as it is.
+  enum Present {
+    case made(Representation?)
+    /// It takes long to make.
+    case later(@Sendable () async throws -> Representation?)
+  }
+
   /// A resource as it is. What shows all of a collection is made once for each change of it.
-  func present(_ resource: StateResource, _ hot: HotState, _ view: StateView) throws(Problem) -> Representation? {
-    guard let collection = resource.wholeCollection else { return try resource.representation(of: view) }
-    if let known = hot.representation(of: collection, registered: view.registeredRevision) { return known }
-    let made = try resource.representation(of: view)
-    // What was never written isn't kept: anybody can think of any number of names of suites.
-    let isKnown = view.state.collections[collection] != nil || collection.part == nil
-    if let made, isKnown { hot.keep(made, of: collection, registered: view.registeredRevision) }
-    return made
+  func present(_ resource: StateResource, _ hot: HotState, _ view: StateView, _ user: UserID) throws -> Present {
+    let collection = resource.wholeCollection
+    if let collection, let known = hot.representation(of: collection, registered: view.registeredRevision) {
+      return .made(known)
+    }
+    let isLong = resource.weight(in: view) > LongWork.bound
+    let make = { @Sendable () throws -> Representation? in try resource.representation(of: view) }
+    guard let collection else { return isLong ? .later { try await longWork.run(for: user, make) } : .made(try make()) }
+    let keep = { @Sendable (made: Representation?) in
+      // What was never written isn't kept: anybody can think of any number of names of suites.
+      let isKnown = view.state.collections[collection] != nil || collection.part == nil
+      if let made, isKnown { hot.keep(made, of: collection, registered: view.registeredRevision) }
+    }
+    guard isLong else {
+      let made = try make()
+      keep(made)
+      return .made(made)
+    }
+    return .later {
+      let name = LongWork.Name("\(view.registeredRevision) \(collection)", of: hot)
+      let made = try await longWork.representations.value(of: name) { try await longWork.run(for: user, make) }
+      keep(made)
+      return made
+    }
   }
 
   /// The answer with a resource, or that the client has it already.

@@ -38,6 +38,19 @@ enum StateResource: Sendable, Equatable {
     return view.state.map(DefaultsAction.collection(suite))[key] != nil
   }
 
+  /// How much work it is to show it: see `LongWork`.
+  func weight(in view: StateView) -> Int {
+    switch self {
+    case .favorites(let query):
+      let list = view.state.list(FavoritesReactor.collection)
+      let whole = CollectionState.list(list).weight
+      guard let limit = query.limit, limit < list.count else { return whole }
+      return whole / list.count * limit + list.count * LongWork.Weight.stayingElement
+    case .suite(let name, _): return CollectionState.map(view.state.map(DefaultsAction.collection(name))).weight
+    case .favorite, .suites, .value, .profile: return 0
+    }
+  }
+
   /// The resource as clients get it; nil where there is none. Throws where a parameter fits nothing.
   func representation(of view: StateView) throws(Problem) -> Representation? {
     switch self {

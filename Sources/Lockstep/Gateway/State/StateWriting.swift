@@ -22,6 +22,7 @@ struct StateWriting: Sendable {
   let gate: StateGate
   let ledger: Ledger
   let keptAnswers: KeptAnswers
+  let longWork: LongWork
 
   /// Answers a write of one resource.
   func answer(
@@ -37,7 +38,9 @@ struct StateWriting: Sendable {
           change.response(after: StateView(store: store, committed.after), change.status(committed))
         }
         let transaction = transaction(change, preconditions, key, of: session, answer: answer)
-        return try commit(transaction, answer: answer) { again in
+        return try commit(transaction, answer: answer) { committed in
+          change.showsResource ? change.resource.weight(in: StateView(store: store, committed.after)) : 0
+        } whole: { again in
           try await keptAnswers.whole(again, to: change, preconditions, of: session.user)
         } refusedAs: {
           change.problem(for: $0, store: store)
@@ -51,6 +54,7 @@ struct StateWriting: Sendable {
   /// - Parameters:
   ///   - transaction: The transaction. Without a key it's on its way when this returns.
   ///   - answer: What the client is told when it's done.
+  ///   - weight: How much work that is: see `LongWork`.
   ///   - whole: Makes of what was kept of an earlier answer the answer as it was.
   ///   - problem: What the client is told of a refusal; nil for any other error.
   /// - Returns: The answer to come.
@@ -58,18 +62,22 @@ struct StateWriting: Sendable {
   func commit(
     _ transaction: Transaction,
     answer: @escaping @Sendable (Committed) -> Response,
+    weight: @escaping @Sendable (Committed) -> Int,
     whole: @escaping @Sendable (StoredAnswer) async throws -> StoredAnswer = { $0 },
     refusedAs problem: @escaping @Sendable (any Error) -> Problem?
   ) throws -> Answer {
-    let respond = { @Sendable (result: PendingWrite.Result) throws -> Response in
+    let respond = { @Sendable (result: PendingWrite.Result) throws -> Answer in
       switch result {
-      case .success(.done(let committed)): return answer(committed)
-      case .success(.answered(let settlement)): return Response(settlement)
+      case .success(.done(let committed)):
+        guard weight(committed) > LongWork.bound else { return .now(answer(committed)) }
+        // It's on disk: whatever comes between, that is what the client is told.
+        return .later { (try? await longWork.run(for: transaction.user) { answer(committed) }) ?? answer(committed) }
+      case .success(.answered(let settlement)): return .now(Response(settlement))
       case .failure(let error): throw gate.told(problem(error) ?? error, to: transaction.user)
       }
     }
     guard transaction.key == nil else {
-      return .later {
+      return .then {
         let result = await PendingWrite.Result {
           let outcome = try await ledger.commit(transaction)
           guard case .answered(let settlement) = outcome, settlement.isReplay else { return outcome }
@@ -82,7 +90,7 @@ struct StateWriting: Sendable {
     do {
       try ledger.submit(transaction) { write.settle($0) }
     } catch {
-      return .now(try respond(.failure(error)))
+      return try respond(.failure(error))
     }
     return .held(write)
   }

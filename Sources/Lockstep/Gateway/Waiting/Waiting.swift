@@ -37,7 +37,7 @@ struct Waiting: Sendable {
     _ request: Request,
     for preference: WaitPreference,
     of session: LiveSession,
-    respond: @escaping @Sendable (HotState, RegisteredDefaults, Look) throws -> Answer?
+    respond: @escaping @Sendable (HotState, RegisteredDefaults, Look) throws -> WaitingReply
   ) throws -> Answer {
     let waiting = WaitingRequest(
       deadline: preference.deadline(for: request),

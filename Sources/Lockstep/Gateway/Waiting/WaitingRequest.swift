@@ -9,21 +9,30 @@ struct Look: Sendable {
   let isLast: Bool
 }
 
+/// What there is to tell somebody who waits.
+enum WaitingReply: Sendable {
+  case answer(Answer)
+  /// Nothing yet.
+  case goOn
+  /// It takes long to find out; nil: nothing yet.
+  case later(@Sendable () async throws -> Answer?)
+}
+
 /// A request that waits until something of a user's state differs from what the client has.
 final class WaitingRequest: HeldRequest {
   let deadline: Int64
   private let watch: StateWatch
-  private let respond: @Sendable (HotState, RegisteredDefaults, Look) throws -> Answer?
+  private let respond: @Sendable (HotState, RegisteredDefaults, Look) throws -> WaitingReply
   private let hasLooked = Atomic(false)
 
   /// - Parameters:
   ///   - deadline: When to give up.
   ///   - watch: What is watched.
-  ///   - respond: The answer by the present state, or nil to go on waiting, which it can't on its last look.
+  ///   - respond: The answer by the present state, or to go on waiting, which it can't on its last look.
   init(
     deadline: Int64,
     watch: StateWatch,
-    respond: @escaping @Sendable (HotState, RegisteredDefaults, Look) throws -> Answer?
+    respond: @escaping @Sendable (HotState, RegisteredDefaults, Look) throws -> WaitingReply
   ) {
     self.deadline = deadline
     self.watch = watch
@@ -38,7 +47,13 @@ final class WaitingRequest: HeldRequest {
     let isLast = if case .woken = cause { false } else { true }
     let look = Look(isFirst: !hasLooked.exchange(true, ordering: .relaxed), isLast: isLast)
     do {
-      return try watch.look { hot, registered in try self.respond(hot, registered, look) ?? .held(self) }
+      return try watch.look { hot, registered in
+        switch try self.respond(hot, registered, look) {
+        case .answer(let answer): answer
+        case .goOn: .held(self)
+        case .later(let work): .then { try await work() ?? .held(self) }
+        }
+      }
     } catch {
       // Passed on, so that what is done to any error is done to this one.
       return .then { throw error }

@@ -70,6 +70,21 @@ struct ChangesFeed: Sendable {
     return try history.rebuild(changed, of: user, at: cursor.revision, from: connection)
   }
 
+  // MARK: Weighing
+
+  /// How much work it is to tell what happened since a cursor, by the base.
+  func weight(since cursor: Cursor, base: Base, in state: UserState) -> Int {
+    base.reduce(0) { weight, past in
+      guard let present = state.collections[past.key] else { return weight }
+      return weight + present.weight(since: cursor.revision, from: past.value)
+    }
+  }
+
+  /// How much work it is to tell everything.
+  func weight(ofAll state: UserState, _ filter: Filter) -> Int {
+    state.collections.reduce(0) { $0 + (filter.includes($1.key) ? $1.value.weight : 0) }
+  }
+
   // MARK: Telling
 
   /// What happened since a cursor, by the base.
@@ -84,7 +99,8 @@ struct ChangesFeed: Sendable {
       case .list?:
         guard hasChanged else { continue }
         let old = if case .list(let list)? = past { list.items } else { [ListItem]() }
-        _ = try CollectionChange.append(name, from: old, to: view.state.list(name).items, into: &changesets)
+        let new = view.state.list(name).items
+        _ = try CollectionChange.append(name, from: old, to: new, since: cursor.revision, into: &changesets)
       case .map?, nil:
         let now = view.state.map(name)
         let then = if hasChanged { if case .map(let map)? = past { map } else { MapState() } } else { now }
@@ -149,5 +165,29 @@ struct ChangesFeed: Sendable {
     body.append(contentsOf: changesets)
     body.append(contentsOf: "]}".utf8)
     return Document(cursor: cursor, body: body, isEmpty: changesets.isEmpty && !isReset)
+  }
+}
+
+extension CollectionState {
+  /// How much work it is to write all of it down.
+  var weight: Int {
+    switch self {
+    case .list(let list): list.bytes + list.count * LongWork.Weight.element
+    case .map(let map): map.bytes + map.count * LongWork.Weight.sortedElement
+    }
+  }
+
+  /// How much work it is to tell what happened to it since a revision, in which it was as `past`.
+  fileprivate func weight(since revision: Revision, from past: CollectionState) -> Int {
+    switch self {
+    case .list(let list):
+      let staying = (list.count + past.count) * LongWork.Weight.stayingElement
+      return list.items.reduce(staying + max(0, past.count - list.count) * LongWork.Weight.changedElement) {
+        weight,
+        item in
+        item.revision <= revision ? weight : weight + LongWork.Weight.changedElement + item.encoded.count
+      }
+    case .map: return weight + past.count * LongWork.Weight.sortedElement
+    }
   }
 }

@@ -3,14 +3,16 @@ import Reactor
 
 /// The difference between two states of a collection, as the changes feed tells it.
 enum CollectionChange {
-  /// Appends the changeset from one list to another; gives whether there is any difference.
+  /// Appends the changeset from one list, as it was at a revision, to another; gives whether there is any difference.
   static func append(
     _ name: CollectionName,
     from old: [ListItem],
     to new: [ListItem],
+    since revision: Revision,
     into bytes: inout [UInt8]
   ) throws -> Bool {
-    let changes = try ListChangeset(from: old, to: new)
+    // Whatever happens to an element gives it a new revision.
+    let changes = try ListChangeset(from: old, to: new, stays: { $0.revision <= revision })
     if changes.isEmpty { return false }
     open(name, "list", &bytes)
     list("deletions", changes.deletions, &bytes) { deletion, bytes in
@@ -54,6 +56,8 @@ enum CollectionChange {
 
   /// Appends the whole of a list.
   static func append(_ name: CollectionName, whole items: [ListItem], into bytes: inout [UInt8]) {
+    // At once: to grow again and again would take longer than all else.
+    bytes.reserveCapacity(items.reduce(bytes.count + 256) { $0 + $1.encoded.count + 1 })
     open(name, "list", &bytes)
     bytes.append(contentsOf: #","items":["#.utf8)
     for (index, item) in items.enumerated() {
@@ -65,6 +69,7 @@ enum CollectionChange {
 
   /// Appends the whole of a map.
   static func append(_ name: CollectionName, whole values: [ElementKey: MapValue], into bytes: inout [UInt8]) {
+    bytes.reserveCapacity(values.reduce(bytes.count + 256) { $0 + $1.key.text.utf8.count + $1.value.encoded.count + 4 })
     open(name, "map", &bytes)
     bytes.append(contentsOf: #","values":"#.utf8)
     append(values.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }, into: &bytes)

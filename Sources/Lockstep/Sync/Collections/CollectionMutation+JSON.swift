@@ -3,6 +3,15 @@ import JSON
 // How facts look in the journal and to clients: `{"type":"inserted","payload":{"index":0,"item":{…}}}`.
 
 extension CollectionMutation {
+  /// How many bytes the element takes that it's about, where it says.
+  var bytes: Int {
+    switch self {
+    case .list(.inserted(_, let item, _)), .list(.modified(_, let item)): item.count
+    case .map(.set(_, let value)): value.count
+    case .list, .map: 0
+    }
+  }
+
   /// Appends the JSON form.
   func encode(into bytes: inout [UInt8]) {
     switch self {

@@ -26,12 +26,12 @@ struct Snapshots {
   }
 
   /// All of a user's, by collection, oldest first. Throws `DamagedSnapshot` where one can't be read.
-  func all(of user: UserID) throws -> [(collection: CollectionName, revision: Int, state: CollectionState)] {
+  func all(of user: UserID) throws -> [(collection: CollectionName, revision: Revision, state: CollectionState)] {
     try connection.all(
       "SELECT collection, revision, state FROM snapshots WHERE user_id = ? ORDER BY collection, revision",
       user
     ) { row in
-      let (name, revision) = (CollectionName(text: try row[0] as String), try row[1] as Int)
+      let (name, revision) = (CollectionName(text: try row[0] as String), try row[1] as Revision)
       guard let state = CollectionState(snapshot: Array((try row[2] as String).utf8)) else {
         throw DamagedSnapshot(user: user, collection: name, revision: revision)
       }

@@ -1,0 +1,149 @@
+import JSON
+import TestSupport
+import Testing
+
+@testable import Lockstep
+
+@Suite("Answers that take long to make")
+struct LongAnswerTests {
+  /// What makes them, with its threads held up: two pieces of work of others.
+  private struct Held {
+    let longWork: LongWork
+    let gate = ThreadGate()
+    let tasks: [Task<Void, any Error>]
+
+    init(_ users: Users) async throws {
+      let longWork = try #require(users.running.withLock { $0?.services.users?.longWork })
+      let gate = gate
+      self.longWork = longWork
+      let arrivals = [ThreadGate(), ThreadGate()]
+      tasks = arrivals.enumerated().map { number, arrival in
+        Task {
+          try await longWork.run(for: SyncFixture.session(UInt64(number)).user) {
+            arrival.open()
+            gate.pass()
+          }
+        }
+      }
+      for arrival in arrivals { await arrival.opened() }
+    }
+
+    func letGo() async throws {
+      gate.open()
+      for task in tasks { try await task.value }
+    }
+  }
+
+  /// Puts favorites there that are long together, in one revision; gives the cursor after it.
+  private static func fill(_ device: Device, title: String, bytes: Int = 1_960) async throws -> String {
+    let data = String(repeating: "x", count: bytes)
+    let actions = (0..<500).map { number in
+      ActionsRouteTests.action("favorites", "add", #"{"id":"\#(number)","title":"\#(title)","data":"\#(data)"}"#)
+    }
+    let answer = try await device.post("/v1/actions", ActionsRouteTests.batch(actions))
+    try #require(answer.status == 200, "\(answer.text)")
+    return try #require(answer.cursor)
+  }
+
+  @Test(
+    "They don't hold up the loop, and are made once for all who ask the same",
+    arguments: [
+      "/v1/changes", "/v1/changes?since=other000.1.0", "/v1/changes?since=CURSOR&wait=30", "/v1/favorites",
+    ]
+  )
+  func offTheLoop(path: String) async throws {
+    try await Users.run { users in
+      let ada = try await users.signUp()
+      let before = try await Self.fill(ada, title: "a")
+      _ = try await Self.fill(ada, title: "b")
+      let path = path.replacing("CURSOR", with: before)
+      let held = try await Held(users)
+      defer { held.gate.open() }
+      var clients: [RawClient] = []
+      for number in 0..<5 {
+        clients.append(try await ada.waiting(path))
+        await eventually {
+          held.longWork.documents.waitingCount + held.longWork.representations.waitingCount >= number
+        }
+      }
+      // The only loop has time for others meanwhile, and for the same user.
+      #expect(try await ada.get("/v1/favorites/0").status == 200)
+      try await held.letGo()
+      var bodies: [[UInt8]] = []
+      for client in clients {
+        let answer = try await client.response()
+        #expect(answer.status == 200)
+        bodies.append(answer.body)
+      }
+      #expect(bodies.allSatisfy { $0 == bodies[0] && $0.count > 1_000_000 })
+    }
+  }
+
+  @Test("A wait for what takes long to make goes on where it's still the same, and ends where it isn't")
+  func waits() async throws {
+    try await Users.run { users in
+      let ada = try await users.signUp()
+      _ = try await Self.fill(ada, title: "a")
+      let tag = try #require(try await ada.get("/v1/favorites?prefix=1").field("ETag"))
+      #expect(try await ada.get("/v1/favorites?prefix=1").tag.map { "\"\($0)\"" } == tag)
+      let client = try await ada.waiting("/v1/favorites?prefix=1&wait=30", ["If-None-Match: \(tag)"])
+      await eventually { users.waiting == 1 }
+      _ = try await ada.put("/v1/favorites/2", "{}")
+      _ = try await ada.put("/v1/favorites/1", "{}")
+      let answer = try await client.response()
+      #expect(answer.status == 200)
+      #expect(answer.json["items"]?.arrayValue?.first { $0["id"] == "1" }?["data"] == nil)
+    }
+  }
+
+  @Test("Events that take long to make come when they are made, and the stream goes on behind them")
+  func events() async throws {
+    try await Users.run { users in
+      let ada = try await users.signUp()
+      for part in 0..<5 {
+        let adding = (0..<500).map { ActionsRouteTests.action("favorites", "add", #"{"id":"\#(part * 500 + $0)"}"#) }
+        _ = try await ada.post("/v1/actions", ActionsRouteTests.batch(adding))
+      }
+      let client = try await ada.waiting("/v1/changes?since=now", ["Accept: text/event-stream"])
+      try await client.receive(until: "data: ")
+      await eventually { users.waiting == 1 }
+      let held = try await Held(users)
+      defer { held.gate.open() }
+      // Little is told of so many, and it takes long to find out what.
+      let clearing = ActionsRouteTests.batch([ActionsRouteTests.action("favorites", "clear", "{}")])
+      _ = try await ada.post("/v1/actions", clearing)
+      // What comes while it's being made is behind it.
+      _ = try await ada.put("/v1/defaults/standard/k", "1")
+      users.advance(by: 15.2)
+      try await client.receive(until: ": alive")
+      try await held.letGo()
+      try await client.receive(until: #""collection":"favorites""#)
+      try await client.receive(until: "\ndata: ")
+      let next = try JSON(parsing: String(decoding: try await client.line().prefix { $0 != 0x0A }, as: UTF8.self))
+      #expect(next["changesets"]?[0]?["set"] == ["k": 1])
+    }
+  }
+
+  @Test("A write whose answer is long is answered as any other")
+  func writes() async throws {
+    try await Users.run { users in
+      let ada = try await users.signUp()
+      for key in 0..<6 {
+        let value = #""\#(String(repeating: "x", count: 200_000))""#
+        _ = try await ada.put("/v1/defaults/standard/\(key)", value)
+      }
+      let held = try await Held(users)
+      defer { held.gate.open() }
+      let client = try users.connect()
+      let body = #"{"n":1}"#
+      let fields = ["Authorization: Bearer \(ada.token)", "Content-Length: \(body.utf8.count)"]
+      try await client.send(Gateway.request("PATCH", "/v1/defaults/standard", fields) + body)
+      // It's done before it's told.
+      while try await ada.get("/v1/defaults/standard/n").status != 200 {}
+      try await held.letGo()
+      let answer = try await client.response()
+      #expect(answer.status == 200)
+      #expect(answer.body == (try await ada.get("/v1/defaults/standard")).body)
+    }
+  }
+}
