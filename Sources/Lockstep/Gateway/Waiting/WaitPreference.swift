@@ -35,7 +35,8 @@ struct WaitPreference: Sendable {
   private static func preferred(by head: RequestHead) -> Int? {
     guard head.has(.prefer) else { return nil }
     for element in head.list(.prefer) {
-      let parts = element.split(separator: ";", maxSplits: 1)[0].split(separator: "=", maxSplits: 1)
+      // What is before the parameters; nothing at all, where an element is nothing but them.
+      let parts = element.prefix { $0 != ";" }.split(separator: "=", maxSplits: 1)
       guard parts.count == 2, parts[0].filter({ !$0.isWhitespace }).lowercased() == "wait" else { continue }
       let value = parts[1].filter { !$0.isWhitespace && $0 != "\"" }
       if let seconds = seconds(value) { return seconds }
