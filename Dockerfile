@@ -1,6 +1,6 @@
 FROM swift:6.3.1-bookworm AS build
 RUN apt-get update \
- && apt-get install -y --no-install-recommends libsodium-dev libsqlite3-dev zlib1g-dev \
+ && apt-get install -y --no-install-recommends libcurl4-openssl-dev libsodium-dev libsqlite3-dev zlib1g-dev \
  && rm -rf /var/lib/apt/lists/*
 WORKDIR /lockstep
 COPY . .
@@ -9,8 +9,10 @@ RUN swift build -c release --product lockstep --static-swift-stdlib -Xswiftc -en
  && strip -o /usr/local/bin/lockstep .build/release/lockstep
 
 FROM debian:bookworm-slim
+# libcurl4 and the authorities' certificates are for --profile-upstream, tzdata is for dates as people write them.
 RUN apt-get update \
- && apt-get install -y --no-install-recommends libsodium23 libsqlite3-0 libstdc++6 zlib1g \
+ && apt-get install -y --no-install-recommends \
+      ca-certificates libcurl4 libsodium23 libsqlite3-0 libstdc++6 tzdata zlib1g \
  && rm -rf /var/lib/apt/lists/*
 COPY --from=build /usr/local/bin/lockstep /usr/local/bin/lockstep
 # The user is a number so that an orchestrator can see that it isn't root; the folder is made before it becomes a

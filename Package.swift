@@ -11,7 +11,8 @@ let package = Package(
     .library(name: "ReactorTesting", targets: ["ReactorTesting"]),
   ],
   targets: [
-    // C libraries of the system.
+    // C libraries of the system; libcurl's is only loaded by who needs it, and not linked.
+    .systemLibrary(name: "CCurl", providers: [.apt(["libcurl4-openssl-dev"])]),
     .systemLibrary(name: "CLinux"),
     .systemLibrary(name: "CSQLite", providers: [.apt(["libsqlite3-dev"])]),
     .systemLibrary(name: "CSodium", providers: [.apt(["libsodium-dev"])]),
@@ -33,16 +34,18 @@ let package = Package(
     ),
     .target(name: "HTTP", dependencies: ["JSON"]),
     .target(name: "HTTPServer", dependencies: ["CLinux", "HTTP", "Workers"]),
+    .target(name: "HTTPClient", dependencies: ["CCurl", "Workers"]),
     .target(
       name: "Lockstep",
       dependencies: [
-        "CLinux", "CSodium", "CZlib", "HTTP", "HTTPServer", "JSON", "Migrations", "Reactor", "SQLite", "Workers",
+        "CLinux", "CSodium", "CZlib", "HTTP", "HTTPClient", "HTTPServer", "JSON", "Migrations", "Reactor", "SQLite",
+        "Workers",
       ]
     ),
     .executableTarget(name: "LockstepCommand", dependencies: ["Lockstep", "HTTPServer", "Workers"]),
 
     // Tests, one target a room; Acceptance drives the binary from outside.
-    .target(name: "TestSupport", dependencies: ["HTTPServer", "Workers"], path: "Tests/TestSupport"),
+    .target(name: "TestSupport", dependencies: ["HTTP", "HTTPServer", "Workers"], path: "Tests/TestSupport"),
     .testTarget(name: "JSONTests", dependencies: ["JSON", "TestSupport"]),
     .testTarget(name: "ReactorTests", dependencies: ["Reactor", "ReactorTesting"]),
     .testTarget(name: "ReactorTestingTests", dependencies: ["Reactor", "ReactorTesting"]),
@@ -52,9 +55,14 @@ let package = Package(
     .testTarget(name: "HTTPTests", dependencies: ["HTTP"]),
     .testTarget(name: "HTTPServerTests", dependencies: ["HTTPServer", "TestSupport", "Workers"]),
     .testTarget(
+      name: "HTTPClientTests",
+      dependencies: ["HTTP", "HTTPClient", "HTTPServer", "TestSupport", "Workers"]
+    ),
+    .testTarget(
       name: "LockstepTests",
       dependencies: [
-        "CSQLite", "CZlib", "HTTP", "HTTPServer", "JSON", "Lockstep", "Migrations", "SQLite", "TestSupport", "Workers",
+        "CSQLite", "CZlib", "HTTP", "HTTPClient", "HTTPServer", "JSON", "Lockstep", "Migrations", "SQLite",
+        "TestSupport", "Workers",
       ]
     ),
     .testTarget(name: "LockstepCommandTests", dependencies: ["HTTP", "Lockstep", "LockstepCommand"]),

@@ -7,6 +7,7 @@ script=$(realpath --relative-to="$root" "$0")
 
 # What the build links, as Debian calls the package, and the header that shows that it's there.
 build_packages=(
+  libcurl4-openssl-dev:curl/curl.h
   libsodium-dev:sodium.h
   libsqlite3-dev:sqlite3.h
   zlib1g-dev:zlib.h
@@ -42,7 +43,9 @@ ensure_build_tools() {
   command -v swift >/dev/null || die 69 "there is no swift on the PATH; get Swift 6.3: https://www.swift.org/install/linux/"
   local missing=() entry
   for entry in "${build_packages[@]}"; do
-    [[ -e /usr/include/${entry#*:} ]] || missing+=("${entry%%:*}")
+    # Debian keeps what differs between machines in a folder for each kind of them.
+    compgen -G "/usr/include/${entry#*:}" >/dev/null || compgen -G "/usr/include/*/${entry#*:}" >/dev/null ||
+      missing+=("${entry%%:*}")
   done
   install_packages "${missing[@]}"
 }

@@ -49,7 +49,7 @@ final class LockstepProcess: Sendable {
       + redirection
     let words = ["/bin/sh", "-c", script, Self.binary] + arguments
     let environment = ["PATH=/usr/bin:/bin"] + variables.map { "\($0.key)=\($0.value)" }
-    id = try Self.spawn(words, environment, passing: descriptor)
+    id = try ChildProcess.spawn(words, environment, passing: descriptor)
   }
 
   deinit {
@@ -124,38 +124,5 @@ final class LockstepProcess: Sendable {
     let fields = stat.split(separator: ")").last?.split(separator: " ") ?? []
     guard fields.count > 12 else { return 0 }
     return (Int(fields[11]) ?? 0) + (Int(fields[12]) ?? 0)
-  }
-
-  /// Starts a process that inherits nothing of this one: no descriptor but the standard ones (and one passed as its
-  /// standard error), no signal's treatment. Other tests' sockets would else stay open in it.
-  private static func spawn(_ words: [String], _ environment: [String], passing descriptor: Int32?) throws -> pid_t {
-    typealias CloseFrom = @convention(c) (UnsafeMutablePointer<posix_spawn_file_actions_t>, Int32) -> Int32
-    guard let symbol = dlsym(nil, "posix_spawn_file_actions_addclosefrom_np") else {
-      throw Failure(description: "this C library can't close what a child shouldn't have")
-    }
-    // The symbol is glibc's function of exactly this type, which Swift's Glibc doesn't show.
-    let closeFrom = unsafeBitCast(symbol, to: CloseFrom.self)
-    var actions = posix_spawn_file_actions_t()
-    posix_spawn_file_actions_init(&actions)
-    defer { posix_spawn_file_actions_destroy(&actions) }
-    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
-    if let descriptor { posix_spawn_file_actions_adddup2(&actions, descriptor, 9) }
-    _ = closeFrom(&actions, descriptor == nil ? 3 : 10)
-    var attributes = posix_spawnattr_t()
-    posix_spawnattr_init(&attributes)
-    defer { posix_spawnattr_destroy(&attributes) }
-    var (none, all) = (sigset_t(), sigset_t())
-    sigemptyset(&none)
-    sigfillset(&all)
-    posix_spawnattr_setsigmask(&attributes, &none)
-    posix_spawnattr_setsigdefault(&attributes, &all)
-    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
-    var arguments: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) } + [nil]
-    var variables: [UnsafeMutablePointer<CChar>?] = environment.map { strdup($0) } + [nil]
-    defer { for text in arguments + variables { free(text) } }
-    var id: pid_t = 0
-    let code = posix_spawn(&id, "/bin/sh", &actions, &attributes, &arguments, &variables)
-    guard code == 0 else { throw Failure(description: "posix_spawn: errno \(code)") }
-    return id
   }
 }

@@ -1,0 +1,69 @@
+import Glibc
+import Testing
+
+/// Starts other programs.
+public enum ChildProcess {
+  /// The program couldn't be started.
+  public struct Failure: Error, CustomStringConvertible {
+    /// Why, in a sentence.
+    public let description: String
+  }
+
+  /// Runs a program of the system to its end, without holding the caller's thread, and gives what it printed to standard
+  /// output; throws when its exit isn't 0, or there is no such program.
+  public static func run(
+    _ words: [String],
+    input: [UInt8] = [],
+    variables: [String: String] = [:]
+  ) async throws -> [UInt8] {
+    let folder = try TemporaryDirectory()
+    try folder.write(input, to: "in")
+    let script = "exec \"$0\" \"$@\" <'\(folder.file("in"))' >'\(folder.file("out"))' 2>'\(folder.file("err"))'"
+    let environment = ["PATH=/usr/bin:/bin"] + variables.map { "\($0.key)=\($0.value)" }
+    let id = try spawn(["/bin/sh", "-c", script] + words, environment)
+    var status: Int32 = 0
+    await eventually { waitpid(id, &status, WNOHANG) == id }
+    guard status == 0 else {
+      let words = String(decoding: (try? folder.contents(of: "err")) ?? [], as: UTF8.self)
+      throw Failure(description: "it ended with status \(status): \(words)")
+    }
+    return try folder.contents(of: "out")
+  }
+
+  /// Starts a process that inherits nothing of this one: no descriptor but the standard ones (and one passed as
+  /// its ninth), no signal's treatment. Other tests' sockets would else stay open in it.
+  public static func spawn(
+    _ words: [String],
+    _ environment: [String],
+    passing descriptor: Int32? = nil
+  ) throws -> pid_t {
+    typealias CloseFrom = @convention(c) (UnsafeMutablePointer<posix_spawn_file_actions_t>, Int32) -> Int32
+    guard let symbol = dlsym(nil, "posix_spawn_file_actions_addclosefrom_np") else {
+      throw Failure(description: "this C library can't close what a child shouldn't have")
+    }
+    // The symbol is glibc's function of exactly this type, which Swift's Glibc doesn't show.
+    let closeFrom = unsafeBitCast(symbol, to: CloseFrom.self)
+    var actions = posix_spawn_file_actions_t()
+    posix_spawn_file_actions_init(&actions)
+    defer { posix_spawn_file_actions_destroy(&actions) }
+    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+    if let descriptor { posix_spawn_file_actions_adddup2(&actions, descriptor, 9) }
+    _ = closeFrom(&actions, descriptor == nil ? 3 : 10)
+    var attributes = posix_spawnattr_t()
+    posix_spawnattr_init(&attributes)
+    defer { posix_spawnattr_destroy(&attributes) }
+    var (none, all) = (sigset_t(), sigset_t())
+    sigemptyset(&none)
+    sigfillset(&all)
+    posix_spawnattr_setsigmask(&attributes, &none)
+    posix_spawnattr_setsigdefault(&attributes, &all)
+    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
+    var arguments: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) } + [nil]
+    var variables: [UnsafeMutablePointer<CChar>?] = environment.map { strdup($0) } + [nil]
+    defer { for text in arguments + variables { free(text) } }
+    var id: pid_t = 0
+    let code = posix_spawn(&id, "/bin/sh", &actions, &attributes, &arguments, &variables)
+    guard code == 0 else { throw Failure(description: "posix_spawn: errno \(code)") }
+    return id
+  }
+}

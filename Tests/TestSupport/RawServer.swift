@@ -1,0 +1,43 @@
+import Glibc
+
+/// A socket of loopback that does what no server should: it takes connections or doesn't, and says what it's told.
+public final class RawServer: Sendable {
+  /// Its port.
+  public let port: Int
+  private let descriptor: Int32
+
+  /// A socket on a free port. Where it doesn't listen, connections are refused, and the port is nobody else's.
+  public init(listens: Bool = true) throws {
+    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+    self.descriptor = descriptor
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_addr.s_addr = in_addr_t(0x7F00_0001).bigEndian
+    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let isBound = withUnsafeMutablePointer(to: &address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        bind(descriptor, $0, length) == 0 && getsockname(descriptor, $0, &length) == 0
+      }
+    }
+    // Room for one connection that nobody has accepted; whoever comes after it has to wait.
+    guard isBound, !listens || listen(descriptor, 0) == 0 else {
+      throw ChildProcess.Failure(description: "a socket of loopback: errno \(errno)")
+    }
+    port = Int(in_port_t(bigEndian: address.sin_port))
+  }
+
+  deinit { close(descriptor) }
+
+  /// Accepts one connection, waits until something has come over it, says this and closes. Blocks.
+  public func answerOne(_ text: String) {
+    let connection = accept(descriptor, nil, nil)
+    guard connection >= 0 else { return }
+    var bytes = [UInt8](repeating: 0, count: 65_536)
+    _ = recv(connection, &bytes, bytes.count, 0)
+    // What nobody has read would make a reset of the close, which may overtake the answer.
+    while recv(connection, &bytes, bytes.count, Int32(MSG_DONTWAIT)) > 0 {}
+    let answer = Array(text.utf8)
+    _ = send(connection, answer, answer.count, Int32(MSG_NOSIGNAL))
+    close(connection)
+  }
+}
