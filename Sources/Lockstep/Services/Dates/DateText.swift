@@ -1,0 +1,92 @@
+import HTTP
+
+/// A moment as people write it, in their language and by their clocks.
+struct DateText: Sendable, Equatable, CustomStringConvertible {
+  /// The text; `DateLanguage` shows its forms.
+  let description: String
+
+  /// - Parameters:
+  ///   - timestamp: The moment.
+  ///   - language: A language's tag, such as `de-AT`; see `DateLanguage`.
+  ///   - timeZone: What the clocks show; nil where that isn't known: then it's UTC, and the text says so.
+  init(_ timestamp: Timestamp, language: String, timeZone: TimeZoneRules?) {
+    let seconds = timestamp.millisecondsSince1970 / 1000
+    let offset = (timeZone ?? .utc).offset(at: seconds)
+    let language = DateLanguage(tag: language)
+    if language == .standard {
+      description = Self.standard(Int(seconds), offset)
+    } else {
+      let text = LocalTime(Int(seconds) + offset).text(in: language)
+      description = timeZone == nil ? "\(text) (UTC)" : text
+    }
+  }
+
+  /// ISO 8601 has no seconds in an offset; where a zone had some, the same moment is told in UTC.
+  private static func standard(_ seconds: Int, _ offset: Int) -> String {
+    let isWhole = offset % 60 == 0 && abs(offset) < 86_400
+    let time = LocalTime(seconds + (isWhole ? offset : 0))
+    let (hours, minutes) = (abs(offset) / 3_600, abs(offset) / 60 % 60)
+    let zone = isWhole && offset != 0 ? "\(offset < 0 ? "-" : "+")\(hours.twoDigits):\(minutes.twoDigits)" : "Z"
+    return time.standardText + zone
+  }
+}
+
+/// What a calendar and a clock on the wall show.
+private struct LocalTime {
+  let date: CivilDate
+  let hour: Int
+  let minute: Int
+  let second: Int
+
+  /// - Parameter seconds: Those since 1970, by the same wall.
+  init(_ seconds: Int) {
+    let second = (seconds % 86_400 + 86_400) % 86_400
+    date = CivilDate(daysSince1970: (seconds - second) / 86_400)
+    hour = second / 3_600
+    minute = second / 60 % 60
+    self.second = second % 60
+  }
+
+  var standardText: String {
+    let year = String(repeating: "0", count: max(0, 4 - String(date.year).count)) + String(date.year)
+    return "\(year)-\(date.month.twoDigits)-\(date.day.twoDigits)T\(clock):\(second.twoDigits)"
+  }
+
+  func text(in language: DateLanguage) -> String {
+    let (year, day) = (date.year, date.day)
+    switch language {
+    case .english:
+      return "\(day) \(month(DateLanguage.englishMonths)) \(year) at \(clock)"
+    case .american:
+      let half = hour < 12 ? "AM" : "PM"
+      return
+        "\(month(DateLanguage.englishMonths)) \(day), \(year) at \((hour + 11) % 12 + 1):\(minute.twoDigits) \(half)"
+    case .german(let january):
+      return "\(day). \(date.month == 1 ? january : month(DateLanguage.germanMonths)) \(year) um \(clock) Uhr"
+    case .spanish:
+      return "\(day) de \(month(DateLanguage.spanishMonths)) de \(year), \(shortClock)"
+    case .french:
+      return "\(frenchDate) à \(clock)"
+    case .canadianFrench:
+      return "\(frenchDate) à \(hour)\u{A0}h\u{A0}\(minute.twoDigits)"
+    case .japanese:
+      return "\(year)年\(date.month)月\(day)日 \(shortClock)"
+    case .standard:
+      return standardText
+    }
+  }
+
+  private var frenchDate: String {
+    "\(date.day == 1 ? "1er" : "\(date.day)") \(month(DateLanguage.frenchMonths)) \(date.year)"
+  }
+  private var clock: String { "\(hour.twoDigits):\(minute.twoDigits)" }
+  private var shortClock: String { "\(hour):\(minute.twoDigits)" }
+
+  /// The month's name: a date's month is from 1 to 12, as many as there are names.
+  private func month(_ names: [String]) -> String { names[date.month - 1] }
+}
+
+extension Int {
+  /// For what is between 0 and 99.
+  fileprivate var twoDigits: String { self < 10 ? "0\(self)" : "\(self)" }
+}

@@ -1,0 +1,72 @@
+import HTTP
+
+/// What a time zone's clocks do every year: the text at the end of a TZif file, in the form of POSIX's variable `TZ` with
+/// RFC 9636's extension of hours from -167 to 167.
+struct RecurringRule: Sendable, Equatable {
+  /// A day of the year.
+  enum Day: Sendable, Equatable {
+    /// `J1` to `J365`: 29 February isn't counted.
+    case julian(Int)
+    /// `0` to `365`: it is.
+    case ordinal(Int)
+    /// `M3.5.0`: that day of the week (0 is Sunday) for the so manieth time in the month; the fifth is the last.
+    case weekday(month: Int, week: Int, day: Int)
+
+    /// The days from 1970 to that day in a year.
+    func daysSince1970(in year: Int) -> Int {
+      let start = CivilDate.daysSince1970(year: year, month: 1)
+      switch self {
+      case .julian(let day):
+        let isAfterLeapDay = day >= 60 && CivilDate.length(ofMonth: 2, year: year) == 29
+        return start + day - (isAfterLeapDay ? 0 : 1)
+      case .ordinal(let day):
+        return start + day
+      case .weekday(let month, let week, let weekday):
+        let first = CivilDate.daysSince1970(year: year, month: month)
+        let ahead = (weekday - CivilDate.weekday(daysSince1970: first) + 7) % 7
+        let day = ahead + (week - 1) * 7
+        return first + (day < CivilDate.length(ofMonth: month, year: year) ? day : day - 7)
+      }
+    }
+  }
+
+  /// A moment of every year.
+  struct Change: Sendable, Equatable {
+    let day: Day
+    /// Seconds after that day's midnight, by the clocks as they are before the change.
+    let time: Int
+  }
+
+  /// The other time: where it isn't standard time, and from when to when.
+  struct Daylight: Sendable, Equatable {
+    let offset: Int
+    let start: Change
+    let end: Change
+  }
+
+  /// Seconds ahead of UTC.
+  let standard: Int
+  let daylight: Daylight?
+
+  /// Seconds ahead of UTC, at a moment in seconds since 1970.
+  func offset(at time: Int64) -> Int {
+    guard let daylight else { return standard }
+    // Nearly four million years either way; so nothing below can overflow.
+    let time = Int(min(max(time, -(1 << 47)), 1 << 47))
+    let year = CivilDate(daysSince1970: (time + standard) / 86_400).year
+    // A change may lie a week outside of its year. Of two at the same moment the start wins: so rules write that it's
+    // summer all the year.
+    var latest = (moment: Int.min, isStart: false)
+    for year in (year - 2)...(year + 2) {
+      let end = (moment: moment(of: daylight.end, in: year, offset: daylight.offset), isStart: false)
+      let start = (moment: moment(of: daylight.start, in: year, offset: standard), isStart: true)
+      if end.moment <= time, end.moment > latest.moment { latest = end }
+      if start.moment <= time, start.moment >= latest.moment { latest = start }
+    }
+    return latest.isStart ? daylight.offset : standard
+  }
+
+  private func moment(of change: Change, in year: Int, offset: Int) -> Int {
+    change.day.daysSince1970(in: year) * 86_400 + change.time - offset
+  }
+}

@@ -1,0 +1,110 @@
+extension TimeZoneRules {
+  /// Reads a compiled time zone: TZif of versions 1 to 4 (RFC 8536, RFC 9636).
+  ///
+  /// Of version 2 and later it's the part with 64 bits and the rule behind it. Abbreviations aren't kept. Files that count
+  /// leap seconds aren't taken: timestamps here don't.
+  init(parsing bytes: [UInt8]) throws(TimeZoneFault) {
+    var reader = BigEndianReader(bytes)
+    var header = try Header(&reader)
+    guard header.version >= UInt8(ascii: "2") else {
+      self = try Self(header, ofBytes: 4, &reader, hasRule: false)
+      return
+    }
+    _ = try reader.bytes(header.size(ofTimes: 4))
+    header = try Header(&reader)
+    self = try Self(header, ofBytes: 8, &reader, hasRule: true)
+  }
+
+  private init(
+    _ header: Header,
+    ofBytes count: Int,
+    _ reader: inout BigEndianReader,
+    hasRule: Bool
+  ) throws(TimeZoneFault) {
+    guard header.leapSeconds == 0 else { throw TimeZoneFault("The file counts leap seconds.") }
+    var times: [Int64] = []
+    for _ in 0..<header.transitions {
+      let time = try reader.integer(ofBytes: count)
+      if let last = times.last, time <= last { throw TimeZoneFault("The file's transitions aren't in order.") }
+      times.append(time)
+    }
+    let types = try reader.bytes(header.transitions)
+    let offsets = try Self.offsets(header.types, &reader)
+    // Abbreviations, and whether transitions were told in standard time or in UTC: nothing here asks for them.
+    _ = try reader.bytes(header.abbreviationBytes + header.standardIndicators + header.universalIndicators)
+
+    var transitions: [Transition] = []
+    transitions.reserveCapacity(times.count)
+    for (time, type) in zip(times, types) {
+      guard offsets.indices.contains(Int(type)) else { throw TimeZoneFault("The file names a kind of time it hasn't.") }
+      transitions.append(Transition(time: time, offset: offsets[Int(type)]))
+    }
+    self.transitions = transitions
+    first = offsets[0]
+    rule = hasRule ? try Self.rule(reader.remainder) : nil
+  }
+
+  /// The offsets of the kinds of time that the file knows, at least one.
+  private static func offsets(_ count: Int, _ reader: inout BigEndianReader) throws(TimeZoneFault) -> [Int] {
+    guard count > 0 else { throw TimeZoneFault("The file knows no time.") }
+    var offsets: [Int] = []
+    for _ in 0..<count {
+      let offset = Int(try reader.integer(ofBytes: 4))
+      // RFC 9636, 3.2: -25 to 26 hours, both exclusive.
+      guard (-89_999...93_599).contains(offset) else { throw TimeZoneFault("The file has an offset of days.") }
+      _ = try reader.bytes(2)
+      offsets.append(offset)
+    }
+    return offsets
+  }
+
+  /// What stands between two line feeds at the end: nothing, or a rule.
+  private static func rule(_ footer: ArraySlice<UInt8>) throws(TimeZoneFault) -> RecurringRule? {
+    let lineFeed = UInt8(ascii: "\n")
+    let text = footer.dropFirst().prefix { $0 != lineFeed }
+    guard footer.first == lineFeed, footer.count >= text.count + 2 else {
+      throw TimeZoneFault("The file has no rule at its end.")
+    }
+    return text.isEmpty ? nil : try RecurringRule(parsing: text)
+  }
+
+  /// How much of what a part of the file has.
+  private struct Header {
+    let version: UInt8
+    let universalIndicators: Int
+    let standardIndicators: Int
+    let leapSeconds: Int
+    let transitions: Int
+    let types: Int
+    let abbreviationBytes: Int
+
+    init(_ reader: inout BigEndianReader) throws(TimeZoneFault) {
+      guard try reader.bytes(4).elementsEqual("TZif".utf8) else { throw TimeZoneFault("The file is no TZif file.") }
+      version = try reader.bytes(1).first ?? 0
+      // Later versions are made so that a reader of version 2 finds its way.
+      guard version == 0 || (UInt8(ascii: "2")...UInt8(ascii: "9")).contains(version) else {
+        throw TimeZoneFault("The file has a version that doesn't exist.")
+      }
+      _ = try reader.bytes(15)
+      var counts: [Int] = []
+      for _ in 0..<6 {
+        let count = try reader.integer(ofBytes: 4)
+        // More than any file may have, and little enough to be multiplied.
+        guard (0...1_000_000).contains(count) else { throw TimeZoneFault("The file claims to have more than it can.") }
+        counts.append(Int(count))
+      }
+      universalIndicators = counts[0]
+      standardIndicators = counts[1]
+      leapSeconds = counts[2]
+      transitions = counts[3]
+      types = counts[4]
+      abbreviationBytes = counts[5]
+    }
+
+    /// How long the part is that follows, with times of so many bytes.
+    func size(ofTimes bytes: Int) -> Int {
+      transitions * (bytes + 1) + types * 6 + abbreviationBytes + leapSeconds * (bytes + 4) + standardIndicators
+        + universalIndicators
+    }
+  }
+}
