@@ -30,6 +30,8 @@ public struct Configuration: Sendable {
   public var cacheBytes = 64 * 1024 * 1024
   /// The administrator's token; nil: there is no administrator.
   public var administratorToken: String?
+  /// Who has to take a profile before it's saved; nil: nobody has to.
+  public var profileUpstream: UpstreamURL?
   /// What the HTTP engine bears with.
   public var limits = Limits()
   /// How log lines are written.

@@ -1,0 +1,65 @@
+/// Where an upstream is: a URL of `http` or `https`.
+///
+/// Printed in any way it shows the scheme, the host and the port alone: the user and the password in it, but the path and
+/// the query as well, may be what lets one in.
+public struct UpstreamURL: Sendable, Equatable, CustomStringConvertible, CustomDebugStringConvertible,
+  CustomReflectable
+{
+  /// Why a text isn't one.
+  public struct Fault: Error, Equatable {
+    /// In words that go on after “it”.
+    public let reason: String
+  }
+
+  /// The whole URL, with all that is secret in it.
+  public let text: String
+  /// For example `https://people.example:8443`.
+  public let description: String
+
+  /// Reads a URL as people write it: absolute, of ASCII, without a fragment, to 2,048 bytes.
+  public init(_ text: String) throws(Fault) {
+    guard text.utf8.count <= 2_048 else { throw Fault(reason: "is longer than 2048 bytes") }
+    guard text.utf8.allSatisfy({ (0x21...0x7E).contains($0) && !"\"<>\\^`{|}#".utf8.contains($0) }) else {
+      throw Fault(reason: "has a character that stands in no URL; write it in percent-encoding, and without a fragment")
+    }
+    let scheme = text.lowercased()
+    guard let start = ["https://", "http://"].first(where: { scheme.hasPrefix($0) }) else {
+      throw Fault(reason: "must begin with https:// or http://")
+    }
+    let authority = text.dropFirst(start.count).prefix { $0 != "/" && $0 != "?" }
+    let parts = authority.split(separator: "@", omittingEmptySubsequences: false)
+    guard parts.count <= 2, let place = parts.last, let port = Self.port(behindHostOf: place) else {
+      throw Fault(reason: "has no host and port such as people.example or 10.0.0.7:8080")
+    }
+    guard port.isEmpty || (Int(port).map { (1...65_535).contains($0) } ?? false) else {
+      throw Fault(reason: "has a port that isn't between 1 and 65535")
+    }
+    self.text = text
+    description = start + place.lowercased()
+  }
+
+  /// The digits behind the host's colon, empty where there is none; nil when the host isn't one.
+  private static func port(behindHostOf place: Substring) -> Substring? {
+    let host: Substring
+    if place.hasPrefix("[") {
+      guard let end = place.firstIndex(of: "]") else { return nil }
+      host = place[...end]
+      let address = host.dropFirst().dropLast()
+      guard address.contains(":"), address.allSatisfy({ $0.isHexDigit || $0 == ":" || $0 == "." }) else { return nil }
+    } else {
+      host = place.prefix { $0 != ":" }
+      guard !host.isEmpty, host.allSatisfy({ $0.isLetter || $0.isNumber || "-._".contains($0) }) else { return nil }
+    }
+    let rest = place.dropFirst(host.count)
+    guard let colon = rest.first else { return rest }
+    let digits = rest.dropFirst()
+    guard colon == ":", !digits.isEmpty, digits.count <= 5, digits.allSatisfy(\.isNumber) else { return nil }
+    return digits
+  }
+
+  /// The same as `description`.
+  public var debugDescription: String { description }
+
+  /// A mirror that shows nothing.
+  public var customMirror: Mirror { Mirror(self, children: [:]) }
+}

@@ -1,0 +1,161 @@
+import HTTP
+import HTTPClient
+import JSON
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import Lockstep
+
+@Suite("The upstream of profiles")
+struct ProfileUpstreamTests {
+  private static let user = Identifier<User>("01890a5d-ac96-774b-bcce-b302099a8057")
+
+  private func profile(_ companyName: String? = "Ærø & Søn", _ position: String? = nil) throws -> OutgoingProfile {
+    OutgoingProfile(user: try #require(Self.user), companyName: companyName, position: position)
+  }
+
+  /// Runs `body` with an upstream, which has been shut down when this returns.
+  private func withUpstream(
+    _ url: String,
+    _ bounds: HTTPClient.Bounds = HTTPClient.Bounds(connectTime: .seconds(600), totalTime: .seconds(600)),
+    _ body: (HTTPProfileUpstream) async throws -> Void
+  ) async throws {
+    var configuration = HTTPClient.Configuration(userAgent: "tests/1")
+    configuration.usesProxies = false
+    configuration.bounds = bounds
+    let upstream = try HTTPProfileUpstream(try UpstreamURL(url), configuration)
+    do {
+      try await body(upstream)
+    } catch {
+      Issue.record(error)
+    }
+    await aside { upstream.shutDown() }
+  }
+
+  private func failure(_ upstream: some ProfileUpstream) async -> UpstreamFailure? {
+    do throws(UpstreamFailure) {
+      try await upstream.send(
+        OutgoingProfile(
+          user: UserID(UUIDv7(milliseconds: 0, random12: 0, random62: 0)),
+          companyName: "A",
+          position: "B"
+        )
+      )
+      return nil
+    } catch {
+      return error
+    }
+  }
+
+  @Test("It gets whose profile it is, and all of it")
+  func body() async throws {
+    let seen = Mutex<[JSON]>([])
+    try await LoopbackServer.run { request in
+      let body = try await request.body.collect()
+      try seen.withLock { $0.append(try JSON(parsing: body)) }
+      return Response(status: .created)
+    } _: { port in
+      try await withUpstream("http://127.0.0.1:\(port)/hook") { upstream in
+        try await upstream.send(profile())
+        try await upstream.send(profile(nil, "\"Chief\"\n"))
+        let id = "01890a5d-ac96-774b-bcce-b302099a8057"
+        #expect(
+          seen.withLock { $0 } == [
+            ["user": .string(id), "companyName": "Ærø & Søn", "position": nil],
+            ["user": .string(id), "companyName": nil, "position": "\"Chief\"\n"],
+          ]
+        )
+      }
+    }
+  }
+
+  /// Statuses, what they are told as, and whether it makes sense to come again.
+  private static let statuses: [(status: Int, kind: UpstreamFailure.Kind?, mayPass: Bool)] = [
+    (200, nil, false), (202, nil, false), (204, nil, false),
+    (301, .refused(status: 301), false), (307, .refused(status: 307), false),
+    (400, .refused(status: 400), false), (401, .refused(status: 401), false), (422, .refused(status: 422), false),
+    (408, .refused(status: 408), true), (425, .refused(status: 425), true), (429, .refused(status: 429), true),
+    (500, .failed(status: 500), true), (503, .failed(status: 503), true), (501, .failed(status: 501), false),
+    (505, .failed(status: 505), false), (600, .failed(status: 600), true),
+  ]
+
+  @Test("It takes a profile with 2xx, refuses it with 3xx and 4xx, and fails with the rest", arguments: statuses)
+  func status(status: Int, kind: UpstreamFailure.Kind?, mayPass: Bool) async throws {
+    let server = try RawServer()
+    try await withUpstream("http://who:s3cret@127.0.0.1:\(server.port)/s3cret") { upstream in
+      async let answered: Void = aside { server.answerOne("HTTP/1.1 \(status) X\r\nContent-Length: 0\r\n\r\n") }
+      let failure = await failure(upstream)
+      await answered
+      #expect(failure?.kind == kind && (failure?.mayPass ?? false) == mayPass)
+      guard let failure else { return }
+      #expect(
+        failure.detail.contains("http://127.0.0.1:\(server.port) answers with") && failure.detail.contains("\(status)")
+      )
+      #expect(!"\(failure) \(failure.message)".contains("s3cret"))
+    }
+  }
+
+  @Test("One that doesn't listen, hangs, or answers too much is told apart, and may be reached the next time")
+  func recovers() async throws {
+    let deaf = try RawServer(listens: false)
+    try await withUpstream("http://127.0.0.1:\(deaf.port)/") { upstream in
+      let failure = try #require(await failure(upstream))
+      #expect(failure.kind == .unreachable && failure.mayPass)
+    }
+    let silent = try RawServer()
+    try await withUpstream("http://127.0.0.1:\(silent.port)/", HTTPClient.Bounds(totalTime: .milliseconds(30))) {
+      let failure = try #require(await failure($0))
+      #expect(failure.kind == .timedOut && failure.mayPass)
+    }
+    let server = try RawServer()
+    let long = "HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n" + String(repeating: "x", count: 100_000)
+    let broken = "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf"
+    let cases: [(String, UpstreamFailure.Kind?)] = [
+      (long, .failed(status: nil)), (broken, .unreachable), ("HTTP/1.1 204 No Content\r\n\r\n", nil),
+    ]
+    try await withUpstream("http://127.0.0.1:\(server.port)/") { upstream in
+      for (answer, kind) in cases {
+        async let answered: Void = aside { server.answerOne(answer) }
+        #expect(await failure(upstream)?.kind == kind)
+        await answered
+      }
+    }
+  }
+
+  @Test("When as many are on their way as may be it says so, and a cancelled task waits no longer")
+  func overloaded() async throws {
+    let silent = try RawServer()
+    let bounds = HTTPClient.Bounds(connectTime: .seconds(600), totalTime: .seconds(600), transfers: 1)
+    try await withUpstream("http://127.0.0.1:\(silent.port)/", bounds) { upstream in
+      let hanging = Task { await failure(upstream) }
+      await eventually { upstream.sending == 1 }
+      let refused = try #require(await failure(upstream))
+      #expect(refused.kind == .overloaded && refused.mayPass)
+      hanging.cancel()
+      let cancelled = try #require(await hanging.value)
+      #expect(cancelled.kind == .cancelled && !cancelled.mayPass)
+    }
+  }
+
+  @Test("Without an upstream everything is taken at once")
+  func local() async throws {
+    #expect(await failure(LocalProfileUpstream()) == nil)
+  }
+
+  @Test("Each failure has a sentence for people, and no two of them the same")
+  func messages() {
+    let kinds: [UpstreamFailure.Kind] = [
+      .unreachable, .timedOut, .refused(status: 400), .refused(status: 429), .failed(status: 500), .overloaded,
+      .cancelled,
+    ]
+    let messages = kinds.map { UpstreamFailure($0, detail: "the machinery").message }
+    #expect(Set(messages).count == kinds.count)
+    #expect(messages.allSatisfy { $0.hasSuffix(".") && !$0.contains("machinery") })
+    #expect(
+      TransferFailure.Kind.allCases.map { UpstreamFailure(TransferFailure($0, "why")).detail }.allSatisfy {
+        $0.hasPrefix("why (")
+      }
+    )
+  }
+}

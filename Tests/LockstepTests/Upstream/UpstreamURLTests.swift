@@ -1,0 +1,60 @@
+import Lockstep
+import Testing
+
+@Suite("An upstream's URL")
+struct UpstreamURLTests {
+  /// URLs, and what may be shown of them.
+  private static let accepted: [(text: String, shown: String)] = [
+    ("https://people.example", "https://people.example"),
+    ("https://people.example/", "https://people.example"),
+    ("HTTPS://People.Example/Hook", "https://people.example"),
+    ("http://10.0.0.7:8080/v1/profiles?key=s3cret", "http://10.0.0.7:8080"),
+    ("http://people?key=s3cret", "http://people"),
+    ("https://user:s3cret@people.example:1/s3cret", "https://people.example:1"),
+    ("https://s3cret@[2001:db8::1]:65535/%20", "https://[2001:db8::1]:65535"),
+    ("http://[::ffff:1.2.3.4]", "http://[::ffff:1.2.3.4]"),
+    ("http://a_b-c.example./@s3cret", "http://a_b-c.example."),
+  ]
+
+  @Test("It is shown without what may let one in", arguments: accepted)
+  func shown(text: String, shown: String) throws {
+    let url = try UpstreamURL(text)
+    #expect(url.text == text)
+    var dumped = ""
+    dump(url, to: &dumped)
+    #expect(url.description == shown && String(reflecting: url) == shown && !dumped.contains("s3cret"))
+  }
+
+  private static let refused: [(text: String, reason: String)] = [
+    ("", "must begin with https://"), ("people.example", "must begin with https://"),
+    ("ftp://people.example", "must begin with https://"), ("file:///etc/passwd", "must begin with https://"),
+    (" https://people.example", "has a character"), ("https://people.example/a b", "has a character"),
+    ("https://people.example/\n", "has a character"), ("https://people.example/\0", "has a character"),
+    ("https://pëople.example", "has a character"), ("https://people.example/#part", "has a character"),
+    ("https://people.example\\@evil.example", "has a character"),
+    ("https://", "has no host"), ("https:///path", "has no host"), ("https://?x", "has no host"),
+    ("https://user@", "has no host"), ("https://a@b@c", "has no host"), ("https://:80", "has no host"),
+    ("https://people.example:", "has no host"), ("https://people.example:x", "has no host"),
+    ("https://people.example:+1", "has no host"), ("https://people.example:123456", "has no host"),
+    ("https://[::1", "has no host"), ("https://[]", "has no host"), ("https://[1234]", "has no host"),
+    ("https://[::1]x", "has no host"), ("https://[::g]", "has no host"), ("https://a,b", "has no host"),
+    ("https://people.example:0", "has a port"), ("https://people.example:65536", "has a port"),
+    ("https://people.example/" + String(repeating: "x", count: 2_026), "is longer than 2048 bytes"),
+  ]
+
+  @Test("What isn't one is refused, and it's said why", arguments: refused)
+  func refusals(text: String, reason: String) {
+    #expect {
+      _ = try UpstreamURL(text)
+    } throws: {
+      ($0 as? UpstreamURL.Fault)?.reason.hasPrefix(reason) == true
+    }
+  }
+
+  @Test("One of 2,048 bytes is still taken")
+  func longest() throws {
+    let start = "https://people.example/"
+    let text = start + String(repeating: "x", count: 2_048 - start.utf8.count)
+    #expect(try UpstreamURL(text).text == text)
+  }
+}
