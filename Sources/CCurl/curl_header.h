@@ -1,5 +1,5 @@
 // libcurl, loaded when a server needs it, and never linked: with the thirty libraries that it brings it takes about 8 MiB
-// and tens of milliseconds of a start, which a server without an upstream shouldn't pay.
+// and ten milliseconds or more of a start, which a server without an upstream shouldn't pay.
 //
 // The calls are here, and not in Swift, because those that set options take variable arguments, which Swift can't pass.
 #ifndef LOCKSTEP_CCURL_H
