@@ -61,8 +61,8 @@ let package = Package(
     .testTarget(
       name: "LockstepTests",
       dependencies: [
-        "CSQLite", "CZlib", "HTTP", "HTTPClient", "HTTPServer", "JSON", "Lockstep", "Migrations", "SQLite",
-        "TestSupport", "Workers",
+        "CSQLite", "CZlib", "HTTP", "HTTPClient", "HTTPServer", "JSON", "Lockstep", "Migrations", "Reactor",
+        "ReactorTesting", "SQLite", "TestSupport", "Workers",
       ]
     ),
     .testTarget(name: "LockstepCommandTests", dependencies: ["HTTP", "Lockstep", "LockstepCommand"]),

@@ -136,6 +136,22 @@ extension Effect {
     }
   }
 
+  /// The parts of an effect, for who puts several together: what happens at once, ...
+  @inlinable
+  public var mutationsAtOnce: [Mutation] { immediate.mutations }
+
+  /// ... the error that it ends with at once, if it does, ...
+  @inlinable
+  public var errorAtOnce: (any Error)? {
+    if case .failure(let error) = rest { error } else { nil }
+  }
+
+  /// ... and what is left of it without what happens at once; nil where nothing is.
+  @inlinable
+  public var afterwards: Effect? {
+    if case .none = rest { nil } else { Effect(immediate: .none, rest: rest) }
+  }
+
   /// Runs the whole effect in the calling task, handing over each mutation in order, and throws its error.
   @inlinable
   public func perform(_ emit: Emit<Mutation>) async throws {

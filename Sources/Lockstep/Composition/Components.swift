@@ -8,6 +8,8 @@ struct Components: Sendable {
   let readiness: Readiness
   /// One for each loop: they are alike, and share nothing that a request touches.
   let applications: [Application]
+  /// The screens; nil where there are no users.
+  let screens: ScreenDirectory?
 
   init(
     _ configuration: Configuration,
@@ -33,8 +35,14 @@ struct Components: Sendable {
         time: time
       )
     }
+    let screens = try Self.screens(configuration, environment, services)
+    self.screens = screens
+    let screenRoutes = userRoutes.flatMap { userRoutes in
+      screens.flatMap { Self.screenRoutes(configuration, environment, services, userRoutes, $0) }
+    }
     let plainRoutes = {
       HealthRoutes(readiness: readiness).routes + ProblemRoutes.routes + (userRoutes?.routes ?? [])
+        + (screenRoutes?.routes ?? [])
     }
     let labels =
       plainRoutes().map { ($0.method.name, $0.pattern) } + [("GET", MetricsRoute.pattern), ("GET", IndexRoute.pattern)]

@@ -4,6 +4,9 @@ import HTTPServer
 public struct Environment: Sendable {
   /// The clocks.
   public var time: ServerTime
+  /// What the server sleeps by, where nobody asks for anything: what is over then is looked after once a minute. Whether
+  /// something is over `time` says. Default: the system's.
+  public var clock: any Clock<Duration> = ContinuousClock()
   /// Where log lines go.
   public var writeLog: @Sendable ([UInt8]) -> Void
   /// How many log lines were lost.

@@ -6,7 +6,7 @@ import JSON
 public final class LockstepServer: Sendable {
   private let server: Server
   let services: Services
-  private let components: Components
+  let components: Components
 
   /// Listens and serves, with these services, which it ends when it has stopped. Throws when it can't listen.
   ///
@@ -76,6 +76,7 @@ public final class LockstepServer: Sendable {
   /// Returns when it has stopped after `drain()`. To be called once.
   public func join() {
     server.join()
+    components.screens?.shutDown()
     services.shutDown()
     components.logger.log(.info, "stopped")
   }

@@ -15,6 +15,8 @@ public struct Services: Sendable {
   public var store: any StoreHealth
   /// What belongs to users; nil where only the service itself is served.
   var users: UserServices?
+  /// What screens work with; nil where there are no users.
+  var screens: ScreenServices?
   /// Ends them all, when nobody uses them any more. Blocks until what they do is done.
   public var shutDown: @Sendable () -> Void
 
@@ -43,13 +45,15 @@ public struct Services: Sendable {
         encoding.shutDown()
         store.close()
       }
-      services.users = try UserServices(
+      let users = try UserServices(
         configuration,
         store: store,
         hashing: hashing,
         encoding: encoding,
         time: storeTime
       )
+      services.users = users
+      services.screens = ScreenServices(states: users.userStates)
       return services
     } catch {
       store.close()

@@ -14,14 +14,28 @@ struct UserServices: Sendable {
   let ledger: Ledger
   let accountsLedger: AccountsLedger
   let history: History
-  let room: WaitingRoom
+  let room: WaitingRoom<UserID>
   let longWork: LongWork
   let favorites: FavoritesModule
   let defaults: DefaultsModule
   let profile: ProfileModule
+  /// Whose state screens follow.
+  let followed: FollowedUsers
 
   /// All modules: a new one is one more line here.
   var modules: [UserModule] { [favorites.userModule, defaults.userModule, profile.userModule] }
+
+  /// The states of users, as screens need them.
+  var userStates: LedgerUserStates {
+    LedgerUserStates(
+      cache: cache,
+      registry: registry,
+      followed: followed,
+      ledger: ledger,
+      favorites: favorites,
+      profile: profile
+    )
+  }
 
   /// What there is to measure of them now.
   var figures: UserFigures {
@@ -65,8 +79,10 @@ struct UserServices: Sendable {
     longWork = LongWork(encoding, threads: Services.encodingThreads)
     let states = states
     cache = StateCache(capacity: configuration.cacheBytes, readers: readers) { try states.load($0, from: $1) }
-    let room = WaitingRoom(configuration.waiting)
+    let room = WaitingRoom<UserID>(configuration.waiting)
     self.room = room
+    let followed = FollowedUsers()
+    self.followed = followed
     let keysInUse = KeysInUse()
     let era = Era(random: sodium.randomWord())
     accountsLedger = AccountsLedger(
@@ -82,8 +98,12 @@ struct UserServices: Sendable {
       keysInUse: keysInUse,
       era: era,
       now: now,
-      announce: { _ in room.wakeAll() }
+      announce: { registered in
+        room.wakeAll()
+        followed.announce(registered)
+      }
     )
+    let registry = registry
     ledger = Ledger(
       writer: store.writer,
       cache: cache,
@@ -97,7 +117,10 @@ struct UserServices: Sendable {
       ),
       era: era,
       now: now,
-      announce: { user, _ in room.wake(user) }
+      announce: { user, state in
+        room.wake(user)
+        followed.announce(state, of: user, registry.current)
+      }
     )
     // A session that has ended mustn't wait a moment longer. Who waits isn't kept by session: ends are rare.
     accounts.directory.whenEnded { _ in room.wakeAll() }

@@ -24,6 +24,8 @@ public struct Configuration: Sendable {
   public var history = HistoryPolicy()
   /// How many may wait for something to happen.
   public var waiting = WaitingLimits()
+  /// How many screens may be open.
+  public var screens = ScreenLimits()
   /// The longest that anybody is held waiting, in seconds: many proxies and clients give up at 60.
   public var longestWait = 55
   /// About how many bytes users' states may take in memory.

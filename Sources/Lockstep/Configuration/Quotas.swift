@@ -56,3 +56,20 @@ public struct WaitingLimits: Sendable, Equatable {
     self.inAll = inAll
   }
 }
+
+/// How many screens may be open.
+public struct ScreenLimits: Sendable, Equatable {
+  /// Of one session. Beyond it: 429. Default 64.
+  public var perSession: Int
+  /// Of nobody. Beyond it: 429. Default 10,000.
+  public var anonymous: Int
+  /// In all. Beyond it: 503. Default 50,000.
+  public var inAll: Int
+
+  /// Limits; what isn't said is the default.
+  public init(perSession: Int = 64, anonymous: Int = 10_000, inAll: Int = 50_000) {
+    self.perSession = perSession
+    self.anonymous = anonymous
+    self.inAll = inAll
+  }
+}

@@ -9,8 +9,13 @@ struct UserRoutes: Sendable {
   let longestWait: Int
   let time: ServerTime
 
+  /// Lets in who has a token.
+  var gate: SessionGate {
+    SessionGate(directory: users.accounts.directory, millisecondsSince1970: time.millisecondsSince1970)
+  }
+
   var routes: [Route] {
-    let gate = SessionGate(directory: users.accounts.directory, millisecondsSince1970: time.millisecondsSince1970)
+    let gate = gate
     let stateGate = StateGate(store: users.store, sessions: gate, cache: users.cache, registry: users.registry)
     let waiting = Waiting(
       room: users.room,

@@ -56,6 +56,13 @@ struct PayloadReader {
     return value.stringValue
   }
 
+  /// A truth value that must be there.
+  mutating func flag(_ name: String) -> Bool? {
+    guard let value = required(name) else { return nil }
+    if value.boolValue == nil { add(name, "It must be true or false, and is \(value.typeName).") }
+    return value.boolValue
+  }
+
   /// A string of any length; nil where it isn't there or null.
   mutating func nullableText(_ name: String) -> String? { string(name, upTo: .max) }
 

@@ -15,9 +15,13 @@ final class Users: Sendable {
   let log = LogRecorder()
   let directory: TemporaryDirectory
   private let configuration: Configuration
+  private let replace: @Sendable (inout ScreenServices) -> Void
   let running: Mutex<LockstepServer?>
 
-  private init(_ change: (inout Configuration) -> Void) throws {
+  private init(
+    _ change: (inout Configuration) -> Void,
+    replacing replace: @escaping @Sendable (inout ScreenServices) -> Void
+  ) throws {
     directory = try TemporaryDirectory()
     var configuration = Configuration()
     configuration.port = 0
@@ -26,15 +30,18 @@ final class Users: Sendable {
     configuration.passwordStrength = Argon2Strength(memoryKiB: 8, passes: 1)
     change(&configuration)
     self.configuration = configuration
-    running = Mutex(try Self.start(configuration, time, log))
+    self.replace = replace
+    running = Mutex(try Self.start(configuration, time, log, replace))
   }
 
-  /// Runs `body` with a server, which has stopped when this returns.
+  /// Runs `body` with a server, which has stopped when this returns. `replacing` puts other services in the place of those
+  /// that screens work with.
   static func run(
     _ change: (inout Configuration) -> Void = { _ in },
+    replacing replace: @escaping @Sendable (inout ScreenServices) -> Void = { _ in },
     _ body: (Users) async throws -> Void
   ) async throws {
-    let users = try Users(change)
+    let users = try Users(change, replacing: replace)
     do {
       try await body(users)
     } catch {
@@ -46,12 +53,21 @@ final class Users: Sendable {
   private static func start(
     _ configuration: Configuration,
     _ time: ManualTime,
-    _ log: LogRecorder
+    _ log: LogRecorder,
+    _ replace: (inout ScreenServices) -> Void
   ) throws -> LockstepServer {
-    try LockstepServer(
+    func services() throws -> Services {
+      var services = try Services.durable(configuration, time: time.serverTime)
+      if var screens = services.screens {
+        replace(&screens)
+        services.screens = screens
+      }
+      return services
+    }
+    return try LockstepServer(
       configuration,
       environment: Environment(time: time.serverTime, writeLog: { log.record($0) }, droppedLogLines: { 0 }),
-      services: Services.durable(configuration, time: time.serverTime)
+      services: services()
     )
   }
 
@@ -67,7 +83,7 @@ final class Users: Sendable {
     await stop()
     var configuration = configuration
     change(&configuration)
-    let next = try Self.start(configuration, time, log)
+    let next = try Self.start(configuration, time, log, replace)
     running.withLock { $0 = next }
   }
 

@@ -21,6 +21,14 @@ struct QueryParameters {
     return found.first?.value
   }
 
+  /// All parameters and their values. Throws where one is there twice.
+  var all: [(name: String, value: String)] {
+    get throws(Problem) {
+      for (name, _) in values { _ = try text(name) }
+      return values
+    }
+  }
+
   /// A whole number within bounds; nil where it isn't there.
   func integer(_ name: String, in range: ClosedRange<Int>) throws(Problem) -> Int? {
     guard let text = try text(name) else { return nil }

@@ -4,13 +4,13 @@ import Synchronization
 /// An eye on a user's state for somebody who waits: what was seen of it last, and whether that is still all.
 final class StateWatch: Sendable {
   let session: LiveSession
-  private let seat: WaitingRoom.Seat
+  private let seat: WaitingRoom<UserID>.Seat
   private let cache: StateCache
   private let registry: RegisteredLedger
   private let seenRevision = Atomic(-1)
   private let seenRegistered = Atomic(-1)
 
-  init(of session: LiveSession, seat: WaitingRoom.Seat, cache: StateCache, registry: RegisteredLedger) {
+  init(of session: LiveSession, seat: WaitingRoom<UserID>.Seat, cache: StateCache, registry: RegisteredLedger) {
     self.session = session
     self.seat = seat
     self.cache = cache

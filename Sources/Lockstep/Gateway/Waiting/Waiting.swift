@@ -2,7 +2,7 @@ import HTTP
 
 /// What it takes to let a client wait.
 struct Waiting: Sendable {
-  let room: WaitingRoom
+  let room: WaitingRoom<UserID>
   let cache: StateCache
   let registry: RegisteredLedger
   let directory: SessionDirectory
@@ -20,7 +20,7 @@ struct Waiting: Sendable {
   }
 
   /// A place among those who wait. Throws `too-many-requests` where there is none.
-  func seat(for session: LiveSession) throws(Problem) -> WaitingRoom.Seat {
+  func seat(for session: LiveSession) throws(Problem) -> WaitingRoom<UserID>.Seat {
     guard let seat = room.seat(for: session.user) else {
       var problem = Problem(
         .tooManyRequests,

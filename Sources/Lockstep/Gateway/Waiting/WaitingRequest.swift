@@ -65,7 +65,7 @@ final class WaitingRequest: HeldRequest {
 final class WaitingInVain: HeldRequest {
   let deadline: Int64
   private let session: LiveSession
-  private let seat: WaitingRoom.Seat
+  private let seat: WaitingRoom<UserID>.Seat
   private let response: Response
 
   /// - Parameters:
@@ -73,7 +73,7 @@ final class WaitingInVain: HeldRequest {
   ///   - session: Whose it is.
   ///   - seat: Its place among all who wait.
   ///   - response: What it's told then.
-  init(deadline: Int64, session: LiveSession, seat: WaitingRoom.Seat, response: Response) {
+  init(deadline: Int64, session: LiveSession, seat: WaitingRoom<UserID>.Seat, response: Response) {
     self.deadline = deadline
     self.session = session
     self.seat = seat

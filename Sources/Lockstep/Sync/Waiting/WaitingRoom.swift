@@ -2,18 +2,18 @@ import HTTP
 import Synchronization
 import Workers
 
-/// Everybody who waits for a user's state to change, and whoever brings them back.
+/// Everybody who waits for a state to change, by whose or what's it is (a user's, a screen's), and whoever brings them back.
 ///
 /// Waiting costs a place in a table. Who is woken looks for themselves whether what they wait for has changed; being woken
 /// for nothing does no harm.
-final class WaitingRoom: Sendable {
+final class WaitingRoom<Key: Hashable & Sendable>: Sendable {
   private struct Contents: Sendable {
-    var seats: [UserID: [UInt64: (any Waker)?]] = [:]
+    var seats: [Key: [UInt64: (any Waker)?]] = [:]
     var last: UInt64 = 0
   }
 
   /// So many locks, so that loops rarely meet at one.
-  private static let shardCount = 16
+  private static var shardCount: Int { 16 }
 
   private let limits: WaitingLimits
   private let shards: [Monitor<Contents>]
@@ -25,46 +25,46 @@ final class WaitingRoom: Sendable {
     shards = (0..<Self.shardCount).map { _ in Monitor(Contents()) }
   }
 
-  /// A place to wait for a user's state; nil where there are too many.
-  func seat(for user: UserID) -> Seat? {
+  /// A place to wait for a state; nil where there are too many.
+  func seat(for key: Key) -> Seat? {
     guard taken.add(1, ordering: .relaxed).newValue <= limits.inAll else {
       taken.subtract(1, ordering: .relaxed)
       return nil
     }
-    let number = shard(of: user).withLock { contents -> UInt64? in
-      guard contents.seats[user]?.count ?? 0 < limits.perUser else { return nil }
+    let number = shard(of: key).withLock { contents -> UInt64? in
+      guard contents.seats[key]?.count ?? 0 < limits.perUser else { return nil }
       contents.last += 1
-      contents.seats[user, default: [:]].updateValue(nil, forKey: contents.last)
+      contents.seats[key, default: [:]].updateValue(nil, forKey: contents.last)
       return contents.last
     }
     guard let number else {
       taken.subtract(1, ordering: .relaxed)
       return nil
     }
-    return Seat(user: user, number: number, room: self)
+    return Seat(key: key, number: number, room: self)
   }
 
   /// A place to wait, given back when nobody holds it any more.
   final class Seat: Sendable {
-    let user: UserID
+    let key: Key
     private let number: UInt64
-    private let room: WaitingRoom
+    private let room: WaitingRoom<Key>
 
-    fileprivate init(user: UserID, number: UInt64, room: WaitingRoom) {
-      self.user = user
+    fileprivate init(key: Key, number: UInt64, room: WaitingRoom<Key>) {
+      self.key = key
       self.number = number
       self.room = room
     }
 
-    deinit { room.leave(user, number) }
+    deinit { room.leave(key, number) }
 
     /// From now on whoever has something to tell wakes this.
-    func wait(_ waker: any Waker) { room.wait(user, number, waker) }
+    func wait(_ waker: any Waker) { room.wait(key, number, waker) }
   }
 
-  /// Wakes who waits for a user's state.
-  func wake(_ user: UserID) {
-    let wakers = shard(of: user).withLock { contents in contents.seats[user]?.values.compactMap { $0 } ?? [] }
+  /// Wakes who waits for a state.
+  func wake(_ key: Key) {
+    let wakers = shard(of: key).withLock { contents in contents.seats[key]?.values.compactMap { $0 } ?? [] }
     wake(wakers)
   }
 
@@ -85,21 +85,21 @@ final class WaitingRoom: Sendable {
     for waker in wakers { waker.wake() }
   }
 
-  private func wait(_ user: UserID, _ number: UInt64, _ waker: any Waker) {
-    shard(of: user).withLock { _ = $0.seats[user]?.updateValue(waker, forKey: number) }
+  private func wait(_ key: Key, _ number: UInt64, _ waker: any Waker) {
+    shard(of: key).withLock { _ = $0.seats[key]?.updateValue(waker, forKey: number) }
   }
 
-  private func leave(_ user: UserID, _ number: UInt64) {
+  private func leave(_ key: Key, _ number: UInt64) {
     taken.subtract(1, ordering: .relaxed)
-    shard(of: user).withLock { contents in
+    shard(of: key).withLock { contents in
       // Looked up once: of thousands who are woken at a time each leaves.
-      guard let index = contents.seats.index(forKey: user) else { return }
+      guard let index = contents.seats.index(forKey: key) else { return }
       contents.seats.values[index].removeValue(forKey: number)
       if contents.seats.values[index].isEmpty { contents.seats.remove(at: index) }
     }
   }
 
-  private func shard(of user: UserID) -> Monitor<Contents> {
-    shards[Int(UInt(bitPattern: user.hashValue) % UInt(Self.shardCount))]
+  private func shard(of key: Key) -> Monitor<Contents> {
+    shards[Int(UInt(bitPattern: key.hashValue) % UInt(Self.shardCount))]
   }
 }

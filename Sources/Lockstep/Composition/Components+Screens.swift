@@ -1,0 +1,42 @@
+import HTTPServer
+
+extension Components {
+  /// The directory of screens, which end with their sessions; nil where there are no users.
+  static func screens(
+    _ configuration: Configuration,
+    _ environment: Environment,
+    _ services: Services
+  ) throws -> ScreenDirectory? {
+    guard let users = services.users, services.screens != nil else { return nil }
+    let directory = ScreenDirectory(
+      limits: configuration.screens,
+      waiting: configuration.waiting,
+      random: try Sodium().randomWord,
+      monotonic: environment.time.monotonic
+    )
+    try directory.lookAfter(by: environment.clock)
+    users.accounts.directory.whenEnded { [weak directory] in directory?.end(sessions: $0) }
+    return directory
+  }
+
+  /// The routes of the screens that the coordinators own; nil where there are none.
+  static func screenRoutes(
+    _ configuration: Configuration,
+    _ environment: Environment,
+    _ services: Services,
+    _ userRoutes: UserRoutes,
+    _ directory: ScreenDirectory
+  ) -> ScreenRoutes? {
+    guard let services = services.screens else { return nil }
+    let coordinators = CoordinatorFactory(reactors: ReactorFactory(services: services)).coordinators
+    let kinds = coordinators.flatMap(\.screens)
+    return ScreenRoutes(
+      kinds: kinds,
+      catalogue: Catalogue.document(screens: kinds, starts: Set(coordinators.map(\.start.href))),
+      directory: directory,
+      gate: userRoutes.gate,
+      longestWait: configuration.longestWait,
+      monotonic: environment.time.monotonic
+    )
+  }
+}

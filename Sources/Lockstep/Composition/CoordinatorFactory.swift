@@ -1,0 +1,7 @@
+/// Makes the coordinators of the product.
+struct CoordinatorFactory: Sendable {
+  let reactors: ReactorFactory
+
+  /// All of them: one more is one more line.
+  var coordinators: [any ScreenCoordinator] { [FavoritesCoordinator(factory: reactors)] }
+}

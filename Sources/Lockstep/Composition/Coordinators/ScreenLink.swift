@@ -1,0 +1,37 @@
+import Reactor
+
+/// The way to a screen: whoever sends `POST` to its address opens it. Any coordinator may show any screen by one.
+struct ScreenLink: Presentable, Equatable {
+  let name: String
+  let arguments: [String: String]
+
+  init(_ name: String, _ arguments: [String: String] = [:]) {
+    self.name = name
+    self.arguments = arguments
+  }
+
+  /// Its address.
+  var href: String {
+    let query = arguments.sorted { $0.key < $1.key }.map { "\(Self.encoded($0.key))=\(Self.encoded($0.value))" }
+    let path = "/v1/reactors/\(name)"
+    return query.isEmpty ? path : "\(path)?\(query.joined(separator: "&"))"
+  }
+
+  /// See `Presentable`: on a server what is presented is an address.
+  func present() -> String { href }
+
+  /// Percent-encoding of all but what RFC 3986 calls unreserved.
+  private static func encoded(_ text: String) -> String {
+    var encoded: [UInt8] = []
+    for byte in text.utf8 {
+      switch byte {
+      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
+        UInt8(ascii: "~"):
+        encoded.append(byte)
+      default: encoded += "%\(hexadecimal([byte]).uppercased())".utf8
+      }
+    }
+    return String(decoding: encoded, as: UTF8.self)
+  }
+}

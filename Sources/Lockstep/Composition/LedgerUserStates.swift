@@ -1,0 +1,59 @@
+import JSON
+
+/// Users' states as they are in the store: read from memory, and changed on the one path on which all changes go.
+struct LedgerUserStates: UserStates {
+  let cache: StateCache
+  let registry: RegisteredLedger
+  let followed: FollowedUsers
+  let ledger: Ledger
+  let favorites: FavoritesModule
+  let profile: ProfileModule
+
+  /// See `UserStates`.
+  func follow(_ session: LiveSession) async throws -> FollowedState {
+    // Before the look: what is committed meanwhile is announced.
+    let announced = followed.announcements(of: session.user)
+    let hot = try await cache.load(session.user)
+    followed.note(hot.state, of: session.user)
+    return FollowedState(announced, found: UserSnapshot(hot.state, registry.current))
+  }
+
+  /// See `UserStates`.
+  func toggleFavorite(_ id: String, _ content: FavoriteContent, by session: LiveSession) async throws(StateNotChanged) {
+    try await commit(favorites.action(.toggle(id: id, content)), by: session)
+  }
+
+  /// See `UserStates`.
+  func saveProfile(_ fields: [String: String], by session: LiveSession) async throws(StateNotChanged) {
+    let fields = JSONObject(fields.sorted { $0.key < $1.key }.map { ($0.key, .string($0.value)) })
+    try await commit(profile.action(.save(fields)), by: session)
+  }
+
+  private func commit(_ action: UserAction, by session: LiveSession) async throws(StateNotChanged) {
+    let transaction = Transaction(
+      user: session.user,
+      session: session,
+      actions: [action],
+      // It has no key, so nothing of what it leads to is kept.
+      answer: { _ in StoredAnswer(status: 200, fields: [], body: nil) },
+      refusal: { _ in nil }
+    )
+    do {
+      _ = try await ledger.commit(transaction)
+    } catch {
+      throw StateNotChanged(message: Self.message(for: error))
+    }
+  }
+
+  private static func message(for error: any Error) -> String {
+    switch error {
+    case let refused as RefusedAction:
+      switch refused.refusal {
+      case .invalid(let faults): faults.map(\.detail).joined(separator: " ")
+      case .notFound(let detail), .conflict(let detail), .quotaExceeded(let detail): detail
+      }
+    case is SessionEnded: "The session has ended: log in again."
+    default: "It can't be saved at the moment. Try again."
+    }
+  }
+}

@@ -1,0 +1,62 @@
+import HTTP
+import JSON
+import Reactor
+
+extension Problem {
+  /// There is no such screen, or it isn't there for who asks: told apart by nothing.
+  static var noSuchScreen: Problem {
+    Problem(.notFound, detail: "There is no such screen, or it has ended. POST /v1/reactors/{name} opens a new one.")
+  }
+
+  /// A screen isn't as the client wants it.
+  init(changed screen: Screen) {
+    let shown = screen.engine.shown
+    let cursor = screen.cursor(shown.number)
+    self.init(.preconditionFailed, detail: "The screen's state is another one by now.")
+    members = [("current", JSON(trusting: shown.encoded)), ("cursor", .string(cursor))]
+    fields.append(.etag, "\"\(cursor)\"")
+  }
+
+  /// What a client is told when a screen can't be opened; nil where that is a fault of ours.
+  init?(opening error: any Error) {
+    switch error {
+    case let refusal as Refusal: self.init(refusal) { "/arguments\($0)" }
+    case TooManyScreens.inAll: self = .overloaded("Too many screens are open.")
+    case let tooMany as TooManyScreens:
+      let detail =
+        tooMany == .ofSession
+        ? "This session has as many screens as it may. Close one: DELETE /v1/reactors/{name}/{id}."
+        : "There are as many screens as there may be of nobody. Try again in a few minutes."
+      self.init(.tooManyRequests, detail: detail)
+      fields.append(.retryAfter, tooMany == .ofSession ? "1" : "60")
+    case is ScreenTasks.ShutDown: self = .overloaded("The server is stopping.")
+    default:
+      guard let problem = StateWriting.problem(for: error) else { return nil }
+      self = problem
+    }
+  }
+
+  /// What a client is told when a screen hasn't taken its actions; nil where that is a fault of ours.
+  init?(acting error: any Error, on screen: Screen, isArray: Bool) {
+    switch error {
+    case let refused as StepRefused:
+      switch refused.reason {
+      case let unreadable as UnreadableActions:
+        let faults = unreadable.faults.map { fault in
+          // A single action stands in no array.
+          Fault(pointer: isArray ? fault.pointer : String(fault.pointer.dropFirst(2)), detail: fault.detail)
+        }
+        self.init(.validationFailed, errors: faults)
+      case let refusal as Refusal:
+        self.init(refusal) { isArray ? "/\(refused.index)/payload\($0)" : "/payload\($0)" }
+      default: return nil
+      }
+      if isArray { members.append(("failed", .integer(Int64(refused.index)))) }
+    case is StepUnwanted: self.init(changed: screen)
+    case NotAdmitted.full: self = .overloaded("The screen has too much to do. Try again in a moment.")
+    case NotAdmitted.closed, is CancellationError:
+      self = screen.session?.isEnded == true ? SessionGate.unauthorized(true) : .noSuchScreen
+    default: return nil
+    }
+  }
+}

@@ -1,0 +1,220 @@
+import HTTP
+import JSON
+import Reactor
+
+/// `/v1/reactors`: screens are opened, acted on, read, waited for and closed.
+struct ScreenRoutes: Sendable {
+  /// The largest body: an action is a line that somebody has typed.
+  static let bodyLimit = 64 * 1024
+  static let maximumActions = 500
+
+  private let kinds: [String: ScreenKind]
+  private let catalogue: JSON
+  private let directory: ScreenDirectory
+  private let gate: SessionGate
+  /// The longest that anybody is held, in seconds.
+  private let longestWait: Int
+  private let monotonic: @Sendable () -> Int64
+
+  init(
+    kinds: [ScreenKind],
+    catalogue: JSON,
+    directory: ScreenDirectory,
+    gate: SessionGate,
+    longestWait: Int,
+    monotonic: @escaping @Sendable () -> Int64
+  ) {
+    self.kinds = Dictionary(kinds.map { ($0.name, $0) }) { first, _ in first }
+    self.catalogue = catalogue
+    self.directory = directory
+    self.gate = gate
+    self.longestWait = longestWait
+    self.monotonic = monotonic
+  }
+
+  var routes: [Route] {
+    let catalogue = Response.json(catalogue)
+    return [
+      Route(.get, "/v1/reactors", summary: "All reactors: what they take and what they show.") { _ in .now(catalogue) },
+      Route(.post, "/v1/reactors/{name}", summary: "Opens a screen.", bodyLimit: Self.bodyLimit, handler: open),
+      Route(.get, "/v1/reactors/{name}/{id}", summary: "A screen's state, as soon as it's another.", handler: read),
+      Route(
+        .post,
+        "/v1/reactors/{name}/{id}/actions",
+        summary: "Does one action or several in order, all or none.",
+        bodyLimit: Self.bodyLimit,
+        handler: act
+      ),
+      Route(.delete, "/v1/reactors/{name}/{id}", summary: "Closes a screen.", handler: close),
+    ]
+  }
+
+  // MARK: Who may
+
+  /// Answers for a kind of screen and, where it needs one, a session.
+  private func admitted(
+    _ request: Request,
+    _ answer: @escaping @Sendable (ScreenKind, LiveSession?) throws -> Answer
+  ) throws -> Answer {
+    let name = request.parameters["name"] ?? ""
+    guard let kind = kinds[name] else {
+      throw Problem(.notFound, detail: "There is no screen “\(name)”. GET /v1/reactors lists those there are.")
+    }
+    guard kind.needsSession else { return try answer(kind, nil) }
+    return try gate.answer(request) { try answer(kind, $0) }
+  }
+
+  /// Answers for a screen that is open.
+  private func found(
+    _ request: Request,
+    _ answer: @escaping @Sendable (Screen) throws -> Answer
+  ) throws -> Answer {
+    try admitted(request) { kind, session in
+      guard let screen = directory.find(request.parameters["id"] ?? "", kind: kind.name, of: session) else {
+        throw Problem.noSuchScreen
+      }
+      return try answer(screen)
+    }
+  }
+
+  // MARK: Opening and closing
+
+  private func open(_ request: Request) throws -> Answer {
+    try admitted(request) { kind, session in
+      try request.withBody { body in
+        let arguments = try arguments(of: request, body)
+        return .later {
+          do {
+            return opened(try await directory.open(kind, for: session, arguments: .object(arguments)))
+          } catch {
+            throw Problem(opening: error) ?? error
+          }
+        }
+      }
+    }
+  }
+
+  /// The arguments in the body, and those in the query, as the link of a route has them.
+  private func arguments(of request: Request, _ body: [UInt8]) throws(Problem) -> JSONObject {
+    var arguments = JSONObject()
+    if !body.isEmpty {
+      let json = try JSON(readingBodyOf: request, body)
+      guard let object = json.objectValue else { throw Problem.notAnObject(json) }
+      if let given = object["arguments"], !given.isNull {
+        guard let members = given.objectValue else {
+          let detail = "It must be an object, and is \(given.typeName)."
+          throw Problem(.validationFailed, errors: [.init(pointer: "/arguments", detail: detail)])
+        }
+        arguments = members
+      }
+    }
+    for (name, value) in try request.query.all { arguments[name] = .string(value) }
+    return arguments
+  }
+
+  private func opened(_ screen: Screen) -> Response {
+    let shown = screen.engine.shown
+    let href = "/v1/reactors/\(screen.kind)/\(screen.id)"
+    let cursor = screen.cursor(shown.number)
+    var body = Array(
+      #"{"id":"\#(screen.id)","name":"\#(screen.kind)","cursor":"\#(cursor)","href":"\#(href)","state":"#.utf8
+    )
+    body += shown.encoded
+    body.append(UInt8(ascii: "}"))
+    var fields = Representation.validatorFields(ofTag: cursor)
+    fields.append(.contentType, "application/json")
+    fields.append(.location, href)
+    return Response(status: .created, fields: fields, body: .bytes(body))
+  }
+
+  private func close(_ request: Request) throws -> Answer {
+    try found(request) { screen in
+      let preconditions = try Preconditions(of: request.head)
+      guard preconditions.allowsWrite(to: screen.cursor(screen.engine.shown.number)) else {
+        throw Problem(changed: screen)
+      }
+      directory.end(screen)
+      var fields = HeaderFields()
+      fields.append(.cacheControl, "no-store")
+      return .now(Response(status: .noContent, fields: fields))
+    }
+  }
+
+  // MARK: Reading
+
+  private func read(_ request: Request) throws -> Answer {
+    try found(request) { screen in
+      let (query, preconditions) = (try request.query, try Preconditions(of: request.head))
+      if request.head.list(.accept).contains(where: { $0.lowercased().hasPrefix("text/event-stream") }) {
+        return .events(ChangesEvents.response, try events(request, screen))
+      }
+      let wait = try WaitPreference(of: request, query, upTo: longestWait)
+      guard let wait, preconditions.ifNoneMatch != nil else { return .now(screen.response(preconditions)) }
+      let waiting = WaitingForScreen(try watch(screen), preconditions, wait, deadline: wait.deadline(for: request))
+      return waiting.answer(wait.seconds == 0 ? .timeOver : .woken)
+    }
+  }
+
+  private func events(_ request: Request, _ screen: Screen) throws(Problem) -> ScreenEvents {
+    ScreenEvents(try watch(screen), told: request.head[.lastEventID], monotonic: monotonic)
+  }
+
+  private func watch(_ screen: Screen) throws(Problem) -> ScreenWatch {
+    guard let seat = directory.room.seat(for: screen.id) else {
+      var problem = Problem(.tooManyRequests, detail: "Too many requests wait for this screen already.")
+      problem.fields.append(.retryAfter, "1")
+      throw problem
+    }
+    return ScreenWatch(screen, seat: seat, monotonic: monotonic)
+  }
+
+  // MARK: Acting
+
+  private func act(_ request: Request) throws -> Answer {
+    try found(request) { screen in
+      let preconditions = try Preconditions(of: request.head)
+      return try request.withBody { body in
+        let json = try JSON(readingBodyOf: request, body)
+        let actions = json.arrayValue ?? [json]
+        guard (1...Self.maximumActions).contains(actions.count) else {
+          let detail = "It must be an action, or an array of 1 to \(Self.maximumActions) of them."
+          throw Problem(.validationFailed, errors: [.init(pointer: "", detail: detail)])
+        }
+        let network = ClientNetwork(host: request.peer.host)
+        return .later {
+          do {
+            try await screen.engine.act(actions, from: network) { preconditions.allowsWrite(to: screen.cursor($0)) }
+          } catch {
+            throw Problem(acting: error, on: screen, isArray: json.arrayValue != nil) ?? error
+          }
+          return screen.response()
+        }
+      }
+    }
+  }
+}
+
+extension Screen {
+  /// The answer with its state, or that the client has it already.
+  func response(_ preconditions: Preconditions? = nil) -> Response {
+    let shown = engine.shown
+    let cursor = cursor(shown.number)
+    var fields = Representation.validatorFields(ofTag: cursor)
+    guard preconditions?.isFresh(cursor) != true else { return Response(status: .notModified, fields: fields) }
+    fields.append(.contentType, "application/json")
+    return Response(status: .ok, fields: fields, body: .bytes(document(shown)))
+  }
+
+  /// A state as clients get it.
+  func document(_ shown: ShownState) -> [UInt8] {
+    Array(#"{"cursor":"\#(cursor(shown.number))","state":"#.utf8) + shown.encoded + "}".utf8
+  }
+}
+
+extension Preconditions {
+  /// Whether a write may go on where there is something of this tag.
+  func allowsWrite(to tag: String) -> Bool {
+    if case .these(let tags)? = ifMatch, !tags.contains(where: { !$0.isWeak && $0.text == tag }) { return false }
+    return !isFresh(tag)
+  }
+}

@@ -1,0 +1,85 @@
+import Reactor
+
+/// The list of a user's favorites, as a screen: it follows what any device does to them.
+struct FavoritesTopReactor: Reactor {
+  struct State: Sendable, Equatable {
+    var favoriteIds: [String]
+    /// Where to go: going to the same place twice is two goings.
+    @Pulse var route: Route?
+    /// Whether somebody looks.
+    @Unshown var isActive = true
+  }
+
+  enum Route: Sendable, Equatable {
+    case photoDetail(photoId: String)
+  }
+
+  enum Action: Sendable {
+    case viewWillAppear
+    case tapFavoritePhoto(row: Int)
+    case setActive(Bool)
+  }
+
+  enum Mutation: Sendable {
+    case favorites([String])
+    case route(Route?)
+    case active(Bool)
+  }
+
+  let user: FollowedState
+
+  var initialState: State { State(favoriteIds: Self.ids(user.latest)) }
+
+  func mutate(_ action: Action, in state: State) -> Effect<Mutation> {
+    switch action {
+    case .viewWillAppear: return state.route == nil ? .none : .just(.route(nil))
+    case .tapFavoritePhoto(let row):
+      guard state.favoriteIds.indices.contains(row) else {
+        return .failure(Refusal.invalid("/row", "There is no row \(row): the list has \(state.favoriteIds.count)."))
+      }
+      return .just(.route(.photoDetail(photoId: state.favoriteIds[row])))
+    case .setActive(let isActive): return .just(.active(isActive))
+    }
+  }
+
+  static func reduce(_ state: inout State, _ mutation: Mutation) {
+    switch mutation {
+    case .favorites(let ids): state.favoriteIds = ids
+    case .route(let route): state.route = route
+    case .active(let isActive): state.isActive = isActive
+    }
+  }
+
+  func transform(mutation: Flow<Mutation>) -> Flow<Mutation> {
+    mutation.merging(user.changes.map { .favorites(Self.ids($0)) })
+  }
+
+  /// While nobody looks nothing new is shown, and then at once all that there is.
+  func transform(state: Flow<State>) -> Flow<State> { state.filter(\.isActive) }
+
+  private static func ids(_ user: UserSnapshot) -> [String] { user.favorites.items.map(\.id.text) }
+}
+
+extension FavoritesTopReactor {
+  /// What clients know of it. `link` is the way to a route's place.
+  static func declaration(link: @escaping @Sendable (Route) -> String?) -> ScreenDeclaration<FavoritesTopReactor> {
+    let route = ValueFormat<Route>(
+      .member("name", .text) { _ in "photoDetail" },
+      .member("photoId", .text) { route in
+        switch route {
+        case .photoDetail(let photoId): photoId
+        }
+      },
+      .optional("href", .text, link)
+    )
+    return ScreenDeclaration(
+      name: "favoritesTop",
+      actions: [
+        ActionCase("viewWillAppear") { .viewWillAppear },
+        ActionCase("tapFavoritePhoto", .index("row")) { .tapFavoritePhoto(row: $0) },
+        ActionCase("setActive", .flag("value")) { .setActive($0) },
+      ],
+      state: ValueFormat(.member("favoriteIds", .list(of: .text), \.favoriteIds), .optional("route", route, \.route))
+    )
+  }
+}

@@ -1,0 +1,17 @@
+import JSON
+
+/// `GET /v1/reactors`: all reactors, those of users and those of screens.
+enum Catalogue {
+  /// The document of all kinds of screens, and of the addresses where one enters.
+  static func document(screens: [ScreenKind], starts: Set<String>) -> JSON {
+    let items = screens.map { screen -> JSON in
+      let href = "/v1/reactors/\(screen.name)"
+      return [
+        "name": .string(screen.name), "scope": "screen", "auth": .bool(screen.needsSession), "href": .string(href),
+        "start": .bool(starts.contains(href)), "arguments": screen.arguments, "actions": screen.actions,
+        "state": screen.state,
+      ]
+    }
+    return ["items": .array(items)]
+  }
+}

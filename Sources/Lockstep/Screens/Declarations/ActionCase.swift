@@ -1,0 +1,72 @@
+import JSON
+
+/// One type of an action as clients send it, `{"type", "payload"}`: what its payload is made of, read and described from
+/// one source.
+struct ActionCase<Action: Sendable>: Sendable {
+  let type: String
+  /// The payload's JSON Schema.
+  let payload: JSON
+  /// Reads a payload that somebody from this network sent. Throws every fault of it.
+  let read: @Sendable (JSON, ClientNetwork) throws(Refusal) -> Action
+
+  /// An action of this type, whose fields `make` puts together.
+  init<each Value: Sendable>(
+    _ type: String,
+    _ field: repeat PayloadField<each Value>,
+    make: @escaping @Sendable (repeat each Value) -> Action
+  ) {
+    self.type = type
+    var members: [SchemaMember] = []
+    repeat members += (each field).members
+    payload = .schema(ofObject: members)
+    read = { payload, network throws(Refusal) in
+      var reader = PayloadReader(payload)
+      let values = (repeat (each field).read(&reader, network))
+      try reader.finish()
+      return make(repeat try present(each values))
+    }
+  }
+}
+
+/// A value that a reader without faults has read.
+func present<Value>(_ value: Value?) throws(Refusal) -> Value {
+  guard let value else { throw .invalid("", "It can't be read.") }
+  return value
+}
+
+extension [SchemaMember] {
+  /// Those that needn't be there.
+  var asOptional: [SchemaMember] { map { SchemaMember(name: $0.name, schema: $0.schema, isRequired: false) } }
+}
+
+extension Array {
+  /// Reads an action, `{"type", "payload"}`. Throws every fault, at its place in that.
+  func read<Action>(_ action: JSON, from network: ClientNetwork) throws(Refusal) -> Action
+  where Element == ActionCase<Action> {
+    var reader = PayloadReader(action)
+    let type = reader.text("type")
+    try reader.finish()
+    guard let found = first(where: { $0.type == type }) else {
+      let known = map(\.type).joined(separator: ", ")
+      throw .invalid("/type", "There is no action “\(type ?? "")”, only \(known).")
+    }
+    do throws(Refusal) {
+      return try found.read(reader.value("payload") ?? [:], network)
+    } catch {
+      throw error.moved(under: "/payload")
+    }
+  }
+
+  /// The cases as the catalogue shows them.
+  func catalogue<Action>() -> JSON where Element == ActionCase<Action> {
+    .array(map { ["type": .string($0.type), "payload": $0.payload] })
+  }
+}
+
+extension Refusal {
+  /// The same with its faults further down.
+  func moved(under pointer: String) -> Refusal {
+    guard case .invalid(let faults) = self else { return self }
+    return .invalid(faults.map { FieldFault(pointer: pointer + $0.pointer, detail: $0.detail) })
+  }
+}

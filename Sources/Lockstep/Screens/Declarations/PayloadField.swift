@@ -1,0 +1,49 @@
+import JSON
+
+/// Members of a payload that make one value: how they're described, and how they're read.
+struct PayloadField<Value: Sendable>: Sendable {
+  let members: [SchemaMember]
+  /// Reads the value; nil, and a fault in the reader, where it can't be.
+  let read: @Sendable (inout PayloadReader, ClientNetwork) -> Value?
+
+  init(_ members: [SchemaMember], read: @escaping @Sendable (inout PayloadReader, ClientNetwork) -> Value?) {
+    self.members = members
+    self.read = read
+  }
+}
+
+extension PayloadField {
+  /// A string, with whatever is in it.
+  static func text(_ name: String) -> PayloadField where Value == String {
+    PayloadField([SchemaMember(name: name, schema: ["type": "string"])]) { reader, _ in reader.text(name) }
+  }
+
+  /// An id or a key, as clients choose them.
+  static func name(_ name: String) -> PayloadField where Value == String {
+    PayloadField([SchemaMember(name: name, schema: ["type": "string", "minLength": 1])]) { reader, _ in
+      reader.name(name)
+    }
+  }
+
+  /// True or false.
+  static func flag(_ name: String) -> PayloadField where Value == Bool {
+    PayloadField([SchemaMember(name: name, schema: ["type": "boolean"])]) { reader, _ in reader.flag(name) }
+  }
+
+  /// A place in a list.
+  static func index(_ name: String) -> PayloadField where Value == Int {
+    PayloadField([SchemaMember(name: name, schema: .indexSchema)]) { reader, _ in
+      reader.index(name, isRequired: true)
+    }
+  }
+}
+
+extension PayloadField<ClientNetwork> {
+  /// Nothing that is sent: where it came from.
+  static var network: PayloadField { PayloadField([]) { _, network in network } }
+}
+
+extension JSON {
+  /// A whole number from 0 on.
+  static var indexSchema: JSON { ["type": "integer", "minimum": 0] }
+}

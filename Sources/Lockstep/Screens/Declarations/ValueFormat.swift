@@ -1,0 +1,125 @@
+import JSON
+import Reactor
+
+/// A member of an object, as JSON Schema describes it.
+struct SchemaMember: Sendable {
+  let name: String
+  let schema: JSON
+  var isRequired = true
+}
+
+extension JSON {
+  /// The JSON Schema (2020-12) of an object with these members. Others may be there.
+  static func schema(ofObject members: [SchemaMember]) -> JSON {
+    let required = members.filter(\.isRequired).map { JSON.string($0.name) }
+    return [
+      "type": "object",
+      "properties": .object(JSONObject(members.map { ($0.name, $0.schema) })),
+      "required": .array(required),
+    ]
+  }
+}
+
+/// How values are written as JSON and described by JSON Schema, from one source.
+struct ValueFormat<Value>: Sendable {
+  let schema: JSON
+  let encode: @Sendable (Value) -> JSON
+
+  init(schema: JSON, encode: @escaping @Sendable (Value) -> JSON) {
+    self.schema = schema
+    self.encode = encode
+  }
+
+  /// An object with these members, in this order.
+  init(_ members: ObjectMember<Value>...) {
+    schema = .schema(ofObject: members.map(\.description))
+    encode = { value in
+      var object = JSONObject()
+      for member in members { object[member.description.name] = member.encode(value) }
+      return .object(object)
+    }
+  }
+}
+
+/// A member of an object, and where its value is.
+struct ObjectMember<Whole>: Sendable {
+  let description: SchemaMember
+  let encode: @Sendable (Whole) -> JSON?
+
+  /// A member that is always there.
+  static func member<Value>(
+    _ name: String,
+    _ format: ValueFormat<Value>,
+    _ value: @escaping @Sendable (Whole) -> Value
+  ) -> ObjectMember {
+    ObjectMember(description: SchemaMember(name: name, schema: format.schema)) { format.encode(value($0)) }
+  }
+
+  /// A member that is there where it has a value.
+  static func optional<Value>(
+    _ name: String,
+    _ format: ValueFormat<Value>,
+    _ value: @escaping @Sendable (Whole) -> Value?
+  ) -> ObjectMember {
+    ObjectMember(description: SchemaMember(name: name, schema: format.schema, isRequired: false)) { whole in
+      value(whole).map(format.encode)
+    }
+  }
+}
+
+extension ValueFormat<String> {
+  /// A string.
+  static var text: ValueFormat { ValueFormat(schema: ["type": "string"]) { .string($0) } }
+
+  /// One of these strings.
+  static func text(oneOf texts: [String]) -> ValueFormat {
+    ValueFormat(schema: ["type": "string", "enum": .array(texts.map(JSON.string))]) { .string($0) }
+  }
+}
+
+extension ValueFormat<Bool> {
+  /// True or false.
+  static var flag: ValueFormat { ValueFormat(schema: ["type": "boolean"]) { .bool($0) } }
+}
+
+extension ValueFormat<Int> {
+  /// A whole number from 0 on.
+  static var count: ValueFormat { ValueFormat(schema: .indexSchema) { .integer(Int64($0)) } }
+}
+
+extension ValueFormat {
+  /// A list.
+  static func list<Element>(of element: ValueFormat<Element>) -> ValueFormat where Value == [Element] {
+    ValueFormat(schema: ["type": "array", "items": element.schema]) { .array($0.map(element.encode)) }
+  }
+}
+
+extension ValueFormat<ValidationResult> {
+  /// What is known about an input.
+  static var validation: ValueFormat {
+    ValueFormat(
+      .member("kind", .text(oneOf: ["ok", "empty", "validating", "failed"]), \.kind),
+      .member("message", .text, \.message)
+    )
+  }
+}
+
+extension ValidationResult {
+  fileprivate var kind: String {
+    switch self {
+    case .ok: "ok"
+    case .empty: "empty"
+    case .validating: "validating"
+    case .failed: "failed"
+    }
+  }
+}
+
+/// A field of a state that clients aren't shown: it makes no difference between two states, so that a screen's cursor
+/// changes when clients see something else, and only then.
+@propertyWrapper
+struct Unshown<Value: Sendable>: Sendable, Equatable {
+  var wrappedValue: Value
+
+  static func == (left: Unshown, right: Unshown) -> Bool { true }
+}

@@ -1,0 +1,197 @@
+import JSON
+import Workers
+
+/// The screens that are open.
+///
+/// A screen ends a quarter of an hour after its last request, with its session, or with the server. It costs no timer: its
+/// deadline is looked at once it may have come, and only then.
+final class ScreenDirectory: Sendable {
+  /// How long a screen lives after its last request, in nanoseconds: 15 minutes.
+  static let lifetime: Int64 = 15 * 60 * 1_000_000_000
+
+  private struct Contents: Sendable {
+    var screens: [String: Screen] = [:]
+    var bySession: [SessionID: Set<String>] = [:]
+    /// How many belong to nobody.
+    var anonymous = 0
+    var expiry = ExpiryWheel()
+  }
+
+  /// Who waits for a screen's state.
+  let room: WaitingRoom<String>
+  private let limits: ScreenLimits
+  private let random: @Sendable () -> UInt64
+  private let monotonic: @Sendable () -> Int64
+  private let contents = Monitor(Contents())
+  private let tasks = ScreenTasks()
+
+  /// - Parameters:
+  ///   - limits: How many there may be.
+  ///   - waiting: How many may wait for them.
+  ///   - random: Random bits that nobody can foretell.
+  ///   - monotonic: The server's clock, in nanoseconds.
+  init(
+    limits: ScreenLimits,
+    waiting: WaitingLimits,
+    random: @escaping @Sendable () -> UInt64,
+    monotonic: @escaping @Sendable () -> Int64
+  ) {
+    self.limits = limits
+    self.random = random
+    self.monotonic = monotonic
+    room = WaitingRoom(waiting)
+  }
+
+  /// How many are open.
+  var count: Int { contents.withLock { $0.screens.count } }
+
+  /// Opens a screen, which runs from then on.
+  ///
+  /// - Throws: `TooManyScreens`, `SessionEnded`, and what refuses to make it.
+  func open(_ kind: ScreenKind, for session: LiveSession?, arguments: JSON) async throws -> Screen {
+    endExpired()
+    let id = word() + word()
+    let engine = try await kind.engine(for: session, arguments: arguments) { [room] in room.wake(id) }
+    let now = monotonic()
+    let screen = Screen(id: id, tag: word(), kind: kind.name, session: session, engine: engine, now: now)
+    do {
+      try contents.withLock { contents throws(TooManyScreens) in try Self.insert(screen, limits, &contents) }
+      try tasks.start { await engine.run() }
+    } catch {
+      end(screen)
+      throw error
+    }
+    // Looked at after it can be found: whoever ends the session ends what can be found.
+    if session?.isEnded ?? false {
+      end(screen)
+      throw SessionEnded()
+    }
+    return screen
+  }
+
+  /// A screen of a kind and of a session; nil where there is none, also where it's another's or has ended. Its time begins
+  /// anew.
+  func find(_ id: String, kind: String, of session: LiveSession?) -> Screen? {
+    endExpired()
+    guard let screen = contents.withLock({ $0.screens[id] }), screen.kind == kind, !screen.isEnded,
+      screen.session?.id == session?.id
+    else { return nil }
+    let now = monotonic()
+    guard screen.deadline > now else { return nil }
+    screen.use(at: now)
+    return screen
+  }
+
+  /// Ends a screen; those who wait for it are told.
+  func end(_ screen: Screen) {
+    screen.end()
+    contents.withLock { Self.remove(screen, &$0) }
+    room.wake(screen.id)
+  }
+
+  /// Ends the screens of sessions that have ended.
+  func end(sessions: [SessionID]) {
+    let screens = contents.withLock { contents in
+      sessions.flatMap { contents.bySession[$0] ?? [] }.compactMap { contents.screens[$0] }
+    }
+    for screen in screens { end(screen) }
+  }
+
+  /// Ends those whose time is over.
+  func endExpired() {
+    let now = monotonic()
+    let expired = contents.withLock { contents -> [Screen] in
+      var expired: [Screen] = []
+      for id in contents.expiry.takeDue(at: now) {
+        guard let screen = contents.screens[id] else { continue }
+        let deadline = screen.deadline
+        if deadline > now {
+          contents.expiry.schedule(id, at: min(deadline, now + Self.lifetime))
+        } else {
+          expired.append(screen)
+        }
+      }
+      return expired
+    }
+    for screen in expired { end(screen) }
+  }
+
+  /// Looks after what nobody asks for any more, every minute of this clock, until it's shut down.
+  func lookAfter(by clock: any Clock<Duration>) throws(ScreenTasks.ShutDown) {
+    try tasks.start { [weak self] in
+      while (try? await clock.sleep(for: .seconds(60))) != nil { self?.endExpired() }
+    }
+  }
+
+  /// Ends all of them. Blocks until the last has ended.
+  func shutDown() {
+    for screen in contents.withLock({ Array($0.screens.values) }) { end(screen) }
+    tasks.shutDown()
+  }
+
+  private func word() -> String {
+    let word = random()
+    return hexadecimal((0..<8).map { UInt8(truncatingIfNeeded: word >> ($0 * 8)) })
+  }
+
+  // MARK: Under the lock
+
+  private static func insert(_ screen: Screen, _ limits: ScreenLimits, _ contents: inout Contents)
+    throws(TooManyScreens)
+  {
+    guard contents.screens.count < limits.inAll else { throw .inAll }
+    if let session = screen.session {
+      guard contents.bySession[session.id]?.count ?? 0 < limits.perSession else { throw .ofSession }
+      contents.bySession[session.id, default: []].insert(screen.id)
+    } else {
+      guard contents.anonymous < limits.anonymous else { throw .anonymous }
+      contents.anonymous += 1
+    }
+    contents.screens[screen.id] = screen
+    contents.expiry.schedule(screen.id, at: screen.deadline)
+  }
+
+  private static func remove(_ screen: Screen, _ contents: inout Contents) {
+    guard contents.screens.removeValue(forKey: screen.id) != nil else { return }
+    guard let session = screen.session else {
+      contents.anonymous -= 1
+      return
+    }
+    contents.bySession[session.id]?.remove(screen.id)
+    if contents.bySession[session.id]?.isEmpty == true { contents.bySession[session.id] = nil }
+  }
+}
+
+/// There are as many screens as may be.
+enum TooManyScreens: Error, Equatable {
+  case ofSession
+  case anonymous
+  case inAll
+}
+
+/// Deadlines by the minute. A deadline that is moved to a later time is moved without a word to the wheel: its key comes
+/// up, and is put in again.
+struct ExpiryWheel: Sendable {
+  private static let slot: Int64 = 60 * 1_000_000_000
+
+  private var keys: [Int64: [String]] = [:]
+  /// The first slot that has any.
+  private var first = Int64.max
+
+  /// Has a key come up within a minute after a deadline.
+  mutating func schedule(_ key: String, at deadline: Int64) {
+    let slot = deadline / Self.slot + 1
+    keys[slot, default: []].append(key)
+    first = min(first, slot)
+  }
+
+  /// The keys that come up.
+  mutating func takeDue(at now: Int64) -> [String] {
+    let last = now / Self.slot
+    guard first <= last else { return [] }
+    // No more slots than a screen's life has minutes.
+    let due = keys.keys.filter { $0 <= last }.sorted()
+    defer { first = keys.keys.min() ?? .max }
+    return due.flatMap { keys.removeValue(forKey: $0) ?? [] }
+  }
+}

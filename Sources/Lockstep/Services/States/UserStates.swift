@@ -1,0 +1,48 @@
+import Reactor
+
+/// A user's state and how it's changed, as screens need it.
+protocol UserStates: Sendable {
+  /// The state of a session's user, and all that becomes of it from then on.
+  func follow(_ session: LiveSession) async throws -> FollowedState
+
+  /// Adds a favorite with this content, or removes it where it is.
+  func toggleFavorite(_ id: String, _ content: FavoriteContent, by session: LiveSession) async throws(StateNotChanged)
+
+  /// Saves fields of the profile.
+  func saveProfile(_ fields: [String: String], by session: LiveSession) async throws(StateNotChanged)
+}
+
+/// A state wasn't changed.
+struct StateNotChanged: Error, Equatable {
+  /// Why, in a sentence for people.
+  let message: String
+}
+
+/// What screens know of a user at one moment.
+struct UserSnapshot: Sendable, Equatable {
+  var favorites = ListState()
+  var profile = MapState()
+  /// The user's defaults `language` and `timeZone`, or what the app has registered for all; nil where they're no strings.
+  var language: String?
+  var timeZone: String?
+}
+
+/// A user's state, followed from one moment on: nothing falls between what it was and what becomes of it.
+struct FollowedState: Sendable {
+  private let announced: BoundValue<UserSnapshot?>
+  private let found: UserSnapshot
+
+  /// - Parameters:
+  ///   - announced: What was announced since before `found` was looked up.
+  ///   - found: What was found.
+  init(_ announced: BoundValue<UserSnapshot?>, found: UserSnapshot) {
+    self.announced = announced
+    self.found = found
+  }
+
+  /// The latest.
+  var latest: UserSnapshot { announced.value ?? found }
+
+  /// What is announced: the latest where it has been already, then each newer one.
+  var changes: AsyncCompactMapSequence<LatestValues<UserSnapshot?>, UserSnapshot> { announced.values.compactMap { $0 } }
+}

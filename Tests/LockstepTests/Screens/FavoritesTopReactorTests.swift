@@ -1,0 +1,64 @@
+import Reactor
+import ReactorTesting
+import Testing
+
+@testable import Lockstep
+
+@Suite("The list of favorites as a screen")
+struct FavoritesTopReactorTests {
+  @Test("It shows the ids in their order, and follows whatever any device does to them")
+  func follows() {
+    let states = StubUserStates(.favorites("a", "b"))
+    let test = TestReactor(FavoritesTopReactor(user: states.followed))
+    #expect(test.state == FavoritesTopReactor.State(favoriteIds: ["a", "b"]))
+    states.announce { $0.favorites.apply(.inserted(id: "c", at: 0)) }
+    test.receive { $0.favoriteIds = ["c", "a", "b"] }
+    states.announce { $0.favorites.apply(.moved(id: "c", to: 2)) }
+    test.receive { $0.favoriteIds = ["a", "b", "c"] }
+    // What happens elsewhere shows nothing.
+    states.announce { $0.language = "de" }
+    states.announce { $0.favorites.apply(.cleared) }
+    test.receive { $0.favoriteIds = [] }
+    test.finish()
+  }
+
+  @Test("What was announced between the look at the state and the start isn't missed")
+  func between() {
+    let states = StubUserStates(.favorites("a"))
+    let reactor = FavoritesTopReactor(user: states.followed)
+    states.announce { $0.favorites.apply(.cleared) }
+    let test = TestReactor(reactor)
+    #expect(test.state.favoriteIds == [])
+    test.finish()
+  }
+
+  @Test("A tap goes to its photo, again and again until the list appears; a row that isn't there is refused")
+  func routes() {
+    let test = TestReactor(FavoritesTopReactor(user: StubUserStates(.favorites("a", "b")).followed))
+    test.send(.tapFavoritePhoto(row: 1)) { $0.route = .photoDetail(photoId: "b") }
+    test.send(.tapFavoritePhoto(row: 1)) { $0.route = .photoDetail(photoId: "b") }
+    for row in [2, .max] {
+      test.send(.tapFavoritePhoto(row: row))
+      test.receiveFailure("no such row") { error in
+        error as? Refusal == .invalid("/row", "There is no row \(row): the list has 2.")
+      }
+    }
+    test.send(.viewWillAppear) { $0.route = nil }
+    test.send(.viewWillAppear)
+    test.finish()
+  }
+
+  @Test("While nobody looks nothing is shown, and then at once the latest")
+  func active() {
+    let states = StubUserStates(.favorites("a"))
+    let test = TestReactor(FavoritesTopReactor(user: states.followed))
+    test.send(.setActive(false))
+    states.announce { $0.favorites.apply(.inserted(id: "b")) }
+    states.announce { $0.favorites.apply(.removed(id: "a")) }
+    test.advance(by: .seconds(60))
+    test.send(.setActive(true)) { $0.favoriteIds = ["b"] }
+    test.send(.setActive(false))
+    test.send(.setActive(true))
+    test.finish()
+  }
+}

@@ -1,0 +1,83 @@
+import JSON
+import TestSupport
+import Testing
+
+@testable import Lockstep
+
+@Suite("The list of favorites as a screen, over a socket")
+struct FavoritesTopScreenTests {
+  @Test("It's opened, follows another device, leads on by a link, and is closed")
+  func whole() async throws {
+    try await Users.run { users in
+      let phone = try await users.signUp()
+      let tablet = try await users.logIn()
+      try await tablet.addFavorites("a%2F%C3%BC%20b", "c")
+      let screen = try await phone.open("favoritesTop")
+      let opened = screen.opened
+      #expect(opened.field("Location") == screen.href)
+      #expect(opened.json["name"] == "favoritesTop")
+      #expect(opened.json["id"]?.stringValue.map { "/v1/reactors/favoritesTop/\($0)" } == screen.href)
+      #expect(opened.json["cursor"]?.stringValue == opened.tag)
+      #expect(opened.json["state"] == ["favoriteIds": ["a/ü b", "c"]])
+
+      let waiter = try await phone.waiting(screen.href, ["If-None-Match: \"\(opened.tag ?? "")\"", "Prefer: wait=30"])
+      await eventually { users.waitingForScreens == 1 }
+      _ = try await tablet.delete("/v1/favorites/c")
+      let told = try await waiter.response()
+      #expect(told.json["state"] == ["favoriteIds": ["a/ü b"]])
+      #expect(told.field("Preference-Applied") == "wait=30")
+      #expect(told.tag != opened.tag)
+
+      let tapped = try await screen.act(#"{"type":"tapFavoritePhoto","payload":{"row":0}}"#)
+      #expect(tapped.status == 200)
+      let href = "/v1/reactors/photoDetail?photoId=a%2F%C3%BC%20b"
+      #expect(
+        tapped.json["state"]
+          == ["favoriteIds": ["a/ü b"], "route": ["name": "photoDetail", "photoId": "a/ü b", "href": .string(href)]]
+      )
+      #expect(tapped.json["cursor"]?.stringValue == tapped.tag)
+      #expect(try await screen.act(#"{"type":"viewWillAppear"}"#).json["state"] == ["favoriteIds": ["a/ü b"]])
+
+      #expect(try await screen.ask("DELETE", screen.href).status == 204)
+      #expect(try await screen.read().problem == Told("not-found"))
+      #expect(OpenedScreen.count(of: users) == 0)
+    }
+  }
+
+  /// What can't be done, and what is told of it.
+  private static let bad: [(actions: String, told: Told)] = [
+    ("", Told("malformed-json")),
+    ("7", Told("validation-failed", "")),
+    ("[]", Told("validation-failed", "")),
+    ("{}", Told("validation-failed", "/type")),
+    (#"{"type":"fly"}"#, Told("validation-failed", "/type")),
+    (#"{"type":"tapFavoritePhoto"}"#, Told("validation-failed", "/payload/row")),
+    (#"{"type":"tapFavoritePhoto","payload":[]}"#, Told("validation-failed", "/payload")),
+    (#"{"type":"tapFavoritePhoto","payload":{"row":-1}}"#, Told("validation-failed", "/payload/row")),
+    (#"{"type":"tapFavoritePhoto","payload":{"row":1}}"#, Told("validation-failed", "/payload/row")),
+    (#"{"type":"setActive","payload":{"value":"no"}}"#, Told("validation-failed", "/payload/value")),
+    (
+      #"[{"type":"tapFavoritePhoto","payload":{"row":0}},{"type":"x"},{"type":"setActive"}]"#,
+      Told("validation-failed", "/1/type", "/2/payload/value")
+    ),
+    (
+      #"[{"type":"tapFavoritePhoto","payload":{"row":0}},{"type":"tapFavoritePhoto","payload":{"row":9}}]"#,
+      Told("validation-failed", "/1/payload/row")
+    ),
+  ]
+
+  @Test("What can't be read or done is told, every fault of it, and changes nothing", arguments: bad.indices)
+  func refused(index: Int) async throws {
+    let (actions, told) = Self.bad[index]
+    try await Users.run { users in
+      let phone = try await users.signUp()
+      try await phone.addFavorites("a")
+      let screen = try await phone.open("favoritesTop")
+      let answer = try await screen.act(actions)
+      #expect(answer.problem == told, "\(answer.text)")
+      let failed: JSON? = actions.hasPrefix("[{") ? 1 : nil
+      #expect(answer.json["failed"] == failed)
+      #expect(try await screen.read().tag == screen.opened.tag)
+    }
+  }
+}

@@ -1,0 +1,72 @@
+import JSON
+import TestSupport
+import Testing
+
+@testable import Lockstep
+
+/// A screen that somebody has opened over a socket.
+struct OpenedScreen: Sendable {
+  let users: Users
+  let token: String?
+  let href: String
+  let opened: RawResponse
+
+  func ask(_ method: String, _ target: String, _ body: String? = nil, _ fields: [String] = []) async throws
+    -> RawResponse
+  {
+    try await users.ask(method, target, fields, body: body.map { Array($0.utf8) }, token: token)
+  }
+
+  func act(_ actions: String, _ fields: [String] = []) async throws -> RawResponse {
+    try await ask("POST", "\(href)/actions", actions, fields)
+  }
+
+  func read(_ fields: [String] = []) async throws -> RawResponse { try await ask("GET", href, nil, fields) }
+
+  /// The state of now.
+  func state() async throws -> JSON { try await read().json["state"] ?? .null }
+
+  /// Waits until what is shown is this state.
+  func shows(_ expected: JSON, sourceLocation: SourceLocation = #_sourceLocation) async throws {
+    try await shows("\(expected)", sourceLocation) { $0 == expected }
+  }
+
+  /// Waits until what is shown is as it should be: each look waits at the server for something new.
+  func shows(
+    _ what: String,
+    _ sourceLocation: SourceLocation = #_sourceLocation,
+    where isExpected: (JSON) -> Bool
+  ) async throws {
+    var answer = try await read()
+    for _ in 0..<100 where !isExpected(answer.json["state"] ?? .null) {
+      let tag = try #require(answer.field("ETag"))
+      let next = try await read(["If-None-Match: \(tag)", "Prefer: wait=50"])
+      try #require(next.status == 200, "\(next.text)")
+      answer = next
+    }
+    #expect(isExpected(answer.json["state"] ?? .null), "\(answer.text) isn't \(what)", sourceLocation: sourceLocation)
+  }
+
+  /// How many screens the server has.
+  static func count(of users: Users) -> Int { users.running.withLock { $0?.components.screens?.count ?? 0 } }
+}
+
+extension Users {
+  /// Opens a screen at an address.
+  func open(_ target: String, _ body: String = "", token: String?) async throws -> OpenedScreen {
+    let answer = try await ask("POST", target, body: Array(body.utf8), token: token)
+    try #require(answer.status == 201, "\(answer.text)")
+    let href = try #require(answer.json["href"]?.stringValue)
+    return OpenedScreen(users: self, token: token, href: href, opened: answer)
+  }
+
+  /// How many requests wait for screens.
+  var waitingForScreens: Int { running.withLock { $0?.components.screens?.room.figures.waiting ?? 0 } }
+}
+
+extension Device {
+  /// Opens a screen.
+  func open(_ name: String, _ body: String = "") async throws -> OpenedScreen {
+    try await users.open("/v1/reactors/\(name)", body, token: token)
+  }
+}

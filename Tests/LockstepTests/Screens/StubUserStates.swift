@@ -1,0 +1,93 @@
+import Reactor
+import Synchronization
+
+@testable import Lockstep
+
+/// A user's state that does as it's told.
+final class StubUserStates: UserStates {
+  struct Change: Equatable {
+    var toggled: String?
+    var title: String?
+    var saved: [String: String]?
+  }
+
+  private let subject = DispatchSubject<UserSnapshot?>()
+  private let state = Mutex((snapshot: UserSnapshot(), changes: [Change](), failure: StateNotChanged?.none))
+
+  init(_ snapshot: UserSnapshot = UserSnapshot()) {
+    state.withLock { $0.snapshot = snapshot }
+  }
+
+  /// What was asked for, in order.
+  var changes: [Change] { state.withLock { $0.changes } }
+
+  /// From now on nothing can be changed, or everything can.
+  func fail(with message: String?) {
+    state.withLock { $0.failure = message.map { StateNotChanged(message: $0) } }
+  }
+
+  /// Announces what became of the state.
+  func announce(_ change: (inout UserSnapshot) -> Void) {
+    let snapshot = state.withLock { state in
+      change(&state.snapshot)
+      return state.snapshot
+    }
+    subject.dispatch(snapshot)
+  }
+
+  /// The state from now on.
+  var followed: FollowedState {
+    FollowedState(BoundValue(subject, initial: nil), found: state.withLock { $0.snapshot })
+  }
+
+  func follow(_ session: LiveSession) async throws -> FollowedState { followed }
+
+  func toggleFavorite(_ id: String, _ content: FavoriteContent, by session: LiveSession) async throws(StateNotChanged) {
+    try note(Change(toggled: id, title: content.title))
+    announce { snapshot in
+      let isThere = snapshot.favorites[id] != nil
+      snapshot.favorites.apply(isThere ? .removed(id: id) : .inserted(id: id, title: content.title))
+    }
+  }
+
+  func saveProfile(_ fields: [String: String], by session: LiveSession) async throws(StateNotChanged) {
+    try note(Change(saved: fields))
+    announce { snapshot in
+      for (name, text) in fields { snapshot.profile.apply(.set(key: name, value: Array("\"\(text)\"".utf8))) }
+    }
+  }
+
+  private func note(_ change: Change) throws(StateNotChanged) {
+    let failure = state.withLock { state in
+      state.changes.append(change)
+      return state.failure
+    }
+    if let failure { throw failure }
+  }
+}
+
+extension ListMutation {
+  /// A favorite at the end, added at a fixed moment.
+  static func inserted(id: String, title: String? = nil, at index: Int = .max) -> ListMutation {
+    let title = title.map { #""title":"\#($0)","# } ?? ""
+    let item = #"{"id":"\#(id)",\#(title)"addedAt":"2026-11-21T05:06:07.000Z"}"#
+    return .inserted(id: id, item: Array(item.utf8), index: index)
+  }
+}
+
+extension UserSnapshot {
+  /// With these favorites.
+  static func favorites(_ ids: String...) -> UserSnapshot {
+    var snapshot = UserSnapshot()
+    for id in ids { snapshot.favorites.apply(.inserted(id: id)) }
+    return snapshot
+  }
+}
+
+extension LiveSession {
+  /// A session of nobody in particular.
+  static func stub() -> LiveSession {
+    let zero = UUIDv7Generator(now: { 0 }, random: { 0 })
+    return LiveSession(id: SessionID(zero.next()), user: UserID(zero.next()), tokenHash: TokenHash(words: .zero))
+  }
+}
