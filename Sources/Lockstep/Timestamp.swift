@@ -10,6 +10,21 @@ public struct Timestamp: Sendable, Hashable, Comparable, CustomStringConvertible
     millisecondsSince1970 = min(max(milliseconds, 0), 253_402_300_799_999)
   }
 
+  /// Reads the form that `description` writes; nil for any other.
+  init?(_ text: String) {
+    let bytes = Array(text.utf8)
+    func number(_ place: Range<Int>) -> Int? { Int(String(decoding: bytes[place], as: UTF8.self)) }
+    guard bytes.count == 24, let year = number(0..<4), let month = number(5..<7), (1...12).contains(month),
+      let day = number(8..<10), let hour = number(11..<13), let minute = number(14..<16), let second = number(17..<19),
+      let milliseconds = number(20..<23)
+    else { return nil }
+    let days = CivilDate.daysSince1970(year: year, month: month) + day - 1
+    let seconds = ((days * 24 + hour) * 60 + minute) * 60 + second
+    self.init(millisecondsSince1970: Int64(seconds * 1000 + milliseconds))
+    // Whatever isn't the one spelling of a moment reads as another one.
+    if description != text { return nil }
+  }
+
   /// In order of time.
   public static func < (left: Timestamp, right: Timestamp) -> Bool {
     left.millisecondsSince1970 < right.millisecondsSince1970

@@ -3,5 +3,10 @@ struct CoordinatorFactory: Sendable {
   let reactors: ReactorFactory
 
   /// All of them: one more is one more line.
-  var coordinators: [any ScreenCoordinator] { [FavoritesCoordinator(factory: reactors)] }
+  var coordinators: [any ScreenCoordinator] {
+    [
+      LoginCoordinator(factory: reactors), ProfileCoordinator(factory: reactors),
+      FavoritesCoordinator(factory: reactors),
+    ]
+  }
 }

@@ -40,7 +40,12 @@ public struct Services: Sendable {
       // Two hashes at a time, and a few waiting: a storm of logins slows logins and nothing else.
       let hashing = try WorkerPool(name: "hash", threads: 2, capacity: 64)
       let encoding = try WorkerPool(name: "encode", threads: encodingThreads, capacity: 4_096)
+      // Zones are read once each, and from a disk that nearly always has them in memory.
+      let zones = try WorkerPool(name: "zone", threads: 1, capacity: 64)
+      let upstream = try configuration.profileUpstream.map { try HTTPProfileUpstream($0) }
       var services = Services(store: store) {
+        upstream?.shutDown()
+        zones.shutDown()
         hashing.shutDown()
         encoding.shutDown()
         store.close()
@@ -53,7 +58,13 @@ public struct Services: Sendable {
         time: storeTime
       )
       services.users = users
-      services.screens = ScreenServices(states: users.userStates)
+      services.screens = ScreenServices(
+        accounts: users.accounts,
+        passwordRules: configuration.accounts.passwordRules,
+        states: users.userStates,
+        upstream: upstream ?? LocalProfileUpstream(),
+        dates: SystemDateTexts(TimeZones(workers: zones))
+      )
       return services
     } catch {
       store.close()

@@ -10,7 +10,10 @@ struct FavoritesCoordinator: ScreenCoordinator, Coordinator {
     [
       .forSession(FavoritesTopReactor.declaration { next(for: $0)?.href }) { session in
         try await factory.favoritesTop(of: session)
-      }
+      },
+      .forSession(PhotoDetailReactor.declaration, .name("photoId")) { session, photoId in
+        try await factory.photoDetail(photoId, of: session)
+      },
     ]
   }
 

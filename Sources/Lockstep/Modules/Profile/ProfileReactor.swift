@@ -70,13 +70,23 @@ struct ProfileReactor: Reactor {
       throw ProfileFieldFault(detail: "It must be a string, and is \(value.typeName).")
     }
     let trimmed = text.trimmingWhitespace()
-    guard !trimmed.isEmpty else { throw ProfileFieldFault(detail: "It must not be empty.") }
+    switch validation(of: trimmed) {
+    case .ok: return trimmed
+    case .failed(let message): throw ProfileFieldFault(detail: message)
+    case .empty, .validating: throw ProfileFieldFault(detail: "It must not be empty.")
+    }
+  }
+
+  /// What is known about a text for a field, which is trimmed before it's saved.
+  static func validation(of text: String) -> ValidationResult {
+    let trimmed = text.trimmingWhitespace()
+    if trimmed.isEmpty { return .empty }
     // Scalars, of at most four bytes each: what looks like one character may have any number of them.
     let count = trimmed.unicodeScalars.count
     guard count <= characters else {
-      throw ProfileFieldFault(detail: "It must have at most \(characters) characters, and has \(count).")
+      return .failed(message: "It must have at most \(characters) characters, and has \(count).")
     }
-    return trimmed
+    return .ok
   }
 }
 

@@ -18,6 +18,19 @@ extension PayloadField {
     PayloadField([SchemaMember(name: name, schema: ["type": "string"])]) { reader, _ in reader.text(name) }
   }
 
+  /// One of these strings; which, the reactor judges.
+  static func text(_ name: String, oneOf texts: [String]) -> PayloadField where Value == String {
+    let schema: JSON = ["type": "string", "enum": .array(texts.map(JSON.string))]
+    return PayloadField([SchemaMember(name: name, schema: schema)]) { reader, _ in reader.text(name) }
+  }
+
+  /// A password, which nothing shows again.
+  static func password(_ name: String) -> PayloadField where Value == Password {
+    PayloadField([SchemaMember(name: name, schema: ["type": "string", "writeOnly": true])]) { reader, _ in
+      reader.text(name).map { Password($0) }
+    }
+  }
+
   /// An id or a key, as clients choose them.
   static func name(_ name: String) -> PayloadField where Value == String {
     PayloadField([SchemaMember(name: name, schema: ["type": "string", "minLength": 1])]) { reader, _ in

@@ -1,0 +1,8 @@
+/// The way in.
+struct LoginCoordinator: ScreenCoordinator {
+  let factory: ReactorFactory
+
+  var start: ScreenLink { ScreenLink("login") }
+
+  var screens: [ScreenKind] { [.forAnybody(LoginReactor.declaration) { factory.login() }] }
+}

@@ -1,0 +1,10 @@
+/// What users say of themselves.
+struct ProfileCoordinator: ScreenCoordinator {
+  let factory: ReactorFactory
+
+  var start: ScreenLink { ScreenLink("workingHistory") }
+
+  var screens: [ScreenKind] {
+    [.forSession(WorkingHistoryReactor.declaration) { try await factory.workingHistory(of: $0) }]
+  }
+}

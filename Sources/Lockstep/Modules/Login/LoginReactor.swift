@@ -1,0 +1,172 @@
+import JSON
+import Reactor
+
+/// Logging in, as a screen. The password is in memory alone, from when it's typed until it's used, and shows nowhere.
+struct LoginReactor: Reactor {
+  struct State: Sendable, Equatable {
+    /// As typed.
+    var username = ""
+    var passwordValidation = ValidationResult.empty
+    var isExecuting = false
+    var error: String?
+    var session: LoginSession?
+    @Unshown var password = Password("")
+    /// Whether somebody looks.
+    @Unshown var isActive = true
+
+    var usernameValidation: ValidationResult { LoginReactor.validation(ofUsername: username) }
+    var isLoginEnabled: Bool { !isExecuting && [usernameValidation, passwordValidation].areAllValid }
+  }
+
+  enum Action: Sendable {
+    case setUsername(String)
+    case setPassword(Password)
+    case submit(ClientNetwork)
+    case setActive(Bool)
+  }
+
+  enum Mutation: Sendable {
+    case username(String)
+    case password(Password, ValidationResult)
+    case executing
+    case failed(String)
+    case loggedIn(LoginSession)
+    case active(Bool)
+  }
+
+  let accounts: any LogInService
+  let rules: PasswordRules
+
+  var initialState: State { State() }
+
+  func mutate(_ action: Action, in state: State) -> Effect<Mutation> {
+    switch action {
+    case .setUsername(let text): return .just(.username(text))
+    case .setPassword(let password): return .just(.password(password, validation(of: password)))
+    case .setActive(let isActive): return .just(.active(isActive))
+    case .submit(let network):
+      // A second tap asks for nothing else than the first.
+      if state.isExecuting { return .none }
+      guard state.isLoginEnabled else {
+        return .failure(
+          Refusal.conflict("It can't be submitted: isLoginEnabled is false, and the validations say why.")
+        )
+      }
+      let credentials = Credentials(
+        email: state.username.trimmingWhitespace(),
+        password: state.password,
+        device: nil,
+        network: network
+      )
+      return .concat(.just(.executing), .run { try await $0(logIn(credentials)) })
+    }
+  }
+
+  static func reduce(_ state: inout State, _ mutation: Mutation) {
+    switch mutation {
+    case .username(let text): state.username = text
+    case .password(let password, let validation):
+      state.password = password
+      state.passwordValidation = validation
+    case .executing:
+      state.isExecuting = true
+      state.error = nil
+    case .failed(let message):
+      state.isExecuting = false
+      state.error = message
+    case .loggedIn(let session):
+      state.isExecuting = false
+      state.session = session
+      state.password = Password("")
+      state.passwordValidation = .empty
+    case .active(let isActive): state.isActive = isActive
+    }
+  }
+
+  /// While nobody looks nothing new is shown, and then at once all that there is.
+  func transform(state: Flow<State>) -> Flow<State> { state.filter(\.isActive) }
+
+  private func logIn(_ credentials: Credentials) async -> Mutation {
+    do throws(AccountsError) {
+      return .loggedIn(LoginSession(try await accounts.logIn(credentials)))
+    } catch {
+      // What a store says is for the operator.
+      if case .store = error { return .failed("Logging in isn't possible at the moment. Try again.") }
+      return .failed(error.description)
+    }
+  }
+
+  private func validation(of password: Password) -> ValidationResult {
+    if password.byteCount == 0 { return .empty }
+    return rules.faults(in: password, of: nil).first.map { .failed(message: $0) } ?? .ok
+  }
+
+  private static func validation(ofUsername text: String) -> ValidationResult {
+    let trimmed = text.trimmingWhitespace()
+    if trimmed.isEmpty { return .empty }
+    do throws(EmailAddress.Invalid) {
+      _ = try EmailAddress(trimmed)
+      return .ok
+    } catch {
+      return .failed(message: error.description)
+    }
+  }
+}
+
+/// What of accounts a login needs.
+protocol LogInService: Sendable {
+  /// See `AccountsService`.
+  func logIn(_ credentials: Credentials) async throws(AccountsError) -> SignedIn
+}
+
+extension StoredAccounts: LogInService {}
+
+/// The session that a login has led to.
+struct LoginSession: Sendable, Equatable {
+  let id: SessionID
+  let token: Token
+  let expiresAt: Timestamp
+  let user: User
+
+  init(_ entered: SignedIn) {
+    id = entered.session.id
+    token = entered.token
+    expiresAt = entered.session.expiresAt
+    user = entered.user
+  }
+}
+
+extension LoginReactor {
+  /// What clients know of it.
+  static var declaration: ScreenDeclaration<LoginReactor> {
+    let user = ValueFormat<User>(
+      .member("id", .text, \.id.description),
+      .member("email", .text, \.email),
+      .member("createdAt", .text, \.createdAt.description)
+    )
+    let session = ValueFormat<LoginSession>(
+      .member("id", .text, \.id.description),
+      .member("token", .text, \.token.text),
+      .member("expiresAt", .text, \.expiresAt.description),
+      .member("user", user, \.user)
+    )
+    return ScreenDeclaration(
+      name: "login",
+      actions: [
+        ActionCase("setUsername", .text("value")) { .setUsername($0) },
+        ActionCase("setPassword", .password("value")) { .setPassword($0) },
+        ActionCase("submit", .network) { .submit($0) },
+        ActionCase("setActive", .flag("value")) { .setActive($0) },
+      ],
+      state: ValueFormat(
+        .member("username", .text, \.username),
+        .member("usernameValidation", .validation, \.usernameValidation),
+        .member("passwordValidation", .validation, \.passwordValidation),
+        .member("isLoginEnabled", .flag, \.isLoginEnabled),
+        .member("isExecuting", .flag, \.isExecuting),
+        .optional("error", .text, \.error),
+        .optional("session", session, \.session)
+      )
+    )
+  }
+}

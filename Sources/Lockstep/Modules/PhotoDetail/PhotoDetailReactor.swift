@@ -1,0 +1,120 @@
+import JSON
+import Reactor
+
+/// One photo as a screen: whether it's a favorite, and since when.
+struct PhotoDetailReactor: Reactor {
+  struct State: Sendable, Equatable {
+    let photoId: String
+    /// Its title as a favorite, also after it was removed: with that it's added again.
+    var title: String?
+    var isFavorite = false
+    /// For people: in their language, by their clocks.
+    var dateAdded: String?
+    /// Why the last toggle changed nothing.
+    var error: String?
+    @Unshown var content = FavoriteContent()
+  }
+
+  enum Action: Sendable {
+    case toggleFavorite
+  }
+
+  enum Mutation: Sendable {
+    case favorite(Favorite?)
+    case failed(String?)
+  }
+
+  /// A favorite as the screen shows it.
+  struct Favorite: Sendable {
+    let content: FavoriteContent
+    let dateAdded: String?
+  }
+
+  private let photoId: String
+  private let session: LiveSession
+  private let states: any UserStates
+  private let dates: any DateTexts
+  private let user: FollowedState
+  private let found: Favorite?
+
+  init(
+    photoId: String,
+    session: LiveSession,
+    states: any UserStates,
+    user: FollowedState,
+    dates: any DateTexts
+  ) async {
+    self.photoId = photoId
+    self.session = session
+    self.states = states
+    self.user = user
+    self.dates = dates
+    found = await Self.favorite(photoId, in: user.latest, dates)
+  }
+
+  var initialState: State {
+    var state = State(photoId: photoId)
+    Self.reduce(&state, .favorite(found))
+    return state
+  }
+
+  func mutate(_ action: Action, in state: State) -> Effect<Mutation> {
+    switch action {
+    case .toggleFavorite:
+      .concat(
+        state.error == nil ? .none : .just(.failed(nil)),
+        // That it's a favorite now, or isn't any more, is announced to this screen like to all others.
+        .run { [states, session] emit in
+          do throws(StateNotChanged) {
+            try await states.toggleFavorite(state.photoId, state.content, by: session)
+          } catch {
+            try await emit(.failed(error.message))
+          }
+        }
+      )
+    }
+  }
+
+  static func reduce(_ state: inout State, _ mutation: Mutation) {
+    switch mutation {
+    case .favorite(let favorite):
+      state.isFavorite = favorite != nil
+      state.dateAdded = favorite?.dateAdded
+      if let favorite {
+        state.content = favorite.content
+        state.title = favorite.content.title
+      }
+    case .failed(let message): state.error = message
+    }
+  }
+
+  func transform(mutation: Flow<Mutation>) -> Flow<Mutation> {
+    mutation.merging(user.changes.map { [photoId, dates] in .favorite(await Self.favorite(photoId, in: $0, dates)) })
+  }
+
+  private static func favorite(_ id: String, in user: UserSnapshot, _ dates: any DateTexts) async -> Favorite? {
+    guard let item = user.favorites[id] else { return nil }
+    var date: String?
+    if let addedAt = item.object["addedAt"]?.stringValue.flatMap({ Timestamp($0) }) {
+      date = await dates.text(addedAt, language: user.language, timeZone: user.timeZone)
+    }
+    return Favorite(content: FavoriteContent(of: item), dateAdded: date)
+  }
+}
+
+extension PhotoDetailReactor {
+  /// What clients know of it.
+  static var declaration: ScreenDeclaration<PhotoDetailReactor> {
+    ScreenDeclaration(
+      name: "photoDetail",
+      actions: [ActionCase("toggleFavorite") { .toggleFavorite }],
+      state: ValueFormat(
+        .member("photoId", .text, \.photoId),
+        .optional("title", .text, \.title),
+        .member("isFavorite", .flag, \.isFavorite),
+        .optional("dateAdded", .text, \.dateAdded),
+        .optional("error", .text, \.error)
+      )
+    )
+  }
+}

@@ -1,0 +1,235 @@
+import Reactor
+
+/// The form in which users say where they work.
+///
+/// A field follows the profile, whoever changes that, until somebody types in it; once it's saved it follows again. Saving
+/// asks the upstream first, then changes the profile as any client does. The newest save wins; one that fails asks whether to
+/// try again.
+struct WorkingHistoryReactor: Reactor {
+  struct State: Sendable, Equatable {
+    var companyName = Input()
+    var position = Input()
+    var isLoading = false
+    var prompt: Prompt?
+    /// How often it was saved.
+    var saved = 0
+    /// How many saves were begun.
+    @Unshown var saves = 0
+
+    var saveEnabled: Bool { [companyName.validation, position.validation].areAllValid }
+  }
+
+  struct Input: Sendable, Equatable {
+    /// As typed.
+    var text = ""
+    @Unshown var isTyped = false
+
+    var validation: ValidationResult { ProfileReactor.validation(of: text) }
+  }
+
+  /// A question about a save that failed.
+  struct Prompt: Sendable, Equatable {
+    /// Tells it from those before and after it.
+    let id: String
+    let message: String
+  }
+
+  enum Choice: String, Sendable, CaseIterable {
+    case retry
+    case cancel
+  }
+
+  struct Answer: Sendable, Equatable {
+    let prompt: String
+    let choice: Choice
+  }
+
+  enum Action: Sendable {
+    case setCompanyName(String)
+    case setPosition(String)
+    case save
+    case answer(prompt: String, choice: String)
+  }
+
+  enum Mutation: Sendable {
+    case companyName(String)
+    case position(String)
+    case profile(UserSnapshot)
+    case saving
+    case failed(Prompt)
+    case answered(Choice)
+    /// These texts, as they were typed; the profile is this now.
+    case saved(companyName: String, position: String, UserSnapshot)
+  }
+
+  let session: LiveSession
+  let states: any UserStates
+  let user: FollowedState
+  let upstream: any ProfileUpstream
+  /// The last answer to a prompt: whoever asked waits for its own.
+  private let answers = Latest<Answer?>(nil)
+
+  init(session: LiveSession, states: any UserStates, user: FollowedState, upstream: any ProfileUpstream) {
+    self.session = session
+    self.states = states
+    self.user = user
+    self.upstream = upstream
+  }
+
+  var initialState: State {
+    var state = State()
+    Self.reduce(&state, .profile(user.latest))
+    return state
+  }
+
+  func mutate(_ action: Action, in state: State) -> Effect<Mutation> {
+    switch action {
+    case .setCompanyName(let text): return .just(.companyName(text))
+    case .setPosition(let text): return .just(.position(text))
+    case .save:
+      guard state.saveEnabled else {
+        return .failure(Refusal.conflict("It can't be saved: saveEnabled is false, and the validations say why."))
+      }
+      return .concat(.just(.saving), .run { try await save(state, $0) })
+    case .answer(let prompt, let text):
+      guard prompt == state.prompt?.id else {
+        return .failure(Refusal.conflict("That isn't the prompt that stands: it was answered, or another has come."))
+      }
+      guard let choice = Choice(rawValue: text) else {
+        let choices = Choice.allCases.map(\.rawValue).joined(separator: ", ")
+        return .failure(Refusal.invalid("/choice", "It must be one of \(choices)."))
+      }
+      return .concat(
+        .just(.answered(choice)),
+        .run { [answers] _ in answers.publish(Answer(prompt: prompt, choice: choice)) }
+      )
+    }
+  }
+
+  func policy(for action: Action) -> EffectPolicy {
+    if case .save = action { .latest("save") } else { .all }
+  }
+
+  static func reduce(_ state: inout State, _ mutation: Mutation) {
+    switch mutation {
+    case .companyName(let text): state.companyName = Input(text: text, isTyped: true)
+    case .position(let text): state.position = Input(text: text, isTyped: true)
+    case .profile(let user): state.follow(user)
+    case .saving:
+      state.saves += 1
+      state.isLoading = true
+      state.prompt = nil
+    case .failed(let prompt):
+      state.isLoading = false
+      state.prompt = prompt
+    case .answered(let choice):
+      state.isLoading = choice == .retry
+      state.prompt = nil
+    case .saved(let companyName, let position, let user):
+      state.isLoading = false
+      state.saved += 1
+      // What was typed meanwhile isn't saved.
+      if state.companyName.text == companyName { state.companyName.isTyped = false }
+      if state.position.text == position { state.position.isTyped = false }
+      state.follow(user)
+    }
+  }
+
+  func transform(mutation: Flow<Mutation>) -> Flow<Mutation> {
+    mutation.merging(user.changes.map { .profile($0) })
+  }
+
+  private func save(_ state: State, _ emit: Emit<Mutation>) async throws {
+    let (companyName, position) = (state.companyName.text, state.position.text)
+    let fields = ["companyName": companyName.trimmingWhitespace(), "position": position.trimmingWhitespace()]
+    let profile = OutgoingProfile(
+      user: session.user,
+      companyName: fields["companyName"],
+      position: fields["position"]
+    )
+    let prompt = SavePrompt(save: state.saves + 1, answers: answers, emit: emit)
+    let isSaved: Void? = try await retryWhenConfirmed(prompt) {
+      try await upstream.send(profile)
+      try await states.saveProfile(fields, by: session)
+    }
+    if isSaved != nil { try await emit(.saved(companyName: companyName, position: position, user.latest)) }
+  }
+}
+
+extension WorkingHistoryReactor.State {
+  /// Takes over the profile where nothing was typed.
+  fileprivate mutating func follow(_ user: UserSnapshot) {
+    if !companyName.isTyped { companyName.text = user.profile["companyName"]?.json.stringValue ?? "" }
+    if !position.isTyped { position.text = user.profile["position"]?.json.stringValue ?? "" }
+  }
+}
+
+/// Asks on the screen whether to try a save again.
+private final class SavePrompt: RetryPrompt {
+  private let save: Int
+  private let attempts = Latest(0)
+  private let answers: Latest<WorkingHistoryReactor.Answer?>
+  private let emit: Emit<WorkingHistoryReactor.Mutation>
+
+  init(
+    save: Int,
+    answers: Latest<WorkingHistoryReactor.Answer?>,
+    emit: Emit<WorkingHistoryReactor.Mutation>
+  ) {
+    self.save = save
+    self.answers = answers
+    self.emit = emit
+  }
+
+  func confirmRetry(after error: any Error) async -> Bool {
+    attempts.publish(attempts.value + 1)
+    let id = "\(save).\(attempts.value)"
+    // A cancelled save asks nothing.
+    guard (try? await emit(.failed(.init(id: id, message: Self.message(for: error))))) != nil else { return false }
+    for await answer in answers.values where answer?.prompt == id { return answer?.choice == .retry }
+    return false
+  }
+
+  /// Nothing is beyond trying again.
+  func inform(of error: any Error) async {}
+
+  private static func message(for error: any Error) -> String {
+    switch error {
+    case let failure as UpstreamFailure: failure.message
+    case let failure as StateNotChanged: failure.message
+    default: "Something went wrong."
+    }
+  }
+}
+
+extension WorkingHistoryReactor {
+  /// What clients know of it.
+  static var declaration: ScreenDeclaration<WorkingHistoryReactor> {
+    let choices = Choice.allCases.map(\.rawValue)
+    let prompt = ValueFormat<Prompt>(
+      .member("id", .text, \.id),
+      .member("title", .text) { _ in "The profile wasn't saved" },
+      .member("message", .text, \.message),
+      .member("choices", .list(of: .text(oneOf: choices))) { _ in choices }
+    )
+    return ScreenDeclaration(
+      name: "workingHistory",
+      actions: [
+        ActionCase("setCompanyName", .text("value")) { .setCompanyName($0) },
+        ActionCase("setPosition", .text("value")) { .setPosition($0) },
+        ActionCase("save") { .save },
+        ActionCase("answer", .text("prompt"), .text("choice", oneOf: choices)) { .answer(prompt: $0, choice: $1) },
+      ],
+      state: ValueFormat(
+        .member("companyName", .text, \.companyName.text),
+        .member("position", .text, \.position.text),
+        .member("validatedCompanyName", .validation, \.companyName.validation),
+        .member("validatedPosition", .validation, \.position.validation),
+        .member("saveEnabled", .flag, \.saveEnabled),
+        .member("isLoading", .flag, \.isLoading),
+        .optional("prompt", prompt, \.prompt),
+        .member("saved", .count, \.saved)
+      )
+    )
+  }
+}

@@ -1,0 +1,115 @@
+import Reactor
+import ReactorTesting
+import Testing
+
+@testable import Lockstep
+
+@Suite("Logging in as a screen")
+struct LoginReactorTests {
+  private static func world(_ results: AccountsError?...) -> (test: TestReactor<LoginReactor>, accounts: StubLogIn) {
+    let clock = VirtualClock()
+    let accounts = StubLogIn(clock, results)
+    return (TestReactor(LoginReactor(accounts: accounts, rules: PasswordRules()), clock: clock), accounts)
+  }
+
+  private static let network = ClientNetwork(host: "192.0.2.1")
+
+  /// What is typed, and whether one may log in with it.
+  private static let inputs: [(username: String, password: String, Bool)] = [
+    ("", "", false), ("ada@example.com", "", false), ("", "correct horse", false),
+    ("ada@example.com", "1234567", false), ("ada@example.com", "12345678", true),
+    (" ADA@example.com\n", "12345678", true), ("ada@example", "12345678", false), ("ada", "12345678", false),
+    ("ada@example.com", String(repeating: "x", count: 256), true),
+    ("ada@example.com", String(repeating: "x", count: 257), false),
+  ]
+
+  @Test("Who may log in is told by an address and a password that could be right", arguments: inputs)
+  func validates(username: String, password: String, isEnabled: Bool) {
+    let (test, accounts) = Self.world()
+    if username.isEmpty {
+      test.send(.setUsername(username))
+    } else {
+      test.send(.setUsername(username)) { $0.username = username }
+    }
+    _ = test.state
+    test.send(.setPassword(Password(password)))
+    test.skipStates()
+    #expect(test.state.isLoginEnabled == isEnabled)
+    #expect(test.state.usernameValidation == .empty || !username.isEmpty)
+    #expect((test.state.passwordValidation == .empty) == password.isEmpty)
+    if !isEnabled {
+      test.send(.submit(Self.network))
+      test.receiveFailure("a conflict") { if case .conflict? = $0 as? Refusal { true } else { false } }
+    }
+    #expect(accounts.attempts == [])
+    test.finish()
+  }
+
+  @Test("It executes, says what was wrong, and gives a session when all is right; a second tap is one too many")
+  func submits() {
+    let (test, accounts) = Self.world(.wrongCredentials, .tooManyAttempts(retryAfter: 7), nil)
+    test.send(.setUsername(" Ada@example.com")) { $0.username = " Ada@example.com" }
+    test.send(.setPassword(Password("correct horse"))) { $0.passwordValidation = .ok }
+    test.send(.submit(Self.network)) { $0.isExecuting = true }
+    test.send(.submit(Self.network))
+    #expect(!test.state.isLoginEnabled)
+    test.advance(by: .seconds(2))
+    test.receive { state in
+      state.isExecuting = false
+      state.error = "The e-mail address or the password is wrong."
+    }
+    test.send(.submit(Self.network)) { state in
+      state.isExecuting = true
+      state.error = nil
+    }
+    test.advance(by: .seconds(2))
+    test.receive { state in
+      state.isExecuting = false
+      state.error = "Too many attempts. Try again in 7 seconds."
+    }
+    test.send(.submit(Self.network)) { state in
+      state.isExecuting = true
+      state.error = nil
+    }
+    test.advance(by: .seconds(2))
+    test.receive { state in
+      state.isExecuting = false
+      state.session = LoginSession(StubLogIn.signedIn)
+      state.passwordValidation = .empty
+    }
+    let attempt = "Ada@example.com correct horse 192.0.2.1"
+    #expect(accounts.attempts == [attempt, attempt, attempt])
+    test.finish()
+  }
+
+  @Test("While nobody looks nothing is shown, and then at once what has become of it")
+  func active() {
+    let (test, _) = Self.world(nil)
+    test.send(.setUsername("ada@example.com")) { $0.username = "ada@example.com" }
+    test.send(.setPassword(Password("correct horse"))) { $0.passwordValidation = .ok }
+    test.send(.setActive(false))
+    test.send(.submit(Self.network))
+    test.advance(by: .seconds(2))
+    test.send(.setActive(true)) { state in
+      state.session = LoginSession(StubLogIn.signedIn)
+      state.passwordValidation = .empty
+    }
+    test.finish()
+  }
+
+  @Test("The password shows in no action, mutation or state, however they're printed")
+  func concealed() {
+    let secret = "correct horse"
+    var state = LoginReactor.State()
+    LoginReactor.reduce(&state, .password(Password(secret), .ok))
+    let printed = [
+      "\(state)", String(reflecting: state), "\(LoginReactor.Action.setPassword(Password(secret)))",
+      String(reflecting: LoginReactor.Mutation.password(Password(secret), .ok)),
+      "\(LoginReactor.declaration.state.encode(state))",
+    ]
+    for text in printed { #expect(!text.contains("correct") && !text.contains("horse")) }
+    var dumped = ""
+    dump(state, to: &dumped)
+    #expect(!dumped.contains("correct"))
+  }
+}

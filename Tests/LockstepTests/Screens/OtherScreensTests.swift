@@ -1,0 +1,239 @@
+import HTTP
+import JSON
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import Lockstep
+
+@Suite("Each other screen, over a socket, with the real store")
+struct OtherScreensTests {
+  @Test("Whoever follows the list's links alone sees a photo, toggles it, and the list follows")
+  func photoDetail() async throws {
+    try await Users.run { users in
+      let phone = try await users.signUp()
+      _ = try await phone.put("/v1/favorites/a%2Fb", #"{"title":"Aurora","data":{"x":1}}"#)
+      let list = try await phone.open("favoritesTop")
+      let tapped = try await list.act(#"{"type":"tapFavoritePhoto","payload":{"row":0}}"#)
+      let link = try #require(tapped.json["state"]?["route"]?["href"]?.stringValue)
+      let detail = try await users.open(link, token: phone.token)
+      #expect(
+        detail.opened.json["state"] == [
+          "photoId": "a/b", "title": "Aurora", "isFavorite": true, "dateAdded": "1994-11-06T08:49:37Z",
+        ]
+      )
+      _ = try await phone.patch("/v1/defaults/standard", #"{"language":"de","timeZone":"Europe/Berlin"}"#)
+      try await detail.shows("a German date") { $0["dateAdded"] == "6. November 1994 um 09:49 Uhr" }
+      _ = try await detail.act(#"{"type":"toggleFavorite"}"#)
+      try await detail.shows(["photoId": "a/b", "title": "Aurora", "isFavorite": false])
+      try await list.shows("no favorites") { $0["favoriteIds"] == [] }
+      _ = try await detail.act(#"{"type":"toggleFavorite"}"#)
+      try await detail.shows("a favorite again") { $0["isFavorite"] == true }
+      let item = try await phone.get("/v1/favorites/a%2Fb").json
+      #expect(item["title"] == "Aurora" && item["data"] == ["x": 1])
+    }
+  }
+
+  @Test("A toggle without room says so on the screen, and changes nothing")
+  func noRoom() async throws {
+    try await Users.run({ $0.favoritesQuota.items = 1 }) { users in
+      let phone = try await users.signUp()
+      try await phone.addFavorites("a")
+      let detail = try await phone.open("photoDetail", #"{"arguments":{"photoId":"b"}}"#)
+      _ = try await detail.act(#"{"type":"toggleFavorite"}"#)
+      let error = "There are 1 favorites, which is as many as a user may have."
+      try await detail.shows(["photoId": "b", "isFavorite": false, "error": .string(error)])
+      #expect(try await phone.favoriteIDs() == ["a"])
+    }
+  }
+
+  @Test("What a screen is opened with is checked, every fault of it")
+  func arguments() async throws {
+    try await Users.run { users in
+      let phone = try await users.signUp()
+      let cases: [(String, String, Told)] = [
+        ("/v1/reactors/none", "", Told("not-found")),
+        ("/v1/reactors/photoDetail", "", Told("validation-failed", "/arguments/photoId")),
+        ("/v1/reactors/photoDetail?photoId=", "", Told("validation-failed", "/arguments/photoId")),
+        ("/v1/reactors/photoDetail?photoId=a&photoId=b", "", Told("invalid-parameter")),
+        ("/v1/reactors/photoDetail", #"{"arguments":{"photoId":7}}"#, Told("validation-failed", "/arguments/photoId")),
+        ("/v1/reactors/photoDetail", #"{"arguments":[]}"#, Told("validation-failed", "/arguments")),
+        ("/v1/reactors/photoDetail", "[]", Told("validation-failed", "")),
+        ("/v1/reactors/photoDetail", "{", Told("malformed-json")),
+      ]
+      for (target, body, told) in cases {
+        #expect(try await phone.post(target, body).problem == told, "\(target) \(body)")
+      }
+      #expect(try await users.post("/v1/reactors/favoritesTop", "").problem == Told("unauthorized"))
+      #expect(OpenedScreen.count(of: users) == 0)
+    }
+  }
+
+  @Test("Somebody logs in, from an address that is tidied up; the password shows nowhere")
+  func login() async throws {
+    try await Users.run({
+      $0.accessLog = true; $0.logLevel = .debug
+    }) { users in
+      _ = try await users.signUp()
+      let screen = try await users.open("/v1/reactors/login", token: nil)
+      let typed = try await screen.act(
+        """
+        [{"type":"setUsername","payload":{"value":" ADA@example.com "}},
+         {"type":"setPassword","payload":{"value":"wrong password"}},{"type":"submit"}]
+        """
+      )
+      #expect(typed.json["state"]?["isExecuting"] == true || typed.json["state"]?["error"] != nil)
+      try await screen.shows("an error") { $0["error"] == "The e-mail address or the password is wrong." }
+      let right = try await screen.act(
+        #"[{"type":"setPassword","payload":{"value":"\#(Users.password)"}},{"type":"submit"}]"#
+      )
+      try await screen.shows("a session") { $0["session"] != nil }
+      let state = try await screen.state()
+      let token = try #require(state["session"]?["token"]?.stringValue)
+      #expect(state["session"]?["user"]?["email"] == "ada@example.com")
+      #expect(state["error"] == nil && state["isExecuting"] == false)
+      #expect(try await users.ask("GET", "/v1/me", token: token).status == 200)
+      let seen = [typed.text, right.text, "\(state)", users.log.text, try await users.ask("GET", "/v1/reactors").text]
+      for text in seen { #expect(!text.contains(Users.password) && !text.contains("wrong password")) }
+      let refused = try await screen.act(#"{"type":"setPassword","payload":{"value":["secret word"]}}"#)
+      #expect(refused.problem == Told("validation-failed", "/payload/value"))
+      #expect(!refused.text.contains("secret word"))
+    }
+  }
+
+  @Test("The attempts of a login screen count like all others, by where they come from")
+  func attempts() async throws {
+    try await Users.run({ $0.accounts.attempts.perKnownNetwork = Allowance(burst: 2, every: .seconds(60)) }) { users in
+      _ = try await users.signUp()
+      let screen = try await users.open("/v1/reactors/login", token: nil)
+      _ = try await screen.act(
+        """
+        [{"type":"setUsername","payload":{"value":"ada@example.com"}},
+         {"type":"setPassword","payload":{"value":"wrong password"}}]
+        """
+      )
+      for _ in 0..<2 {
+        _ = try await screen.act(#"{"type":"submit"}"#)
+        try await screen.shows("no execution") { $0["isExecuting"] == false && $0["error"] != nil }
+      }
+      _ = try await screen.act(#"{"type":"submit"}"#)
+      try await screen.shows("too many attempts") { state in
+        state["error"]?.stringValue?.hasPrefix("Too many attempts.") == true
+      }
+    }
+  }
+
+  @Test("A working history goes to the upstream, then into the profile, and to everybody who waits")
+  func workingHistory() async throws {
+    let upstream = Answers()
+    try await LoopbackServer.run(respond: upstream.respond(to:)) { port in
+      let url = try UpstreamURL("http://127.0.0.1:\(port)/profiles")
+      try await Users.run({ $0.profileUpstream = url }) { users in
+        let phone = try await users.signUp()
+        let screen = try await phone.open("workingHistory")
+        #expect(screen.opened.json["state"]?["saveEnabled"] == false)
+        #expect(try await screen.act(#"{"type":"save"}"#).problem == Told("conflict"))
+        let since = try await phone.get("/v1/changes?since=now").json["cursor"]?.stringValue ?? ""
+        let waiter = try await phone.waiting("/v1/changes?since=\(since)&wait=50")
+        let saving = try await screen.act(Self.saving)
+        #expect(saving.json["state"]?["companyName"] == " Aurora ")
+        try await screen.shows("saved") { $0["saved"] == 1 && $0["isLoading"] == false }
+        let changes = try await waiter.response().json["changesets"]
+        #expect(changes?[0]?["set"] == ["companyName": "Aurora", "position": "Chief"])
+        #expect(upstream.bodies == [["user": .string(phone.user), "companyName": "Aurora", "position": "Chief"]])
+        #expect(try await phone.get("/v1/journal").json["entries"]?[0]?["module"] == "profile")
+      }
+    }
+  }
+
+  @Test("An upstream that refuses is told of, and asked again when the user says so")
+  func failing() async throws {
+    let upstream = Answers()
+    upstream.fail()
+    try await LoopbackServer.run(respond: upstream.respond(to:)) { port in
+      let url = try UpstreamURL("http://127.0.0.1:\(port)/profiles")
+      try await Users.run({ $0.profileUpstream = url }) { users in
+        let phone = try await users.signUp()
+        let screen = try await phone.open("workingHistory")
+        _ = try await screen.act(Self.saving)
+        try await screen.shows("a prompt") { $0["prompt"] != nil }
+        let prompt = try #require(try await screen.state()["prompt"])
+        #expect(prompt["message"] == "The service that keeps profiles has a problem.")
+        #expect(prompt["choices"] == ["retry", "cancel"])
+        #expect(try await phone.get("/v1/profile").json == [:])
+        let other = #"{"type":"answer","payload":{"prompt":"other","choice":"retry"}}"#
+        #expect(try await screen.act(other).problem == Told("conflict"))
+        upstream.recover()
+        let id = prompt["id"]?.stringValue ?? ""
+        _ = try await screen.act(#"{"type":"answer","payload":{"prompt":"\#(id)","choice":"retry"}}"#)
+        try await screen.shows("saved") { $0["saved"] == 1 && $0["prompt"] == nil }
+        #expect(try await phone.get("/v1/profile").json == ["companyName": "Aurora", "position": "Chief"])
+      }
+    }
+  }
+
+  @Test("An upstream that isn't there, or hangs up, is reported as such")
+  func unreachable() async throws {
+    let closed = try RawServer(listens: false)
+    let url = try UpstreamURL("http://127.0.0.1:\(closed.port)/")
+    try await Users.run({ $0.profileUpstream = url }) { users in
+      let screen = try await users.signUp().open("workingHistory")
+      _ = try await screen.act(Self.saving)
+      try await screen.shows("unreachable") { state in
+        state["prompt"]?["message"] == "The service that keeps profiles can't be reached."
+      }
+    }
+  }
+
+  @Test("An upstream that hangs keeps nobody from typing, from closing the screen or from stopping the server")
+  func hanging() async throws {
+    let silent = try RawServer()
+    let url = try UpstreamURL("http://127.0.0.1:\(silent.port)/")
+    try await Users.run({ $0.profileUpstream = url }) { users in
+      let phone = try await users.signUp()
+      let (one, other) = (try await phone.open("workingHistory"), try await phone.open("workingHistory"))
+      for screen in [one, other] {
+        #expect(try await screen.act(Self.saving).json["state"]?["isLoading"] == true)
+        let typed = try await screen.act(#"{"type":"setPosition","payload":{"value":"Captain"}}"#)
+        #expect(typed.json["state"]?["position"] == "Captain" && typed.json["state"]?["isLoading"] == true)
+      }
+      #expect(try await one.ask("DELETE", one.href).status == 204)
+      #expect(OpenedScreen.count(of: users) == 1)
+    }
+  }
+
+  @Test("Without an upstream saving is local; another device's screen follows")
+  func local() async throws {
+    try await Users.run { users in
+      let (phone, tablet) = (try await users.signUp(), try await users.logIn())
+      let (one, other) = (try await phone.open("workingHistory"), try await tablet.open("workingHistory"))
+      _ = try await one.act(Self.saving)
+      try await one.shows("saved") { $0["saved"] == 1 && $0["companyName"] == "Aurora" }
+      try await other.shows("followed") { $0["companyName"] == "Aurora" && $0["saved"] == 0 }
+    }
+  }
+
+  private static let saving = """
+    [{"type":"setCompanyName","payload":{"value":" Aurora "}},{"type":"setPosition","payload":{"value":"Chief"}},
+     {"type":"save"}]
+    """
+}
+
+/// What an upstream is asked, and whether it can.
+private final class Answers: Sendable {
+  private let state = Mutex((bodies: [JSON](), fails: false))
+
+  var bodies: [JSON] { state.withLock { $0.bodies } }
+
+  func fail() { state.withLock { $0.fails = true } }
+  func recover() { state.withLock { $0.fails = false } }
+
+  @Sendable func respond(to request: Request) async throws -> Response {
+    let body = try JSON(parsing: try await request.body.collect())
+    let fails = state.withLock { state in
+      state.bodies.append(body)
+      return state.fails
+    }
+    return Response(status: fails ? .internalServerError : .noContent)
+  }
+}

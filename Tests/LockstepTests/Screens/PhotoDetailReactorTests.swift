@@ -1,0 +1,78 @@
+import JSON
+import Reactor
+import ReactorTesting
+import Testing
+
+@testable import Lockstep
+
+@Suite("A photo as a screen")
+struct PhotoDetailReactorTests {
+  private static func test(_ id: String, _ states: StubUserStates) async -> TestReactor<PhotoDetailReactor> {
+    TestReactor(
+      await PhotoDetailReactor(
+        photoId: id,
+        session: .stub(),
+        states: states,
+        user: states.followed,
+        dates: StubDates()
+      )
+    )
+  }
+
+  @Test("It shows since when it's a favorite, for the user's language and clocks, and follows what others do")
+  func follows() async {
+    let states = StubUserStates(.favorites("a", "b"))
+    let test = await Self.test("b", states)
+    var expected = PhotoDetailReactor.State(photoId: "b")
+    expected.isFavorite = true
+    expected.dateAdded = "2026-11-21T05:06:07.000Z - -"
+    #expect(test.state == expected)
+    states.announce { snapshot in
+      snapshot.language = "de"
+      snapshot.timeZone = "Europe/Berlin"
+    }
+    test.receive { $0.dateAdded = "2026-11-21T05:06:07.000Z de Europe/Berlin" }
+    states.announce { $0.favorites.apply(.removed(id: "a")) }
+    states.announce { $0.favorites.apply(.removed(id: "b")) }
+    test.receive { state in
+      state.isFavorite = false
+      state.dateAdded = nil
+    }
+    test.finish()
+  }
+
+  @Test("A toggle takes the way of all changes; with its title the photo is added again")
+  func toggles() async {
+    var snapshot = UserSnapshot()
+    snapshot.favorites.apply(.inserted(id: "a", title: "Aurora"))
+    let states = StubUserStates(snapshot)
+    let test = await Self.test("a", states)
+    #expect(test.state.title == "Aurora")
+    let date = test.state.dateAdded
+    test.send(.toggleFavorite) { state in
+      state.isFavorite = false
+      state.dateAdded = nil
+    }
+    test.send(.toggleFavorite) { state in
+      state.isFavorite = true
+      state.dateAdded = date
+    }
+    #expect(states.changes == [.init(toggled: "a", title: "Aurora"), .init(toggled: "a", title: "Aurora")])
+    test.finish()
+  }
+
+  @Test("A toggle that changes nothing says why, until the next one")
+  func fails() async {
+    let states = StubUserStates()
+    let test = await Self.test("a", states)
+    #expect(test.state == PhotoDetailReactor.State(photoId: "a"))
+    states.fail(with: "There is no room.")
+    test.send(.toggleFavorite) { $0.error = "There is no room." }
+    states.fail(with: nil)
+    test.send(.toggleFavorite, { $0.error = nil }) { state in
+      state.isFavorite = true
+      state.dateAdded = "2026-11-21T05:06:07.000Z - -"
+    }
+    test.finish()
+  }
+}

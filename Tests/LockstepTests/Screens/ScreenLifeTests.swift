@@ -1,0 +1,204 @@
+import JSON
+import TestSupport
+import Testing
+
+@testable import Lockstep
+
+@Suite("A screen's life")
+struct ScreenLifeTests {
+  /// What one may ask of a screen.
+  private static let requests: [(method: String, behind: String, body: String?)] = [
+    ("GET", "", nil), ("HEAD", "", nil), ("POST", "/actions", #"{"type":"viewWillAppear"}"#), ("DELETE", "", nil),
+  ]
+
+  @Test("Ended, foreign and made-up screens are all told in the same words", arguments: requests.indices)
+  func gone(index: Int) async throws {
+    let (method, behind, body) = Self.requests[index]
+    try await Users.run { users in
+      let (ada, bob, tablet) = (try await users.signUp(), try await users.signUp("bob"), try await users.logIn())
+      let (screen, ended) = (try await ada.open("favoritesTop"), try await ada.open("favoritesTop"))
+      _ = try await ended.ask("DELETE", ended.href)
+      let other = screen.href.replacing("favoritesTop", with: "workingHistory")
+      let made = "/v1/reactors/favoritesTop/"
+      var texts: Set<String> = []
+      for (device, href) in [
+        (ada, ended.href), (bob, screen.href), (tablet, screen.href), (ada, other), (ada, made + "x"),
+        (ada, made + String(repeating: "0", count: 32)), (ada, made + "%00"),
+      ] {
+        let answer = try await device.ask(method, href + behind, body)
+        #expect(answer.status == 404)
+        texts.insert(answer.text)
+      }
+      #expect(texts.count == 1)
+      #expect(try await users.ask(method, screen.href + behind, body: body.map { Array($0.utf8) }).status == 401)
+      #expect(try await screen.read().status == 200)
+    }
+  }
+
+  @Test("It ends a quarter of an hour after its last request, whatever that was, and not before")
+  func expires() async throws {
+    try await Users.run { users in
+      let phone = try await users.signUp()
+      let (used, idle) = (try await phone.open("favoritesTop"), try await phone.open("favoritesTop"))
+      for _ in 0..<3 {
+        users.advance(by: 14 * 60 + 59)
+        #expect(try await used.read().status == 200)
+      }
+      #expect(try await idle.read().status == 404)
+      #expect(OpenedScreen.count(of: users) == 1)
+      users.advance(by: 15 * 60)
+      #expect(try await used.act(#"{"type":"viewWillAppear"}"#).status == 404)
+      #expect(OpenedScreen.count(of: users) == 0)
+    }
+  }
+
+  @Test("While somebody listens it doesn't end, and its time begins when they leave")
+  func listened() async throws {
+    try await Users.run { users in
+      let phone = try await users.signUp()
+      let screen = try await phone.open("favoritesTop")
+      let listener = try await phone.waiting(screen.href, ["Accept: text/event-stream"])
+      await eventually { users.waitingForScreens == 1 }
+      for _ in 0..<3 {
+        users.advance(by: 20 * 60)
+        #expect(try await phone.get("/v1/me").status == 200)
+      }
+      #expect(try await screen.read().status == 200)
+      listener.close()
+      await eventually { users.waitingForScreens == 0 }
+      users.advance(by: 14 * 60)
+      #expect(try await screen.read().status == 200)
+    }
+  }
+
+  @Test("It ends with its session, and so do those who wait for it, with its user, and with a changed password")
+  func session() async throws {
+    try await Users.run { users in
+      let (phone, tablet) = (try await users.signUp(), try await users.logIn())
+      let (mine, other) = (try await phone.open("favoritesTop"), try await tablet.open("favoritesTop"))
+      let tag = other.opened.field("ETag") ?? ""
+      let waiter = try await tablet.waiting(other.href, ["If-None-Match: \(tag)", "Prefer: wait=50"])
+      await eventually { users.waitingForScreens == 1 }
+      _ = try await phone.delete("/v1/sessions/\(tablet.session)")
+      #expect(try await waiter.response().problem == Told("unauthorized"))
+      #expect(OpenedScreen.count(of: users) == 1)
+      #expect(try await mine.read().status == 200)
+      _ = try await phone.ask("DELETE", "/v1/me", #"{"password":"\#(Users.password)"}"#)
+      #expect(OpenedScreen.count(of: users) == 0)
+    }
+  }
+
+  @Test("A session, all who are nobody, and all together have only so many")
+  func limits() async throws {
+    try await Users.run({ $0.screens = ScreenLimits(perSession: 2, anonymous: 3, inAll: 6) }) { users in
+      let (phone, tablet) = (try await users.signUp(), try await users.logIn())
+      let first = try await phone.open("favoritesTop")
+      _ = try await phone.open("workingHistory")
+      let full = try await phone.post("/v1/reactors/favoritesTop", "")
+      #expect(full.problem == Told("too-many-requests"))
+      #expect(full.field("Retry-After") == "1")
+      _ = try await first.ask("DELETE", first.href)
+      _ = try await phone.open("favoritesTop")
+      for _ in 0..<3 { _ = try await users.open("/v1/reactors/login", token: nil) }
+      let nobody = try await users.post("/v1/reactors/login", "")
+      #expect(nobody.problem == Told("too-many-requests"))
+      #expect(nobody.field("Retry-After") == "60")
+      _ = try await tablet.open("favoritesTop")
+      #expect(try await tablet.post("/v1/reactors/favoritesTop", "").problem == Told("overloaded"))
+      // What nobody asks for any more is found within a minute.
+      users.advance(by: 16 * 60)
+      _ = try await tablet.open("favoritesTop")
+      #expect(OpenedScreen.count(of: users) == 1)
+    }
+  }
+
+  @Test("Its events are each new state by its cursor, which goes on where the client was, and comments in between")
+  func events() async throws {
+    try await Users.run { users in
+      let phone = try await users.signUp()
+      let screen = try await phone.open("favoritesTop")
+      let tag = screen.opened.tag ?? ""
+      let listener = try await phone.waiting(screen.href, ["Accept: text/event-stream"])
+      try await listener.receive(until: #"data: {"cursor":"\#(tag)","state":{"favoriteIds":[]}}"#)
+      users.advance(by: 15.2)
+      try await listener.receive(until: ": alive")
+      try await phone.addFavorites("a")
+      try await listener.receive(until: "event: state\nid: ")
+      try await listener.receive(until: #""favoriteIds":["a"]}}"#)
+      let now = try await screen.read().tag ?? ""
+      let next = try await phone.waiting(screen.href, ["Accept: text/event-stream", "Last-Event-ID: \(now)"])
+      await eventually { users.waitingForScreens == 2 }
+      try await phone.addFavorites("b")
+      try await next.receive(until: "event: state\nid: ")
+      #expect(String(decoding: try await next.line(), as: UTF8.self).contains(#""favoriteIds":["a","b"]}}"#))
+      _ = try await screen.ask("DELETE", screen.href)
+      await eventually { users.waitingForScreens == 0 }
+    }
+  }
+
+  @Test("Nothing new within the time is 304; who has another state is answered at once")
+  func waiting() async throws {
+    try await Users.run { users in
+      let phone = try await users.signUp()
+      let screen = try await phone.open("favoritesTop")
+      let tag = screen.opened.field("ETag") ?? ""
+      let waiter = try await phone.waiting(screen.href + "?wait=20", ["If-None-Match: \(tag)"])
+      await eventually { users.waitingForScreens == 1 }
+      users.advance(by: 20.2)
+      let told = try await waiter.response()
+      #expect(told.status == 304 && told.field("ETag") == tag && told.field("Preference-Applied") == "wait=20")
+      #expect(try await screen.read(["If-None-Match: \(tag)"]).status == 304)
+      #expect(try await screen.read(["If-None-Match: \"other\"", "Prefer: wait=20"]).status == 200)
+      #expect(try await screen.read(["Prefer: wait=20"]).status == 200)
+    }
+  }
+
+  @Test("If-Match holds at the action's own turn: of many who have the same state one may act")
+  func ifMatch() async throws {
+    try await Users.run { users in
+      let phone = try await users.signUp()
+      try await phone.addFavorites("a")
+      let screen = try await phone.open("favoritesTop")
+      let tag = screen.opened.field("ETag") ?? ""
+      let statuses = await withTaskGroup(of: Int?.self) { group in
+        for _ in 0..<10 {
+          group.addTask {
+            try? await screen.act(#"{"type":"tapFavoritePhoto","payload":{"row":0}}"#, ["If-Match: \(tag)"]).status
+          }
+        }
+        return await group.reduce(into: []) { $0.append($1) }
+      }
+      #expect(statuses.count { $0 == 200 } == 1 && statuses.count { $0 == 412 } == 9)
+      let changed = try await screen.act(#"{"type":"viewWillAppear"}"#, ["If-Match: \(tag)"])
+      #expect(changed.json["current"]?["favoriteIds"] == ["a"] && changed.json["cursor"] == .string(changed.tag ?? ""))
+      #expect(try await screen.ask("DELETE", screen.href, nil, ["If-Match: \(tag)"]).status == 412)
+    }
+  }
+
+  @Test("Many connections drive one screen: each action is done once, one after another")
+  func many() async throws {
+    try await Users.run { users in
+      let phone = try await users.signUp()
+      let screen = try await phone.open("workingHistory")
+      let texts = (0..<200).map { "\($0)" }
+      let answers = await withTaskGroup(of: JSON?.self) { group in
+        for worker in 0..<8 {
+          group.addTask {
+            var last: JSON?
+            for text in texts where Int(text).map({ $0 % 8 == worker }) ?? false {
+              let answer = try? await screen.act(#"{"type":"setPosition","payload":{"value":"\#(text)"}}"#)
+              if answer?.status != 200 { return nil }
+              last = answer?.json["state"]?["position"]
+            }
+            return last
+          }
+        }
+        return await group.reduce(into: []) { $0.append($1) }
+      }
+      for answer in answers { #expect(texts.contains(answer?.stringValue ?? "")) }
+      // Each action was another state: the number behind the cursor's dot counts them.
+      let tag = try await screen.read().tag ?? ""
+      #expect(tag.hasSuffix(".201"))
+    }
+  }
+}
