@@ -27,12 +27,16 @@ extension Components {
     _ userRoutes: UserRoutes,
     _ directory: ScreenDirectory
   ) -> ScreenRoutes? {
-    guard let services = services.screens else { return nil }
-    let coordinators = CoordinatorFactory(reactors: ReactorFactory(services: services)).coordinators
+    guard let screens = services.screens else { return nil }
+    let coordinators = CoordinatorFactory(reactors: ReactorFactory(services: screens)).coordinators
     let kinds = coordinators.flatMap(\.screens)
     return ScreenRoutes(
       kinds: kinds,
-      catalogue: Catalogue.document(screens: kinds, starts: Set(coordinators.map(\.start.href))),
+      catalogue: Catalogue.document(
+        modules: userRoutes.users.modules,
+        screens: kinds,
+        starts: Set(coordinators.map(\.start.href))
+      ),
       directory: directory,
       gate: userRoutes.gate,
       longestWait: configuration.longestWait,

@@ -21,32 +21,6 @@ extension DefaultsAction {
   /// The collection of a suite.
   static func collection(_ suite: String) -> CollectionName { CollectionName("defaults", part: suite) }
 
-  /// Reads an action as `POST /v1/actions` takes it, and its suite; nil when there is no such type.
-  static func read(type: String, payload: JSON) throws(Refusal) -> (suite: String, action: DefaultsAction)? {
-    var reader = PayloadReader(payload)
-    let suite = reader.suite()
-    let action: DefaultsAction
-    switch type {
-    case "set":
-      let (key, value) = (reader.name("key"), reader.required("value"))
-      if let value { reader.check(value, at: "value") }
-      action = .set(key: key ?? "", value: EncodedValue(value ?? .null))
-    case "remove": action = .remove(key: reader.name("key") ?? "")
-    case "merge":
-      let values = reader.required("values")
-      reader.checkMembers(of: values, at: "values")
-      action = .merge(values?.objectValue ?? JSONObject())
-    case "increment":
-      let (key, by) = (reader.name("key"), reader.required("by"))
-      if let by, by.doubleValue == nil { reader.add("by", "It must be a number, and is \(by.typeName).") }
-      action = .increment(key: key ?? "", by: by ?? .null)
-    case "clear": action = .clear
-    default: return nil
-    }
-    try reader.finish()
-    return (suite, action)
-  }
-
   /// How the journal tells it, in JSON.
   func record(suite: String) -> String {
     switch self {
@@ -83,6 +57,25 @@ extension DefaultsAction {
     bytes.append(contentsOf: "}}".utf8)
     return String(decoding: bytes, as: UTF8.self)
   }
+}
+
+/// An action and the suite that it's meant for.
+struct SuiteAction: Sendable {
+  let suite: String
+  let action: DefaultsAction
+
+  /// The actions as `POST /v1/actions` takes them.
+  static let cases: [ActionCase<SuiteAction>] = [
+    ActionCase("set", .suite, .name("key"), .defaultValue) { suite, key, value in
+      SuiteAction(suite: suite, action: .set(key: key, value: EncodedValue(value)))
+    },
+    ActionCase("remove", .suite, .name("key")) { SuiteAction(suite: $0, action: .remove(key: $1)) },
+    ActionCase("merge", .suite, .defaultValues) { SuiteAction(suite: $0, action: .merge($1)) },
+    ActionCase("increment", .suite, .name("key"), .summand) { suite, key, by in
+      SuiteAction(suite: suite, action: .increment(key: key, by: by))
+    },
+    ActionCase("clear", .suite) { SuiteAction(suite: $0, action: .clear) },
+  ]
 }
 
 /// A value and how it's written: done where the action is made, so that the writer's thread needn't.
@@ -129,6 +122,47 @@ enum DefaultValue {
   }
 }
 
+extension PayloadField<String> {
+  /// The suite that is meant.
+  fileprivate static var suite: PayloadField {
+    let schema: JSON = ["type": ["string", "null"], "default": .string(DefaultsAction.standardSuite)]
+    return PayloadField([SchemaMember(name: "suite", schema: schema, isRequired: false)]) { reader, _ in reader.suite()
+    }
+  }
+}
+
+extension PayloadField<JSON> {
+  /// What a key is set to.
+  fileprivate static var defaultValue: PayloadField {
+    let types: JSON = ["boolean", "number", "string", "array", "object"]
+    return PayloadField([SchemaMember(name: "value", schema: ["type": types])]) { reader, _ in
+      let value = reader.required("value")
+      if let value, let wrong = DefaultValue.fault(of: value) { reader.add("value", wrong) }
+      return value
+    }
+  }
+
+  /// What a number is incremented by.
+  fileprivate static var summand: PayloadField {
+    PayloadField([SchemaMember(name: "by", schema: ["type": "number"])]) { reader, _ in
+      let by = reader.required("by")
+      if let by, by.doubleValue == nil { reader.add("by", "It must be a number, and is \(by.typeName).") }
+      return by
+    }
+  }
+}
+
+extension PayloadField<JSONObject> {
+  /// What keys are set to; null removes one.
+  fileprivate static var defaultValues: PayloadField {
+    PayloadField([SchemaMember(name: "values", schema: ["type": "object"])]) { reader, _ in
+      let values = reader.required("values")
+      reader.checkMembers(of: values, at: "values")
+      return values?.objectValue
+    }
+  }
+}
+
 extension PayloadReader {
   fileprivate mutating func suite() -> String {
     guard let value = value("suite"), !value.isNull else { return DefaultsAction.standardSuite }
@@ -149,9 +183,5 @@ extension PayloadReader {
       if let wrong = ElementName.fault(of: key) { add([name, key], wrong) }
       if !value.isNull, let wrong = DefaultValue.fault(of: value) { add([name, key], wrong) }
     }
-  }
-
-  fileprivate mutating func check(_ value: JSON, at name: String) {
-    if let wrong = DefaultValue.fault(of: value) { add(name, wrong) }
   }
 }

@@ -1,3 +1,4 @@
+import JSON
 import Reactor
 
 /// User defaults, as the product uses them.
@@ -5,9 +6,12 @@ struct DefaultsModule: Sendable {
   let quota: DefaultsQuota
 
   var userModule: UserModule {
-    UserModule(service: DefaultsService()) { type, payload throws(Refusal) in
-      try DefaultsAction.read(type: type, payload: payload).map { self.action($0.action, suite: $0.suite) }
-    }
+    UserModule(
+      service: DefaultsService(),
+      cases: SuiteAction.cases,
+      state: Self.stateSchema,
+      make: { action($0.action, suite: $0.suite) }
+    )
   }
 
   /// An action on its way to the reactor of a suite.
@@ -40,4 +44,13 @@ struct DefaultsModule: Sendable {
 
   /// How many times as many suites may be named as may have values.
   private static let emptiedSuites = 16
+
+  /// What `GET /v1/defaults/{suite}` gives.
+  private static var stateSchema: JSON {
+    .schema(ofObject: [
+      SchemaMember(name: "cursor", schema: ["type": "string"]),
+      SchemaMember(name: "values", schema: ["type": "object"]),
+      SchemaMember(name: "registered", schema: ["type": "array", "items": ["type": "string"]]),
+    ])
+  }
 }

@@ -25,37 +25,15 @@ struct FavoriteContent: Sendable {
 }
 
 extension FavoritesAction {
-  /// Reads an action as `POST /v1/actions` takes it; nil when there is no such type.
-  init?(type: String, payload: JSON) throws(Refusal) {
-    var reader = PayloadReader(payload)
-    switch type {
-    case "add":
-      let (id, content, index) = (reader.name("id"), reader.favorite(), reader.index("index"))
-      try reader.finish()
-      self = .add(id: id ?? "", content, index: index)
-    case "update":
-      let id = reader.name("id")
-      _ = reader.favorite()
-      try reader.finish()
-      self = .update(id: id ?? "", patch: reader.members(["title", "data"]))
-    case "remove":
-      let id = reader.name("id")
-      try reader.finish()
-      self = .remove(id: id ?? "")
-    case "move":
-      let (id, index) = (reader.name("id"), reader.index("index", isRequired: true))
-      try reader.finish()
-      self = .move(id: id ?? "", index: index ?? 0)
-    case "toggle":
-      let (id, content) = (reader.name("id"), reader.favorite())
-      try reader.finish()
-      self = .toggle(id: id ?? "", content)
-    case "clear":
-      try reader.finish()
-      self = .clear
-    default: return nil
-    }
-  }
+  /// The actions as `POST /v1/actions` takes them.
+  static let cases: [ActionCase<FavoritesAction>] = [
+    ActionCase("add", .name("id"), .favorite, .optionalIndex("index")) { .add(id: $0, $1, index: $2) },
+    ActionCase("update", .name("id"), .favoritePatch) { .update(id: $0, patch: $1) },
+    ActionCase("remove", .name("id")) { .remove(id: $0) },
+    ActionCase("move", .name("id"), .index("index")) { .move(id: $0, index: $1) },
+    ActionCase("toggle", .name("id"), .favorite) { .toggle(id: $0, $1) },
+    ActionCase("clear") { .clear },
+  ]
 
   /// How the journal tells it.
   var record: JSON {
@@ -94,6 +72,32 @@ extension FavoriteContent: Equatable {
   static func == (left: FavoriteContent, right: FavoriteContent) -> Bool {
     left.title.map { ElementKey($0) } == right.title.map { ElementKey($0) }
       && left.data?.encoded() == right.data?.encoded()
+  }
+}
+
+extension PayloadField<FavoriteContent> {
+  /// What is the client's to choose of a favorite.
+  static var favorite: PayloadField {
+    PayloadField(FavoriteContent.schemaMembers) { reader, _ in reader.favorite() }
+  }
+}
+
+extension PayloadField<JSONObject> {
+  /// What is to change of that.
+  static var favoritePatch: PayloadField {
+    PayloadField(FavoriteContent.schemaMembers) { reader, _ in
+      _ = reader.favorite()
+      return reader.members(["title", "data"])
+    }
+  }
+}
+
+extension FavoriteContent {
+  fileprivate static var schemaMembers: [SchemaMember] {
+    [
+      SchemaMember(name: "title", schema: ["type": ["string", "null"]], isRequired: false),
+      SchemaMember(name: "data", schema: [:], isRequired: false),
+    ]
   }
 }
 

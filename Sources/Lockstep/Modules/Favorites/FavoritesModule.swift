@@ -1,3 +1,4 @@
+import JSON
 import Reactor
 
 /// Favorites, as the product uses them.
@@ -5,9 +6,12 @@ struct FavoritesModule: Sendable {
   let quota: FavoritesQuota
 
   var userModule: UserModule {
-    UserModule(service: FavoritesService()) { type, payload throws(Refusal) in
-      try FavoritesAction(type: type, payload: payload).map { self.action($0) }
-    }
+    UserModule(
+      service: FavoritesService(),
+      cases: FavoritesAction.cases,
+      state: Self.stateSchema,
+      make: action(_:)
+    )
   }
 
   /// An action on its way to the reactor.
@@ -17,5 +21,20 @@ struct FavoritesModule: Sendable {
       let state = surroundings.state.list(FavoritesReactor.collection)
       return try reactor.decision(on: action, in: state).map(CollectionMutation.list)
     }
+  }
+
+  /// What `GET /v1/favorites` gives.
+  private static var stateSchema: JSON {
+    let item = JSON.schema(ofObject: [
+      SchemaMember(name: "id", schema: ["type": "string"]),
+      SchemaMember(name: "title", schema: ["type": "string"], isRequired: false),
+      SchemaMember(name: "data", schema: [:], isRequired: false),
+      SchemaMember(name: "addedAt", schema: ["type": "string"]),
+      SchemaMember(name: "updatedAt", schema: ["type": "string"]),
+    ])
+    return .schema(ofObject: [
+      SchemaMember(name: "cursor", schema: ["type": "string"]), SchemaMember(name: "count", schema: .indexSchema),
+      SchemaMember(name: "items", schema: ["type": "array", "items": item]),
+    ])
   }
 }

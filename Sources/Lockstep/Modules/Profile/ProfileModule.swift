@@ -1,11 +1,16 @@
+import JSON
 import Reactor
 
 /// The profile, as the product uses it.
 struct ProfileModule: Sendable {
   var userModule: UserModule {
-    UserModule(service: ProfileService()) { type, payload throws(Refusal) in
-      try ProfileAction(type: type, payload: payload).map { self.action($0) }
-    }
+    UserModule(
+      service: ProfileService(),
+      cases: ProfileAction.cases,
+      // What `GET /v1/profile` gives, which is what `save` takes.
+      state: .schema(ofObject: ProfileAction.schemaMembers),
+      make: action(_:)
+    )
   }
 
   /// An action on its way to the reactor.

@@ -6,13 +6,17 @@ enum ProfileAction: Sendable {
   /// Saves the fields that are there; the others stay.
   case save(JSONObject)
 
-  /// Reads an action as `POST /v1/actions` takes it; nil when there is no such type.
-  init?(type: String, payload: JSON) throws(Refusal) {
-    guard type == "save" else { return nil }
-    guard let fields = payload.objectValue else {
-      throw .invalid("", "It must be an object, and is \(payload.typeName).")
-    }
-    self = .save(fields)
+  /// The actions as `POST /v1/actions` takes them.
+  static let cases = [
+    ActionCase<ProfileAction>(
+      "save",
+      PayloadField(schemaMembers) { reader, _ in reader.members(ProfileReactor.fields) }
+    ) { .save($0) }
+  ]
+
+  /// The fields: what each may be, the reactor judges.
+  static let schemaMembers = ProfileReactor.fields.map {
+    SchemaMember(name: $0, schema: ["type": "string"], isRequired: false)
   }
 
   /// How the journal tells it.

@@ -34,11 +34,6 @@ func present<Value>(_ value: Value?) throws(Refusal) -> Value {
   return value
 }
 
-extension [SchemaMember] {
-  /// Those that needn't be there.
-  var asOptional: [SchemaMember] { map { SchemaMember(name: $0.name, schema: $0.schema, isRequired: false) } }
-}
-
 extension Array {
   /// Reads an action, `{"type", "payload"}`. Throws every fault, at its place in that.
   func read<Action>(_ action: JSON, from network: ClientNetwork) throws(Refusal) -> Action

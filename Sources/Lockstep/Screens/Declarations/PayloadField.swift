@@ -51,6 +51,16 @@ extension PayloadField {
   }
 }
 
+extension PayloadField<Int?> {
+  /// A place in a list, or none.
+  static func optionalIndex(_ name: String) -> PayloadField {
+    let schema: JSON = ["type": ["integer", "null"], "minimum": 0]
+    return PayloadField([SchemaMember(name: name, schema: schema, isRequired: false)]) { reader, _ in
+      .some(reader.index(name))
+    }
+  }
+}
+
 extension PayloadField<ClientNetwork> {
   /// Nothing that is sent: where it came from.
   static var network: PayloadField { PayloadField([]) { _, network in network } }
