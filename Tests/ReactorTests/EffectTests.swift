@@ -76,6 +76,18 @@ struct EffectTests {
     #expect(observer.events == [.next(0, "a"), .next(0, "c"), .error(0, Broken())])
   }
 
+  @Test("an effect has up to three parts, each of which can be asked for alone")
+  func parts() throws {
+    let working = Effect<String>.concat(.of("a", "b"), after(5, "x"))
+    #expect(working.mutationsAtOnce == ["a", "b"])
+    #expect(working.errorAtOnce == nil)
+    #expect(record(try #require(working.afterwards)).events == [.next(5, "x"), .completed(5)])
+    let failing = Effect<String>.concat(.just("a"), .failure(Broken()))
+    #expect(failing.mutationsAtOnce == ["a"])
+    #expect(failing.errorAtOnce is Broken)
+    #expect(Effect<String>.just("a").afterwards == nil)
+  }
+
   @Test("a stream gives its elements, and its error is the effect's")
   func stream() {
     let cold = scheduler.createColdSequence([.next(10, "a"), .next(20, "b"), .error(30, Broken())])

@@ -5,11 +5,11 @@ import Synchronization
 
 /// An upstream that takes its time, and fails as it's told.
 final class StubUpstream: ProfileUpstream {
-  private let clock: VirtualClock
+  private let clock: VirtualClock?
   private let state = Mutex((failures: [UpstreamFailure.Kind](), sent: [OutgoingProfile]()))
 
-  /// Each sending takes two seconds; the first ones fail like this.
-  init(_ clock: VirtualClock, failing failures: [UpstreamFailure.Kind] = []) {
+  /// Each sending takes two seconds of the clock; the first ones fail like this.
+  init(_ clock: VirtualClock?, failing failures: [UpstreamFailure.Kind] = []) {
     self.clock = clock
     state.withLock { $0.failures = failures }
   }
@@ -24,17 +24,17 @@ final class StubUpstream: ProfileUpstream {
       state.sent.append(profile)
       return state.failures.isEmpty ? nil : state.failures.removeFirst()
     }
-    do { try await clock.sleep(for: .seconds(2)) } catch { throw UpstreamFailure(.cancelled, detail: "") }
+    do { try await clock?.sleep(for: .seconds(2)) } catch { throw UpstreamFailure(.cancelled, detail: "") }
     if let failure { throw UpstreamFailure(failure, detail: "") }
   }
 }
 
 /// Accounts that take two seconds to let somebody in, or not.
 final class StubLogIn: LogInService {
-  private let clock: VirtualClock
+  private let clock: VirtualClock?
   private let state: Mutex<(results: [AccountsError?], attempts: [String])>
 
-  init(_ clock: VirtualClock, _ results: [AccountsError?]) {
+  init(_ clock: VirtualClock?, _ results: [AccountsError?]) {
     self.clock = clock
     state = Mutex((results, []))
   }
@@ -65,7 +65,7 @@ final class StubLogIn: LogInService {
       state.attempts.append("\(credentials.email) \(password) \(credentials.network)")
       return state.results.removeFirst()
     }
-    try? await clock.sleep(for: .seconds(2))
+    try? await clock?.sleep(for: .seconds(2))
     if let error { throw error }
     return Self.signedIn
   }

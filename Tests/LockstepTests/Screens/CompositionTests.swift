@@ -1,0 +1,74 @@
+import JSON
+import Testing
+
+@testable import Lockstep
+
+@Suite("How the product is put together")
+struct CompositionTests {
+  @Test("The whole product runs with other services in the place of all that screens work with")
+  func stubs() async throws {
+    let (accounts, upstream) = (StubLogIn(nil, [nil]), StubUpstream(nil))
+    let states = StubUserStates(.favorites("stub"))
+    let replace = { @Sendable (services: inout ScreenServices) in
+      services = ScreenServices(
+        accounts: accounts,
+        passwordRules: PasswordRules(minimumCharacters: 1),
+        states: states,
+        upstream: upstream,
+        dates: StubDates()
+      )
+    }
+    try await Users.run(replacing: replace) { users in
+      let phone = try await users.signUp()
+      #expect(try await phone.open("favoritesTop").opened.json["state"] == ["favoriteIds": ["stub"]])
+      let detail = try await phone.open("photoDetail?photoId=stub")
+      #expect(detail.opened.json["state"]?["dateAdded"] == "2026-11-21T05:06:07.000Z - -")
+      let form = try await phone.open("workingHistory")
+      _ = try await form.act(
+        """
+        [{"type":"setCompanyName","payload":{"value":"A"}},{"type":"setPosition","payload":{"value":"B"}},
+         {"type":"save"}]
+        """
+      )
+      try await form.shows("saved") { $0["saved"] == 1 }
+      #expect(upstream.sent == ["A, B"])
+      #expect(states.changes == [.init(saved: ["companyName": "A", "position": "B"])])
+      let login = try await users.open("/v1/reactors/login", token: nil)
+      _ = try await login.act(
+        """
+        [{"type":"setUsername","payload":{"value":"x@example.com"}},{"type":"setPassword","payload":{"value":"y"}},
+         {"type":"submit"}]
+        """
+      )
+      try await login.shows("a session") { $0["session"]?["user"]?["email"] == "ada@example.com" }
+      #expect(accounts.attempts == ["x@example.com y 127.0.0.1"])
+    }
+  }
+
+  @Test("A link to a screen holds its arguments, whatever is in them")
+  func links() {
+    #expect(ScreenLink("login").present() == "/v1/reactors/login")
+    let link = ScreenLink("photoDetail", ["photoId": "a/b ü&=?#%+", "b": "~"])
+    #expect(link.href == "/v1/reactors/photoDetail?b=~&photoId=a%2Fb%20%C3%BC%26%3D%3F%23%25%2B")
+  }
+
+  @Test("Every route leads to a screen that some coordinator has, and every coordinator starts with one of its own")
+  func coordinators() {
+    let services = ScreenServices(
+      accounts: StubLogIn(nil, []),
+      passwordRules: PasswordRules(),
+      states: StubUserStates(),
+      upstream: LocalProfileUpstream(),
+      dates: StubDates()
+    )
+    let factory = ReactorFactory(services: services)
+    let coordinators = CoordinatorFactory(reactors: factory).coordinators
+    for coordinator in coordinators {
+      #expect(coordinator.screens.contains { $0.name == coordinator.start.name })
+    }
+    let names = coordinators.flatMap(\.screens).map(\.name)
+    #expect(Set(names).count == names.count)
+    let next = FavoritesCoordinator(factory: factory).next(for: .photoDetail(photoId: "a"))
+    #expect(next == ScreenLink("photoDetail", ["photoId": "a"]) && names.contains("photoDetail"))
+  }
+}
