@@ -51,7 +51,7 @@ struct FavoritesTopReactor: Reactor {
   }
 
   func transform(mutation: Flow<Mutation>) -> Flow<Mutation> {
-    mutation.merging(user.changes.map { .favorites(Self.ids($0)) })
+    mutation.merging(user.changes { .favorites(Self.ids($0)) })
   }
 
   /// While nobody looks nothing new is shown, and then at once all that there is.

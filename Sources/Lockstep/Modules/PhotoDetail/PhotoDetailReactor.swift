@@ -89,7 +89,7 @@ struct PhotoDetailReactor: Reactor {
   }
 
   func transform(mutation: Flow<Mutation>) -> Flow<Mutation> {
-    mutation.merging(user.changes.map { [photoId, dates] in .favorite(await Self.favorite(photoId, in: $0, dates)) })
+    mutation.merging(user.changes { [photoId, dates] in .favorite(await Self.favorite(photoId, in: $0, dates)) })
   }
 
   private static func favorite(_ id: String, in user: UserSnapshot, _ dates: any DateTexts) async -> Favorite? {

@@ -136,7 +136,7 @@ struct WorkingHistoryReactor: Reactor {
   }
 
   func transform(mutation: Flow<Mutation>) -> Flow<Mutation> {
-    mutation.merging(user.changes.map { .profile($0) })
+    mutation.merging(user.changes { .profile($0) })
   }
 
   private func save(_ state: State, _ emit: Emit<Mutation>) async throws {

@@ -43,6 +43,33 @@ struct FollowedState: Sendable {
   /// The latest.
   var latest: UserSnapshot { announced.value ?? found }
 
-  /// What is announced: the latest where it has been already, then each newer one.
-  var changes: AsyncCompactMapSequence<LatestValues<UserSnapshot?>, UserSnapshot> { announced.values.compactMap { $0 } }
+  /// What is announced, as `element` makes it: the latest where it has been already, then each newer one.
+  func changes<Element: Sendable>(
+    as element: @escaping @Sendable (UserSnapshot) async -> Element
+  ) -> FollowedChanges<Element> {
+    FollowedChanges(states: announced.values, element: element)
+  }
+}
+
+/// What becomes of a user's state, made into something else: one sequence instead of several around each other, each of which
+/// would keep its frame in every screen that waits.
+struct FollowedChanges<Element: Sendable>: AsyncSequence, Sendable {
+  typealias Failure = Never
+
+  let states: LatestValues<UserSnapshot?>
+  let element: @Sendable (UserSnapshot) async -> Element
+
+  func makeAsyncIterator() -> Iterator { Iterator(states: states.makeAsyncIterator(), element: element) }
+
+  struct Iterator: AsyncIteratorProtocol {
+    var states: LatestValues<UserSnapshot?>.Iterator
+    let element: @Sendable (UserSnapshot) async -> Element
+
+    mutating func next(isolation actor: isolated (any Actor)?) async -> Element? {
+      while let state = await states.next(isolation: actor) {
+        if let state { return await element(state) }
+      }
+      return nil
+    }
+  }
 }
