@@ -39,14 +39,14 @@ extension Array {
   func read<Action>(_ action: JSON, from network: ClientNetwork) throws(Refusal) -> Action
   where Element == ActionCase<Action> {
     var reader = PayloadReader(action)
-    let type = reader.text("type")
+    let (type, payload) = (reader.text("type"), reader.value("payload"))
     try reader.finish()
     guard let found = first(where: { $0.type == type }) else {
       let known = map(\.type).joined(separator: ", ")
       throw .invalid("/type", "There is no action “\(type ?? "")”, only \(known).")
     }
     do throws(Refusal) {
-      return try found.read(reader.value("payload") ?? [:], network)
+      return try found.read(payload ?? [:], network)
     } catch {
       throw error.moved(under: "/payload")
     }
