@@ -31,6 +31,11 @@ final class LongWork: Sendable {
       state = ObjectIdentifier(hot)
       self.what = what
     }
+
+    /// What is told to whoever asks this.
+    init(_ question: ChangesFeed.Question, of hot: HotState) {
+      self.init("\(question.registered) \(question.text)", of: hot)
+    }
   }
 
   let documents = JointWork<Name, ChangesFeed.Document>()

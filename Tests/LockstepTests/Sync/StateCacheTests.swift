@@ -246,19 +246,23 @@ struct StateCacheTests {
     #expect(HotState(state, after: first).past(at: 5) == nil)
   }
 
+  private static func question(_ text: String) -> ChangesFeed.Question {
+    ChangesFeed.Question(registered: 0, text: text)
+  }
+
   @Test("Long documents that were told are not kept")
   func told() {
     let hot = HotState(UserState(), after: nil)
     let cursor = Cursor(store: "s", revision: 0)
     for length in [10, 100_000] {
       let body = [UInt8](repeating: 0, count: length)
-      hot.remember(ChangesFeed.Document(cursor: cursor, body: body, isEmpty: false), for: "\(length)")
+      hot.remember(ChangesFeed.Document(cursor: cursor, body: body, isEmpty: false), for: Self.question("\(length)"))
     }
-    #expect(hot.told("10") != nil && hot.told("100000") == nil)
+    #expect(hot.told(Self.question("10")) != nil && hot.told(Self.question("100000")) == nil)
     for number in 0..<100 {
-      hot.remember(ChangesFeed.Document(cursor: cursor, body: [], isEmpty: true), for: "q\(number)")
+      hot.remember(ChangesFeed.Document(cursor: cursor, body: [], isEmpty: true), for: Self.question("q\(number)"))
     }
-    #expect((0..<100).count { hot.told("q\($0)") != nil } <= 16)
+    #expect((0..<100).count { hot.told(Self.question("q\($0)")) != nil } <= 16)
   }
 
   // MARK: What was made of it

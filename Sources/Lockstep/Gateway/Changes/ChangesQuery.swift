@@ -16,28 +16,41 @@ struct ChangesQuery: Sendable {
   let filter: ChangesFeed.Filter
   let wait: WaitPreference?
   let isStream: Bool
+  /// The question's text: made once, and asked with at every change while somebody waits.
+  private let text: String
+
+  init(since: Since, _ filter: ChangesFeed.Filter, _ wait: WaitPreference?, isStream: Bool) {
+    self.since = since
+    self.filter = filter
+    self.wait = wait
+    self.isStream = isStream
+    let names = filter.names.map(\.description).joined(separator: ",")
+    switch since {
+    case .beginning: text = " \(names)"
+    case .now: text = "now \(names)"
+    case .cursor(_, let cursor): text = "\(cursor) \(names)"
+    }
+  }
 
   init(_ request: Request, _ waiting: Waiting, modules: Set<String>) throws(Problem) {
     let query = try request.query
-    isStream = request.head.list(.accept).contains { $0.lowercased().hasPrefix("text/event-stream") }
+    let isStream = request.head.list(.accept).contains { $0.lowercased().hasPrefix("text/event-stream") }
     let asked = try query.text("since")
     let lastEvent = isStream ? request.head[.lastEventID].flatMap { $0.isEmpty ? nil : $0 } : nil
-    since = try Self.since(lastEvent ?? asked)
-    filter = try Self.filter(query.text("collections"), modules: modules)
-    wait = try waiting.preference(of: request, query)
+    self.init(
+      since: try Self.since(lastEvent ?? asked),
+      try Self.filter(query.text("collections"), modules: modules),
+      try waiting.preference(of: request, query),
+      isStream: isStream
+    )
   }
 
   /// How long it may be held; nil where it's answered at once whatever it would wait for.
   var appliedWait: WaitPreference? { if case .cursor = since { wait } else { nil } }
 
-  /// What tells one question from another that has another answer at the same state.
-  var question: String {
-    let names = filter.names.map(\.description).joined(separator: ",")
-    switch since {
-    case .beginning: return " \(names)"
-    case .now: return "now \(names)"
-    case .cursor(_, let text): return "\(text) \(names)"
-    }
+  /// The question, with what is registered.
+  func question(_ registered: RegisteredDefaults) -> ChangesFeed.Question {
+    ChangesFeed.Question(registered: registered.revision, text: text)
   }
 
   private static func since(_ text: String?) throws(Problem) -> Since {

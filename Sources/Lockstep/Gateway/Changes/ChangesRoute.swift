@@ -86,7 +86,7 @@ struct ChangesRoute: Sendable {
     _ registered: RegisteredDefaults,
     isKnown: Bool = false
   ) throws -> Found {
-    let question = "\(registered.revision) \(query.question)"
+    let question = query.question(registered)
     if let document = hot.told(question) { return .known(document) }
     let found = try make(query, hot, registered, isKnown: isKnown)
     if case .known(let document) = found { hot.remember(document, for: question) }
@@ -132,7 +132,7 @@ struct ChangesRoute: Sendable {
     _ registered: RegisteredDefaults,
     _ make: @escaping @Sendable () throws -> ChangesFeed.Document
   ) async throws -> ChangesFeed.Document {
-    let question = "\(registered.revision) \(query.question)"
+    let question = query.question(registered)
     let document = try await longWork.documents.value(of: LongWork.Name(question, of: hot)) {
       try await longWork.run(for: session.user, make)
     }
@@ -150,7 +150,7 @@ struct ChangesRoute: Sendable {
     _ registered: RegisteredDefaults
   ) async throws -> ChangesFeed.Document {
     let (feed, user, view) = (feed, session.user, view(hot, registered))
-    let question = "\(registered.revision) \(query.question)"
+    let question = query.question(registered)
     let document = try await longWork.documents.value(of: LongWork.Name(question, of: hot)) {
       try await readers.read(for: user) { connection in
         guard let base = try feed.base(cursor, changed, of: user, from: connection) else {
@@ -184,11 +184,7 @@ struct ChangesRoute: Sendable {
   }
 
   private func response(_ document: ChangesFeed.Document, _ wait: WaitPreference?) -> Response {
-    var fields = HeaderFields()
-    fields.append(.contentType, "application/json")
-    fields.append(.cacheControl, "no-store")
-    fields.append(.vary, "Authorization, Prefer, Accept")
-    fields.append(.cursor, document.cursor.text)
+    var fields = document.fields
     if let wait { fields.append(.preferenceApplied, wait.appliedField) }
     return Response(status: .ok, fields: fields, body: .bytes(document.body))
   }
@@ -216,16 +212,9 @@ struct ChangesRoute: Sendable {
 }
 
 extension ChangesQuery {
-  private init(since: Since, _ other: ChangesQuery) {
-    self.since = since
-    filter = other.filter
-    wait = other.wait
-    isStream = other.isStream
-  }
-
   /// The same question, from a cursor on, answered to somebody whose cursor is another one since which nothing happened
   /// that was asked for.
   func following(_ cursor: Cursor, as told: Cursor) -> ChangesQuery {
-    ChangesQuery(since: .cursor(cursor, text: told.text), self)
+    ChangesQuery(since: .cursor(cursor, text: told.text), filter, wait, isStream: isStream)
   }
 }

@@ -1,3 +1,4 @@
+import HTTP
 import SQLite
 
 /// What happened to a user's state since a cursor, folded into one changeset a collection.
@@ -12,12 +13,34 @@ struct ChangesFeed: Sendable {
     }
   }
 
+  /// What somebody wants to be told: the same question has the same answer at one state of the user.
+  struct Question: Sendable, Hashable {
+    /// As of which revision what is registered shows.
+    let registered: Revision
+    /// From where on, and of which collections.
+    let text: String
+  }
+
   /// What there is to tell.
   struct Document: Sendable {
     let cursor: Cursor
     let body: [UInt8]
     /// Whether it tells of anything.
     let isEmpty: Bool
+    /// What comes before the body in every answer that tells it.
+    let fields: HeaderFields
+
+    init(cursor: Cursor, body: [UInt8], isEmpty: Bool) {
+      self.cursor = cursor
+      self.body = body
+      self.isEmpty = isEmpty
+      var fields = HeaderFields()
+      fields.append(.contentType, "application/json")
+      fields.append(.cacheControl, "no-store")
+      fields.append(.vary, "Authorization, Prefer, Accept")
+      fields.append(.cursor, cursor.text)
+      self.fields = fields
+    }
   }
 
   /// The collections as they were at a cursor: those that have changed since. Nil where the store can't tell.

@@ -18,7 +18,7 @@ final class HotState: Sendable {
   private struct Made: Sendable {
     var rendered: [CollectionName: Rendered]
     /// By what was asked.
-    var told: [String: ChangesFeed.Document] = [:]
+    var told: [ChangesFeed.Question: ChangesFeed.Document] = [:]
     /// How long those are together.
     var toldBytes = 0
   }
@@ -64,10 +64,10 @@ final class HotState: Sendable {
   }
 
   /// What was told already to somebody who asked the same, if anything.
-  func told(_ question: String) -> ChangesFeed.Document? { made.withLock { $0.told[question] } }
+  func told(_ question: ChangesFeed.Question) -> ChangesFeed.Document? { made.withLock { $0.told[question] } }
 
   /// Remembers what was told: of a thousand who wait most have the same cursor.
-  func remember(_ document: ChangesFeed.Document, for question: String) {
+  func remember(_ document: ChangesFeed.Document, for question: ChangesFeed.Question) {
     guard document.body.count <= Self.toldBytes else { return }
     made.withLock { made in
       if made.told.count >= Self.toldCount || made.toldBytes + document.body.count > Self.toldBytes {
