@@ -9,16 +9,20 @@ struct WriteUnit: Sendable {
   let fail: @Sendable (any Error) -> Void
   /// Whether it throws only before it has written anything, so that nothing has to be undone for it.
   let throwsUnwritten: Bool
+  /// Whose it is; nil for nobody's in particular, which never waits for others of its kind.
+  let owner: WriteOwner?
 
   @usableFromInline
   init(
     run: @escaping @Sendable (Connection) throws -> @Sendable () -> Void,
     fail: @escaping @Sendable (any Error) -> Void,
-    throwsUnwritten: Bool
+    throwsUnwritten: Bool,
+    owner: WriteOwner?
   ) {
     self.run = run
     self.fail = fail
     self.throwsUnwritten = throwsUnwritten
+    self.owner = owner
   }
 }
 
@@ -36,6 +40,7 @@ struct GroupCommit {
   /// What was taken from the queue and hasn't run yet, in its order.
   private var taken: ArraySlice<WriteUnit> = []
   private var gathering = Gathering()
+  private var slowLane = SlowLane()
   /// The units that ran in the open transaction, in their order, and what became of each so far.
   private var group: [(unit: WriteUnit, outcome: Result<Settler.Tell, any Error>)] = []
 
@@ -61,23 +66,56 @@ struct GroupCommit {
 
   /// Runs and settles units until the queue is closed and empty.
   mutating func run() {
-    while let unit = nextTaken() ?? queue.next() {
-      writeGroup(startingWith: unit)
+    while true {
+      if let unit = nextSlow(othersWait: !taken.isEmpty || queue.count > 0) {
+        writeGroup(startingWith: unit, alone: true)
+      } else if let unit = nextTaken() {
+        writeGroup(startingWith: unit)
+      } else if let unit = nextSlow(othersWait: false) {
+        writeGroup(startingWith: unit, alone: true)
+      } else if let unit = queue.next() {
+        // Put where the others are, which it may have to wait behind.
+        taken = [unit]
+        continue
+      } else {
+        break
+      }
       if log.isDue() { checkpoint() }
     }
     settler.close()
   }
 
-  /// The oldest unit that waits now. Units are taken from the queue many at a time, so that its lock is rarely asked for
-  /// by this thread and those that submit at once.
-  private mutating func nextTaken() -> WriteUnit? {
-    if taken.isEmpty { taken = queue.takeWaiting(atMost: groupLimit)[...] }
-    return taken.popFirst()
+  /// The unit of a slow owner whose turn it is.
+  private mutating func nextSlow(othersWait: Bool) -> WriteUnit? {
+    slowLane.isEmpty ? nil : slowLane.next(now: monotonic(), othersWait: othersWait)
   }
 
-  /// One transaction: this unit, and all that come to wait while it and those after it run, up to the limit.
-  private mutating func writeGroup(startingWith first: WriteUnit) {
+  /// The oldest unit that waits now and isn't a slow owner's. Units are taken from the queue many at a time, so that its lock
+  /// is rarely asked for by this thread and those that submit at once.
+  private mutating func nextTaken() -> WriteUnit? {
+    if taken.isEmpty { taken = queue.takeWaiting(atMost: groupLimit)[...] }
+    while let unit = taken.popFirst() {
+      if let admitted = admitted(unit) { return admitted }
+    }
+    return nil
+  }
+
+  /// The unit, unless its owner is slow: then it waits with its like, or is refused where too many do.
+  private mutating func admitted(_ unit: WriteUnit) -> WriteUnit? {
+    switch slowLane.admit(unit) {
+    case .notMine: return unit
+    case .waits: return nil
+    case .full:
+      fail([unit], with: WorkerPool.Overloaded(pool: "a user's long writes", capacity: SlowLane.capacity))
+      return nil
+    }
+  }
+
+  /// One transaction: this unit, and all that come to wait while it and those after it run, up to the limit; or this unit
+  /// alone.
+  private mutating func writeGroup(startingWith first: WriteUnit, alone: Bool = false) {
     gathering.begin()
+    slowLane.begin()
     do {
       try connection.begin()
     } catch {
@@ -90,14 +128,16 @@ struct GroupCommit {
     }
     guard runFirst(first) else { return }
     var undoing: SQLiteError?
-    while undoing == nil, group.count < groupLimit, let unit = nextTaken() ?? gathered() { undoing = runNext(unit) }
+    while !alone, undoing == nil, group.count < groupLimit, let unit = nextTaken() ?? gathered() {
+      undoing = runNext(unit)
+    }
     commit(unless: undoing)
   }
 
   /// A unit that was worth waiting for before the commit.
   private mutating func gathered() -> WriteUnit? {
     guard let time = gathering.timeToWait(with: group.count, now: monotonic()) else { return nil }
-    return queue.next(withinNanoseconds: time)
+    return queue.next(withinNanoseconds: time).flatMap { admitted($0) }
   }
 
   /// Runs the first unit of a transaction. It needs no savepoint: when it fails, the transaction holds nothing else, and
@@ -136,7 +176,12 @@ struct GroupCommit {
 
   /// Runs a unit. Deferred foreign keys, which SQLite would look at on COMMIT, are looked at here, so that whoever breaks
   /// one fails alone.
-  private func perform(_ unit: WriteUnit) throws -> Settler.Tell {
+  private mutating func perform(_ unit: WriteUnit) throws -> Settler.Tell {
+    let start = monotonic()
+    defer {
+      let end = monotonic()
+      slowLane.note(unit, took: end - start, now: end)
+    }
     let tell = try unit.run(connection)
     try connection.expectWholeForeignKeys()
     return tell

@@ -7,7 +7,7 @@ import Workers
 /// while one transaction is committed goes into the next one together:
 ///
 /// - A **unit** is what one caller wants to write, whole or not at all. Units run one after the other, in the order of
-///   their submission; each sees what those before it wrote.
+///   their submission; each sees what those before it wrote. But those of an owner whose units take long let others pass.
 /// - A unit that throws fails alone: what it wrote is undone, and its error is its caller's.
 /// - A unit is **settled** when the transaction that holds it has been committed, with `synchronous=FULL`: not before it
 ///   is on disk. Units are settled in the order of their submission, each exactly once.
@@ -80,6 +80,8 @@ public final class Writer: Sendable {
   ///   - throwsUnwritten: A promise that the unit throws only before it has written anything, or with a failed statement
   ///     that was its first to write. Nothing has to be undone for it then, and it does without a savepoint, which costs
   ///     as much as another statement. Where it breaks the promise, its whole group fails. Default: false.
+  ///   - owner: Whose it is. Where an owner's units take long, their next ones let others go first, so that nobody's hold
+  ///     everybody up; too many of them are refused with `WorkerPool.Overloaded`. Default: nil, nobody's.
   ///   - settled: Told exactly once, when what the unit wrote is on disk, or why nothing of it was kept: one after the other
   ///     in the order of submission, by a thread of the writer's. Where a whole group failed, no unit runs before all of
   ///     it was told; after a group that is on disk, units may run while it's still being told. It should be short, and
@@ -90,6 +92,7 @@ public final class Writer: Sendable {
   public func submit<Value: Sendable>(
     _ unit: @escaping @Sendable (Connection) throws -> Value,
     throwsUnwritten: Bool = false,
+    of owner: WriteOwner? = nil,
     settled: @escaping @Sendable (Result<Value, any Error>) -> Void
   ) throws {
     try queue.offer(
@@ -99,7 +102,8 @@ public final class Writer: Sendable {
           return { @Sendable in settled(.success(value)) }
         },
         fail: { settled(.failure($0)) },
-        throwsUnwritten: throwsUnwritten
+        throwsUnwritten: throwsUnwritten,
+        owner: owner
       )
     )
   }

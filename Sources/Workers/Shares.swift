@@ -15,6 +15,7 @@ public final class Shares<Owner: Hashable & Sendable>: Sendable {
     var last: UInt64 = 0
     /// Who was cancelled on the way to the queue.
     var cancelled: Set<UInt64> = []
+    var isLifted = false
   }
 
   private let name: String
@@ -48,12 +49,28 @@ public final class Shares<Owner: Hashable & Sendable>: Sendable {
     return try await work()
   }
 
+  /// From now on nobody waits, whoever waits now has their turn, and cancelling them does nothing any more: for who wants all
+  /// that was asked for done, and asks for no more.
+  public func lift() {
+    let turns = contents.withLock { contents in
+      contents.isLifted = true
+      var turns: [CheckedContinuation<Void, any Error>] = []
+      for index in contents.queues.values.indices {
+        turns += contents.queues.values[index].waiting.map(\.turn)
+        contents.queues.values[index].atWork += contents.queues.values[index].waiting.count
+        contents.queues.values[index].waiting = []
+      }
+      return turns
+    }
+    for turn in turns { turn.resume() }
+  }
+
   /// How many pieces of an owner's work wait now.
   public func waiting(of owner: Owner) -> Int { contents.withLock { $0.queues[owner]?.waiting.count ?? 0 } }
 
   private func hasBegunAtOnce(_ owner: Owner) -> Bool {
     contents.withLock { contents in
-      guard contents.queues[owner]?.atWork ?? 0 < atOnce else { return false }
+      guard contents.isLifted || contents.queues[owner]?.atWork ?? 0 < atOnce else { return false }
       contents.queues[owner, default: Queue()].atWork += 1
       return true
     }
@@ -81,10 +98,10 @@ public final class Shares<Owner: Hashable & Sendable>: Sendable {
     _ turn: CheckedContinuation<Void, any Error>
   ) -> Result<Void, any Error>? {
     contents.withLock { contents in
-      if contents.cancelled.contains(number) { return .failure(CancellationError()) }
+      if contents.cancelled.contains(number), !contents.isLifted { return .failure(CancellationError()) }
       var queue = contents.queues[owner] ?? Queue()
       // Somebody may have left meanwhile.
-      if queue.atWork < atOnce {
+      if queue.atWork < atOnce || contents.isLifted {
         queue.atWork += 1
         contents.queues[owner] = queue
         return .success(())

@@ -110,6 +110,26 @@ struct SharesTests {
     #expect(begun.withLock { Set($0) } == ["a1", "a2", "a3"])
   }
 
+  @Test("Once shares are lifted nobody waits, and who waited is let on, cancelled or not")
+  func lifted() async throws {
+    var tasks = [start("a1", for: "ann")]
+    await eventually { begun.withLock { $0.count } == 1 }
+    tasks.append(start("a2", for: "ann"))
+    await eventually { begun.withLock { $0.count } == 2 }
+    for name in ["a3", "a4"] { tasks.append(await startWaiting(name, for: "ann")) }
+    shares.lift()
+    for task in tasks { task.cancel() }
+    let cancelled = Task {
+      withUnsafeCurrentTask { $0?.cancel() }
+      try await shares.run(for: "ann") { begun.withLock { $0.append("a5") } }
+    }
+    try await cancelled.value
+    await eventually { begun.withLock { $0.count } == 5 }
+    door.open()
+    for task in tasks { try await task.value }
+    #expect(Set(begun.withLock { $0 }) == ["a1", "a2", "a3", "a4", "a5"])
+  }
+
   @Test("Work that fails gives its place back")
   func failure() async throws {
     for _ in 1...5 {

@@ -69,6 +69,8 @@ public final class LockstepServer: Sendable {
   /// Begins to stop: no new connections, who waits is answered, running requests finish. Returns at once.
   public func drain() {
     components.readiness.beginDraining()
+    // Before those who wait for anything are told not to: what they asked for is still to be done.
+    services.users?.liftShares()
     components.logger.log(.info, "draining", ["connections": .integer(Int64(server.counters.open))])
     server.drain()
   }

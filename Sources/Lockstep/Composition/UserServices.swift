@@ -37,6 +37,12 @@ struct UserServices: Sendable {
     )
   }
 
+  /// Lets nobody wait for their share of the threads any more: the server stops, and finishes what it was asked for.
+  func liftShares() {
+    readers.shares.lift()
+    longWork.shares.lift()
+  }
+
   /// What there is to measure of them now.
   var figures: UserFigures {
     let (waiting, cached) = (room.figures, cache.size)

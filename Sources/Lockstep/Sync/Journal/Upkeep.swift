@@ -38,14 +38,14 @@ final class Upkeep: Sendable {
   ///   - revision: The user's, after it.
   func noteFacts(of user: UserID, in name: CollectionName, state: CollectionState, bytes: Int, revision: Revision) {
     guard isSnapshotDue(Key(user: user, collection: name), state, bytes) else { return }
-    submit { try Snapshots(connection: $0).keep(state, as: name, of: user, at: revision) }
+    submit(for: user) { try Snapshots(connection: $0).keep(state, as: name, of: user, at: revision) }
   }
 
   /// Told of each committed transaction, in order.
   func noteCommit(of user: UserID, revision: Revision) {
     guard revision.number % Self.revisionsBetweenPruning == 0 else { return }
     let (pruning, now) = (pruning, now())
-    submit { _ = try pruning.prune(user, now: now, in: $0) }
+    submit(for: user) { _ = try pruning.prune(user, now: now, in: $0) }
   }
 
   private func isSnapshotDue(_ key: Key, _ state: CollectionState, _ bytes: Int) -> Bool {
@@ -59,7 +59,7 @@ final class Upkeep: Sendable {
   }
 
   /// What doesn't find room, or fails, is tried again with a later transaction.
-  private func submit(_ unit: @escaping @Sendable (Connection) throws -> Void) {
-    try? writer.submit(unit) { _ in }
+  private func submit(for user: UserID, _ unit: @escaping @Sendable (Connection) throws -> Void) {
+    try? writer.submit(unit, of: user.writeOwner) { _ in }
   }
 }

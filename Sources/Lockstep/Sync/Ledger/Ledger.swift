@@ -96,6 +96,7 @@ final class Ledger: Sendable {
       },
       // A single action is decided before anything is written; and with a key the answer to a refusal is written.
       throwsUnwritten: transaction.actions.count == 1 && transaction.key == nil,
+      of: transaction.user.writeOwner,
       settled: { settled(self.settle($0, of: transaction.user, ticket)) }
     )
   }

@@ -1,0 +1,6 @@
+import SQLite
+
+extension UserID {
+  /// The user as an owner of writes: no user's long ones hold everybody else's up.
+  var writeOwner: WriteOwner { WriteOwner(uuid.high, uuid.low) }
+}

@@ -1,0 +1,86 @@
+import Testing
+import Workers
+
+@testable import SQLite
+
+@Suite("Writes of those whose writes take long")
+struct SlowLaneTests {
+  private static let ann = WriteOwner(1, 1)
+  private static let bob = WriteOwner(1, 2)
+  private static let millisecond: Int64 = 1_000_000
+
+  private static func unit(_ owner: WriteOwner?) -> WriteUnit {
+    WriteUnit(run: { _ in {} }, fail: { _ in }, throwsUnwritten: false, owner: owner)
+  }
+
+  @Test("Let those pass who are quick, keep their order, and are done when nobody else waits")
+  func order() async throws {
+    let clock = Monitor<Int64>(0)
+    let fixture = try WriterFixture(monotonic: { clock.withLock { $0 } })
+    let order = Log<String>()
+    let gate = Gate()
+    try await fixture.hold(gate)
+    func submit(_ name: String, of owner: WriteOwner?, taking time: Int64 = 0) throws {
+      try fixture.writer.submit(
+        { _ in
+          clock.withLock { $0 += time * Self.millisecond }
+          order.add(name)
+        },
+        of: owner,
+        settled: { _ in }
+      )
+    }
+    for name in ["a1", "a2", "a3"] { try submit(name, of: Self.ann, taking: 20) }
+    for name in ["b1", "b2"] { try submit(name, of: Self.bob) }
+    try submit("c", of: nil, taking: 20)
+    try submit("d", of: nil)
+    gate.open()
+    fixture.writer.shutDown()
+    #expect(order.all == ["a1", "b1", "b2", "c", "d", "a2", "a3"])
+  }
+
+  @Test("Wait nine times as long as the last one took where others wait, and not at all where nobody does")
+  func rest() {
+    var lane = SlowLane()
+    lane.begin()
+    lane.note(Self.unit(Self.ann), took: 20 * Self.millisecond, now: 100 * Self.millisecond)
+    for _ in 1...3 { #expect(lane.admit(Self.unit(Self.ann)) == .waits) }
+    #expect(lane.next(now: 279 * Self.millisecond, othersWait: true)?.owner == nil)
+    #expect(lane.next(now: 280 * Self.millisecond, othersWait: true)?.owner == Self.ann)
+    lane.note(Self.unit(Self.ann), took: 1 * Self.millisecond, now: 281 * Self.millisecond)
+    #expect(lane.next(now: 289 * Self.millisecond, othersWait: true)?.owner == nil)
+    #expect(lane.next(now: 289 * Self.millisecond, othersWait: false) != nil)
+    lane.note(Self.unit(Self.ann), took: 3_600_000 * Self.millisecond, now: 0)
+    #expect(lane.next(now: 5_000 * Self.millisecond, othersWait: true) != nil)
+    #expect(lane.isEmpty)
+  }
+
+  @Test("Are those who take long at once, or by and by in one group")
+  func slow() {
+    var lane = SlowLane()
+    for group in 1...3 {
+      lane.begin()
+      for _ in 1...4 { lane.note(Self.unit(Self.ann), took: 2 * Self.millisecond, now: 0) }
+      #expect(lane.admit(Self.unit(Self.ann)) == .notMine, "\(group)")
+    }
+    lane.note(Self.unit(Self.ann), took: 2 * Self.millisecond, now: 0)
+    #expect(lane.admit(Self.unit(Self.bob)) == .notMine)
+    #expect(lane.admit(Self.unit(nil)) == .notMine)
+    #expect(lane.admit(Self.unit(Self.ann)) == .waits)
+    // One that is quick lets the owner out, once nothing else of theirs waits.
+    lane.note(Self.unit(Self.ann), took: 1000, now: 0)
+    #expect(lane.admit(Self.unit(Self.ann)) == .waits)
+    while lane.next(now: 0, othersWait: false) != nil {}
+    lane.note(Self.unit(Self.ann), took: 1000, now: 0)
+    #expect(lane.admit(Self.unit(Self.ann)) == .notMine)
+  }
+
+  @Test("Are refused where too many wait")
+  func full() {
+    var lane = SlowLane()
+    lane.note(Self.unit(Self.ann), took: 20 * Self.millisecond, now: 0)
+    for _ in 1...SlowLane.capacity { #expect(lane.admit(Self.unit(Self.ann)) == .waits) }
+    #expect(lane.admit(Self.unit(Self.ann)) == .full)
+    #expect(lane.admit(Self.unit(Self.bob)) == .notMine)
+  }
+}
