@@ -67,10 +67,13 @@ struct GroupCommit {
   /// Runs and settles units until the queue is closed and empty.
   mutating func run() {
     while true {
-      if let unit = nextSlow(othersWait: !taken.isEmpty || queue.count > 0) {
+      if let unit = nextSlow(othersWait: true) {
         writeGroup(startingWith: unit, alone: true)
       } else if let unit = nextTaken() {
         writeGroup(startingWith: unit)
+      } else if let time = timeToRest(), let unit = queue.next(withinNanoseconds: time) {
+        taken = [unit]
+        continue
       } else if let unit = nextSlow(othersWait: false) {
         writeGroup(startingWith: unit, alone: true)
       } else if let unit = queue.next() {
@@ -84,6 +87,9 @@ struct GroupCommit {
     }
     settler.close()
   }
+
+  /// How long to wait for others before the next unit of a slow owner; nil where none waits or it may run at once.
+  private func timeToRest() -> Int64? { slowLane.isEmpty ? nil : slowLane.timeToRest(now: monotonic()) }
 
   /// The unit of a slow owner whose turn it is.
   private mutating func nextSlow(othersWait: Bool) -> WriteUnit? {

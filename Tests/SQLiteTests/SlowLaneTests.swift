@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 import Workers
 
@@ -13,30 +14,62 @@ struct SlowLaneTests {
     WriteUnit(run: { _ in {} }, fail: { _ in }, throwsUnwritten: false, owner: owner)
   }
 
-  @Test("Let those pass who are quick, keep their order, and are done when nobody else waits")
-  func order() async throws {
-    let clock = Monitor<Int64>(0)
-    let fixture = try WriterFixture(monotonic: { clock.withLock { $0 } })
+  /// A writer with a clock that its units move on.
+  private struct Clocked {
+    let fixture: WriterFixture
     let order = Log<String>()
-    let gate = Gate()
-    try await fixture.hold(gate)
+    private let clock: Monitor<Int64>
+
+    init() throws {
+      let clock = Monitor<Int64>(0)
+      self.clock = clock
+      fixture = try WriterFixture(monotonic: { clock.withLock { $0 } })
+    }
+
+    /// Submits a unit that takes so many milliseconds.
     func submit(_ name: String, of owner: WriteOwner?, taking time: Int64 = 0) throws {
+      let (clock, order) = (clock, order)
       try fixture.writer.submit(
         { _ in
-          clock.withLock { $0 += time * Self.millisecond }
+          clock.withLock { $0 += time * SlowLaneTests.millisecond }
           order.add(name)
         },
         of: owner,
         settled: { _ in }
       )
     }
-    for name in ["a1", "a2", "a3"] { try submit(name, of: Self.ann, taking: 20) }
-    for name in ["b1", "b2"] { try submit(name, of: Self.bob) }
-    try submit("c", of: nil, taking: 20)
-    try submit("d", of: nil)
+  }
+
+  @Test("Let those pass who are quick, keep their order, and are done when nobody else waits")
+  func order() async throws {
+    let writer = try Clocked()
+    let gate = Gate()
+    try await writer.fixture.hold(gate)
+    for name in ["a1", "a2", "a3"] { try writer.submit(name, of: Self.ann, taking: 20) }
+    for name in ["b1", "b2"] { try writer.submit(name, of: Self.bob) }
+    try writer.submit("c", of: nil, taking: 20)
+    try writer.submit("d", of: nil)
     gate.open()
-    fixture.writer.shutDown()
-    #expect(order.all == ["a1", "b1", "b2", "c", "d", "a2", "a3"])
+    writer.fixture.writer.shutDown()
+    #expect(writer.order.all == ["a1", "b1", "b2", "c", "d", "a2", "a3"])
+  }
+
+  @Test("Have nobody wait who writes one thing after the other")
+  func oneAfterTheOther() async throws {
+    let writer = try Clocked()
+    let gate = Gate()
+    try await writer.fixture.hold(gate)
+    // As long as others go first at most.
+    for name in ["a1", "a2"] { try writer.submit(name, of: Self.ann, taking: 5_000) }
+    try writer.submit("b1", of: Self.bob)
+    gate.open()
+    for name in ["b2", "b3"] {
+      await eventually { writer.order.all.last?.hasPrefix("b") == true }
+      try writer.submit(name, of: Self.bob)
+      await eventually { writer.order.all.contains(name) }
+    }
+    writer.fixture.writer.shutDown()
+    #expect(writer.order.all == ["a1", "b1", "b2", "b3", "a2"])
   }
 
   @Test("Wait nine times as long as the last one took where others wait, and not at all where nobody does")
@@ -53,6 +86,18 @@ struct SlowLaneTests {
     lane.note(Self.unit(Self.ann), took: 3_600_000 * Self.millisecond, now: 0)
     #expect(lane.next(now: 5_000 * Self.millisecond, othersWait: true) != nil)
     #expect(lane.isEmpty)
+  }
+
+  @Test("Let those go first who have written lately, though they don't wait at this moment")
+  func lately() {
+    var lane = SlowLane()
+    lane.note(Self.unit(Self.ann), took: 20 * Self.millisecond, now: 20 * Self.millisecond)
+    #expect(lane.timeToRest(now: 20 * Self.millisecond) == nil)
+    lane.note(Self.unit(Self.bob), took: 1000, now: 30 * Self.millisecond)
+    #expect(lane.timeToRest(now: 50 * Self.millisecond) == 150 * Self.millisecond)
+    #expect(lane.timeToRest(now: 200 * Self.millisecond) == nil)
+    lane.note(Self.unit(Self.ann), took: 100 * Self.millisecond, now: 300 * Self.millisecond)
+    #expect(lane.timeToRest(now: 300 * Self.millisecond) == nil)
   }
 
   @Test("Are those who take long at once, or by and by in one group")
