@@ -36,7 +36,7 @@ struct UpgradeTests {
     defer { store.close() }
     try store.write { connection in
       let journal = Journal(connection: connection)
-      let entries = try journal.entries(of: user, after: .none, limit: 10)
+      let entries = try journal.entries(of: user, after: .none, upTo: 5)
       #expect(entries.map(\.revision) == [4, 5, 5] && entries.map(\.position) == [0, 0, 1])
       #expect(entries.map(\.at.millisecondsSince1970) == [8, 9, 9])
       #expect(entries.map { $0.session?.description } == [nil, session, nil])

@@ -53,7 +53,7 @@ struct LedgerTests {
     let state = try await fixture.state(of: ann)
     #expect(state.revision == 1 && state.map(Self.standard)["count"]?.revision == 1)
     let entries = try await fixture.store.readers.read {
-      try Journal(connection: $0).entries(of: ann.user, after: 0, limit: 10)
+      try Journal(connection: $0).entries(of: ann.user, after: 0, upTo: 1)
     }
     #expect(entries.map(\.revision) == [1, 1, 1, 1] && entries.map(\.position) == [0, 1, 2, 3])
     #expect(

@@ -23,7 +23,7 @@ struct UserExport: Sendable {
         JSONObject(state.collections(of: "defaults").map { ($0.name.part ?? "", Self.values(of: $0.state)) })
       )
       document["profile"] = Self.values(of: .map(state.map(ProfileReactor.collection)))
-      let entries = try Journal(connection: connection).entries(of: user, after: .none, limit: Int.max)
+      let entries = try Journal(connection: connection).entries(of: user, after: .none, upTo: state.revision)
       document["journal"] = .array(entries.map { $0.json(store: store) })
       // Where the beginning of the journal is gone they are all that tells of it.
       document["snapshots"] = .array(

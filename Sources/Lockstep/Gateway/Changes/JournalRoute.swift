@@ -1,9 +1,8 @@
 import HTTP
-import JSON
 
 /// `GET /v1/journal`: what happened, oldest first.
 struct JournalRoute: Sendable {
-  /// How many entries an answer has at most.
+  /// How many entries an answer has at most, beside the bound of a page in bytes.
   static let limit = 1_000
 
   let store: String
@@ -63,7 +62,7 @@ struct JournalRoute: Sendable {
   ) async throws -> Response {
     let (user, store, history) = (session.user, store, history)
     let registered = registry.current.revision
-    // Written down there too: a thousand entries may be long.
+    // Written down there too: a page may be long.
     var response = try await readers.read(for: user) { connection in
       let journal = Journal(connection: connection)
       let last = try journal.lastRevision(of: user)
@@ -77,35 +76,24 @@ struct JournalRoute: Sendable {
         guard let cursor, try history.knows(cursor.revision, of: user, from: connection) else { break }
         (start, isReset) = (cursor.revision, false)
       }
-      // As many more as a transaction has at most, to see where the last one ends.
-      let entries = try journal.entries(of: user, after: start, limit: limit + ActionsRoute.maximum)
-      let (whole, isPart) = Self.wholeTransactions(entries, limit)
+      let page = try JournalPage(of: user, after: start, limit: limit, from: journal, store: store)
       let reached = Cursor(
         store: store,
-        revision: isPart ? whole.last?.revision ?? last : last,
+        revision: page.isPart ? page.last ?? last : last,
         registered: registered
       )
-      let document: JSON = [
-        "cursor": .string(reached.text), "reset": .bool(isReset),
-        "entries": .array(whole.map { $0.json(store: store) }),
-      ]
-      var response = Response.json(document, cacheControl: "no-store")
-      response.fields.append(.cursor, Cursor(store: store, revision: last, registered: registered).text)
-      return response
+      var body = Array(#"{"cursor":"\#(reached.text)","reset":\#(isReset),"entries":["#.utf8)
+      body.reserveCapacity(body.count + page.entries.count + 2)
+      body.append(contentsOf: page.entries)
+      body.append(contentsOf: "]}".utf8)
+      var fields = HeaderFields()
+      fields.append(.contentType, "application/json")
+      fields.append(.cacheControl, "no-store")
+      fields.append(.cursor, Cursor(store: store, revision: last, registered: registered).text)
+      return Response(status: .ok, fields: fields, body: .bytes(body))
     }
     response.fields.append(.vary, "Authorization, Prefer")
     if let wait { response.fields.append(.preferenceApplied, wait.appliedField) }
     return response
-  }
-
-  /// The first entries, about `limit` of them: an answer ends with a whole transaction, or it couldn't be gone on from.
-  private static func wholeTransactions(
-    _ entries: [Journal.Entry],
-    _ limit: Int
-  ) -> (whole: [Journal.Entry], isPart: Bool) {
-    guard entries.count > limit else { return (entries, false) }
-    let cut = entries[limit].revision
-    let whole = entries.prefix(limit).filter { $0.revision != cut }
-    return (whole.isEmpty ? entries.filter { $0.revision == cut } : whole, true)
   }
 }

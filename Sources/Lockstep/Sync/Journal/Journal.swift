@@ -60,16 +60,27 @@ struct Journal {
     return found ?? false
   }
 
-  /// A user's entries behind a revision, oldest first.
-  func entries(of user: UserID, after revision: Revision, limit: Int) throws -> [Entry] {
+  /// The revisions of a user's entries behind one, oldest first, once for each entry. The index tells them: of the entries
+  /// themselves, however long they are, nothing is read.
+  func revisions(of user: UserID, after revision: Revision, limit: Int) throws -> [Revision] {
     try connection.all(
-      """
-      SELECT revision, position, collection, at, session_id, action, mutations FROM journal
-      WHERE user_id = ? AND revision > ? ORDER BY revision, position LIMIT ?
-      """,
+      "SELECT revision FROM journal WHERE user_id = ? AND revision > ? ORDER BY revision, position LIMIT ?",
       user,
       revision,
       limit
+    ) { try $0[0] }
+  }
+
+  /// A user's entries from behind one revision up to another, oldest first.
+  func entries(of user: UserID, after: Revision, upTo: Revision) throws -> [Entry] {
+    try connection.all(
+      """
+      SELECT revision, position, collection, at, session_id, action, mutations FROM journal
+      WHERE user_id = ? AND revision > ? AND revision <= ? ORDER BY revision, position
+      """,
+      user,
+      after,
+      upTo
     ) { row in
       Entry(
         revision: try row[0],

@@ -1,0 +1,60 @@
+import JSON
+import TestSupport
+import Testing
+
+@testable import Lockstep
+
+@Suite("A page of the journal has a bound in bytes")
+struct JournalPageTests {
+  /// The pages of the journal, one after the other until one is empty: of each its length, and what of its entries `tell`
+  /// gives.
+  private static func pages<Told>(
+    _ device: Device,
+    limit: Int,
+    _ tell: (JSON) -> Told
+  ) async throws -> [(bytes: Int, entries: [Told])] {
+    var pages: [(bytes: Int, entries: [Told])] = []
+    var since = ""
+    while true {
+      let answer = try await device.get("/v1/journal?limit=\(limit)\(since)")
+      let document = answer.json
+      pages.append((answer.body.count, (document["entries"]?.arrayValue ?? []).map(tell)))
+      since = "&since=\(document["cursor"]?.stringValue ?? "")"
+      if pages.last?.entries.isEmpty != false { return pages }
+    }
+  }
+
+  @Test("Long entries make more pages, and whoever goes on until one is empty misses none")
+  func longEntries() async throws {
+    try await Users.run { users in
+      let ada = try await users.signUp()
+      for number in 0..<24 {
+        let value = #""\#(number) \#(String(repeating: "x", count: 240_000))""#
+        #expect(try await ada.put("/v1/defaults/standard/k", value).status < 300)
+      }
+      let pages = try await Self.pages(ada, limit: 1_000) { entry in
+        entry["mutations"]?[0]?["payload"]?["value"]?.stringValue.map { $0.prefix { $0 != " " } }
+      }
+      #expect(pages.allSatisfy { $0.bytes <= JournalPage.bytes + 1_024 }, "\(pages.map(\.bytes))")
+      #expect(pages.dropLast().allSatisfy { $0.entries.count > 1 })
+      #expect(pages.flatMap(\.entries) == (0..<24).map { Substring("\($0)") })
+    }
+  }
+
+  @Test("A transaction that is longer than a page is one, alone and whole")
+  func longTransaction() async throws {
+    try await Users.run { users in
+      let ada = try await users.signUp()
+      _ = try await ada.put("/v1/favorites/a", #"{"data":"\#(String(repeating: "x", count: 15_000))"}"#)
+      // Little is asked for, and it's told with all that the favorite has then.
+      let titles = (0..<400).map { ActionsRouteTests.action("favorites", "update", #"{"id":"a","title":"\#($0)"}"#) }
+      #expect(try await ada.post("/v1/actions", ActionsRouteTests.batch(titles)).status == 200)
+      _ = try await ada.delete("/v1/favorites/a")
+      for limit in [1, 1_000] {
+        let pages = try await Self.pages(ada, limit: limit) { $0["cursor"]?.stringValue }
+        #expect(pages.map(\.entries.count) == [1, 400, 1, 0], "\(limit)")
+        #expect(pages.map { Set($0.entries).count } == [1, 1, 1, 0])
+      }
+    }
+  }
+}
