@@ -51,8 +51,9 @@ struct UserRoutes: Sendable {
       store: users.store,
       accounts: users.accounts,
       states: users.states,
+      cache: users.cache,
       registry: users.registry,
-      readers: users.readers.readers
+      readers: users.readers
     )
     let registered = RegisteredRoutes(
       store: users.store,
@@ -67,7 +68,6 @@ struct UserRoutes: Sendable {
       gate: gate,
       export: export,
       shares: users.readers.shares,
-      longWork: users.longWork,
       forget: { cache.forget($0) }
     )
     return EntranceRoutes(accounts: users.accounts, ledger: users.accountsLedger).routes + accounts.routes

@@ -102,6 +102,55 @@ struct ErasureTests {
     }
   }
 
+  @Test("A long export comes in pieces, and is the same as if it came as one")
+  func longExport() async throws {
+    try await Users.run { users in
+      let ada = try await users.signUp()
+      for number in 0..<24 {
+        let value = #""\#(number) \#(String(repeating: "x", count: 240_000))""#
+        _ = try await ada.put("/v1/defaults/standard/k", value)
+      }
+      try await ada.addFavorites("a", "b")
+      let answer = try await ada.get("/v1/me/export")
+      #expect(answer.field("Transfer-Encoding") == "chunked")
+      #expect(answer.field("Content-Length") == nil)
+      let document = answer.json
+      let names = [
+        "user", "sessions", "cursor", "favorites", "defaults", "profile", "journal", "snapshots", "idempotencyKeys",
+      ]
+      #expect(document.objectValue?.names == names)
+      #expect(document["favorites"] == (try await ada.get("/v1/favorites")).json["items"])
+      #expect(document["defaults"]?["standard"] == (try await ada.get("/v1/defaults/standard")).json["values"])
+      let journal = document["journal"]?.arrayValue ?? []
+      #expect(journal.count == 26)
+      #expect(journal.first == (try await ada.get("/v1/journal?limit=1")).json["entries"]?[0])
+      #expect(Set(journal.compactMap { $0["cursor"]?.stringValue }).count == 26)
+    }
+  }
+
+  @Test("An export whose user is gone before it's told ends without an end")
+  func erasedExport() async throws {
+    try await Users.run { users in
+      let ada = try await users.signUp()
+      for number in 0..<60 {
+        let value = #""\#(number) \#(String(repeating: "x", count: 240_000))""#
+        _ = try await ada.put("/v1/defaults/standard/k", value)
+      }
+      // It takes nothing as yet: what is on the way has no room for all.
+      let client = try RawClient(
+        port: try #require(users.running.withLock { $0 }).address.port,
+        receiveBuffer: 16 * 1024
+      )
+      let request = Gateway.request("GET", "/v1/me/export", ["Authorization: Bearer \(ada.token)"])
+      try await client.send(request)
+      try await client.receive(until: #""journal":["#)
+      #expect(try await ada.ask("DELETE", "/v1/me", #"{"password":"\#(Users.password)"}"#).status == 204)
+      let rest = try await client.readToEnd()
+      #expect(!rest.hasSuffix("0\r\n\r\n"))
+      #expect(!rest.contains("idempotencyKeys"))
+    }
+  }
+
   @Test("An export has what is left of a past whose journal is gone")
   func exportedSnapshots() async throws {
     try await Users.run { users in

@@ -9,20 +9,24 @@ struct AccountsRoutes: Sendable {
   let gate: SessionGate
   let export: UserExport
   let shares: Shares<UserID>
-  let longWork: LongWork
   /// Told of a user who is gone.
   let forget: @Sendable (UserID) -> Void
 
   var routes: [Route] {
     [
       Route(.get, "/v1/sessions", summary: "The devices that are logged in.") { request in
-        try reading(request) { session in try await sessions(of: session) }
+        try reading(request) { session, preconditions in
+          let document = try await shares.run(for: session.user) { try await sessions(of: session) }
+          return .privately(document, preconditions)
+        }
       },
       Route(.delete, "/v1/sessions/{id}", summary: "Logs a device out: its token stops working at once.") { request in
         try leaving(request, key: Self.logoutKey) { session, _ in try revoke(request, by: session) }
       },
       Route(.get, "/v1/me", summary: "Who is logged in.") { request in
-        try reading(request) { session in try await me(session) }
+        try reading(request) { session, preconditions in
+          .privately(try await shares.run(for: session.user) { try await me(session) }, preconditions)
+        }
       },
       Route(
         .put,
@@ -35,7 +39,7 @@ struct AccountsRoutes: Sendable {
         }
       },
       Route(.get, "/v1/me/export", summary: "All that is stored about the user, as one document.") { request in
-        try reading(request, isLong: true) { session in try await export.document(of: session.user) }
+        try reading(request) { session, preconditions in try await export.response(of: session.user, preconditions) }
       },
       Route(.delete, "/v1/me", summary: "Erases the user and all that is theirs.") { request in
         try leaving(request, key: Self.erasureKey) { session, body in try erase(request, body, session) }
@@ -45,22 +49,15 @@ struct AccountsRoutes: Sendable {
 
   // MARK: Reading
 
-  /// Answers with a document about the user, unless the client has it already.
+  /// Answers with what there is about the user, unless the client has it already.
   private func reading(
     _ request: Request,
-    isLong: Bool = false,
-    _ document: @escaping @Sendable (LiveSession) async throws -> JSON
+    _ read: @escaping @Sendable (LiveSession, Preconditions) async throws -> Response
   ) throws -> Answer {
     try gate.answer(request) { session in
       let preconditions = try Preconditions(of: request.head)
       return .later {
-        do {
-          let document = try await shares.run(for: session.user) { try await document(session) }
-          guard isLong else { return .privately(document, preconditions) }
-          return try await longWork.run(for: session.user) { .privately(document, preconditions) }
-        } catch {
-          throw Problem(accounts: error) ?? error
-        }
+        do { return try await read(session, preconditions) } catch { throw Problem(accounts: error) ?? error }
       }
     }
   }
@@ -207,7 +204,6 @@ extension Response {
     fields.append(.etag, "\"\(tag)\"")
     fields.append(.cacheControl, "private, no-cache")
     fields.append(.vary, "Authorization")
-    if let cursor = document["cursor"]?.stringValue { fields.append(.cursor, cursor) }
     if preconditions.isFresh(tag) { return Response(status: .notModified, fields: fields) }
     fields.append(.contentType, "application/json")
     return Response(status: .ok, fields: fields, body: .bytes(body))

@@ -2,73 +2,212 @@ import HTTP
 import JSON
 import SQLite
 
-/// All that is stored about a user, as one document.
+/// All that is stored about a user, as one document of one moment.
+///
+/// It's told in pieces, because a journal may be longer than the memory is large. That what is told last is of the same
+/// moment as what is told first follows from what it is: the state is held in memory as it was, and neither an entry of the
+/// journal nor a snapshot ever changes. They can only go: where one does before it was told, because the user is erased or
+/// the past is pruned, the answer is cut, so that the client sees that it isn't whole.
 struct UserExport: Sendable {
+  /// About how much of the journal is read at a time.
+  static let pieceBytes = 1024 * 1024
+
   let store: String
   let accounts: StoredAccounts
   let states: StateTables
+  let cache: StateCache
   let registry: RegisteredLedger
-  let readers: Readers
+  let readers: UserReaders
 
-  /// The document, of one moment.
-  func document(of user: UserID) async throws -> JSON {
-    let document = try await readers.read { connection -> JSON? in
-      guard var document = try accounts.export(user, from: connection) else { return nil }
-      let state = try states.load(user, from: connection)
-      document["cursor"] = .string(
-        Cursor(store: store, revision: state.revision, registered: registry.current.revision).text
-      )
-      document["favorites"] = .array(state.list(FavoritesReactor.collection).items.map { .object($0.object) })
-      document["defaults"] = .object(
-        JSONObject(state.collections(of: "defaults").map { ($0.name.part ?? "", Self.values(of: $0.state)) })
-      )
-      document["profile"] = Self.values(of: .map(state.map(ProfileReactor.collection)))
-      let entries = try Journal(connection: connection).entries(of: user, after: .none, upTo: state.revision)
-      document["journal"] = .array(entries.map { $0.json(store: store) })
-      // Where the beginning of the journal is gone they are all that tells of it.
-      document["snapshots"] = .array(
-        try Snapshots(connection: connection).all(of: user).map { name, revision, state in
-          let cursor = Cursor(store: store, revision: revision)
-          return Self.snapshot(of: name, at: cursor, state)
-        }
-      )
-      document["idempotencyKeys"] = .array(
-        try IdempotencyRecords(connection: connection).keys(of: user).map { key, at in
-          ["key": .string(key), "at": .string(at.description)]
-        }
-      )
-      return .object(document)
+  /// The document, or that the client has it already.
+  func response(of user: UserID, _ preconditions: Preconditions) async throws -> Response {
+    let hot = try await cache.load(user)
+    let contents = try await readers.read(for: user) { try gather(of: user, hot, from: $0) }
+    guard let contents else { throw SessionGate.unauthorized(true) }
+    var fields = HeaderFields()
+    fields.append(.etag, "\"\(contents.tag)\"")
+    fields.append(.cacheControl, "private, no-cache")
+    fields.append(.vary, "Authorization")
+    fields.append(.cursor, contents.cursor)
+    if preconditions.isFresh(contents.tag) { return Response(status: .notModified, fields: fields) }
+    fields.append(.contentType, "application/json")
+    return Response(status: .ok, fields: fields, body: .stream { try await write(contents, of: user, to: $0) })
+  }
+
+  // MARK: What there is
+
+  /// What is in a document: its short parts, and which the long ones are.
+  private struct Contents: Sendable {
+    let cursor: String
+    /// The account's members, with the brace before them and none behind.
+    let account: [UInt8]
+    let state: UserState
+    /// The journal's first revision; nil where it's empty.
+    let journal: Revision?
+    let snapshots: [Snapshots.Name]
+    /// The keys whose answers are kept.
+    let keys: [UInt8]
+
+    /// The same tag means the same bytes: the state and the journal follow from the cursor, as far back as they are kept.
+    var tag: String {
+      let kept = snapshots.map { "\($0.collection) \($0.revision.rawValue)" }.joined(separator: "\n")
+      return Digest.text(of: account + keys + Array("\(cursor) \(journal?.rawValue ?? 0)\n\(kept)".utf8))
     }
-    guard let document else { throw SessionGate.unauthorized(true) }
-    return document
+  }
+
+  private func gather(of user: UserID, _ hot: HotState, from connection: Connection) throws -> Contents? {
+    guard let account = try accounts.export(user, from: connection) else { return nil }
+    let journal = Journal(connection: connection)
+    // What is in memory may be a moment behind.
+    let isPresent = try journal.lastRevision(of: user) == hot.state.revision
+    let state = isPresent ? hot.state : try states.load(user, from: connection)
+    var keys: [UInt8] = []
+    for (key, at) in try IdempotencyRecords(connection: connection).keys(of: user) {
+      keys.append(contentsOf: (keys.isEmpty ? #"{"key":"# : #",{"key":"#).utf8)
+      keys.append(json: key)
+      keys.append(contentsOf: #","at":"\#(at)"}"#.utf8)
+    }
+    return Contents(
+      cursor: Cursor(store: store, revision: state.revision, registered: registry.current.revision).text,
+      account: JSON.object(account).encoded().dropLast(),
+      state: state,
+      journal: try journal.firstRevision(of: user),
+      snapshots: try Snapshots(connection: connection).names(of: user),
+      keys: keys
+    )
+  }
+
+  // MARK: Telling it
+
+  private func write(_ contents: Contents, of user: UserID, to writer: any BodyWriter) async throws {
+    var pieces = Pieces(writer: writer)
+    try await pieces.append(contents.account)
+    try await pieces.append(#","cursor":"\#(contents.cursor)","favorites":"#.utf8)
+    try await pieces.append(contents.state.list(FavoritesReactor.collection))
+    try await pieces.append(#","defaults":{"#.utf8)
+    var isFirst = true
+    for (name, state) in contents.state.collections(of: "defaults") {
+      guard case .map(let values) = state else { continue }
+      try await pieces.append(name: name.part ?? "", isFirst: isFirst)
+      try await pieces.append(values)
+      isFirst = false
+    }
+    try await pieces.append(#"},"profile":"#.utf8)
+    try await pieces.append(contents.state.map(ProfileReactor.collection))
+    try await pieces.append(#","journal":["#.utf8)
+    try await write(journalOf: user, contents, to: &pieces)
+    try await pieces.append(#"],"snapshots":["#.utf8)
+    // Where the beginning of the journal is gone they are all that tells of it.
+    for (index, name) in contents.snapshots.enumerated() {
+      try await write(name, of: user, isFirst: index == 0, to: &pieces)
+    }
+    try await pieces.append(#"],"idempotencyKeys":["#.utf8)
+    try await pieces.append(contents.keys)
+    try await pieces.append("]}".utf8)
+    try await pieces.send()
+  }
+
+  private func write(journalOf user: UserID, _ contents: Contents, to pieces: inout Pieces) async throws {
+    guard let first = contents.journal else { return }
+    let (store, end) = (store, contents.state.revision)
+    var last = Revision.none
+    while last != end {
+      let start = last
+      let page = try await readers.read(for: user) { connection in
+        let journal = Journal(connection: connection)
+        // What goes, goes from the beginning: where the last one told is still there, so are all behind it.
+        let isThere = try start == .none ? journal.firstRevision(of: user) == first : journal.knows(start, of: user)
+        guard isThere else { throw GoneMeanwhile() }
+        return try JournalPage(
+          of: user,
+          after: start,
+          upTo: end,
+          limit: JournalRoute.limit,
+          bytes: Self.pieceBytes,
+          from: journal,
+          store: store
+        )
+      }
+      guard let reached = page.last else { throw GoneMeanwhile() }
+      if start != .none { try await pieces.append(",".utf8) }
+      try await pieces.append(page.entries)
+      last = reached
+    }
   }
 
   /// A collection as it was, in the form in which the feed tells a whole one.
-  private static func snapshot(of name: CollectionName, at cursor: Cursor, _ state: CollectionState) -> JSON {
-    var object: JSONObject = ["collection": .string(name.description), "cursor": .string(cursor.text)]
-    switch state {
-    case .list(let list): object["items"] = .array(list.items.map { .object($0.object) })
-    case .map: object["values"] = values(of: state)
+  private func write(
+    _ name: Snapshots.Name,
+    of user: UserID,
+    isFirst: Bool,
+    to pieces: inout Pieces
+  ) async throws {
+    let found = try await readers.read(for: user) { connection in
+      try Snapshots(connection: connection).latest(of: name.collection, of: user, upTo: name.revision)
     }
-    return .object(object)
+    guard let found, found.revision == name.revision else { throw GoneMeanwhile() }
+    let cursor = Cursor(store: store, revision: name.revision).text
+    try await pieces.append((isFirst ? #"{"collection":"# : #",{"collection":"#).utf8)
+    try await pieces.append(JSON.string(name.collection.description).encoded())
+    try await pieces.append(#","cursor":"\#(cursor)","#.utf8)
+    switch found.state {
+    case .list(let list):
+      try await pieces.append(#""items":"#.utf8)
+      try await pieces.append(list)
+    case .map(let map):
+      try await pieces.append(#""values":"#.utf8)
+      try await pieces.append(map)
+    }
+    try await pieces.append("}".utf8)
   }
 
-  private static func values(of collection: CollectionState) -> JSON {
-    guard case .map(let map) = collection else { return .null }
-    return .object(JSONObject(map.values.sorted { $0.key < $1.key }.map { ($0.key.text, $0.value.json) }))
-  }
+  /// Something that was there when the document began is gone before it was told.
+  private struct GoneMeanwhile: Error {}
 }
 
-extension Journal.Entry {
-  /// The entry as clients see it.
-  func json(store: String) -> JSON {
-    var object: JSONObject = [
-      "cursor": .string(Cursor(store: store, revision: revision).text), "at": .string(at.description),
-    ]
-    object["session"] = session.map { .string($0.description) } ?? .null
-    object["module"] = .string(collection.module)
-    object["action"] = JSON(trusting: Array(action.utf8))
-    object["mutations"] = JSON(trusting: Array(mutations.utf8))
-    return .object(object)
+/// Gathers the many short parts of a body, so that not each of them is sent by itself.
+private struct Pieces {
+  private static let length = 64 * 1024
+
+  let writer: any BodyWriter
+  private var bytes: [UInt8] = []
+
+  init(writer: any BodyWriter) { self.writer = writer }
+
+  mutating func append(_ part: some Collection<UInt8>) async throws {
+    bytes.append(contentsOf: part)
+    if bytes.count >= Self.length { try await send() }
+  }
+
+  mutating func append(name: String, isFirst: Bool) async throws {
+    if !isFirst { bytes.append(UInt8(ascii: ",")) }
+    bytes.append(json: name)
+    try await append(":".utf8)
+  }
+
+  mutating func append(_ list: ListState) async throws {
+    try await append("[".utf8)
+    for (index, item) in list.items.enumerated() {
+      if index > 0 { bytes.append(UInt8(ascii: ",")) }
+      try await append(item.encoded)
+    }
+    try await append("]".utf8)
+  }
+
+  mutating func append(_ map: MapState) async throws {
+    try await append("{".utf8)
+    var isFirst = true
+    for (key, value) in map.values.sorted(by: { $0.key < $1.key }) {
+      try await append(name: key.text, isFirst: isFirst)
+      try await append(value.encoded)
+      isFirst = false
+    }
+    try await append("}".utf8)
+  }
+
+  mutating func send() async throws {
+    let piece = bytes
+    bytes = []
+    if !piece.isEmpty { try await writer.write(piece) }
   }
 }

@@ -2,6 +2,12 @@ import SQLite
 
 /// The table `snapshots`: collections as they were.
 struct Snapshots {
+  /// Which collection, and after which revision.
+  struct Name: Sendable {
+    let collection: CollectionName
+    let revision: Revision
+  }
+
   let connection: Connection
 
   /// The newest of a collection up to a revision; nil where there is none: it was empty at the beginning. Throws
@@ -25,18 +31,12 @@ struct Snapshots {
     return (revision, state)
   }
 
-  /// All of a user's, by collection, oldest first. Throws `DamagedSnapshot` where one can't be read.
-  func all(of user: UserID) throws -> [(collection: CollectionName, revision: Revision, state: CollectionState)] {
+  /// Which of a user's there are, by collection, oldest first.
+  func names(of user: UserID) throws -> [Name] {
     try connection.all(
-      "SELECT collection, revision, state FROM snapshots WHERE user_id = ? ORDER BY collection, revision",
+      "SELECT collection, revision FROM snapshots WHERE user_id = ? ORDER BY collection, revision",
       user
-    ) { row in
-      let (name, revision) = (CollectionName(text: try row[0] as String), try row[1] as Revision)
-      guard let state = CollectionState(snapshot: Array((try row[2] as String).utf8)) else {
-        throw DamagedSnapshot(user: user, collection: name, revision: revision)
-      }
-      return (name, revision, state)
-    }
+    ) { Name(collection: CollectionName(text: try $0[0] as String), revision: try $0[1]) }
   }
 
   /// Keeps a collection as it was after a revision.
