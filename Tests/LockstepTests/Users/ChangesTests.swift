@@ -233,14 +233,15 @@ struct ChangesTests {
     }
   }
 
-  @Test("Whose state is no longer in memory isn't left behind: the stream ends, and goes on from its cursor")
+  @Test("Whose state is no longer in memory isn't left behind: it's read again, and the stream goes on")
   func evictedStream() async throws {
     try await Users.run { configuration in
-      configuration.administratorToken = "secret"
+      configuration.administratorToken = Users.administrator
       // Room for the two that came last.
       configuration.cacheBytes = 0
     } _: { users in
       let phone = try await users.signUp()
+      _ = try await phone.put("/v1/defaults/standard/size", "12")
       let others = [try await users.signUp("bob"), try await users.signUp("eve")]
       let client = try await phone.waiting("/v1/changes?since=now", ["Accept: text/event-stream"])
       try await client.receive(until: "data: ")
@@ -249,9 +250,17 @@ struct ChangesTests {
       users.advance(by: 15.2)
       try await client.receive(until: ": alive")
       #expect(users.waiting == 1)
-      let path = "/v1/admin/registered/standard"
-      _ = try await users.ask("PATCH", path, ["Authorization: Bearer secret"], body: Array(#"{"theme":"app"}"#.utf8))
-      try await client.receive(until: "\r\n0\r\n\r\n")
+      for theme in ["light", "dark"] {
+        try await users.register("standard", #"{"theme":"\#(theme)"}"#)
+        try await client.receive(until: "\ndata: ")
+        let told = try JSON(parsing: String(decoding: try await client.line().prefix { $0 != 0x0A }, as: UTF8.self))
+        #expect(told["reset"] == false)
+        #expect(told["changesets"]?[0]?["set"] == ["theme": .string(theme)])
+        for other in others { try await other.addFavorites(theme) }
+      }
+      // It goes on with what is the user's own too.
+      try await phone.addFavorites("mine")
+      try await client.receive(until: #""id":"mine""#)
     }
   }
 

@@ -63,12 +63,11 @@ final class ChangesEvents: EventSource {
     case document(ChangesFeed.Document)
     /// It takes long to make.
     case later(@Sendable () async throws -> ChangesFeed.Document)
-    /// It can't be told any more by what is in memory.
-    case unknown
   }
 
   /// What happened since a cursor, told as what happened since another one.
   typealias Changes = @Sendable (_ since: Cursor, _ told: Cursor, HotState, RegisteredDefaults) throws -> Next
+  private typealias Making = @Sendable () async throws -> ChangesFeed.Document
 
   /// - Parameters:
   ///   - first: The first event.
@@ -118,14 +117,26 @@ final class ChangesEvents: EventSource {
         switch try? changes(state.cursor, state.told, hot, registered) {
         case .document(let document): if let event = Self.take(document, &state, now) { return event }
         case .later(let make): state.making = Task { await self.take(make) }
-        case .unknown, nil: return .end
+        case nil: return .end
         }
       } else if hasRung {
-        // What was announced isn't in memory: it was evicted since, or concerns everybody. Who goes on from the cursor has
-        // it read.
-        return .end
+        // What was announced isn't in memory: it was evicted since, or concerns everybody.
+        let make = loading(since: state.cursor, told: state.told)
+        state.making = Task { await self.take(make) }
       }
       return Self.heartbeat(&state, now)
+    }
+  }
+
+  /// What happened, once the user's state is in memory again.
+  private func loading(since cursor: Cursor, told: Cursor) -> Making {
+    let (watch, changes) = (watch, changes)
+    return {
+      let (hot, registered) = try await watch.load()
+      switch try changes(cursor, told, hot, registered) {
+      case .document(let document): return document
+      case .later(let make): return try await make()
+      }
     }
   }
 
@@ -139,7 +150,7 @@ final class ChangesEvents: EventSource {
   }
 
   /// Waits until a document is made, off the loop, and brings the connection back for it.
-  private func take(_ make: @Sendable () async throws -> ChangesFeed.Document) async {
+  private func take(_ make: Making) async {
     let made: Result<ChangesFeed.Document, any Error>
     do { made = .success(try await make()) } catch { made = .failure(error) }
     let bell = state.withLock { state in

@@ -198,11 +198,11 @@ struct ChangesRoute: Sendable {
       try tell(query, session, hot, registered) { first in
         let events = ChangesEvents(first: first, watch: watch, monotonic: monotonic) { since, told, hot, registered in
           let next = query.following(since, as: told)
-          // One that can't keep up with what is in memory goes on from its cursor with another connection.
           switch try document(next, hot, registered) {
           case .known(let document): return .document(document)
           case .long(let make): return .later { try await made(next, session, hot, registered, make) }
-          case .stored: return .unknown
+          case .stored(let cursor, let text, let changed):
+            return .later { try await stored(next, cursor, text, changed, session, hot, registered) }
           }
         }
         return .events(ChangesEvents.response, events)

@@ -29,9 +29,15 @@ final class StateWatch: Sendable {
     if session.isEnded { throw SessionGate.unauthorized(true) }
     if let hot = cache.state(of: session.user) { return try body(hot, note(hot)) }
     return .then {
-      let hot = try await self.cache.load(self.session.user)
-      return try body(hot, self.note(hot))
+      let (hot, registered) = try await self.load()
+      return try body(hot, registered)
     }
+  }
+
+  /// The present, from the store if need be.
+  func load() async throws -> (HotState, RegisteredDefaults) {
+    let hot = try await cache.load(session.user)
+    return (hot, note(hot))
   }
 
   /// The present, where it's in memory.
