@@ -2,7 +2,7 @@ extension JSON {
   /// Reads one JSON value from UTF-8, strictly by RFC 8259: nothing but white space around it, no byte
   /// order mark, no lone surrogates, no invalid UTF-8, no nesting deeper than the limits. Of a repeated
   /// name the last value wins, in the place of the first. An integer literal that 64 bits cannot hold and
-  /// a double that would be infinite are `numberOutOfRange`; one too small for a double becomes zero.
+  /// a double that would be infinite, or zero though it's none, are `numberOutOfRange`.
   ///
   /// Takes time in proportion to the text, whatever it holds, and never recurses.
   ///

@@ -35,7 +35,8 @@ enum ParseProblem {
   case trailingContent
   case tooDeep(limit: Int)
   case integerOutOfRange
-  case doubleOutOfRange
+  case doubleTooLarge
+  case doubleTooSmall
 
   func sentence(found: String) -> String {
     switch self {
@@ -68,7 +69,8 @@ enum ParseProblem {
     case .trailingContent: "The text must end after the value, but here is \(found)."
     case .tooDeep(let limit): "Arrays and objects must not be nested deeper than \(limit)."
     case .integerOutOfRange: "The integer is outside of what 64 bits hold (\(Int64.min) to \(UInt64.max))."
-    case .doubleOutOfRange: "The number is too large for a double."
+    case .doubleTooLarge: "The number is too large for a double."
+    case .doubleTooSmall: "The number is too near to zero for a double, and isn't zero."
     }
   }
 
@@ -89,7 +91,7 @@ enum ParseProblem {
     case .invalidUTF8: .invalidUTF8
     case .trailingContent: .trailingContent
     case .tooDeep: .depthExceeded
-    case .integerOutOfRange, .doubleOutOfRange: .numberOutOfRange
+    case .integerOutOfRange, .doubleTooLarge, .doubleTooSmall: .numberOutOfRange
     }
   }
 }

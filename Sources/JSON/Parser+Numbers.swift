@@ -130,9 +130,19 @@ extension Parser {
   private func parseDoubleBySwift(start: Int) throws(ParseFault) -> Double {
     let literal = UnsafeBufferPointer(start: bytes + start, count: position - start)
     guard let value = Double(String(decoding: literal, as: UTF8.self)), value.isFinite else {
-      throw ParseFault(problem: .doubleOutOfRange, offset: start)
+      throw ParseFault(problem: .doubleTooLarge, offset: start)
     }
+    if value == 0, Self.hasNonzeroDigit(literal) { throw ParseFault(problem: .doubleTooSmall, offset: start) }
     return value
+  }
+
+  /// Whether a literal, without its exponent, is any other number than zero.
+  private static func hasNonzeroDigit(_ literal: UnsafeBufferPointer<UInt8>) -> Bool {
+    for byte in literal {
+      if byte | 0x20 == Ascii.letter("e") { return false }
+      if Ascii.isDigit(byte), byte != Ascii.zero { return true }
+    }
+    return false
   }
 }
 

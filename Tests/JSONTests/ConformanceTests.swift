@@ -352,12 +352,12 @@ private let refused: [TextCase] = [
 ]
 
 private let decided: [DecidedCase] = [
-  DecidedCase("i_number_double_huge_neg_exp", "[123.456e-789]", .value([0.0])),
+  DecidedCase("i_number_double_huge_neg_exp", "[123.456e-789]", .error(.numberOutOfRange)),
   DecidedCase("i_number_huge_exp", "[0.4e00669999999999999999999999999999999969999999006]", .error(.numberOutOfRange)),
   DecidedCase("i_number_neg_int_huge_exp", "[-1e+9999]", .error(.numberOutOfRange)),
   DecidedCase("i_number_pos_double_huge_exp", "[1.5e+9999]", .error(.numberOutOfRange)),
   DecidedCase("i_number_real_neg_overflow", "[-123123e100000]", .error(.numberOutOfRange)),
-  DecidedCase("i_number_real_underflow", "[123e-10000000]", .value([0.0])),
+  DecidedCase("i_number_real_underflow", "[123e-10000000]", .error(.numberOutOfRange)),
   DecidedCase("i_number_too_big_neg_int", "[-123123123123123123123123123123]", .error(.numberOutOfRange)),
   DecidedCase("i_number_too_big_pos_int", "[100000000000000000000]", .error(.numberOutOfRange)),
   DecidedCase("i_number_zero_huge_exp", "[0e99999999999999999999999999999]", .value([0.0])),
