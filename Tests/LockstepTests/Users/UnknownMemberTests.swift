@@ -70,6 +70,36 @@ struct UnknownMemberTests {
       let item = try await ada.put("/v1/favorites/a", #"{"title":"A"}"#)
       let batch = ActionsRouteTests.batch([ActionsRouteTests.action("favorites", "add", item.text)])
       #expect(try await ada.post("/v1/actions", batch).status == 200)
+      let shown = try await ada.get("/v1/favorites/a")
+      for (method, type) in [
+        ("PUT", "application/json"), ("PATCH", "application/json"), ("PATCH", "application/merge-patch+json"),
+      ] {
+        let body = shown.text.replacing(#""title":"A""#, with: #""title":"\#(method) \#(type)""#)
+        let answer = try await ada.ask(method, "/v1/favorites/a", body, ["Content-Type: \(type)"])
+        #expect(answer.status == 200, "\(answer.text)")
+        #expect(answer.json["title"]?.stringValue == "\(method) \(type)")
+        #expect(answer.json["addedAt"] == shown.json["addedAt"])
+      }
+      // What isn't said is no part of what was asked for.
+      let asked = try await ada.get("/v1/journal").json["entries"]?.arrayValue?.last?["action"]?["payload"]
+      #expect(asked == ["id": "a", "title": "PATCH application/merge-patch+json"])
+    }
+  }
+
+  @Test("An id in the body that isn't the one in the path is refused", arguments: ["PUT", "PATCH"])
+  func otherID(method: String) async throws {
+    try await Users.run { users in
+      let ada = try await users.signUp()
+      try await ada.addFavorites("a", "\u{e9}")
+      let before = try await ada.get("/v1/changes?since=now").cursor
+      for (path, id) in [("a", #""zzz""#), ("a", "7"), ("a", "null"), ("a", #""""#), ("%C3%A9", #""e\u0301""#)] {
+        let answer = try await ada.ask(method, "/v1/favorites/\(path)", #"{"id":\#(id),"titel":1,"title":2}"#)
+        #expect(answer.status == 422, "\(id)")
+        #expect(Set(answer.problem?.pointers ?? []) == ["/id", "/titel", "/title"], "\(id)")
+        let alone = try await ada.ask(method, "/v1/favorites/\(path)", #"{"id":\#(id)}"#)
+        #expect(alone.problem == Told("validation-failed", "/id"), "\(id)")
+      }
+      #expect(try await ada.get("/v1/changes?since=now").cursor == before)
     }
   }
 }

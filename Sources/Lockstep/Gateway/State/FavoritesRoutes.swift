@@ -36,6 +36,7 @@ struct FavoritesRoutes: Sendable {
     // An item needs nothing but its id, so nothing needs to be said of it.
     var reader = PayloadReader(body.isEmpty ? [:] : try JSON(body: body))
     let (content, index) = (reader.favorite(), reader.index("index"))
+    reader.expectID(id)
     try reader.finishProblem()
     return change(id, .add(id: id, content, index: index)) { committed in
       committed.before.state.list(FavoritesReactor.collection)[id] == nil ? .created : .ok
@@ -53,7 +54,12 @@ struct FavoritesRoutes: Sendable {
       return change(id, .patch(id: id, document))
     case .json, .mergePatch:
       guard let members = json.objectValue else { throw Problem.notAnObject(json) }
-      return change(id, .update(id: id, patch: members))
+      var reader = PayloadReader(json)
+      _ = reader.favorite()
+      reader.passOver("index")
+      // What is wrong with the others alone is judged where the item is known.
+      if reader.expectID(id) { try reader.finishProblem() }
+      return change(id, .update(id: id, patch: members.withoutServersWords))
     }
   }
 
@@ -97,7 +103,22 @@ extension Request {
   }
 }
 
+extension JSONObject {
+  /// The members of a favorite without those with which `GET` says what the server says, and which may be sent back.
+  fileprivate var withoutServersWords: JSONObject {
+    JSONObject(filter { !["id", "addedAt", "updatedAt", "index"].contains($0.name) }.map { ($0.name, $0.value) })
+  }
+}
+
 extension PayloadReader {
+  /// An id in a body says no more than the path, byte for byte, or it's meant of another item: gives whether it is.
+  @discardableResult
+  fileprivate mutating func expectID(_ id: String) -> Bool {
+    guard let said = value("id"), said.stringValue.map({ ElementKey($0) }) != ElementKey(id) else { return false }
+    add("id", "It must be the id in the path, or be left out.")
+    return true
+  }
+
   /// Throws all that was found, as a client is told.
   func finishProblem() throws(Problem) {
     do throws(Refusal) { try finish() } catch { throw Problem(error) }
