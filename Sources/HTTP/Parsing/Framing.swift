@@ -11,6 +11,8 @@ struct Framing {
   private var codings = 0
   private var chunkedCodings = 0
   private var endsInChunked = false
+  private var hasAuthorization = false
+  private var hasIdempotencyKey = false
 
   /// Takes note of a field. Names are told apart by their length first, so most fields cost one comparison.
   mutating func note(name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) throws(Problem) {
@@ -18,7 +20,9 @@ struct Framing {
     case 4 where FieldName.host.matches(name): try noteHost(value)
     case 6 where FieldName.expect.matches(name): try noteExpect(value)
     case 10 where FieldName.connection.matches(name): noteConnection(value)
+    case 13 where FieldName.authorization.matches(name): try Self.noteOnce(&hasAuthorization, .authorization)
     case 14 where FieldName.contentLength.matches(name): try noteContentLength(value)
+    case 15 where FieldName.idempotencyKey.matches(name): try Self.noteOnce(&hasIdempotencyKey, .idempotencyKey)
     case 17 where FieldName.transferEncoding.matches(name): noteTransferEncoding(value)
     default: break
     }
@@ -49,6 +53,12 @@ struct Framing {
   func checkHost(isVersion11: Bool) throws(Problem) {
     guard hosts <= 1 else { throw .malformed("There is more than one Host field.") }
     guard hosts == 1 || !isVersion11 else { throw .malformed("There is no Host field, which HTTP/1.1 requires.") }
+  }
+
+  /// Who asks, and which request it is, can be said once: a proxy may have read the other one.
+  private static func noteOnce(_ isNoted: inout Bool, _ name: FieldName) throws(Problem) {
+    guard !isNoted else { throw .malformed("There is more than one \(name.text).") }
+    isNoted = true
   }
 
   private mutating func noteHost(_ value: UnsafeRawBufferPointer) throws(Problem) {

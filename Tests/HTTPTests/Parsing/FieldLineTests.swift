@@ -112,4 +112,16 @@ struct FieldLineTests {
   func bareCarriageReturn(request: String) {
     #expect(refusal(of: request)?.kind == .malformedRequest)
   }
+
+  @Test(
+    "Fields that tell who asks, or which request it is, come once at most",
+    arguments: [
+      ["Authorization: Bearer a", "Authorization: Bearer b"], ["authorization: Bearer a", "AUTHORIZATION: Bearer a"],
+      ["Idempotency-Key: a", "Idempotency-Key: b"], ["Idempotency-Key:", "idempotency-key:"],
+    ]
+  )
+  func onceAtMost(lines: [String]) throws {
+    #expect(try head(fields: [lines[0], "Authorizatiom: c", "Idempotency-Kez: c"])[.host] == "h")
+    try expectRefusal(.field(lines.joined(separator: "\r\n"), saying: "more than one"))
+  }
 }
