@@ -197,6 +197,25 @@ struct ChangesTests {
     }
   }
 
+  @Test(
+    "A stream is for whoever would take one, and take it as gladly as JSON",
+    arguments: [
+      ("application/json, text/event-stream;q=0", false), ("text/event-stream; q=0.0", false),
+      ("text/event-stream;q=0.5, application/json", false), ("text/event-streams", false), ("*/*", false),
+      ("TEXT/Event-Stream; charset=utf-8;q=0.1, */*;q=0", true), ("application/json;q=0.9, text/event-stream", true),
+      ("text/event-stream, application/json", true),
+    ]
+  )
+  func accepted(accept: String, isStream: Bool) async throws {
+    try await Users.run { users in
+      let phone = try await users.signUp()
+      let client = try await phone.waiting("/v1/changes?since=now", ["Accept: \(accept)"])
+      try await client.receive(until: "Content-Type: ")
+      let type = String(decoding: try await client.line(), as: UTF8.self)
+      #expect(type == (isStream ? "text/event-stream" : "application/json"))
+    }
+  }
+
   @Test("A stream says every fifteen seconds that it's alive")
   func heartbeat() async throws {
     try await Users.run { users in

@@ -34,7 +34,7 @@ struct ChangesQuery: Sendable {
 
   init(_ request: Request, _ waiting: Waiting, modules: Set<String>) throws(Problem) {
     let query = try request.query
-    let isStream = request.head.list(.accept).contains { $0.lowercased().hasPrefix("text/event-stream") }
+    let isStream = request.head.wantsEventStream
     let asked = try query.text("since")
     let lastEvent = isStream ? request.head[.lastEventID].flatMap { $0.isEmpty ? nil : $0 } : nil
     self.init(

@@ -145,7 +145,7 @@ struct ScreenRoutes: Sendable {
   private func read(_ request: Request) throws -> Answer {
     try found(request) { screen in
       let (query, preconditions) = (try request.query, try Preconditions(of: request.head))
-      if request.head.list(.accept).contains(where: { $0.lowercased().hasPrefix("text/event-stream") }) {
+      if request.head.wantsEventStream {
         return .events(ChangesEvents.response, try events(request, screen))
       }
       let wait = try WaitPreference(of: request, query, upTo: longestWait)
