@@ -40,6 +40,33 @@ struct IdempotencyTests {
     }
   }
 
+  @Test("The same body of another type is another request, where types mean different things")
+  func types() async throws {
+    try await Users.run { users in
+      let ada = try await users.signUp()
+      _ = try await ada.put("/v1/defaults/standard/k", #"{"a":1}"#)
+      let body = #"{"k":{"b":2}}"#
+      let merge = ["Content-Type: application/merge-patch+json"] + Self.key
+      let first = try await ada.patch("/v1/defaults/standard", body, merge)
+      #expect(first.json["values"]?["k"] == ["a": 1, "b": 2])
+      for fields in [[], ["Content-Type: application/json"]] {
+        let other = try await ada.patch("/v1/defaults/standard", body, fields + Self.key)
+        #expect(other.problem == Told("validation-failed"), "\(fields)")
+      }
+      let spelled = ["Content-Type: Application/Merge-Patch+JSON; charset=utf-8"] + Self.key
+      #expect(Self.isSame(try await ada.patch("/v1/defaults/standard", body, spelled), as: first))
+      // Where JSON is JSON its type makes no difference.
+      let key = ["Idempotency-Key: other"]
+      let put = try await ada.put("/v1/defaults/standard/l", "1", key)
+      let again = try await ada.put(
+        "/v1/defaults/standard/l",
+        "1",
+        key + ["Content-Type: application/merge-patch+json"]
+      )
+      #expect(Self.isSame(again, as: put))
+    }
+  }
+
   @Test("A refusal is an answer too: the same request again isn't judged by another state")
   func refusals() async throws {
     try await Users.run { users in

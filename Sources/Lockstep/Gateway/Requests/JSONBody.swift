@@ -3,7 +3,7 @@ import JSON
 
 /// What the body of a request says it is. Only a `PATCH` whose resource can be patched tells one kind of JSON from another;
 /// everywhere else JSON is JSON.
-enum BodyType {
+enum BodyType: String {
   case json
   case mergePatch
   case jsonPatch

@@ -243,7 +243,16 @@ extension IdempotencyKey {
   init?(of request: Request, body: [UInt8], secret: [UInt8] = []) throws(Problem) {
     guard let key = try Self.text(of: request) else { return nil }
     let target = request.head.query.isEmpty ? request.head.path : "\(request.head.path)?\(request.head.query)"
-    self.init(key, method: request.head.method.name, target: target, body: body, secret: secret)
+    // Only a patch tells one kind of JSON from another.
+    let type = request.head.method == .patch ? try BodyType(of: request.head) : .json
+    self.init(
+      key,
+      method: request.head.method.name,
+      target: target,
+      meaning: type == .json ? "" : type.rawValue,
+      body: body,
+      secret: secret
+    )
   }
 }
 

@@ -3,8 +3,8 @@ import SQLite
 /// An `Idempotency-Key`, with what tells whether the request is the same one again.
 struct IdempotencyKey: Sendable, Hashable {
   let key: String
-  /// Of the request's method, path and body. Where a body holds a password, this must not be a way to guess it: see
-  /// `init(_:method:target:body:secret:)`.
+  /// Of the request's method, path and body, and of what the body means. Where a body holds a password, this must not be a way to guess it: see
+  /// `init(_:method:target:meaning:body:secret:)`.
   let fingerprint: [UInt8]
 
   /// The longest key that is taken.
@@ -20,12 +20,24 @@ struct IdempotencyKey: Sendable, Hashable {
   ///   - key: What the client sent.
   ///   - method: The request's.
   ///   - target: Its path and query.
+  ///   - meaning: What tells requests apart whose bodies are the same and mean different things; empty where nothing does.
   ///   - body: Its body.
   ///   - secret: What nobody can guess and the store doesn't hold, such as the request's token, where the body has a
   ///     password in it; else empty.
-  init(_ key: String, method: String, target: String, body: [UInt8], secret: [UInt8] = []) {
+  init(
+    _ key: String,
+    method: String,
+    target: String,
+    meaning: String = "",
+    body: [UInt8],
+    secret: [UInt8] = []
+  ) {
     self.key = key
-    fingerprint = Hash.of("request", Array(method.utf8), Array(target.utf8), body, secret)
+    let (method, target, meaning) = (Array(method.utf8), Array(target.utf8), Array(meaning.utf8))
+    fingerprint =
+      meaning.isEmpty
+      ? Hash.of("request", method, target, body, secret)
+      : Hash.of("request", method, target, body, secret, meaning)
   }
 }
 
