@@ -114,6 +114,13 @@ public final class RequestHead: Sendable {
     return elements
   }
 
+  /// The values of all fields of that name, in order, for lists whose elements may have commas inside.
+  public func values(_ name: FieldName) -> [[UInt8]] {
+    bytes.withUnsafeBytes { all in
+      fieldPlaces.filter { name.matches(all.slice($0.name)) }.map { Array(all.slice($0.value)) }
+    }
+  }
+
   private func firstPlace(of name: FieldName) -> FieldPlace? {
     bytes.withUnsafeBytes { all in
       fieldPlaces.first { name.matches(all.slice($0.name)) }

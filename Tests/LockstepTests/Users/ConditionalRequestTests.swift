@@ -168,4 +168,26 @@ struct ConditionalRequestTests {
       #expect(try await ada.get("/v1/sessions", ["If-None-Match: \(tag)"]).status == 200)
     }
   }
+
+  @Test("A list of tags is taken apart by its quotes: a comma may stand inside a tag")
+  func commas() async throws {
+    try await Users.run { users in
+      let ada = try await users.signUp()
+      try await ada.addFavorites("a")
+      let tag = try #require(try await ada.get("/v1/favorites").field("ETag"))
+      let rows: [(fields: [String], status: Int)] = [
+        ([#"If-None-Match: "a,b", "c""#], 200), ([#"If-None-Match: "a,b", \#(tag)"#], 304),
+        ([#"If-None-Match: ",",\#(tag),W/",""#], 304), ([#"If-None-Match: , \#(tag) ,"#], 304),
+        (["If-None-Match: \"x\"", "If-None-Match: W/\(tag)"], 304), (["If-None-Match: *"], 304),
+        ([#"If-None-Match: "a\", \#(tag)"#], 304), ([#"If-None-Match: "a,\#(tag.dropFirst())"#], 200),
+        ([#"If-None-Match: "a" "b""#], 400), ([#"If-None-Match: "a,b"#], 400), (["If-None-Match: a"], 400),
+        ([#"If-None-Match: W/"#], 400), ([#"If-None-Match: "a", *"#], 400), ([#"If-None-Match: ""#], 400),
+        ([#"If-None-Match: "a"b"#], 400), ([#"If-None-Match: w/"a""#], 400),
+      ]
+      for row in rows {
+        let answer = try await ada.get("/v1/favorites", row.fields)
+        #expect(answer.status == row.status, "\(row.fields) \(answer.text)")
+      }
+    }
+  }
 }

@@ -67,21 +67,41 @@ struct Preconditions: Sendable {
 
   private static func tags(_ head: RequestHead, _ name: FieldName) throws(Problem) -> Tags? {
     guard head.has(name) else { return nil }
-    let elements = head.list(name)
-    if elements == ["*"] { return .any }
+    let values = head.values(name)
+    if values == [[UInt8(ascii: "*")]] { return .any }
     var tags: [Tag] = []
-    for element in elements {
-      let isWeak = element.hasPrefix("W/")
-      let quoted = isWeak ? element.dropFirst(2) : element[...]
-      guard quoted.utf8.count >= 2, quoted.hasPrefix("\""), quoted.hasSuffix("\"") else {
+    for value in values {
+      guard let read = Tag.list(value[...]) else {
         throw Problem(
           .invalidParameter,
           detail: "The field \(name.text) must be * or a list of entity tags in double quotes, as ETag gives them."
         )
       }
-      tags.append(Tag(text: String(quoted.dropFirst().dropLast()), isWeak: isWeak))
+      tags += read
     }
     return .these(tags)
+  }
+}
+
+extension Preconditions.Tag {
+  /// The tags of a list (RFC 9110, 8.8.3); nil where it's none. Whatever stands between two quotes is a tag, commas and
+  /// backslashes too.
+  fileprivate static func list(_ field: ArraySlice<UInt8>) -> [Self]? {
+    let quote = UInt8(ascii: "\"")
+    let isBlank = { (byte: UInt8) in byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
+    var tags: [Self] = []
+    var rest = field
+    while true {
+      // Elements may be empty.
+      rest = rest.drop { isBlank($0) || $0 == UInt8(ascii: ",") }
+      guard !rest.isEmpty else { return tags }
+      let isWeak = rest.starts(with: "W/".utf8)
+      if isWeak { rest = rest.dropFirst(2) }
+      guard rest.popFirst() == quote, let end = rest.firstIndex(of: quote) else { return nil }
+      tags.append(Self(text: String(decoding: rest[..<end], as: UTF8.self), isWeak: isWeak))
+      rest = rest[(end + 1)...].drop(while: isBlank)
+      guard rest.isEmpty || rest.first == UInt8(ascii: ",") else { return nil }
+    }
   }
 }
 
