@@ -2,6 +2,7 @@ import Glibc
 import Lockstep
 import TestSupport
 import Testing
+import Workers
 
 @Suite("The log writer never keeps the server waiting, and loses nothing it took")
 struct LogWriterTests {
@@ -51,10 +52,13 @@ struct LogWriterTests {
       await aside { log.close() }
       pipe.closeWriting()
     }
-    let read = Reading()
-    await aside { read.set(pipe.readAll()) }
+    let read = Monitor<[UInt8]>([])
+    await aside {
+      let bytes = pipe.readAll()
+      read.withLock { $0 = bytes }
+    }
     await closing.value
-    #expect(read.bytes == (0..<5000).flatMap(Self.line))
+    #expect(read.withLock { $0 } == (0..<5000).flatMap(Self.line))
     #expect(log.dropped == 0)
   }
 
@@ -70,14 +74,17 @@ struct LogWriterTests {
     let dropped = log.dropped
     // The bound's worth waits, and as much again may be in the writer's hand.
     #expect(dropped >= 1000 - 2 * 100 / 7 && dropped < 1000)
-    let read = Reading()
+    let read = Monitor<[UInt8]>([])
     let closing = Task.detached {
       await aside { log.close() }
       pipe.closeWriting()
     }
-    await aside { read.set(pipe.readAll()) }
+    await aside {
+      let bytes = pipe.readAll()
+      read.withLock { $0 = bytes }
+    }
     await closing.value
-    let text = String(decoding: read.bytes.drop { $0 == UInt8(ascii: "x") }, as: UTF8.self)
+    let text = String(decoding: read.withLock { $0 }.drop { $0 == UInt8(ascii: "x") }, as: UTF8.self)
     let lines = text.split(separator: "\n")
     #expect(lines.first == "line 0", "what came first is kept")
     let notices = lines.filter { $0.contains("log lines were dropped") }
@@ -114,11 +121,5 @@ struct LogWriterTests {
     await aside { log.close() }
     pipe.closeWriting()
     #expect(pipe.readAll().allSatisfy { $0 == UInt8(ascii: "x") })
-  }
-
-  private final class Reading: @unchecked Sendable {
-    // Written before the wait for its writer ends, and read after it.
-    private(set) var bytes: [UInt8] = []
-    func set(_ bytes: [UInt8]) { self.bytes = bytes }
   }
 }

@@ -58,20 +58,19 @@ struct LoginReactorTests {
       state.isExecuting = false
       state.error = "The e-mail address or the password is wrong."
     }
-    test.send(.submit(Self.network)) { state in
-      state.isExecuting = true
-      state.error = nil
+    func submitAgain() {
+      test.send(.submit(Self.network)) { state in
+        state.isExecuting = true
+        state.error = nil
+      }
+      test.advance(by: .seconds(2))
     }
-    test.advance(by: .seconds(2))
+    submitAgain()
     test.receive { state in
       state.isExecuting = false
       state.error = "Too many attempts. Try again in 7 seconds."
     }
-    test.send(.submit(Self.network)) { state in
-      state.isExecuting = true
-      state.error = nil
-    }
-    test.advance(by: .seconds(2))
+    submitAgain()
     test.receive { state in
       state.isExecuting = false
       state.session = LoginSession(StubLogIn.signedIn)
