@@ -9,6 +9,9 @@ extension Connection {
       case .head(let head):
         if isRefused { turnAway(head) } else { answer(head) }
         return true
+      case .again(let lasting):
+        answerAgain(lasting)
+        return true
       case .refused(let problem):
         refuse(problem)
         return true
@@ -39,10 +42,22 @@ extension Connection {
     return false
   }
 
-  private func answer(_ head: RequestHead) {
+  /// Gives the last response again, where it's still right.
+  private func answerAgain(_ lasting: Lasting) {
+    guard lasting.premise.holds(at: loop.now) else { return answer(lasting.head) }
+    beginAnswer()
+    conclude(lasting.head, lasting.response)
+  }
+
+  private func beginAnswer() {
     clearDeadline()
     headTiming = .none
     loop.counters.requests.addAsOnlyWriter(1)
+  }
+
+  private func answer(_ head: RequestHead) {
+    beginAnswer()
+    lasting = nil
     let request = Request(head: head, body: beginBody(head), peer: peer, arrival: loop.now, loop: loop.index)
     take(loop.respond(request), to: head)
   }
@@ -50,11 +65,24 @@ extension Connection {
   func take(_ answer: Answer, to head: RequestHead) {
     switch answer {
     case .now(let response): conclude(head, response)
+    case .lasting(let response, let premise):
+      keep(response, to: head, as: premise)
+      conclude(head, response)
     case .later(let work): startTask { await self.handle(head, work) }
     case .then(let work): startTask { await self.decide(head, work) }
     case .held(let request): hold(Hold(request: request, head: head))
     case .events(let response, let source): beginStreaming(response, source, to: head)
     }
+  }
+
+  private func keep(_ response: Response, to head: RequestHead, as premise: any Premise) {
+    guard head.body == .none else { return }
+    switch response.body {
+    case .none: break
+    case .bytes(let bytes): guard bytes.count <= Lasting.longestBody else { return }
+    case .stream: return
+    }
+    lasting = Lasting(head: head, response: response, premise: premise)
   }
 
   private func beginBody(_ head: RequestHead) -> RequestBody {

@@ -44,6 +44,17 @@ final class Connection: @unchecked Sendable {
     let next: Continuation
   }
 
+  /// A response that its client may get again: see `Premise`.
+  struct Lasting {
+    let head: RequestHead
+    let response: Response
+    let premise: any Premise
+
+    /// Up to which size a body is kept for that: a longer one takes so long to send that looking at a request anew isn't
+    /// what it costs, and thousands of connections may keep one each.
+    static let longestBody = 4096
+  }
+
   /// What follows an answer.
   enum Continuation {
     case nextRequest
@@ -75,6 +86,8 @@ final class Connection: @unchecked Sendable {
   var input = InputBuffer()
   var output = OutputBuffer()
   var body: BodyProgress?
+  /// The last answer, where it may be given again.
+  var lasting: Lasting?
 
   /// Whether a read could give something: events are told once, so this is kept until a read says otherwise.
   var canRead = false

@@ -87,6 +87,11 @@ public final class RequestHead: Sendable {
   /// How many bytes the head had.
   public var size: Int { bytes.count }
 
+  /// Whether `bytes` begin with this very head.
+  public func isPrefix(of bytes: UnsafeRawBufferPointer) -> Bool {
+    bytes.count >= size && bytes.slice(0..<size).equals(self.bytes)
+  }
+
   /// The value of the first field of that name, or nil. A byte that isn't UTF-8 shows as U+FFFD.
   public subscript(_ name: FieldName) -> String? {
     firstPlace(of: name).map { String(decoding: bytes[$0.value], as: UTF8.self) }

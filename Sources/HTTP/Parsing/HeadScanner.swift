@@ -12,6 +12,9 @@ struct HeadScanner {
   private var requestLineEnd: Int?
   private var fields = 0
 
+  /// Whether nothing was scanned yet.
+  var isAtStart: Bool { position == 0 && taken == 0 }
+
   /// The length of the head in `bytes`, from `start` to behind its empty line, or nil while that isn't there yet.
   mutating func scan(_ bytes: UnsafeRawBufferPointer, bounds: MessageBounds) throws(Problem) -> Int? {
     if requestLineEnd == nil, position == start {

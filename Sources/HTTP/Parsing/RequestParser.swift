@@ -19,6 +19,9 @@ public struct RequestParser: Sendable {
     bounds = MessageBounds(limits)
   }
 
+  /// Whether nothing of a head has been seen yet.
+  public var isAtStart: Bool { scanner.isAtStart }
+
   /// How many bytes of empty lines there were before the head that is incomplete. The caller forgets them: the next call
   /// gets the bytes behind them.
   public mutating func takeEmptyLines() -> Int { scanner.takeEmptyLines() }

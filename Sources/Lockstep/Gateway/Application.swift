@@ -47,6 +47,7 @@ public struct Application: Sendable {
   func finished(_ answer: Answer, to request: Request, route: Int?) -> Answer {
     switch answer {
     case .now(let response): return finished(response, to: request, route: route)
+    case .lasting(let response, let premise): return finished(response, premise, to: request, route: route)
     case .later(let work):
       return .then {
         do {
@@ -83,6 +84,17 @@ public struct Application: Sendable {
       record(response, to: request, route: route)
       return response
     }
+  }
+
+  /// The same for a response that may be given again as it is then: each time it's counted and logged.
+  private func finished(_ response: Response, _ premise: any Premise, to request: Request, route: Int?) -> Answer {
+    let (dressed, isToCompress) = dressed(response, for: request.head)
+    if isToCompress { return finished(response, to: request, route: route) }
+    record(dressed, to: request, route: route)
+    let recorded = RecordedPremise(premise) { [self] arrival in
+      record(dressed, to: request, cameAt: arrival, route: route)
+    }
+    return .lasting(dressed, recorded)
   }
 
   /// The response with the fields that any may need, and whether its body is still to be compressed.
@@ -158,8 +170,8 @@ public struct Application: Sendable {
     return Problem(.internal).response
   }
 
-  private func record(_ response: Response, to request: Request, route: Int?) {
-    let duration = monotonic() - request.arrival
+  private func record(_ response: Response, to request: Request, cameAt arrival: Int64? = nil, route: Int?) {
+    let duration = monotonic() - (arrival ?? request.arrival)
     metrics.record(route: route, status: response.status, nanoseconds: duration)
     accessLog?.record(request, response, nanoseconds: duration)
   }
@@ -182,6 +194,23 @@ public struct Application: Sendable {
     )
     problem.fields.append(.allow, allow)
     return problem
+  }
+}
+
+/// A premise of which it's recorded each time that it held.
+private final class RecordedPremise: Premise {
+  private let premise: any Premise
+  private let record: @Sendable (_ arrival: Int64) -> Void
+
+  init(_ premise: any Premise, record: @escaping @Sendable (_ arrival: Int64) -> Void) {
+    self.premise = premise
+    self.record = record
+  }
+
+  func holds(at arrival: Int64) -> Bool {
+    guard premise.holds(at: arrival) else { return false }
+    record(arrival)
+    return true
   }
 }
 

@@ -36,7 +36,7 @@ struct StateGate: Sendable {
   private func telling(_ answer: Answer, _ user: UserID) -> Answer {
     switch answer {
     // Who is held is told by whoever holds them.
-    case .now, .held, .events: answer
+    case .now, .lasting, .held, .events: answer
     case .later(let work): .later { do { return try await work() } catch { throw told(error, to: user) } }
     case .then(let work):
       .then {

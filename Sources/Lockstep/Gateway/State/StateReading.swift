@@ -1,7 +1,9 @@
 import HTTP
 
 /// The short half of the way: a user's state, already encoded, to whoever asks for it.
-struct StateReading: Sendable {
+///
+/// An object, since each route and each answer to come holds it: a value would be copied for each, part by part.
+final class StateReading: Sendable {
   let store: String
   let gate: StateGate
   let cache: StateCache
@@ -11,29 +13,62 @@ struct StateReading: Sendable {
   let waiting: Waiting
   let longWork: LongWork
 
+  init(
+    store: String,
+    gate: StateGate,
+    cache: StateCache,
+    registry: RegisteredLedger,
+    history: History,
+    readers: UserReaders,
+    waiting: Waiting,
+    longWork: LongWork
+  ) {
+    self.store = store
+    self.gate = gate
+    self.cache = cache
+    self.registry = registry
+    self.history = history
+    self.readers = readers
+    self.waiting = waiting
+    self.longWork = longWork
+  }
+
   /// Answers a `GET` of a resource. The address may say as of when: `?at=<cursor>`.
   func answer(
     _ request: Request,
     resource: @escaping @Sendable (Request, QueryParameters) throws(Problem) -> StateResource
   ) throws -> Answer {
-    try gate.answer(request) { session in
+    try gate.answer(request) { [self] session in
       let query = try request.query
       let resource = try resource(request, query)
       let preconditions = try Preconditions(of: request.head)
       let wait = preconditions.ifNoneMatch == nil ? nil : try waiting.preference(of: request, query)
       if let at = try query.text("at") {
         let point = try pointInTime(at)
-        return .then { try await past(resource, at: point, of: session, preconditions, wait, request) }
+        return .then { [self] in try await past(resource, at: point, of: session, preconditions, wait, request) }
       }
       if let wait { return try held(request, resource, preconditions, wait, session) }
-      return try withState(of: session) { hot in
+      return try withState(of: session) { [self] hot in
         let view = presentView(of: hot)
         switch try present(resource, hot, view, session.user) {
-        case .made(let representation): return .now(try response(representation, preconditions, view))
-        case .later(let make): return .later { try response(try await make(), preconditions, view) }
+        case .made(let representation):
+          return .lasting(try response(representation, preconditions, view), unchanged(view, for: session))
+        case .later(let make): return .later { [self] in try response(try await make(), preconditions, view) }
         }
       }
     }
+  }
+
+  /// What an answer from a present state rests on.
+  private func unchanged(_ view: StateView, for session: LiveSession) -> UnchangedState {
+    UnchangedState(
+      session,
+      at: view.state.revision,
+      view.registeredRevision,
+      cache: cache,
+      registry: registry,
+      millisecondsSince1970: gate.sessions.millisecondsSince1970
+    )
   }
 
   /// Answers when the resource differs from what the client has, or when the time is over.
@@ -44,9 +79,9 @@ struct StateReading: Sendable {
     _ wait: WaitPreference,
     _ session: LiveSession
   ) throws -> Answer {
-    try waiting.wait(request, for: wait, of: session) { hot, registered, look in
+    try waiting.wait(request, for: wait, of: session) { [self] hot, registered, look in
       let view = StateView(store: store, LedgerView(state: hot.state, registered: registered))
-      let answer = { @Sendable (representation: Representation?) throws -> Answer? in
+      let answer = { @Sendable [self] (representation: Representation?) throws -> Answer? in
         guard look.isLast || !(representation.map { preconditions.isFresh($0.cursor) } ?? false) else { return nil }
         return .now(try response(representation, preconditions, view).waited(wait))
       }
@@ -63,7 +98,7 @@ struct StateReading: Sendable {
     _ answer: @escaping @Sendable (HotState) throws -> Answer
   ) throws -> Answer {
     if let hot = cache.state(of: session.user) { return try answer(hot) }
-    return .then { try answer(try await cache.load(session.user)) }
+    return .then { [cache] in try answer(try await cache.load(session.user)) }
   }
 
   func presentView(of hot: HotState) -> StateView {
@@ -85,7 +120,7 @@ struct StateReading: Sendable {
     }
     let isLong = resource.weight(in: view) > LongWork.bound
     let make = { @Sendable () throws -> Representation? in try resource.representation(of: view) }
-    guard let collection else { return isLong ? .later { try await longWork.run(for: user, make) } : .made(try make()) }
+    guard let collection else { return isLong ? .later { [longWork] in try await longWork.run(for: user, make) } : .made(try make()) }
     let keep = { @Sendable (made: Representation?) in
       // What was never written isn't kept: anybody can think of any number of names of suites.
       let isKnown = view.state.collections[collection] != nil || collection.part == nil
@@ -96,7 +131,7 @@ struct StateReading: Sendable {
       keep(made)
       return .made(made)
     }
-    return .later {
+    return .later { [longWork] in
       let name = LongWork.Name("\(view.registeredRevision) \(collection)", of: hot)
       let made = try await longWork.representations.value(of: name) { try await longWork.run(for: user, make) }
       keep(made)

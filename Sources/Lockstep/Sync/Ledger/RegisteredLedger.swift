@@ -45,6 +45,9 @@ final class RegisteredLedger: Sendable {
   /// What is registered, as it's on disk.
   var current: RegisteredDefaults { contents.withLock { $0.committed } }
 
+  /// The revision of what is registered, as it's on disk.
+  var revision: Revision { contents.withLock { $0.committed.revision } }
+
   /// What is registered, for a unit of the writer that decides by it.
   var latest: RegisteredDefaults { contents.withLock { $0.pending?.registered ?? $0.committed } }
 

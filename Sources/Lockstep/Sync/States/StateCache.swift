@@ -49,6 +49,9 @@ final class StateCache: Sendable {
     return hot
   }
 
+  /// The revision of the user's latest committed state, if it's in memory.
+  func revision(of user: UserID) -> Revision? { state(of: user)?.state.revision }
+
   /// The user's latest committed state, from the store if need be.
   func load(_ user: UserID) async throws -> HotState {
     while true {

@@ -1,0 +1,126 @@
+import JSON
+import TestSupport
+import Testing
+
+@Suite("A client that asks the same again over one connection is never told of a state that isn't the latest")
+struct RepeatedReadTests {
+  /// Somebody who asks one thing again and again.
+  private struct Reader {
+    let client: RawClient
+    let request: String
+
+    init(_ device: Device, _ path: String, _ fields: [String] = []) throws {
+      client = try device.users.connect()
+      request = Gateway.request("GET", path, ["Authorization: Bearer \(device.token)"] + fields)
+    }
+
+    func ask() async throws -> RawResponse {
+      try await client.send(request)
+      return try await client.response()
+    }
+  }
+
+  @Test("Each resource, asked for again after each change, is as a new connection gets it")
+  func changes() async throws {
+    try await Users.run({ $0.administratorToken = "admin" }) { users in
+      let ada = try await users.signUp()
+      try await ConditionalRequestTests.fill(ada)
+      let other = try await users.logIn()
+      let readers = try ConditionalRequestTests.resources.map { ($0, try Reader(ada, $0)) }
+      for (_, reader) in readers { for _ in 0..<2 { _ = try await reader.ask() } }
+      let changes: [() async throws -> RawResponse] = [
+        { try await other.put("/v1/favorites/a", #"{"title":"New"}"#) },
+        { try await other.put("/v1/defaults/standard/theme", #""light""#) },
+        { try await ada.patch("/v1/profile", #"{"companyName":"Aurora"}"#) },
+        { try await other.delete("/v1/favorites/b") },
+        { try await other.put("/v1/favorites/b", "{}") },
+        { try await other.post("/v1/actions", #"{"actions":[{"module":"defaults","type":"clear","payload":{}}]}"#) },
+        {
+          try await users.ask(
+            "PATCH",
+            "/v1/admin/registered/standard",
+            [],
+            body: Array(#"{"theme":"app"}"#.utf8),
+            token: "admin"
+          )
+        },
+      ]
+      for (number, change) in changes.enumerated() {
+        #expect((200..<300).contains(try await change().status), "change \(number)")
+        for (path, reader) in readers {
+          let fresh = try await ada.get(path)
+          for _ in 0..<2 {
+            let again = try await reader.ask()
+            #expect(again.status == fresh.status && again.body == fresh.body, "\(path) after change \(number)")
+            #expect(again.tag == fresh.tag && again.cursor == fresh.cursor, "\(path) after change \(number)")
+          }
+        }
+      }
+    }
+  }
+
+  @Test("Who has what there is gets a 304 each time, until there is something else")
+  func notModified() async throws {
+    try await Users.run { users in
+      let ada = try await users.signUp()
+      let tag = try #require(try await ada.put("/v1/favorites/a", "{}").field("ETag"))
+      let reader = try Reader(ada, "/v1/favorites/a", ["If-None-Match: \(tag)"])
+      for _ in 0..<3 { #expect(try await reader.ask().status == 304) }
+      _ = try await ada.put("/v1/favorites/b", "{}")
+      let unchanged = try await reader.ask()
+      #expect(unchanged.status == 304)
+      #expect(unchanged.cursor == (try await ada.get("/v1/profile")).cursor)
+      _ = try await ada.put("/v1/favorites/a", #"{"title":"New"}"#)
+      #expect(try await reader.ask().status == 200)
+    }
+  }
+
+  @Test("A session that has ended sees nothing more")
+  func ended() async throws {
+    try await Users.run { users in
+      let (ada, other) = (try await users.signUp(), try await users.logIn())
+      let reader = try Reader(other, "/v1/profile")
+      for _ in 0..<2 { #expect(try await reader.ask().status == 200) }
+      #expect(try await ada.delete("/v1/sessions/\(other.session)").status == 204)
+      #expect(try await reader.ask().status == 401)
+    }
+  }
+
+  @Test("A user who is gone is gone at once")
+  func erased() async throws {
+    try await Users.run { users in
+      let ada = try await users.signUp()
+      let reader = try Reader(ada, "/v1/profile")
+      for _ in 0..<2 { #expect(try await reader.ask().status == 200) }
+      #expect(try await ada.ask("DELETE", "/v1/me", #"{"password":"\#(Users.password)"}"#).status == 204)
+      #expect(try await reader.ask().status == 401)
+    }
+  }
+
+  @Test("Its device is seen, once a minute")
+  func lastSeen() async throws {
+    try await Users.run { users in
+      let ada = try await users.signUp()
+      let reader = try Reader(ada, "/v1/profile")
+      for _ in 0..<2 { _ = try await reader.ask() }
+      users.time.advance(by: 61)
+      for _ in 0..<2 { _ = try await reader.ask() }
+      let seen = try await ada.get("/v1/sessions").json["items"]?[0]?["lastSeenAt"]?.stringValue
+      #expect(seen == "1994-11-06T08:50:38.000Z")
+    }
+  }
+
+  @Test("Each request counts and is logged, with the time that it took")
+  func recorded() async throws {
+    try await Users.run({ $0.accessLog = true }) { users in
+      let ada = try await users.signUp()
+      let reader = try Reader(ada, "/v1/profile")
+      for _ in 0..<3 { #expect(try await reader.ask().status == 200) }
+      let line = "method=GET path=/v1/profile status=200 bytes=2 microseconds=0"
+      #expect(users.log.requests.filter { $0.contains(line) }.count == 3)
+      let metrics = try await users.ask("GET", "/metrics").text
+      let count = #"lockstep_http_requests_total{method="GET",route="/v1/profile",status="200"} 3"#
+      #expect(metrics.contains(count))
+    }
+  }
+}
