@@ -37,8 +37,8 @@ extension Connection {
 
   enum Parsed {
     case head(RequestHead)
-    /// The last request came again, byte for byte.
-    case again(Lasting)
+    /// The last head came again, byte for byte.
+    case again(RequestHead)
     case incomplete
     case refused(Problem)
   }
@@ -63,7 +63,7 @@ extension Connection {
 
   private enum Look {
     case head(RequestHead, consumed: Int)
-    case again(Lasting)
+    case again(RequestHead)
     /// Empty lines before a head are used up as they come: they are no beginning of one.
     case incomplete(emptyLines: Int)
     case refused(Problem)
@@ -71,7 +71,7 @@ extension Connection {
     var consumed: Int {
       switch self {
       case .head(_, let consumed), .incomplete(let consumed): consumed
-      case .again(let lasting): lasting.head.size
+      case .again(let head): head.size
       case .refused: 0
       }
     }
@@ -79,7 +79,7 @@ extension Connection {
     var parsed: Parsed {
       switch self {
       case .head(let head, _): .head(head)
-      case .again(let lasting): .again(lasting)
+      case .again(let head): .again(head)
       case .incomplete: .incomplete
       case .refused(let problem): .refused(problem)
       }
@@ -87,7 +87,7 @@ extension Connection {
   }
 
   private func look(at bytes: UnsafeRawBufferPointer) -> Look {
-    if let lasting, parser.isAtStart, lasting.head.isPrefix(of: bytes) { return .again(lasting) }
+    if let lastHead, parser.isAtStart, lastHead.isPrefix(of: bytes) { return .again(lastHead) }
     do throws(Problem) {
       switch try parser.parse(bytes) {
       case .head(let head, let consumed): return .head(head, consumed: consumed)

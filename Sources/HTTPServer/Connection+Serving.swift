@@ -9,8 +9,8 @@ extension Connection {
       case .head(let head):
         if isRefused { turnAway(head) } else { answer(head) }
         return true
-      case .again(let lasting):
-        answerAgain(lasting)
+      case .again(let head):
+        answerAgain(head)
         return true
       case .refused(let problem):
         refuse(problem)
@@ -43,10 +43,10 @@ extension Connection {
   }
 
   /// Gives the last response again, where it's still right.
-  private func answerAgain(_ lasting: Lasting) {
-    guard lasting.premise.holds(at: loop.now) else { return answer(lasting.head) }
+  private func answerAgain(_ head: RequestHead) {
+    guard let lasting, lasting.premise.holds(at: loop.now) else { return answer(head, isRepetition: true) }
     beginAnswer()
-    conclude(lasting.head, lasting.response)
+    conclude(head, lasting.response)
   }
 
   private func beginAnswer() {
@@ -55,10 +55,12 @@ extension Connection {
     loop.counters.requests.addAsOnlyWriter(1)
   }
 
-  private func answer(_ head: RequestHead) {
+  private func answer(_ head: RequestHead, isRepetition: Bool = false) {
     beginAnswer()
     lasting = nil
-    let request = Request(head: head, body: beginBody(head), peer: peer, arrival: loop.now, loop: loop.index)
+    lastHead = head.body == .none ? head : nil
+    var request = Request(head: head, body: beginBody(head), peer: peer, arrival: loop.now, loop: loop.index)
+    request.isRepetition = isRepetition
     take(loop.respond(request), to: head)
   }
 
@@ -66,7 +68,7 @@ extension Connection {
     switch answer {
     case .now(let response): conclude(head, response)
     case .lasting(let response, let premise):
-      keep(response, to: head, as: premise)
+      keep(response, as: premise)
       conclude(head, response)
     case .later(let work): startTask { await self.handle(head, work) }
     case .then(let work): startTask { await self.decide(head, work) }
@@ -75,14 +77,14 @@ extension Connection {
     }
   }
 
-  private func keep(_ response: Response, to head: RequestHead, as premise: any Premise) {
-    guard head.body == .none else { return }
+  private func keep(_ response: Response, as premise: any Premise) {
+    guard lastHead != nil else { return }
     switch response.body {
     case .none: break
     case .bytes(let bytes): guard bytes.count <= Lasting.longestBody else { return }
     case .stream: return
     }
-    lasting = Lasting(head: head, response: response, premise: premise)
+    lasting = Lasting(response: response, premise: premise)
   }
 
   private func beginBody(_ head: RequestHead) -> RequestBody {

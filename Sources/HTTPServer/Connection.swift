@@ -46,7 +46,6 @@ final class Connection: @unchecked Sendable {
 
   /// A response that its client may get again: see `Premise`.
   struct Lasting {
-    let head: RequestHead
     let response: Response
     let premise: any Premise
 
@@ -86,7 +85,9 @@ final class Connection: @unchecked Sendable {
   var input = InputBuffer()
   var output = OutputBuffer()
   var body: BodyProgress?
-  /// The last answer, where it may be given again.
+  /// The last request, where it had no body and may come again.
+  var lastHead: RequestHead?
+  /// Its answer, where that may be given again.
   var lasting: Lasting?
 
   /// Whether a read could give something: events are told once, so this is kept until a read says otherwise.

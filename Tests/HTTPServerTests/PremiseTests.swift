@@ -93,6 +93,21 @@ struct PremiseTests {
     }
   }
 
+  @Test("A handler is told whether the request before was the same")
+  func repetition() async throws {
+    try await TestServer.run(answer: { .now(.text("\($0.isRepetition)")) }) { server in
+      let client = try server.connect()
+      for (target, expected) in [("/", "false"), ("/", "true"), ("/", "true"), ("/b", "false"), ("/", "false")] {
+        try await client.send(Self.request(target))
+        #expect(try await client.response().text == expected)
+      }
+      for _ in 1...2 {
+        try await client.send(Self.request("/", "PUT", field: "Content-Length: 1") + "x")
+        #expect(try await client.response().text == "false")
+      }
+    }
+  }
+
   @Test("A request with a body is looked at each time")
   func bodies() async throws {
     let counter = Counter()

@@ -5,7 +5,8 @@
 public enum Answer: Sendable {
   /// The response, at once.
   case now(Response)
-  /// The response, at once, and once more to the same request on the same connection for as long as the premise holds.
+  /// The response, at once, and once more to the same request on the same connection for as long as the premise holds. Worth
+  /// its price only for a request that is a repetition already.
   case lasting(Response, any Premise)
   /// Work that ends in the response. It runs as a task of its own, on the event loop of its connection, so it must not
   /// block. A `Problem` it throws is told to the client as it is; any other error as `internal`.

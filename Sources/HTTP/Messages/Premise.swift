@@ -7,5 +7,6 @@ public protocol Premise: AnyObject, Sendable {
   /// Called on the connection's event loop, so it must not block.
   ///
   /// - Parameter arrival: When the request came again: a moment of the server's monotonic clock, in nanoseconds.
+  /// - Returns: Whether it holds.
   func holds(at arrival: Int64) -> Bool
 }

@@ -10,6 +10,8 @@ public struct Request: Sendable {
   public let arrival: Int64
   /// Which event loop serves the connection, from 0: lets counters be kept a loop, without sharing.
   public let loop: Int
+  /// Whether the request before it on this connection was the very same: then it may come once more.
+  public var isRepetition = false
   /// What the path's `{…}` stand for, decoded.
   public var parameters = PathParameters()
 

@@ -75,6 +75,13 @@ extension UnsafeRawBufferPointer {
     return true
   }
 
+  /// What follows a prefix, whose letters may be small or large; nil where it isn't there.
+  public func behind(prefix: StaticString) -> UnsafeRawBufferPointer? {
+    let length = prefix.utf8CodeUnitCount
+    guard count >= length, slice(0..<length).equalsIgnoringCase(prefix) else { return nil }
+    return slice(length..<count)
+  }
+
   /// The same bytes without the spaces and tabs around them.
   func trimmed() -> UnsafeRawBufferPointer {
     var range = startIndex..<endIndex

@@ -27,7 +27,7 @@ struct RepeatedReadTests {
       try await ConditionalRequestTests.fill(ada)
       let other = try await users.logIn()
       let readers = try ConditionalRequestTests.resources.map { ($0, try Reader(ada, $0)) }
-      for (_, reader) in readers { for _ in 0..<2 { _ = try await reader.ask() } }
+      for (_, reader) in readers { for _ in 0..<3 { _ = try await reader.ask() } }
       let changes: [() async throws -> RawResponse] = [
         { try await other.put("/v1/favorites/a", #"{"title":"New"}"#) },
         { try await other.put("/v1/defaults/standard/theme", #""light""#) },
@@ -80,7 +80,7 @@ struct RepeatedReadTests {
     try await Users.run { users in
       let (ada, other) = (try await users.signUp(), try await users.logIn())
       let reader = try Reader(other, "/v1/profile")
-      for _ in 0..<2 { #expect(try await reader.ask().status == 200) }
+      for _ in 0..<3 { #expect(try await reader.ask().status == 200) }
       #expect(try await ada.delete("/v1/sessions/\(other.session)").status == 204)
       #expect(try await reader.ask().status == 401)
     }
@@ -91,7 +91,7 @@ struct RepeatedReadTests {
     try await Users.run { users in
       let ada = try await users.signUp()
       let reader = try Reader(ada, "/v1/profile")
-      for _ in 0..<2 { #expect(try await reader.ask().status == 200) }
+      for _ in 0..<3 { #expect(try await reader.ask().status == 200) }
       #expect(try await ada.ask("DELETE", "/v1/me", #"{"password":"\#(Users.password)"}"#).status == 204)
       #expect(try await reader.ask().status == 401)
     }
@@ -102,9 +102,9 @@ struct RepeatedReadTests {
     try await Users.run { users in
       let ada = try await users.signUp()
       let reader = try Reader(ada, "/v1/profile")
-      for _ in 0..<2 { _ = try await reader.ask() }
+      for _ in 0..<3 { _ = try await reader.ask() }
       users.time.advance(by: 61)
-      for _ in 0..<2 { _ = try await reader.ask() }
+      for _ in 0..<3 { _ = try await reader.ask() }
       let seen = try await ada.get("/v1/sessions").json["items"]?[0]?["lastSeenAt"]?.stringValue
       #expect(seen == "1994-11-06T08:50:38.000Z")
     }

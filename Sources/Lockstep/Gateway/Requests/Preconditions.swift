@@ -26,11 +26,11 @@ struct Preconditions: Sendable {
   var isEmpty: Bool { ifMatch == nil && ifNoneMatch == nil }
 
   /// Whether what a client has is still what there is: then it needs no answer with a body.
-  func isFresh(_ cursor: Cursor) -> Bool {
+  func isFresh(_ representation: Representation) -> Bool {
     switch ifNoneMatch {
     case nil: false
     case .any: true
-    case .these(let tags): tags.contains { cursor.isValidated(by: $0.text) }
+    case .these: freshTag(for: representation) != nil
     }
   }
 
@@ -44,9 +44,10 @@ struct Preconditions: Sendable {
   }
 
   /// The tag by which a client has shown that what it has is fresh.
-  func freshTag(for cursor: Cursor) -> String? {
+  func freshTag(for representation: Representation) -> String? {
     guard case .these(let tags)? = ifNoneMatch else { return nil }
-    return tags.first { cursor.isValidated(by: $0.text) }?.text
+    // Nearly always it's the very tag that was given out.
+    return tags.first { $0.text == representation.tag || representation.cursor.isValidated(by: $0.text) }?.text
   }
 
   /// Whether a write may go on, by the present representation; nil where there is none. `isOwn` tells whether that is

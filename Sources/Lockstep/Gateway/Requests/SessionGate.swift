@@ -41,9 +41,8 @@ struct SessionGate: Sendable {
 
   /// The token in the value of an `Authorization` field, or nil when it's of another scheme.
   static func bearerToken(in field: UnsafeRawBufferPointer) -> Slice<UnsafeRawBufferPointer>? {
-    let scheme = "bearer ".utf8
-    guard field.count > scheme.count, zip(field, scheme).allSatisfy({ $0 | 0x20 == $1 }) else { return nil }
-    return field.dropFirst(scheme.count).drop { $0 == UInt8(ascii: " ") }
+    guard let token = field.behind(prefix: "bearer ") else { return nil }
+    return token.drop { $0 == UInt8(ascii: " ") }
   }
 
   static func unauthorized(_ hasToken: Bool) -> Problem {

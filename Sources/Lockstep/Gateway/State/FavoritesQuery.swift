@@ -33,11 +33,8 @@ struct FavoritesQuery: Sendable, Equatable {
     }
     content.append(contentsOf: "]}".utf8)
     let cursor = view.cursor(list.revision, detail: isWhole ? nil : Digest.text(of: content))
-    var representation = Representation(cursor: cursor, body: Array(#"{"cursor":"\#(cursor.text)","#.utf8) + content)
-    if hasMore, let last = page.last {
-      representation.link = "<\(link(after: last.id.text, at: view.cursor))>; rel=\"next\""
-    }
-    return representation
+    let next = hasMore ? page.last.map { "<\(link(after: $0.id.text, at: view.cursor))>; rel=\"next\"" } : nil
+    return Representation(cursor: cursor, body: Array(#"{"cursor":"\#(cursor.text)","#.utf8) + content, link: next)
   }
 
   private func page(of list: ListState) throws(Problem) -> (items: ArraySlice<ListItem>, count: Int, hasMore: Bool) {

@@ -18,8 +18,8 @@ struct RegisteredRoutes: Sendable {
         try token.check(request)
         let suite = try request.suiteName()
         let representation = representation(of: suite, registry.current)
-        guard try !Preconditions(of: request.head).isFresh(representation.cursor) else {
-          let fields = Representation.validatorFields(ofTag: representation.cursor.text)
+        guard try !Preconditions(of: request.head).isFresh(representation) else {
+          let fields = Representation.validatorFields(ofTag: representation.tag)
           return .now(Response(status: .notModified, fields: fields))
         }
         return .now(response(representation))

@@ -52,7 +52,8 @@ final class StateReading: Sendable {
         let view = presentView(of: hot)
         switch try present(resource, hot, view, session.user) {
         case .made(let representation):
-          return .lasting(try response(representation, preconditions, view), unchanged(view, for: session))
+          let response = try response(representation, preconditions, view)
+          return request.isRepetition ? .lasting(response, unchanged(view, for: session)) : .now(response)
         case .later(let make): return .later { [self] in try response(try await make(), preconditions, view) }
         }
       }
@@ -82,7 +83,7 @@ final class StateReading: Sendable {
     try waiting.wait(request, for: wait, of: session) { [self] hot, registered, look in
       let view = StateView(store: store, LedgerView(state: hot.state, registered: registered))
       let answer = { @Sendable [self] (representation: Representation?) throws -> Answer? in
-        guard look.isLast || !(representation.map { preconditions.isFresh($0.cursor) } ?? false) else { return nil }
+        guard look.isLast || !(representation.map { preconditions.isFresh($0) } ?? false) else { return nil }
         return .now(try response(representation, preconditions, view).waited(wait))
       }
       switch try present(resource, hot, view, session.user) {
@@ -102,7 +103,8 @@ final class StateReading: Sendable {
   }
 
   func presentView(of hot: HotState) -> StateView {
-    StateView(store: store, LedgerView(state: hot.state, registered: registry.current))
+    let view = LedgerView(state: hot.state, registered: registry.current)
+    return StateView(store: store, view, cursorText: hot.cursorText(of: store, registered: view.registered.revision))
   }
 
   /// A resource as it is.
@@ -120,7 +122,9 @@ final class StateReading: Sendable {
     }
     let isLong = resource.weight(in: view) > LongWork.bound
     let make = { @Sendable () throws -> Representation? in try resource.representation(of: view) }
-    guard let collection else { return isLong ? .later { [longWork] in try await longWork.run(for: user, make) } : .made(try make()) }
+    guard let collection else {
+      return isLong ? .later { [longWork] in try await longWork.run(for: user, make) } : .made(try make())
+    }
     let keep = { @Sendable (made: Representation?) in
       // What was never written isn't kept: anybody can think of any number of names of suites.
       let isKnown = view.state.collections[collection] != nil || collection.part == nil
@@ -146,23 +150,23 @@ final class StateReading: Sendable {
     _ view: StateView
   ) throws(Problem) -> Response {
     guard let representation else { throw Self.nothing(in: view) }
-    var fields: HeaderFields
-    let isFresh = preconditions.isFresh(representation.cursor)
-    if isFresh, let tag = preconditions.freshTag(for: representation.cursor), tag != representation.cursor.text {
-      fields = Representation.validatorFields(ofTag: tag)
-    } else {
-      fields = isFresh ? representation.validatorFields : representation.fields
+    guard preconditions.isFresh(representation) else {
+      var fields = representation.fields
+      fields.append(.cursor, view.cursorText)
+      return Response(status: .ok, fields: fields, body: .bytes(representation.body))
     }
-    fields.append(.cursor, view.cursor.text)
-    return isFresh
-      ? Response(status: .notModified, fields: fields)
-      : Response(status: .ok, fields: fields, body: .bytes(representation.body))
+    var fields = representation.validatorFields
+    if let tag = preconditions.freshTag(for: representation), tag != representation.tag {
+      fields = Representation.validatorFields(ofTag: tag)
+    }
+    fields.append(.cursor, view.cursorText)
+    return Response(status: .notModified, fields: fields)
   }
 
   /// There is nothing there, as of that cursor.
   private static func nothing(in view: StateView) -> Problem {
     var problem = Problem(.notFound, detail: "There is nothing at this address at present.")
-    problem.fields.append(.cursor, view.cursor.text)
+    problem.fields.append(.cursor, view.cursorText)
     return problem
   }
 

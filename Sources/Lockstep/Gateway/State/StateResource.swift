@@ -168,10 +168,13 @@ struct StateView: Sendable {
   let registered: RegisteredDefaults
   /// As of which revision what is registered shows.
   let registeredRevision: Revision
+  /// The text of `cursor`, where it's known already.
+  private var knownCursorText: String?
 
   /// The present.
-  init(store: String, _ view: LedgerView) {
+  init(store: String, _ view: LedgerView, cursorText: String? = nil) {
     self.init(store: store, state: view.state, registered: view.registered, at: view.registered.revision)
+    knownCursorText = cursorText
   }
 
   init(store: String, state: UserState, registered: RegisteredDefaults, at registeredRevision: Revision) {
@@ -183,6 +186,9 @@ struct StateView: Sendable {
 
   /// How far the user's whole state has come.
   var cursor: Cursor { Cursor(store: store, revision: state.revision, registered: registeredRevision) }
+
+  /// That as text.
+  var cursorText: String { knownCursorText ?? cursor.text }
 
   func cursor(_ revision: Revision, registered: Revision = .none, detail: String? = nil) -> Cursor {
     Cursor(store: store, revision: revision, registered: registered, detail: detail)

@@ -4,7 +4,9 @@ import SQLite
 import Workers
 
 /// The long half of the way: what a request wants changed, through the ledger, to the answer that tells that it's on disk.
-struct StateWriting: Sendable {
+///
+/// An object, since each route and each answer to come holds it: a value would be copied for each, part by part.
+final class StateWriting: Sendable {
   /// A change of one resource.
   struct Change: Sendable {
     /// What it's a change of: its preconditions and its ETag are meant of this.
@@ -24,25 +26,33 @@ struct StateWriting: Sendable {
   let keptAnswers: KeptAnswers
   let longWork: LongWork
 
+  init(store: String, gate: StateGate, ledger: Ledger, keptAnswers: KeptAnswers, longWork: LongWork) {
+    self.store = store
+    self.gate = gate
+    self.ledger = ledger
+    self.keptAnswers = keptAnswers
+    self.longWork = longWork
+  }
+
   /// Answers a write of one resource.
   func answer(
     _ request: Request,
     change: @escaping @Sendable (Request, [UInt8]) throws -> Change
   ) throws -> Answer {
-    try gate.answer(request) { session in
+    try gate.answer(request) { [self] session in
       let preconditions = try Preconditions(of: request.head)
-      return try request.withBody { body in
+      return try request.withBody { [self] body in
         let key = try IdempotencyKey(of: request, body: body)
         let change = try change(request, body)
-        let answer = { @Sendable (committed: Committed) in
+        let answer = { @Sendable [store] (committed: Committed) in
           change.response(after: StateView(store: store, committed.after), change.status(committed))
         }
         let transaction = transaction(change, preconditions, key, of: session, answer: answer)
-        return try commit(transaction, answer: answer) { committed in
+        return try commit(transaction, answer: answer) { [store] committed in
           change.showsResource ? change.resource.weight(in: StateView(store: store, committed.after)) : 0
-        } whole: { again in
+        } whole: { [keptAnswers] again in
           try await keptAnswers.whole(again, to: change, preconditions, of: session.user)
-        } refusedAs: {
+        } refusedAs: { [store] in
           change.problem(for: $0, store: store)
         }
       }
@@ -66,7 +76,7 @@ struct StateWriting: Sendable {
     whole: @escaping @Sendable (StoredAnswer) async throws -> StoredAnswer = { $0 },
     refusedAs problem: @escaping @Sendable (any Error) -> Problem?
   ) throws -> Answer {
-    let respond = { @Sendable (result: PendingWrite.Result) throws -> Answer in
+    let respond = { @Sendable [gate, longWork] (result: PendingWrite.Result) throws -> Answer in
       switch result {
       case .success(.done(let committed)):
         guard weight(committed) > LongWork.bound else { return .now(answer(committed)) }
@@ -77,7 +87,7 @@ struct StateWriting: Sendable {
       }
     }
     guard transaction.key == nil else {
-      return .then {
+      return .then { [ledger] in
         let result = await PendingWrite.Result {
           let outcome = try await ledger.commit(transaction)
           guard case .answered(let settlement) = outcome, settlement.isReplay else { return outcome }
@@ -180,7 +190,7 @@ extension StateWriting.Change {
       fields = HeaderFields()
       fields.append(.cacheControl, "no-store")
     }
-    fields.append(.cursor, view.cursor.text)
+    fields.append(.cursor, view.cursorText)
     guard showsResource, let representation else { return Response(status: status, fields: fields) }
     return Response(status: status, fields: fields, body: .bytes(representation.body))
   }
@@ -203,9 +213,9 @@ extension Preconditions {
       problem.fields.append(.etag, "\"\(present.cursor.text)\"")
     } else {
       problem.detail = "There is no such resource at present."
-      problem.members = [("current", .null), ("cursor", .string(view.cursor.text))]
+      problem.members = [("current", .null), ("cursor", .string(view.cursorText))]
     }
-    problem.fields.append(.cursor, view.cursor.text)
+    problem.fields.append(.cursor, view.cursorText)
     throw problem
   }
 }

@@ -21,6 +21,8 @@ final class HotState: Sendable {
     var told: [ChangesFeed.Question: ChangesFeed.Document] = [:]
     /// How long those are together.
     var toldBytes = 0
+    /// The text of the state's cursor, with the revision of what was registered then.
+    var cursor: (registered: Revision, text: String)?
   }
 
   /// What was made of a collection: it holds as long as the collection and what is registered behind it stay the same.
@@ -75,6 +77,16 @@ final class HotState: Sendable {
         made.toldBytes = 0
       }
       if made.told.updateValue(document, forKey: question) == nil { made.toldBytes += document.body.count }
+    }
+  }
+
+  /// The text of the state's cursor.
+  func cursorText(of store: String, registered: Revision) -> String {
+    made.withLock { made in
+      if let known = made.cursor, known.registered == registered { return known.text }
+      let text = Cursor(store: store, revision: state.revision, registered: registered).text
+      made.cursor = (registered, text)
+      return text
     }
   }
 

@@ -4,25 +4,24 @@ import HTTP
 struct Representation: Sendable {
   /// What the ETag is made of, and the `cursor` in the body where there is one.
   let cursor: Cursor
+  /// That as text.
+  let tag: String
   let body: [UInt8]
   /// What a 304 says too: its ETag, how it may be cached.
   let validatorFields: HeaderFields
-  /// A link to what comes after it, where it's a part of something.
-  var link: String?
-
   /// All fields that belong to it.
-  var fields: HeaderFields {
+  let fields: HeaderFields
+
+  /// A resource at a cursor, as JSON. `link` is what comes after it, where it's a part of something.
+  init(cursor: Cursor, body: [UInt8], link: String? = nil) {
+    self.cursor = cursor
+    self.body = body
+    tag = cursor.text
+    validatorFields = Self.validatorFields(ofTag: tag)
     var fields = validatorFields
     fields.append(.contentType, "application/json")
     if let link { fields.append(.link, link) }
-    return fields
-  }
-
-  /// A resource at a cursor, as JSON.
-  init(cursor: Cursor, body: [UInt8]) {
-    self.cursor = cursor
-    self.body = body
-    validatorFields = Self.validatorFields(ofTag: cursor.text)
+    self.fields = fields
   }
 
   /// What a 304 says too.
