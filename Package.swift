@@ -29,7 +29,7 @@ let package = Package(
       path: "migrations",
       resources: [
         .embedInCode("0001_store.sql"), .embedInCode("0002_accounts.sql"), .embedInCode("0003_state.sql"),
-        .embedInCode("0004_eras.sql"),
+        .embedInCode("0004_eras.sql"), .embedInCode("0005_history_size.sql"),
       ]
     ),
     .target(name: "HTTP", dependencies: ["JSON"]),

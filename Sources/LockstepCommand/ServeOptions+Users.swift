@@ -71,6 +71,11 @@ extension ServeOptions {
       \.history.revisions,
       1...1_000_000_000
     ),
+    bytes(
+      "--max-history-bytes",
+      "What a user's history may take as text; past it the oldest goes, however young it is.",
+      \.history.bytes
+    ),
     Option(
       name: "--cache-mb",
       placeholder: "<number>",

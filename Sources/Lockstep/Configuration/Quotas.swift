@@ -29,17 +29,21 @@ public struct DefaultsQuota: Sendable, Equatable {
   }
 }
 
-/// How much of a user's history is kept: what both say may go goes.
+/// How much of a user's history is kept: what both `days` and `revisions` say may go goes, and whatever is past `bytes`.
 public struct HistoryPolicy: Sendable, Equatable {
   /// What is younger than so many days is kept. Default 30.
   public var days: Int
   /// So many of a user's last revisions are kept, at least one. Default 1,000.
   public var revisions: Int
+  /// What a user's history may take as text; past it the oldest goes, however young it is. It's what bounds the store where
+  /// small requests change much: a batch of a hundred kilobytes may be eight megabytes of history. Default 64 MiB.
+  public var bytes: Int
 
   /// A policy; what isn't said is the default.
-  public init(days: Int = 30, revisions: Int = 1_000) {
+  public init(days: Int = 30, revisions: Int = 1_000, bytes: Int = 64 * 1024 * 1024) {
     self.days = days
     self.revisions = revisions
+    self.bytes = bytes
   }
 }
 

@@ -197,6 +197,43 @@ struct HistoryTests {
     #expect(past?.map(DefaultsAction.collection("standard"))["a"]?.encoded == Array("\(first)".utf8))
   }
 
+  @Test("A history that takes too much loses its oldest, however young that is, and never its last revision")
+  func tooLong() async throws {
+    let bytes = 400_000
+    let fixture = try SyncFixture { $0.history = HistoryPolicy(days: 30, revisions: 1_000, bytes: bytes) }
+    let (ann, bob) = (try await fixture.user(1), try await fixture.user(2))
+    var random = SeededNumbers(seed: TestSeed.make(for: "A history that takes too much"))
+    var (record, bobs) = (Record(), Record())
+    try await write(upTo: 5, as: bob, in: fixture, random: &random, valueBytes: 8_000, onto: &bobs)
+    try await write(upTo: 300, as: ann, in: fixture, random: &random, valueBytes: 8_000, onto: &record)
+    try await fixture.writerIsIdle()
+    func count(_ sql: StaticString) async throws -> Int {
+      try await fixture.store.readers.read { connection in
+        try connection.first(sql, ann.user) { try $0[0] } ?? 0
+      }
+    }
+    // Up to an eighth and one transaction more than it may take, before the next step.
+    let left = try await count("SELECT sum(length(action) + length(mutations)) FROM journal WHERE user_id = ?")
+    #expect((bytes / 2...bytes + bytes / 8 + 20_000).contains(left), "\(left)")
+    let first = try await count("SELECT min(revision) >> 20 FROM journal WHERE user_id = ?")
+    #expect(first > 100)
+    #expect(try await fixture.past(ann, at: Revision(number: first - 1), "defaults") == nil)
+    try await expectPast(record, of: ann, in: fixture, from: first)
+    try await expectPast(bobs, of: bob, in: fixture)
+    let present = try await fixture.state(of: ann).fingerprint
+    #expect(try await fixture.rebuilt(ann).fingerprint == present)
+    // What is written counts on where it was, with a new server too.
+    try fixture.restart()
+    let huge = JSON.string(String(repeating: "y", count: 200_000))
+    try await fixture.commit((0..<4).map { try fixture.set("huge\($0)", huge) }, as: ann)
+    try await fixture.writerIsIdle()
+    let last = try await count("SELECT max(revision) >> 20 FROM journal WHERE user_id = ?")
+    #expect(last == 301)
+    let entries = try await count("SELECT count(*) FROM journal WHERE user_id = ?")
+    #expect(entries == 4)
+    #expect(try await fixture.past(ann, at: Revision(number: 301), "defaults") != nil)
+  }
+
   @Test("Pruning one user leaves the others theirs")
   func others() async throws {
     let fixture = try SyncFixture()

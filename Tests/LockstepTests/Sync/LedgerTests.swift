@@ -55,7 +55,7 @@ struct LedgerTests {
     let entries = try await fixture.store.readers.read {
       try Journal(connection: $0).entries(of: ann.user, after: 0, upTo: 1)
     }
-    #expect(entries.map(\.revision) == [1, 1, 1, 1] && entries.map(\.position) == [0, 1, 2, 3])
+    #expect(entries.map(\.revision) == [1, 1, 1, 1] && entries.map(\.position) == [0, 1, 3, 4])
     #expect(
       entries.map(\.collection.description) == ["defaults/standard", "defaults/standard", "favorites", "favorites"]
     )

@@ -160,6 +160,34 @@ struct IdempotencyTests {
     }
   }
 
+  @Test(
+    "Of several actions' long answer nothing is kept: the journal tells it again, to the byte, while it goes back so far"
+  )
+  func longResults() async throws {
+    try await Users.run { users in
+      let ada = try await users.signUp()
+      // Some do nothing: theirs is an empty list, at its place.
+      let actions = (0..<12).map { number in
+        let long = String(repeating: "x", count: 2_000)
+        return number % 3 == 1
+          ? ActionsRouteTests.action("favorites", "clear", "{}")
+          : ActionsRouteTests.action("defaults", "set", #"{"key":"\#(number)","value":"\#(long)"}"#)
+      }
+      let first = try await ada.post("/v1/actions", ActionsRouteTests.batch(actions), Self.key)
+      #expect(first.status == 200 && first.body.count > 16 * 1024)
+      #expect(try users.rows("SELECT body IS NULL FROM idempotency_keys") == [["1"]])
+      _ = try await ada.put("/v1/defaults/standard/0", "1")
+      try await users.restart()
+      let again = try await ada.post("/v1/actions", ActionsRouteTests.batch(actions), Self.key)
+      #expect(Self.isSame(again, as: first))
+      #expect(try await ada.get("/v1/defaults/standard/0").text == "1")
+      _ = try users.rows("DELETE FROM journal WHERE revision >> 20 = 1")
+      let gone = try await ada.post("/v1/actions", ActionsRouteTests.batch(actions), Self.key)
+      #expect(gone.problem == Told("conflict"))
+      #expect(gone.cursor == first.cursor)
+    }
+  }
+
   @Test("The same key with another request is refused, and the first answer stays")
   func reused() async throws {
     try await Users.run { users in

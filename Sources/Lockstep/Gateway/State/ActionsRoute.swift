@@ -22,7 +22,11 @@ struct ActionsRoute: Sendable {
           _ = try BodyType(of: request.head)
           let actions = try actions(in: try JSON(body: body))
           let transaction = transaction(actions, preconditions, key, of: session)
-          return try writing.commit(transaction, answer: answer(_:), weight: weight(_:), refusedAs: problem(for:))
+          return try writing.commit(transaction, answer: answer(_:), weight: weight(_:)) { again in
+            try await writing.keptAnswers.whole(again, toActions: actions.count, of: session.user)
+          } refusedAs: {
+            problem(for: $0)
+          }
         }
       }
     }
@@ -87,6 +91,7 @@ struct ActionsRoute: Sendable {
       refusal: { error in (problem(for: error) ?? error as? Problem).map { StoredAnswer($0.response) } }
     )
     transaction.key = key
+    transaction.kept = { KeptAnswers.kept($0) }
     if !preconditions.isEmpty {
       transaction.condition = { view in
         let cursor = StateView(store: writing.store, view).cursor
@@ -102,20 +107,26 @@ struct ActionsRoute: Sendable {
 
   private func answer(_ committed: Committed) -> Response {
     let cursor = StateView(store: writing.store, committed.after).cursor
-    var body = Array(#"{"cursor":"\#(cursor.text)","results":["#.utf8)
-    for (index, mutations) in committed.mutations.enumerated() {
-      if index > 0 { body.append(UInt8(ascii: ",")) }
-      body.append(contentsOf: #"{"mutations":"#.utf8)
-      body.append(contentsOf: CollectionMutation.encoded(mutations))
-      body.append(UInt8(ascii: "}"))
-    }
-    body.append(contentsOf: "]}".utf8)
+    let body = Self.body(cursor, committed.mutations.lazy.map { CollectionMutation.encoded($0) })
     var fields = HeaderFields()
     fields.append(.contentType, "application/json")
     fields.append(.cacheControl, "no-store")
     fields.append(.etag, "\"\(cursor.text)\"")
     fields.append(.cursor, cursor.text)
     return Response(status: .ok, fields: fields, body: .bytes(body))
+  }
+
+  /// The answer's body: the facts of each action, as JSON.
+  static func body(_ cursor: Cursor, _ results: some Sequence<[UInt8]>) -> [UInt8] {
+    var body = Array(#"{"cursor":"\#(cursor.text)","results":["#.utf8)
+    for (index, mutations) in results.enumerated() {
+      if index > 0 { body.append(UInt8(ascii: ",")) }
+      body.append(contentsOf: #"{"mutations":"#.utf8)
+      body.append(contentsOf: mutations)
+      body.append(UInt8(ascii: "}"))
+    }
+    body.append(contentsOf: "]}".utf8)
+    return body
   }
 
   private func weight(_ committed: Committed) -> Int {

@@ -4,7 +4,8 @@ import HTTP
 ///
 /// A tiny change of a large resource is answered with all of it, so that whole answers would take more of the store than
 /// whatever was written. But a long answer shows a resource as it was at a cursor, and that the history can show again, to
-/// the byte; it goes back further than keys do, unless the operator keeps less than a day of it.
+/// the byte; and what several actions did is in the journal. That goes back further than keys do, unless the operator keeps
+/// less than a day of it, or so much was written since that the oldest had to go.
 struct KeptAnswers: Sendable {
   /// The longest body that is kept where it can be made again: about what the journal keeps of the change of a favorite.
   static let longestBody = 16 * 1024
@@ -51,6 +52,34 @@ struct KeptAnswers: Sendable {
       let body = StoredAnswer(again).body
     else { throw gone }
     return StoredAnswer(status: answer.status, fields: answer.fields, body: body)
+  }
+
+  /// The whole answer to so many actions that were done before: what each did is in the journal.
+  ///
+  /// - Parameters:
+  ///   - answer: What was kept of it.
+  ///   - count: How many actions there were.
+  ///   - user: Who asks.
+  /// - Returns: The answer, as it was given then.
+  /// - Throws: `conflict` where the history doesn't tell any more; why it can't be read.
+  func whole(_ answer: StoredAnswer, toActions count: Int, of user: UserID) async throws -> StoredAnswer {
+    let fields = HeaderFields(kept: answer.fields)
+    guard answer.body == nil, fields[.contentType] != nil else { return answer }
+    let gone = Self.gone(fields[.cursor])
+    guard let cursor = fields[.cursor].flatMap({ Cursor($0) }) else { throw gone }
+    let entries = try await readers.read(for: user) {
+      try Journal(connection: $0).entries(of: user, at: cursor.revision)
+    }
+    guard !entries.isEmpty else { throw gone }
+    var results = [[UInt8]](repeating: Array("[]".utf8), count: count)
+    for entry in entries where results.indices.contains(entry.position) {
+      results[entry.position] = Array(entry.mutations.utf8)
+    }
+    return StoredAnswer(
+      status: answer.status,
+      fields: answer.fields,
+      body: ActionsRoute.body(cursor, results)
+    )
   }
 
   private static func response(

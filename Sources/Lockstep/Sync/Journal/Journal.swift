@@ -6,6 +6,7 @@ struct Journal {
   /// One action that changed something.
   struct Entry: Sendable {
     let revision: Revision
+    /// The action's place among those of its transaction, from 0.
     let position: Int
     let collection: CollectionName
     let at: Timestamp
@@ -14,20 +15,31 @@ struct Journal {
     let action: String
     /// JSON, as it's told to clients.
     let mutations: String
+
+    /// How much of a user's history it is.
+    var bytes: Int { action.utf8.count + mutations.utf8.count }
+  }
+
+  /// How far a user's history goes.
+  struct End: Sendable {
+    var revision = Revision.none
+    /// How many bytes all entries up to its end have, those too that were pruned since.
+    var written = 0
   }
 
   let connection: Connection
 
-  /// Adds what an action did.
-  func add(_ entry: Entry, of user: UserID) throws {
+  /// Adds what an action did. `written` is how many bytes the user's entries have with it.
+  func add(_ entry: Entry, of user: UserID, written: Int) throws {
     try connection.run(
       """
-      INSERT INTO journal (user_id, revision, position, collection, at, session_id, action, mutations)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+      INSERT INTO journal (user_id, revision, position, written, collection, at, session_id, action, mutations)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
       """,
       user,
       entry.revision,
       entry.position,
+      written,
       entry.collection.description,
       entry.at,
       entry.session,
@@ -37,9 +49,23 @@ struct Journal {
   }
 
   /// The user's last revision; 0 where nothing was ever changed. The journal's last entry is never pruned.
-  func lastRevision(of user: UserID) throws -> Revision {
-    try connection.first("SELECT max(revision) FROM journal WHERE user_id = ?", user) { try $0[0] as Revision? }
-      .flatMap { $0 } ?? .none
+  func lastRevision(of user: UserID) throws -> Revision { try end(of: user).revision }
+
+  /// How far a user's history goes.
+  func end(of user: UserID) throws -> End {
+    try connection.first(
+      "SELECT revision, written FROM journal WHERE user_id = ? ORDER BY revision DESC, position DESC LIMIT 1",
+      user
+    ) { End(revision: try $0[0], written: try $0[1]) } ?? End()
+  }
+
+  /// The first revision by whose end more than so many bytes were written; nil where there is none.
+  func firstRevision(of user: UserID, past written: Int) throws -> Revision? {
+    try connection.first(
+      "SELECT revision FROM journal WHERE user_id = ? AND written > ? ORDER BY revision, position LIMIT 1",
+      user,
+      written
+    ) { try $0[0] }
   }
 
   /// The first revision that is still in the journal; nil where it's empty.
@@ -69,6 +95,11 @@ struct Journal {
       revision,
       limit
     ) { try $0[0] }
+  }
+
+  /// A user's entries of one revision.
+  func entries(of user: UserID, at revision: Revision) throws -> [Entry] {
+    try entries(of: user, after: Revision(rawValue: revision.rawValue - 1), upTo: revision)
   }
 
   /// A user's entries from behind one revision up to another, oldest first.

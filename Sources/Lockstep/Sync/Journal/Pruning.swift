@@ -4,8 +4,8 @@ import Workers
 /// Keeps the journal from growing for ever, in small steps: now and then, after a user's transaction, a little of what is
 /// oldest of theirs goes, and a snapshot takes its place.
 ///
-/// What goes is older than `days`, and there are more than `revisions` after it. The present state is in tables of its own
-/// and is never touched.
+/// What goes is older than `days`, and there are more than `revisions` after it; or there are more than `bytes` after it.
+/// The present state is in tables of its own and is never touched.
 struct Pruning: Sendable {
   /// How many revisions go in one step.
   static let step = 256
@@ -17,16 +17,43 @@ struct Pruning: Sendable {
   func prune(_ user: UserID, now: Timestamp, in connection: Connection) throws -> Int {
     let journal = Journal(connection: connection)
     guard let first = try journal.firstRevision(of: user) else { return 0 }
-    let last = try journal.lastRevision(of: user).number
-    let oldest = Timestamp(millisecondsSince1970: now.millisecondsSince1970 - Int64(policy.days) * 86_400_000)
-    // A whole step or nothing: each costs a snapshot of all collections that changed in it.
-    let bound = first.number + Self.step - 1
-    guard bound <= last - max(1, policy.revisions),
-      let (bound, time) = try entry(number: bound, of: user, in: connection), time < oldest
-    else { return 0 }
+    let end = try journal.end(of: user)
+    let aged = try agedBound(from: first, to: end, of: user, now: now, in: connection)
+    guard let bound = try aged ?? longBound(from: first, to: end, of: user, in: connection) else { return 0 }
     try keepSnapshots(of: user, at: bound, in: connection)
     try connection.run("DELETE FROM journal WHERE user_id = ? AND revision <= ?", user, bound)
-    return Self.step
+    return bound.number - first.number + 1
+  }
+
+  /// Up to where all is old and long past. A whole step or nothing: each costs a snapshot of all collections that changed in
+  /// it.
+  private func agedBound(
+    from first: Revision,
+    to end: Journal.End,
+    of user: UserID,
+    now: Timestamp,
+    in connection: Connection
+  ) throws -> Revision? {
+    let bound = first.number + Self.step - 1
+    let oldest = Timestamp(millisecondsSince1970: now.millisecondsSince1970 - Int64(policy.days) * 86_400_000)
+    guard bound <= end.revision.number - max(1, policy.revisions),
+      let (revision, time) = try entry(number: bound, of: user, in: connection), time < oldest
+    else { return nil }
+    return revision
+  }
+
+  /// Up to where more follows than the history may take: a step at most, and never the last revision.
+  private func longBound(
+    from first: Revision,
+    to end: Journal.End,
+    of user: UserID,
+    in connection: Connection
+  ) throws -> Revision? {
+    let excess = end.written - policy.bytes
+    guard excess > 0 else { return nil }
+    let kept = try Journal(connection: connection).firstRevision(of: user, past: excess) ?? end.revision
+    guard kept > first else { return nil }
+    return try entry(number: min(kept.number, first.number + Self.step) - 1, of: user, in: connection)?.revision
   }
 
   private func entry(

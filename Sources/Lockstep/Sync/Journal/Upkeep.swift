@@ -5,8 +5,10 @@ import Workers
 ///
 /// It's set off by their own transactions, so nothing runs for those who aren't there, and needs no clock to wake it.
 final class Upkeep: Sendable {
-  /// After so many revisions of a user a step of pruning is tried.
+  /// After so many revisions of a user a step of pruning is tried,
   private static let revisionsBetweenPruning = 64
+  /// and each time that the history has grown by this part of what it may take.
+  private static let partBetweenPruning = 8
   /// A collection gets a snapshot when its facts since the last one took more than itself, and more than this many bytes.
   private static let leastFactBytes = 64 * 1024
   /// Collections whose facts are counted at a time. Beyond it counting begins anew: a snapshot comes later then.
@@ -42,8 +44,15 @@ final class Upkeep: Sendable {
   }
 
   /// Told of each committed transaction, in order.
-  func noteCommit(of user: UserID, revision: Revision) {
-    guard revision.number % Self.revisionsBetweenPruning == 0 else { return }
+  ///
+  /// - Parameters:
+  ///   - user: Whose it is.
+  ///   - state: The user's state after it.
+  ///   - written: How much of the history it is.
+  func noteCommit(of user: UserID, _ state: UserState, written: Int) {
+    let part = max(1, pruning.policy.bytes / Self.partBetweenPruning)
+    let hasGrown = state.written / part != (state.written - written) / part
+    guard hasGrown || state.revision.number % Self.revisionsBetweenPruning == 0 else { return }
     let (pruning, now) = (pruning, now())
     submit(for: user) { _ = try pruning.prune(user, now: now, in: $0) }
   }

@@ -14,7 +14,6 @@ struct Draft {
   private let transaction: Transaction
   private let before: LedgerView
   private let now: Timestamp
-  private var position = 0
 
   init(_ before: LedgerView, of transaction: Transaction, in era: Era, now: Timestamp) {
     state = before.state
@@ -29,14 +28,19 @@ struct Draft {
   mutating func perform(_ actions: [UserAction], states: StateTables, connection: Connection) throws {
     for (index, action) in actions.enumerated() {
       do {
-        try perform(action, states: states, connection: connection)
+        try perform(action, at: index, states: states, connection: connection)
       } catch let refusal as Refusal {
         throw RefusedAction(index: index, refusal: refusal, view: before)
       }
     }
   }
 
-  private mutating func perform(_ action: UserAction, states: StateTables, connection: Connection) throws {
+  private mutating func perform(
+    _ action: UserAction,
+    at position: Int,
+    states: StateTables,
+    connection: Connection
+  ) throws {
     let decided = try decide(action)
     mutations.append(decided)
     guard !decided.isEmpty else { return }
@@ -45,12 +49,12 @@ struct Draft {
       try write(mutation, at: place, states: states, to: connection)
       state.apply([mutation], to: action.collection, revision: revision)
     }
-    let entry = entry(for: action, decided)
-    try Journal(connection: connection).add(entry, of: transaction.user)
+    let entry = entry(for: action, at: position, decided)
+    state.written += entry.bytes
+    try Journal(connection: connection).add(entry, of: transaction.user, written: state.written)
     factBytes.append((action.collection, entry.mutations.utf8.count))
     state.revision = revision
     hasChanged = true
-    position += 1
   }
 
   // Functions of their own, so that no reference to the state outlives its use: `apply` would copy it then.
@@ -69,7 +73,7 @@ struct Draft {
     try states.write(mutation, before: before, at: place, to: connection)
   }
 
-  private func entry(for action: UserAction, _ decided: [CollectionMutation]) -> Journal.Entry {
+  private func entry(for action: UserAction, at position: Int, _ decided: [CollectionMutation]) -> Journal.Entry {
     Journal.Entry(
       revision: revision,
       position: position,

@@ -117,6 +117,8 @@ final class Ledger: Sendable {
   private struct Change: Sendable {
     let state: UserState
     let factBytes: [(collection: CollectionName, bytes: Int)]
+    /// How much was journaled.
+    let written: Int
   }
 
   // MARK: On the writer's thread
@@ -159,7 +161,9 @@ final class Ledger: Sendable {
     try draft.perform(transaction.actions, states: states, connection: connection)
     let after = LedgerView(state: draft.state, registered: registered)
     let committed = Committed(before: before, after: after, mutations: draft.mutations)
-    return (committed, draft.hasChanged ? Change(state: draft.state, factBytes: draft.factBytes) : nil)
+    guard draft.hasChanged else { return (committed, nil) }
+    let written = draft.state.written - before.state.written
+    return (committed, Change(state: draft.state, factBytes: draft.factBytes, written: written))
   }
 
   private func latestState(of user: UserID, in connection: Connection) throws -> UserState {
@@ -197,6 +201,6 @@ final class Ledger: Sendable {
       guard let state = change.state.collections[name] else { continue }
       upkeep.noteFacts(of: user, in: name, state: state, bytes: bytes, revision: change.state.revision)
     }
-    upkeep.noteCommit(of: user, revision: change.state.revision)
+    upkeep.noteCommit(of: user, change.state, written: change.written)
   }
 }

@@ -11,7 +11,8 @@ struct StateTables: Sendable {
   /// A user's present state; an empty one where there is nothing of them.
   func load(_ user: UserID, from connection: Connection) throws -> UserState {
     var state = UserState()
-    state.revision = try Journal(connection: connection).lastRevision(of: user)
+    let end = try Journal(connection: connection).end(of: user)
+    (state.revision, state.written) = (end.revision, end.written)
     for service in services.values {
       state.collections.merge(try service.load(of: user, from: connection)) { _, last in last }
     }

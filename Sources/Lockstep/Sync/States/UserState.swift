@@ -2,6 +2,8 @@
 struct UserState: Sendable {
   /// +1 for each transaction that changed anything.
   var revision = Revision.none
+  /// How many bytes the user's history has had up to here: see `Journal.End`. 0 for a state of the past.
+  var written = 0
   /// The collections that have ever been changed, by name.
   var collections: [CollectionName: CollectionState] = [:]
 
