@@ -52,6 +52,15 @@ enum Removals {
     )
   }
 
+  /// Forgets that something was ever in a collection that is empty.
+  static func forget(_ collection: CollectionName, of user: UserID, in connection: Connection) throws {
+    try connection.run(
+      "DELETE FROM removals WHERE user_id = ? AND collection = ?",
+      user,
+      collection.description
+    )
+  }
+
   /// When something was last taken out of a user's collections of a module.
   static func all(
     of user: UserID,

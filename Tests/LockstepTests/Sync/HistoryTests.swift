@@ -197,6 +197,43 @@ struct HistoryTests {
     #expect(past?.map(DefaultsAction.collection("standard"))["a"]?.encoded == Array("\(first)".utf8))
   }
 
+  @Test("A suite that was emptied is forgotten with the last that history tells of it, and its name is free again")
+  func forgotten() async throws {
+    let fixture = try SyncFixture {
+      $0.history = HistoryPolicy(days: 0, revisions: 1)
+      $0.defaults = DefaultsQuota(suites: 1)
+    }
+    let ann = try await fixture.user(1)
+    // As many names as may be known.
+    for suite in 0..<16 {
+      try await fixture.commit([try fixture.set("a", 1, suite: "s\(suite)")], as: ann)
+      try await fixture.commit([try fixture.action("defaults", "clear", ["suite": .string("s\(suite)")])], as: ann)
+    }
+    await #expect(throws: RefusedAction.self) {
+      try await fixture.commit([try fixture.set("a", 1, suite: "x")], as: ann)
+    }
+    fixture.clock.advance(by: Self.day)
+    for number in 0..<260 {
+      try await fixture.commit([try fixture.set("a", .integer(Int64(number)), suite: "s0")], as: ann)
+    }
+    try await fixture.commit([try fixture.action("defaults", "clear", ["suite": "s0"])], as: ann)
+    try await fixture.commit([try fixture.set("a", 1, suite: "s3")], as: ann)
+    try await fixture.commit([try fixture.action("defaults", "clear", ["suite": "s3"])], as: ann)
+    fixture.clock.advance(by: Self.day)
+    for number in 0..<64 {
+      try await fixture.commit([try fixture.set("a", .integer(Int64(number)), suite: "s0")], as: ann)
+    }
+    try await fixture.writerIsIdle()
+    let present = try await fixture.state(of: ann)
+    try fixture.restart()
+    let known = try await fixture.state(of: ann).collections
+    #expect(Set(known.keys.compactMap(\.part)) == ["s0", "s3"])
+    #expect(known.filter { $0.value.count > 0 } == present.collections.filter { $0.value.count > 0 })
+    #expect(try await fixture.rebuilt(ann).fingerprint == (try await fixture.state(of: ann)).fingerprint)
+    try await fixture.commit([try fixture.action("defaults", "clear", ["suite": "s0"])], as: ann)
+    try await fixture.commit([try fixture.set("a", 1, suite: "x")], as: ann)
+  }
+
   @Test("A history that takes too much loses its oldest, however young that is, and never its last revision")
   func tooLong() async throws {
     let bytes = 400_000

@@ -65,7 +65,9 @@ struct History: Sendable {
       rebuilt[name] = Rebuilt(kind: kind, since: snapshot?.revision ?? .none, state: snapshot?.state ?? empty)
     }
     guard let start = rebuilt.values.map(\.since).min() else { return [:] }
-    try Journal(connection: connection).forEachFact(of: user, after: start, upTo: revision) { name, revision, facts in
+    let journal = Journal(connection: connection)
+    let only = rebuilt.count == 1 ? rebuilt.keys.first : nil
+    try journal.forEachFact(of: user, in: only, after: start, upTo: revision) { name, revision, facts in
       guard let kind = rebuilt[name]?.kind, let since = rebuilt[name]?.since, revision > since else { return }
       rebuilt[name]?.state.apply(try facts(kind), revision: revision)
     }

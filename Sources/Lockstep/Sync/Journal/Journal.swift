@@ -126,9 +126,11 @@ struct Journal {
   }
 
   /// A user's facts from behind one revision up to another, in order: of which collection, in which revision, and what they
-  /// are, which is read only when it's asked for.
+  /// are, which is read only when it's asked for. Where only one collection is of interest, nothing of others is read, which may
+  /// be long.
   func forEachFact(
     of user: UserID,
+    in collection: CollectionName? = nil,
     after: Revision,
     upTo: Revision,
     body: (CollectionName, Revision, (CollectionMutation.Kind) throws -> [CollectionMutation]) throws -> Void
@@ -136,11 +138,13 @@ struct Journal {
     try connection.forEach(
       """
       SELECT collection, revision, mutations FROM journal
-      WHERE user_id = ? AND revision > ? AND revision <= ? ORDER BY revision, position
+      WHERE user_id = ? AND revision > ? AND revision <= ? AND collection = coalesce(?, collection)
+      ORDER BY revision, position
       """,
       user,
       after,
-      upTo
+      upTo,
+      collection?.description
     ) { row in
       let name = CollectionName(text: try row[0] as String)
       let revision: Revision = try row[1]

@@ -76,9 +76,32 @@ struct Pruning: Sendable {
       bound
     ) { CollectionName(text: try $0[0] as String) }
     let snapshots = Snapshots(connection: connection)
-    for (name, state) in try history.rebuild(names, of: user, at: bound, from: connection) {
+    let states = try history.rebuild(names, of: user, at: bound, from: connection)
+    for (name, state) in states {
       try snapshots.keep(state, as: name, of: user, at: bound)
       try snapshots.forget(name, of: user, before: bound)
+    }
+    let emptied = states.filter { $0.key.part != nil && $0.value.count == 0 }.map(\.key)
+    try forget(emptied, of: user, at: bound, in: connection)
+  }
+
+  /// Forgets collections of which nothing is left, neither in them nor to tell of them: an app may make one for each thing it
+  /// does, and only so many are known at a time. Who has them in memory forgets them with all the rest of the user.
+  private func forget(
+    _ emptied: [CollectionName],
+    of user: UserID,
+    at bound: Revision,
+    in connection: Connection
+  ) throws {
+    guard !emptied.isEmpty else { return }
+    let changedSince = try connection.all(
+      "SELECT DISTINCT collection FROM journal WHERE user_id = ? AND revision > ?",
+      user,
+      bound
+    ) { CollectionName(text: try $0[0] as String) }
+    for name in emptied where !changedSince.contains(name) {
+      try Removals.forget(name, of: user, in: connection)
+      try Snapshots(connection: connection).forget(name, of: user)
     }
   }
 }

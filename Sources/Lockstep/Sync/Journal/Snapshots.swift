@@ -50,6 +50,15 @@ struct Snapshots {
     )
   }
 
+  /// Forgets all of a collection.
+  func forget(_ collection: CollectionName, of user: UserID) throws {
+    try connection.run(
+      "DELETE FROM snapshots WHERE user_id = ? AND collection = ?",
+      user,
+      collection.description
+    )
+  }
+
   /// Forgets those before a revision.
   func forget(_ collection: CollectionName, of user: UserID, before revision: Revision) throws {
     try connection.run(
