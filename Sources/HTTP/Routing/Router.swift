@@ -1,7 +1,8 @@
 /// Finds the route for a request, in a table that is data: it can be listed and described as well as asked.
 ///
 /// The table is a tree of path parts. A lookup goes down one level a part and hashes the part, so what it costs depends
-/// on the path's length and not on how many routes there are. A literal part wins over a `{parameter}`.
+/// on the path's length and not on how many routes there are. A literal part wins over a `{parameter}`; a method that has no
+/// route there is answered by the one with the parameter, which takes the literal as its value.
 public struct Router: Sendable {
   /// What a lookup gave.
   public enum Match: Sendable {
@@ -49,6 +50,7 @@ public struct Router: Sendable {
     self.routes = routes
     serverAllow = Self.allow(routes.map(\.method))
     for index in routes.indices { try insert(index) }
+    for index in nodes.indices { lendEntries(ofParameterIn: index) }
     for index in nodes.indices {
       nodes[index].table = SegmentTable(nodes[index].literals)
       nodes[index].allow = Self.allow(Method.known.filter { nodes[index].entries[$0.ordinal] != nil })
@@ -127,6 +129,17 @@ public struct Router: Sendable {
     }
     nodes[current].entries[route.method.ordinal] = Entry(index: index, parameters: parameters)
     nodes[current].hasRoutes = true
+  }
+
+  /// Has the literals of a node answer the methods that only its parameter does: `GET /lists/{id}` is for the id `actions` too,
+  /// though there is a `POST /lists/actions`.
+  private mutating func lendEntries(ofParameterIn index: Int) {
+    guard let parameter = nodes[index].parameter else { return }
+    for literal in nodes[index].literals where nodes[literal.node].hasRoutes {
+      for (method, entry) in nodes[parameter].entries.enumerated() where nodes[literal.node].entries[method] == nil {
+        nodes[literal.node].entries[method] = entry
+      }
+    }
   }
 
   private mutating func parameterChild(of index: Int) -> Int {

@@ -65,6 +65,20 @@ struct RouterTests {
     #expect(try router.found("/a%2Fb/c") == nil)
   }
 
+  @Test("What a literal has no route for the parameter beside it answers, and both are allowed")
+  func lentMethods() throws {
+    let router = try Router([
+      Route(.post, "/a/actions"), Route(.get, "/a/{id}"), Route(.delete, "/a/{id}"), Route(.post, "/a/{id}"),
+    ])
+    #expect(try router.found("/a/actions", "POST") == "/a/actions")
+    #expect(try router.found("/a/x", "POST") == "/a/{id} id=x")
+    for method in ["GET", "HEAD", "DELETE"] { #expect(try router.found("/a/actions", method) == "/a/{id} id=actions") }
+    guard case .options(let allow) = try router.match(head("OPTIONS /a/actions HTTP/1.1", fields: [])) else {
+      throw Unexpected(description: "no options")
+    }
+    #expect(allow == "GET, HEAD, POST, DELETE, OPTIONS")
+  }
+
   @Test(
     "Each method finds its own route; HEAD finds that of GET",
     arguments: [
