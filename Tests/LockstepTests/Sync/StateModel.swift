@@ -228,11 +228,16 @@ struct StateModel {
     var all: [(StateResource, String, String)] = []
     let list = "\(store).\(favoritesRevision).0"
     all.append(
-      (.favorites(FavoritesQuery()), list, #"{"cursor":"\#(list)","count":\#(favorites.count),"items":[\#(items)]}"#)
+      (
+        .list(ListQuery(FavoritesReactor.collection)), list,
+        #"{"cursor":"\#(list)","count":\#(favorites.count),"items":[\#(items)]}"#
+      )
     )
     for (index, favorite) in favorites.enumerated() {
       let body = favorite.text + #","index":\#(index)}"#
-      all.append((.favorite(id: favorite.id), "\(store).\(favorite.revision).0.i\(index)", body))
+      all.append(
+        (.element(FavoritesReactor.collection, id: favorite.id), "\(store).\(favorite.revision).0.i\(index)", body)
+      )
     }
     let fields = ["companyName", "position"].compactMap { name in profile[name].map { #""\#(name)":\#($0.text)"# } }
     all.append((.profile, "\(store).\(profileRevision).0", "{" + fields.joined(separator: ",") + "}"))

@@ -10,10 +10,14 @@ struct FavoritesRoutes: Sendable {
   var routes: [Route] {
     [
       Route(.get, "/v1/favorites", summary: "The user's favorites, in their order.") { request in
-        try reading.answer(request) { _, query throws(Problem) in .favorites(try FavoritesQuery(query)) }
+        try reading.answer(request) { _, query throws(Problem) in
+          .list(try ListQuery(FavoritesReactor.collection, query))
+        }
       },
       Route(.get, "/v1/favorites/{id}", summary: "One favorite, with its place.") { request in
-        try reading.answer(request) { request, _ throws(Problem) in .favorite(id: try id(of: request)) }
+        try reading.answer(request) { request, _ throws(Problem) in
+          .element(FavoritesReactor.collection, id: try id(of: request))
+        }
       },
       Route(.put, "/v1/favorites/{id}", summary: "Adds a favorite, or replaces it where it is.") { request in
         try writing.answer(request, change: put)
@@ -84,7 +88,11 @@ struct FavoritesRoutes: Sendable {
     _ action: FavoritesAction,
     status: @escaping @Sendable (Committed) -> Status = { _ in .ok }
   ) -> StateWriting.Change {
-    StateWriting.Change(resource: .favorite(id: id), action: module.action(action), status: status)
+    StateWriting.Change(
+      resource: .element(FavoritesReactor.collection, id: id),
+      action: module.action(action),
+      status: status
+    )
   }
 
   private func id(of request: Request) throws(Problem) -> String {
@@ -113,7 +121,7 @@ extension JSONObject {
 extension PayloadReader {
   /// An id in a body says no more than the path, byte for byte, or it's meant of another item: gives whether it is.
   @discardableResult
-  fileprivate mutating func expectID(_ id: String) -> Bool {
+  mutating func expectID(_ id: String) -> Bool {
     guard let said = value("id"), said.stringValue.map({ ElementKey($0) }) != ElementKey(id) else { return false }
     add("id", "It must be the id in the path, or be left out.")
     return true

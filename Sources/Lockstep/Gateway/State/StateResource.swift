@@ -5,8 +5,14 @@ import JSON
 /// Every part of a user's state that has an address. What a client gets of it depends on the state alone, so it can be
 /// asked for, compared, waited for and looked up in the past, all in one way.
 enum StateResource: Sendable, Equatable {
-  case favorites(FavoritesQuery)
-  case favorite(id: String)
+  /// A module's list.
+  case list(ListQuery)
+  /// An element of one.
+  case element(CollectionName, id: String)
+  /// A module's map.
+  case map(CollectionName, prefix: String?)
+  /// A value of one.
+  case entry(CollectionName, key: String)
   case suites
   case suite(String, prefix: String?)
   case value(suite: String, key: String)
@@ -15,17 +21,19 @@ enum StateResource: Sendable, Equatable {
   /// The collection that it shows all of, where it does: what was made of it is kept with the state.
   var wholeCollection: CollectionName? {
     switch self {
-    case .favorites(let query): query.isWhole ? FavoritesReactor.collection : nil
+    case .list(let query): query.isWhole ? query.collection : nil
+    case .map(let name, nil): name
     case .suite(let name, nil): DefaultsAction.collection(name)
     case .profile: ProfileReactor.collection
-    case .favorite, .suites, .suite, .value: nil
+    case .element, .map, .entry, .suites, .suite, .value: nil
     }
   }
 
   /// The collections that it's made of.
   var extent: History.Extent {
     switch self {
-    case .favorites, .favorite: .collection(FavoritesReactor.collection)
+    case .list(let query): .collection(query.collection)
+    case .element(let name, _), .map(let name, _), .entry(let name, _): .collection(name)
     case .suites: .module("defaults")
     case .suite(let suite, _), .value(let suite, _): .collection(DefaultsAction.collection(suite))
     case .profile: .collection(ProfileReactor.collection)
@@ -41,21 +49,24 @@ enum StateResource: Sendable, Equatable {
   /// How much work it is to show it: see `LongWork`.
   func weight(in view: StateView) -> Int {
     switch self {
-    case .favorites(let query):
-      let list = view.state.list(FavoritesReactor.collection)
+    case .list(let query):
+      let list = view.state.list(query.collection)
       let whole = CollectionState.list(list).weight
       guard let limit = query.limit, limit < list.count else { return whole }
       return whole / list.count * limit + list.count * LongWork.Weight.stayingElement
     case .suite(let name, _): return CollectionState.map(view.state.map(DefaultsAction.collection(name))).weight
-    case .favorite, .suites, .value, .profile: return 0
+    case .map(let name, _): return CollectionState.map(view.state.map(name)).weight
+    case .element, .entry, .suites, .value, .profile: return 0
     }
   }
 
   /// The resource as clients get it; nil where there is none. Throws where a parameter fits nothing.
   func representation(of view: StateView) throws(Problem) -> Representation? {
     switch self {
-    case .favorites(let query): try query.representation(of: view)
-    case .favorite(let id): Self.favorite(id, view)
+    case .list(let query): try query.representation(of: view)
+    case .element(let name, let id): Self.element(id, of: name, view)
+    case .map(let name, let prefix): Self.map(name, prefix: prefix, view)
+    case .entry(let name, let key): Self.entry(key, of: name, view)
     case .suites: Self.suites(view)
     case .suite(let name, let prefix): Self.suite(name, prefix: prefix, view)
     case .value(let suite, let key): Self.value(suite, key, view)
@@ -63,8 +74,27 @@ enum StateResource: Sendable, Equatable {
     }
   }
 
-  private static func favorite(_ id: String, _ view: StateView) -> Representation? {
-    let list = view.state.list(FavoritesReactor.collection)
+  private static func map(_ name: CollectionName, prefix: String?, _ view: StateView) -> Representation {
+    let map = view.state.map(name)
+    let shown = prefix.map { prefix in map.values.filter { $0.key.hasPrefix(prefix) } } ?? map.values
+    var content = Array(#""count":\#(shown.count),"values":{"#.utf8)
+    for (index, entry) in shown.sorted(by: { $0.key < $1.key }).enumerated() {
+      if index > 0 { content.append(UInt8(ascii: ",")) }
+      content.append(json: entry.key.text)
+      content.append(UInt8(ascii: ":"))
+      content.append(contentsOf: entry.value.encoded)
+    }
+    content.append(contentsOf: "}}".utf8)
+    let cursor = view.cursor(map.revision, detail: prefix == nil ? nil : Digest.text(of: content))
+    return Representation(cursor: cursor, body: Array(#"{"cursor":"\#(cursor.text)","#.utf8) + content)
+  }
+
+  private static func entry(_ key: String, of name: CollectionName, _ view: StateView) -> Representation? {
+    view.state.map(name)[key].map { Representation(cursor: view.cursor($0.revision), body: $0.encoded) }
+  }
+
+  private static func element(_ id: String, of name: CollectionName, _ view: StateView) -> Representation? {
+    let list = view.state.list(name)
     guard let item = list[id], let index = list.index(of: id) else { return nil }
     var body = item.encoded
     body.removeLast()

@@ -1,8 +1,9 @@
 import HTTP
 import JSON
 
-/// Which favorites are asked for: all, those whose ids begin so, or a page of either.
-struct FavoritesQuery: Sendable, Equatable {
+/// Which elements of a module's list are asked for: all, those whose ids begin so, or a page of either.
+struct ListQuery: Sendable, Equatable {
+  let collection: CollectionName
   var prefix: String?
   var after: String?
   var limit: Int?
@@ -11,7 +12,8 @@ struct FavoritesQuery: Sendable, Equatable {
 
   var isWhole: Bool { prefix == nil && after == nil && limit == nil }
 
-  init(_ query: QueryParameters) throws(Problem) {
+  init(_ collection: CollectionName, _ query: QueryParameters) throws(Problem) {
+    self.collection = collection
     prefix = try query.text("prefix")
     after = try query.text("after")
     limit = try query.integer("limit", in: 1...1_000_000)
@@ -19,10 +21,12 @@ struct FavoritesQuery: Sendable, Equatable {
   }
 
   /// All of them.
-  init() {}
+  init(_ collection: CollectionName) {
+    self.collection = collection
+  }
 
   func representation(of view: StateView) throws(Problem) -> Representation {
-    let list = view.state.list(FavoritesReactor.collection)
+    let list = view.state.list(collection)
     let (page, count, hasMore) = try page(of: list)
     var content: [UInt8] = []
     content.reserveCapacity(page.reduce(128) { $0 + $1.encoded.count + 1 })
@@ -42,7 +46,7 @@ struct FavoritesQuery: Sendable, Equatable {
     var rest = matching[...]
     if let after {
       guard let index = matching.firstIndex(where: { $0.id == ElementKey(after) }) else {
-        throw Problem(.invalidParameter, detail: "There is no favorite with the id “\(after)” to begin after.")
+        throw Problem(.invalidParameter, detail: "There is nothing with the id “\(after)” to begin after.")
       }
       rest = matching[(index + 1)...]
     }
@@ -55,7 +59,7 @@ struct FavoritesQuery: Sendable, Equatable {
     var parameters = ["limit=\(limit ?? 0)", "after=\(PercentEncoding.text(id))"]
     if let prefix { parameters.append("prefix=\(PercentEncoding.text(prefix))") }
     parameters.append("at=\(at ?? cursor.text)")
-    return "/v1/favorites?" + parameters.joined(separator: "&")
+    return "/v1/\(collection)?" + parameters.joined(separator: "&")
   }
 }
 
