@@ -34,7 +34,7 @@ struct JournalPage: Sendable {
     store: String
   ) throws {
     // As many more as a transaction has at most, to see where the last one ends.
-    let ahead = try journal.revisions(of: user, after: start, limit: limit + ActionsRoute.maximum).prefix { $0 <= end }
+    let ahead = try journal.revisions(of: user, after: start, limit: limit + ActionBatch.maximum).prefix { $0 <= end }
     let revisions: [Revision]
     (revisions, isPart) = Self.wholeTransactions(ahead, limit)
     for revision in revisions where revision != last {

@@ -37,18 +37,36 @@ struct KeptAnswers: Sendable {
     _ preconditions: Preconditions,
     of user: UserID
   ) async throws -> StoredAnswer {
+    try await whole(answer, showing: change.resource.extent, of: user) { view in
+      Self.response(of: answer.status, to: change, preconditions, view)
+    }
+  }
+
+  /// The whole answer that shows a resource.
+  ///
+  /// - Parameters:
+  ///   - answer: What was kept of it.
+  ///   - extent: What the resource is made of.
+  ///   - user: Who asks.
+  ///   - again: The answer by the state as it was.
+  /// - Returns: The answer, as it was given then.
+  /// - Throws: `conflict` where the history doesn't tell any more; why it can't be read.
+  func whole(
+    _ answer: StoredAnswer,
+    showing extent: History.Extent,
+    of user: UserID,
+    again: (StateView) -> Response?
+  ) async throws -> StoredAnswer {
+    guard Self.isCut(answer) else { return answer }
     let fields = HeaderFields(kept: answer.fields)
-    // What has no body says no type of one.
-    guard answer.body == nil, fields[.contentType] != nil else { return answer }
     let gone = Self.gone(fields[.cursor])
     guard let cursor = fields[.cursor].flatMap({ Cursor($0) }) else { throw gone }
-    let (history, extent) = (history, change.resource.extent)
+    let history = history
     let state = try await readers.read(for: user) { try history.state(of: user, at: cursor.revision, extent, from: $0) }
     guard let state else { throw gone }
     let view = StateView(store: store, state: state, registered: registry.current, at: cursor.registered)
-    let again = Self.response(of: answer.status, to: change, preconditions, view)
     // The same tag means the same bytes.
-    guard let again, again.status.code == answer.status, again.fields[.etag] == fields[.etag],
+    guard let again = again(view), again.status.code == answer.status, again.fields[.etag] == fields[.etag],
       let body = StoredAnswer(again).body
     else { throw gone }
     return StoredAnswer(status: answer.status, fields: answer.fields, body: body)
@@ -63,10 +81,10 @@ struct KeptAnswers: Sendable {
   /// - Returns: The answer, as it was given then.
   /// - Throws: `conflict` where the history doesn't tell any more; why it can't be read.
   func whole(_ answer: StoredAnswer, toActions count: Int, of user: UserID) async throws -> StoredAnswer {
+    guard Self.isCut(answer) else { return answer }
     let fields = HeaderFields(kept: answer.fields)
-    guard answer.body == nil, fields[.contentType] != nil else { return answer }
     let gone = Self.gone(fields[.cursor])
-    guard let cursor = fields[.cursor].flatMap({ Cursor($0) }) else { throw gone }
+    guard let cursor = fields[.cursor].flatMap({ Cursor($0) }), let tag = fields[.etag] else { throw gone }
     let entries = try await readers.read(for: user) {
       try Journal(connection: $0).entries(of: user, at: cursor.revision)
     }
@@ -78,8 +96,13 @@ struct KeptAnswers: Sendable {
     return StoredAnswer(
       status: answer.status,
       fields: answer.fields,
-      body: ActionsRoute.body(cursor, results)
+      body: ActionBatch.body(String(tag.dropFirst().dropLast()), results)
     )
+  }
+
+  /// Whether the body wasn't kept: what has no body says no type of one.
+  private static func isCut(_ answer: StoredAnswer) -> Bool {
+    answer.body == nil && HeaderFields(kept: answer.fields)[.contentType] != nil
   }
 
   private static func response(

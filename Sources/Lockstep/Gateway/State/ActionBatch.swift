@@ -1,0 +1,145 @@
+import HTTP
+import JSON
+
+/// Several actions as one transaction: how they're read, and what a client is told of what they did.
+struct ActionBatch: Sendable {
+  static let maximum = 500
+
+  let writing: StateWriting
+  /// What the preconditions and the ETag are of; nil: the user's whole state.
+  let resource: StateResource?
+  /// Where in the body the action of a number is.
+  let place: @Sendable (Int) -> String
+
+  // MARK: Reading
+
+  /// Reads each of the actions. Throws every fault of all of them, with the number of the first that has one.
+  func read(_ list: [JSON], _ read: (JSON) throws(Refusal) -> UserAction) throws(Problem) -> [UserAction] {
+    var actions: [UserAction] = []
+    var faults: [Problem.Fault] = []
+    var firstFailed: Int?
+    for (index, element) in list.enumerated() {
+      do throws(Refusal) {
+        actions.append(try read(element))
+      } catch {
+        firstFailed = firstFailed ?? index
+        faults += Problem(error) { "\(place(index))\($0)" }.errors
+      }
+    }
+    guard let firstFailed else { return actions }
+    throw Problem(.validationFailed, errors: faults, members: [("failed", .integer(Int64(firstFailed)))])
+  }
+
+  /// The action of a module. Throws its faults, at their places in `{"type", "payload"}`.
+  static func action(_ type: String, _ payload: JSON?, of module: UserModule) throws(Refusal) -> UserAction {
+    do throws(Refusal) {
+      if let action = try module.read(type, payload ?? [:]) { return action }
+    } catch {
+      throw error.moved(under: "/payload")
+    }
+    throw .invalid("/type", "The module \(module.name) has no action “\(type)”.")
+  }
+
+  // MARK: Committing
+
+  /// Has the actions committed, and answers when they are.
+  func commit(
+    _ actions: [UserAction],
+    _ preconditions: Preconditions,
+    _ key: IdempotencyKey?,
+    of session: LiveSession
+  ) throws -> Answer {
+    var transaction = Transaction(
+      user: session.user,
+      session: session,
+      actions: actions,
+      answer: { StoredAnswer(answer($0)) },
+      refusal: { error in (problem(for: error) ?? error as? Problem).map { StoredAnswer($0.response) } }
+    )
+    transaction.key = key
+    transaction.kept = { KeptAnswers.kept($0) }
+    if !preconditions.isEmpty {
+      transaction.condition = { try check(preconditions, in: StateView(store: writing.store, $0)) }
+    }
+    return try writing.commit(transaction, answer: answer(_:), weight: weight(_:)) { again in
+      try await whole(again, to: actions.count, preconditions, of: session.user)
+    } refusedAs: {
+      problem(for: $0)
+    }
+  }
+
+  /// The whole answer to a batch that came before: what each action did is in the journal.
+  private func whole(
+    _ answer: StoredAnswer,
+    to count: Int,
+    _ preconditions: Preconditions,
+    of user: UserID
+  ) async throws -> StoredAnswer {
+    guard let resource, answer.status == Status.preconditionFailed.code else {
+      return try await writing.keptAnswers.whole(answer, toActions: count, of: user)
+    }
+    return try await writing.keptAnswers.whole(answer, showing: resource.extent, of: user) { view in
+      do {
+        try preconditions.check(resource, in: view)
+        return nil
+      } catch {
+        return (error as? Problem)?.response
+      }
+    }
+  }
+
+  private func check(_ preconditions: Preconditions, in view: StateView) throws {
+    if let resource { return try preconditions.check(resource, in: view) }
+    let cursor = view.cursor
+    guard !preconditions.allowsWrite(to: cursor) else { return }
+    var problem = Problem(.preconditionFailed, detail: "The user's state has changed since that cursor.")
+    problem.members = [("current", ["cursor": .string(cursor.text)]), ("cursor", .string(cursor.text))]
+    problem.fields.append(.cursor, cursor.text)
+    throw problem
+  }
+
+  private func answer(_ committed: Committed) -> Response {
+    let view = StateView(store: writing.store, committed.after)
+    // A list or a map always has a cursor; it's asked for with nothing that could fit nothing.
+    let cursor = resource.flatMap { $0.cursor(in: view) } ?? view.cursor
+    let body = Self.body(cursor.text, committed.mutations.lazy.map { CollectionMutation.encoded($0) })
+    var fields = HeaderFields()
+    fields.append(.contentType, "application/json")
+    fields.append(.cacheControl, "no-store")
+    fields.append(.etag, "\"\(cursor.text)\"")
+    fields.append(.cursor, view.cursor.text)
+    return Response(status: .ok, fields: fields, body: .bytes(body))
+  }
+
+  /// The answer's body: the facts of each action, as JSON.
+  static func body(_ cursor: String, _ results: some Sequence<[UInt8]>) -> [UInt8] {
+    var body = Array(#"{"cursor":"\#(cursor)","results":["#.utf8)
+    for (index, mutations) in results.enumerated() {
+      if index > 0 { body.append(UInt8(ascii: ",")) }
+      body.append(contentsOf: #"{"mutations":"#.utf8)
+      body.append(contentsOf: mutations)
+      body.append(UInt8(ascii: "}"))
+    }
+    body.append(contentsOf: "]}".utf8)
+    return body
+  }
+
+  private func weight(_ committed: Committed) -> Int {
+    committed.mutations.reduce(0) { $0 + $1.reduce(0) { $0 + LongWork.Weight.element + $1.bytes } }
+  }
+
+  private func problem(for error: any Error) -> Problem? {
+    guard let refused = error as? RefusedAction else { return nil }
+    var problem = Problem(refused, store: writing.store) { "\(place(refused.index))/payload\($0)" }
+    problem.members.append(("failed", .integer(Int64(refused.index))))
+    return problem
+  }
+}
+
+extension StateResource {
+  /// The cursor of a whole collection, without what it shows; nil for any other resource.
+  fileprivate func cursor(in view: StateView) -> Cursor? {
+    guard let collection = wholeCollection else { return nil }
+    return view.cursor(view.state.collections[collection]?.revision ?? .none)
+  }
+}
