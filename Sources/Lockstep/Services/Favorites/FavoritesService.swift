@@ -2,9 +2,6 @@ import JSON
 import SQLite
 
 /// The table `favorites`.
-///
-/// A list's order is kept by ranks with gaps between them, so that putting an element anywhere writes one row. Where a gap
-/// is used up, the whole list is numbered anew.
 struct FavoritesService: CollectionService {
   let module = FavoritesReactor.collection.module
   let kind = CollectionMutation.Kind.list
@@ -41,7 +38,7 @@ struct FavoritesService: CollectionService {
     guard case .list(let mutation) = mutation, case .list(let list) = state else { return }
     switch mutation {
     case .inserted(let id, let item, let index):
-      let rank = try FavoriteRanks(user: place.user, connection: connection).rank(at: index, in: list.items)
+      let rank = try ranks(of: place.user, in: connection).rank(at: index, in: list.items)
       try insert(id, item, rank: rank, at: place, to: connection)
     case .modified(let id, let item): try modify(id, item, at: place, in: connection)
     case .removed(let id):
@@ -50,7 +47,7 @@ struct FavoritesService: CollectionService {
     case .moved(let id, let index):
       var others = list.items
       if let own = list.index(of: id) { others.remove(at: own) }
-      let rank = try FavoriteRanks(user: place.user, connection: connection).rank(at: index, in: others)
+      let rank = try ranks(of: place.user, in: connection).rank(at: index, in: others)
       try connection.run(
         "UPDATE favorites SET rank = ?, revision = ? WHERE user_id = ? AND id = ?",
         rank,
@@ -62,6 +59,19 @@ struct FavoritesService: CollectionService {
       try connection.run("DELETE FROM favorites WHERE user_id = ?", place.user)
       try Removals.note(at: place, in: connection)
     }
+  }
+
+  private func ranks(of user: UserID, in connection: Connection) -> ListRanks {
+    ListRanks(
+      rank: { item in
+        try connection.first("SELECT rank FROM favorites WHERE user_id = ? AND id = ?", user, item.id.text) {
+          try $0[0] as Int
+        }
+      },
+      setRank: { item, rank in
+        try connection.run("UPDATE favorites SET rank = ? WHERE user_id = ? AND id = ?", rank, user, item.id.text)
+      }
+    )
   }
 
   private func insert(

@@ -1,21 +1,22 @@
-import SQLite
-
-/// The ranks that keep a user's favorites in order.
-struct FavoriteRanks {
+/// The ranks that keep a list in order in its table: with gaps between them, so that putting an element anywhere writes one
+/// row. Where a gap is used up, the whole list is numbered anew.
+struct ListRanks {
   /// How far apart neighbours are where there is room: 40 halvings, and four million elements at either end.
   private static let gap = 1 << 40
   /// How far from 0 ranks get; beyond it the list is numbered anew. Small enough that no two are too far apart to be
   /// subtracted.
   private static let bound = 1 << 62
 
-  let user: UserID
-  let connection: Connection
+  /// The rank of an element in the table.
+  let rank: (ListItem) throws -> Int?
+  /// Gives an element another rank, and leaves it as it is otherwise.
+  let setRank: (ListItem, Int) throws -> Void
 
   /// The rank of an element that comes to a place of the list, which isn't in it yet. May number the list anew.
   func rank(at index: Int, in items: [ListItem]) throws -> Int {
     let index = min(max(index, 0), items.count)
-    let previous = index > 0 ? try rank(of: items[index - 1].id.text) : nil
-    let next = index < items.count ? try rank(of: items[index].id.text) : nil
+    let previous = index > 0 ? try rank(items[index - 1]) : nil
+    let next = index < items.count ? try rank(items[index]) : nil
     let rank: Int? =
       switch (previous, next) {
       case (nil, nil): 0
@@ -26,15 +27,8 @@ struct FavoriteRanks {
     return try rank ?? renumber(items, leavingRoomAt: index)
   }
 
-  private func rank(of id: String) throws -> Int? {
-    try connection.first("SELECT rank FROM favorites WHERE user_id = ? AND id = ?", user, id) { try $0[0] as Int }
-  }
-
   private func renumber(_ items: [ListItem], leavingRoomAt index: Int) throws -> Int {
-    for (place, item) in items.enumerated() {
-      let rank = (place < index ? place : place + 1) * Self.gap
-      try connection.run("UPDATE favorites SET rank = ? WHERE user_id = ? AND id = ?", rank, user, item.id.text)
-    }
+    for (place, item) in items.enumerated() { try setRank(item, (place < index ? place : place + 1) * Self.gap) }
     return index * Self.gap
   }
 }
