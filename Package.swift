@@ -6,7 +6,8 @@ let package = Package(
   // What the library products need: `Synchronization.Mutex` and typed task executors. The server itself is for Linux.
   platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
   products: [
-    .executable(name: "lockstep", targets: ["LockstepCommand"]),
+    .executable(name: "lockstep", targets: ["LockstepExecutable"]),
+    .library(name: "Lockstep", targets: ["JSON", "Lockstep", "LockstepCommand", "Migrations", "Reactor", "SQLite"]),
     .library(name: "Reactor", targets: ["Reactor"]),
     .library(name: "ReactorTesting", targets: ["ReactorTesting"]),
   ],
@@ -29,7 +30,7 @@ let package = Package(
       path: "migrations",
       resources: [
         .embedInCode("0001_store.sql"), .embedInCode("0002_accounts.sql"), .embedInCode("0003_state.sql"),
-        .embedInCode("0004_eras.sql"), .embedInCode("0005_history_size.sql"),
+        .embedInCode("0004_eras.sql"), .embedInCode("0005_history_size.sql"), .embedInCode("0006_modules.sql"),
       ]
     ),
     .target(name: "HTTP", dependencies: ["JSON"]),
@@ -42,7 +43,8 @@ let package = Package(
         "Workers",
       ]
     ),
-    .executableTarget(name: "LockstepCommand", dependencies: ["Lockstep", "HTTPServer", "Workers"]),
+    .target(name: "LockstepCommand", dependencies: ["Lockstep", "HTTPServer", "Workers"]),
+    .executableTarget(name: "LockstepExecutable", dependencies: ["LockstepCommand"]),
 
     // Tests, one target a room; Acceptance drives the binary from outside.
     .target(name: "TestSupport", dependencies: ["HTTP", "HTTPServer", "Workers"], path: "Tests/TestSupport"),
@@ -66,7 +68,22 @@ let package = Package(
       ]
     ),
     .testTarget(name: "LockstepCommandTests", dependencies: ["HTTP", "Lockstep", "LockstepCommand"]),
-    .testTarget(name: "Acceptance", dependencies: ["JSON", "LockstepCommand", "SQLite", "TestSupport", "Workers"]),
+    .testTarget(
+      name: "Acceptance",
+      dependencies: ["JSON", "LockstepExecutable", "SQLite", "ShoppingList", "TestSupport", "Workers"]
+    ),
+
+    // Examples: what somebody builds on the library, with nothing but what is public. Each is a package of its own too.
+    .executableTarget(
+      name: "ShoppingList",
+      dependencies: ["JSON", "Lockstep", "LockstepCommand", "Migrations", "Reactor", "SQLite"],
+      path: "Examples/ShoppingList/Sources/ShoppingList"
+    ),
+    .testTarget(
+      name: "ShoppingListTests",
+      dependencies: ["Lockstep", "Reactor", "ReactorTesting", "ShoppingList"],
+      path: "Examples/ShoppingList/Tests/ShoppingListTests"
+    ),
 
     // Benchmarks, run by scripts/bench.
     .executableTarget(name: "json-benchmark", dependencies: ["JSON"], path: "Benchmarks/JSON"),
@@ -78,8 +95,11 @@ let package = Package(
 
 // An async function of the server runs where its caller runs unless it says otherwise (SE-0461). Without this every call
 // and every return of one asks the runtime which executor the task prefers: a third of what a request costs outside the
-// kernel. The reactor's rooms are for everyone and don't depend on it.
-let reactorRooms: Set = ["Reactor", "ReactorTesting", "ReactorTests", "ReactorTestingTests", "reactor-benchmark"]
-for target in package.targets where target.type != .system && !reactorRooms.contains(target.name) {
+// kernel. The reactor's rooms are for everyone and don't depend on it, and nor does what others build.
+let openRooms: Set = [
+  "Reactor", "ReactorTesting", "ReactorTests", "ReactorTestingTests", "ShoppingList", "ShoppingListTests",
+  "reactor-benchmark",
+]
+for target in package.targets where target.type != .system && !openRooms.contains(target.name) {
   target.swiftSettings = (target.swiftSettings ?? []) + [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]
 }

@@ -28,5 +28,6 @@ public struct Migration: Sendable, Equatable {
     Migration(3, "0003_state", PackageResources._003_state_sql),
     Migration(4, "0004_eras", PackageResources._004_eras_sql),
     Migration(5, "0005_history_size", PackageResources._005_history_size_sql),
+    Migration(6, "0006_modules", PackageResources._006_modules_sql),
   ]
 }

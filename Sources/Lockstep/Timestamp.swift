@@ -11,7 +11,7 @@ public struct Timestamp: Sendable, Hashable, Comparable, CustomStringConvertible
   }
 
   /// Reads the form that `description` writes; nil for any other.
-  init?(_ text: String) {
+  public init?(_ text: String) {
     let bytes = Array(text.utf8)
     func number(_ place: Range<Int>) -> Int? { Int(String(decoding: bytes[place], as: UTF8.self)) }
     guard bytes.count == 24, let year = number(0..<4), let month = number(5..<7), (1...12).contains(month),

@@ -2,13 +2,13 @@ import Lockstep
 
 /// The `lockstep` command: finds the subcommand and runs it.
 enum Command {
-  static func run(_ arguments: [String]) -> ExitCode {
+  static func run(_ arguments: [String], _ modules: [UserModule]) -> ExitCode {
     guard let first = arguments.first else {
       Terminal.error(Help.command)
       return .usage
     }
     switch first {
-    case "serve": return ServeCommand.run(Array(arguments.dropFirst()))
+    case "serve": return ServeCommand.run(Array(arguments.dropFirst()), modules)
     case "--help", "-h", "help": return Terminal.print(Help.command)
     case "--version", "version":
       guard arguments.count == 1 else {

@@ -4,13 +4,16 @@ import Lockstep
 
 /// `lockstep serve`: from the options to a server that runs until a signal.
 enum ServeCommand {
-  static func run(_ arguments: [String]) -> ExitCode {
+  static func run(_ arguments: [String], _ modules: [UserModule]) -> ExitCode {
     if arguments.contains("--help") || arguments.contains("-h") { return Terminal.print(Help.serve) }
     do {
-      return try serve(OptionParser.configuration(arguments: arguments, environment: environment()))
+      return try serve(OptionParser.configuration(arguments: arguments, environment: environment()), modules)
     } catch let error as OptionParser.UsageError {
       Terminal.error("lockstep serve: \(error.message) `lockstep serve --help` lists the options.\n")
       return .usage
+    } catch let error as InvalidModule {
+      Terminal.error("lockstep serve: \(error)\n")
+      return .program
     } catch let error as StoreError {
       Terminal.error("lockstep serve: \(error)\n")
       return .store
@@ -20,7 +23,7 @@ enum ServeCommand {
     }
   }
 
-  private static func serve(_ configuration: Configuration) throws -> ExitCode {
+  private static func serve(_ configuration: Configuration, _ modules: [UserModule]) throws -> ExitCode {
     let descriptorLimit = ProcessLimits.raiseDescriptorLimit()
     // Before any thread exists, so that all inherit it and only the one that waits gets a signal.
     let signals = StopSignals()
@@ -34,7 +37,7 @@ enum ServeCommand {
     let server = try LockstepServer(
       configuration,
       environment: environment,
-      services: Services.durable(configuration, time: time)
+      services: Services.durable(configuration, modules: modules, time: time)
     )
     try signals.onFirst { server.drain() }
     _ = Terminal.print("lockstep: listening on http://\(server.address)\n")

@@ -29,13 +29,30 @@ public struct Services: Sendable {
   /// How many threads make what takes long.
   static let encodingThreads = 2
 
-  /// The real ones, on the store that the configuration names. Throws when that can't be opened.
-  public static func durable(_ configuration: Configuration, time: ServerTime) throws -> Services {
+  /// The real ones, on the store that the configuration names.
+  ///
+  /// - Parameters:
+  ///   - configuration: The configuration.
+  ///   - modules: What is kept for users besides favorites, defaults and profiles.
+  ///   - time: The clocks.
+  /// - Returns: The services, to be shut down.
+  /// - Throws: `InvalidModule` where a module can't be served, `StoreError` where the store can't be opened.
+  public static func durable(
+    _ configuration: Configuration,
+    modules: [UserModule] = [],
+    time: ServerTime
+  ) throws -> Services {
+    try ModuleCheck.check(modules)
     let storeTime = StoreTime(
       elapsed: { .nanoseconds(time.monotonic()) },
       millisecondsSince1970: time.millisecondsSince1970
     )
-    let store = try DurableStore(path: configuration.data, time: storeTime)
+    let schemas = modules.map { ModuleSchema(name: $0.name, kind: $0.service.kind, migrations: $0.migrations) }
+    let store = try DurableStore(
+      path: configuration.data,
+      time: storeTime,
+      migrator: Migrator(modules: schemas)
+    )
     do {
       // Two hashes at a time, and a few waiting: a storm of logins slows logins and nothing else.
       let hashing = try WorkerPool(name: "hash", threads: 2, capacity: 64)
@@ -52,6 +69,7 @@ public struct Services: Sendable {
       }
       let users = try UserServices(
         configuration,
+        own: modules,
         store: store,
         hashing: hashing,
         encoding: encoding,

@@ -19,11 +19,13 @@ struct UserServices: Sendable {
   let favorites: FavoritesModule
   let defaults: DefaultsModule
   let profile: ProfileModule
+  /// The server's own: those that it was built with besides the product's.
+  let own: [UserModule]
   /// Whose state screens follow.
   let followed: FollowedUsers
 
-  /// All modules: a new one is one more line here.
-  var modules: [UserModule] { [favorites.userModule, defaults.userModule, profile.userModule] }
+  /// All modules: a new one of the product's is one more line here.
+  var modules: [UserModule] { [favorites.userModule, defaults.userModule, profile.userModule] + own }
 
   /// The states of users, as screens need them.
   var userStates: LedgerUserStates {
@@ -57,6 +59,7 @@ struct UserServices: Sendable {
 
   init(
     _ configuration: Configuration,
+    own: [UserModule],
     store: DurableStore,
     hashing: WorkerPool,
     encoding: WorkerPool,
@@ -67,7 +70,8 @@ struct UserServices: Sendable {
     favorites = FavoritesModule(quota: configuration.favoritesQuota)
     defaults = DefaultsModule(quota: configuration.defaultsQuota)
     profile = ProfileModule()
-    states = StateTables([favorites.userModule, defaults.userModule, profile.userModule])
+    self.own = own
+    states = StateTables([favorites.userModule, defaults.userModule, profile.userModule] + own)
     history = History(states: states)
     self.store = String(store.id.prefix(Cursor.storeDigits))
     let readers = UserReaders(store.readers, threads: store.readingThreads)

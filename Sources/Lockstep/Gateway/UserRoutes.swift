@@ -53,7 +53,8 @@ struct UserRoutes: Sendable {
       states: users.states,
       cache: users.cache,
       registry: users.registry,
-      readers: users.readers
+      readers: users.readers,
+      own: users.own
     )
     let registered = RegisteredRoutes(
       store: users.store,
@@ -79,6 +80,7 @@ struct UserRoutes: Sendable {
         journalRoute(stateGate, waiting).route,
       ]
       + registered.routes
+      + users.own.flatMap { ModuleRoutes(module: $0, reading: reading, writing: writing).routes }
   }
 
   private func changesRoute(_ gate: StateGate, _ waiting: Waiting) -> ChangesRoute {

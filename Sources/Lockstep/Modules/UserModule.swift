@@ -1,9 +1,12 @@
 import JSON
+import Migrations
 
-/// What the product knows of a module whose state belongs to a user and is kept: all else follows from it.
-struct UserModule: Sendable {
+/// A module whose state belongs to a user and is kept: all that the product knows of it, and all else follows from it.
+///
+/// One of a server's own is declared by `UserModule.list(…)` or `UserModule.map(…)`.
+public struct UserModule: Sendable {
   /// Its name, which its actions and collections carry.
-  var name: String { service.module }
+  public var name: String { service.module }
   /// Its tables.
   let service: any CollectionService
   /// Its actions as the catalogue shows them.
@@ -12,6 +15,10 @@ struct UserModule: Sendable {
   let state: JSON
   /// Reads an action as `POST /v1/actions` takes it; nil when the module has no such type.
   let read: @Sendable (_ type: String, _ payload: JSON) throws(Refusal) -> UserAction?
+  /// The action that each verb on an element's address stands for, of a module that has no routes of its own.
+  var verbs: [ElementVerb: DeclaredVerb] = [:]
+  /// The steps of its own tables' schema.
+  var migrations: [Migration] = []
 
   /// A module whose actions are of these cases, each on its way to a collection by `make`.
   init<Action>(
@@ -20,13 +27,24 @@ struct UserModule: Sendable {
     state: JSON,
     make: @escaping @Sendable (Action) -> UserAction
   ) {
+    self.init(service: service, cases: cases, state: state) { _, _, action in make(action) }
+  }
+
+  /// A module whose actions are of these cases, each on its way to a collection by `make`, which is told its type and
+  /// payload too.
+  init<Action>(
+    service: any CollectionService,
+    cases: [ActionCase<Action>],
+    state: JSON,
+    make: @escaping @Sendable (_ type: String, _ payload: JSON, Action) -> UserAction
+  ) {
     self.service = service
     self.state = state
     actions = cases.catalogue()
     read = { type, payload throws(Refusal) in
       guard let found = cases.first(where: { $0.type == type }) else { return nil }
       // Who is logged in may do this from anywhere.
-      return make(try found.read(payload, ClientNetwork(host: "")))
+      return make(type, payload, try found.read(payload, ClientNetwork(host: "")))
     }
   }
 }

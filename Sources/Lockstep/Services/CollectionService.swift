@@ -11,6 +11,9 @@ protocol CollectionService: Sendable {
   /// Whether the collections are lists or maps.
   var kind: CollectionMutation.Kind { get }
 
+  /// Whether the module has several collections, each with a name of its own, instead of the one that is always there.
+  var hasParts: Bool { get }
+
   /// All collections of a user that have ever been changed, each with the last revision that changed it.
   func load(of user: UserID, from connection: Connection) throws -> [CollectionName: CollectionState]
 
@@ -28,6 +31,11 @@ protocol CollectionService: Sendable {
     at place: CollectionPlace,
     to connection: Connection
   ) throws
+}
+
+extension CollectionService {
+  /// Only one.
+  var hasParts: Bool { false }
 }
 
 /// Where and when a fact belongs.

@@ -7,9 +7,9 @@ import SQLite
 /// are given out again, for other transactions. Whoever remembers one of the lost history is recognised by its era.
 ///
 /// In the store it's one integer: the number in the upper bits, so that it sorts, and the era in the lower 20.
-struct Revision: Sendable, Hashable, Comparable {
+public struct Revision: Sendable, Hashable, Comparable {
   /// Where every history begins.
-  static let none = Revision(rawValue: 0)
+  public static let none = Revision(rawValue: 0)
 
   /// How it's stored.
   let rawValue: Int
@@ -31,7 +31,8 @@ struct Revision: Sendable, Hashable, Comparable {
   /// The one after it.
   func next(in era: Era) -> Revision { Revision(number: number + 1, era: era) }
 
-  static func < (left: Revision, right: Revision) -> Bool { left.rawValue < right.rawValue }
+  /// In the order in which they were made.
+  public static func < (left: Revision, right: Revision) -> Bool { left.rawValue < right.rawValue }
 }
 
 /// One run of a server on a store, from its start to its end: 20 random bits. Two runs that write the same revision, because
@@ -55,9 +56,11 @@ struct Era: Sendable, Hashable {
 }
 
 extension Revision: SQLiteConvertible {
-  var sqliteValue: SQLiteValue { rawValue.sqliteValue }
+  /// An integer.
+  public var sqliteValue: SQLiteValue { rawValue.sqliteValue }
 
-  init?(sqliteValue: SQLiteValue) {
+  /// Takes an integer.
+  public init?(sqliteValue: SQLiteValue) {
     guard let rawValue = Int(sqliteValue: sqliteValue) else { return nil }
     self.init(rawValue: rawValue)
   }
@@ -65,10 +68,11 @@ extension Revision: SQLiteConvertible {
 
 /// As clients see it in a cursor: the number, and behind a hyphen the era, where that is known.
 extension Revision: LosslessStringConvertible {
-  var description: String { era.value == 0 ? String(number) : "\(number)-\(era.value)" }
+  /// The number, and behind a hyphen the era, where that is known.
+  public var description: String { era.value == 0 ? String(number) : "\(number)-\(era.value)" }
 
   /// Reads the one form that `description` writes.
-  init?(_ text: String) { self.init(text[...]) }
+  public init?(_ text: String) { self.init(text[...]) }
 
   /// Reads the one form that `description` writes.
   init?(_ text: Substring) {

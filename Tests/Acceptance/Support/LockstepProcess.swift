@@ -21,12 +21,12 @@ final class LockstepProcess: Sendable {
   private let ending = Mutex<Ending?>(nil)
   private let name: String
 
-  /// The product that was built beside this test's own bundle.
-  static var binary: String {
+  /// A product that was built beside this test's own bundle.
+  private static func path(of binary: String) -> String {
     var path = [CChar](repeating: 0, count: 4096)
     let count = readlink("/proc/self/exe", &path, path.count)
     let own = String(decoding: path[..<max(0, count)].map { UInt8(bitPattern: $0) }, as: UTF8.self)
-    return URL(fileURLWithPath: own).deletingLastPathComponent().appendingPathComponent("lockstep").path
+    return URL(fileURLWithPath: own).deletingLastPathComponent().appendingPathComponent(binary).path
   }
 
   /// Starts the binary. What it prints goes to files in the folder, unless `redirection` says something else, such as
@@ -38,7 +38,8 @@ final class LockstepProcess: Sendable {
     redirection: String = "",
     limit: Int? = nil,
     variables: [String: String] = [:],
-    descriptor: Int32? = nil
+    descriptor: Int32? = nil,
+    binary: String = "lockstep"
   ) throws {
     self.folder = folder
     self.name = name
@@ -47,7 +48,7 @@ final class LockstepProcess: Sendable {
     let script =
       "\(limiting)exec \"$0\" \"$@\" >'\(folder.file("\(name).out"))' 2>'\(folder.file("\(name).err"))' "
       + redirection
-    let words = ["/bin/sh", "-c", script, Self.binary] + arguments
+    let words = ["/bin/sh", "-c", script, Self.path(of: binary)] + arguments
     let environment = ["PATH=/usr/bin:/bin"] + variables.map { "\($0.key)=\($0.value)" }
     id = try ChildProcess.spawn(words, environment, passing: descriptor)
   }
@@ -65,7 +66,8 @@ final class LockstepProcess: Sendable {
     name: String = "run",
     redirection: String = "",
     limit: Int? = nil,
-    descriptor: Int32? = nil
+    descriptor: Int32? = nil,
+    binary: String = "lockstep"
   ) async throws -> (process: LockstepProcess, port: Int) {
     let process = try LockstepProcess(
       ["serve", "--port", "0", "--threads", "1", "--data", folder.file("lockstep.db")] + arguments,
@@ -73,7 +75,8 @@ final class LockstepProcess: Sendable {
       name: name,
       redirection: redirection,
       limit: limit,
-      descriptor: descriptor
+      descriptor: descriptor,
+      binary: binary
     )
     return (process, try await process.port())
   }

@@ -20,10 +20,16 @@ enum SchemaValidator {
       case "items":
         return (value.arrayValue ?? []).enumerated().flatMap { faults($1, rule, at: "\(place)/\($0)") }
       case "enum": return (rule.arrayValue ?? []).contains(value) ? [] : ["\(place) isn't one of \(rule)"]
-      case "minimum": return value.doubleValue ?? 0 < rule.doubleValue ?? 0 ? ["\(place) is too small"] : []
+      case "minimum": return value.doubleValue ?? .infinity < rule.doubleValue ?? 0 ? ["\(place) is too small"] : []
       case "minLength":
-        return value.stringValue?.unicodeScalars.count ?? .max < rule.intValue ?? 0 ? ["\(place) is too short"] : []
-      case "writeOnly", "default": return []
+        return value.stringValue.map(\.unicodeScalars.count) ?? .max < rule.intValue ?? 0
+          ? ["\(place) is too short"] : []
+      case "maximum": return value.doubleValue ?? -.infinity > rule.doubleValue ?? 0 ? ["\(place) is too large"] : []
+      case "maxLength":
+        return value.stringValue?.unicodeScalars.count ?? 0 > rule.intValue ?? 0 ? ["\(place) is too long"] : []
+      case "additionalProperties":
+        return (value.objectValue ?? [:]).flatMap { name, value in faults(value, rule, at: "\(place)/\(name)") }
+      case "writeOnly", "readOnly", "default", "format": return []
       default: return ["\(place) has the unknown keyword \(keyword)"]
       }
     }

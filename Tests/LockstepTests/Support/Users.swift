@@ -15,11 +15,13 @@ final class Users: Sendable {
   let log = LogRecorder()
   let directory: TemporaryDirectory
   private let configuration: Configuration
+  private let modules: [UserModule]
   private let replace: @Sendable (inout ScreenServices) -> Void
   let running: Mutex<LockstepServer?>
 
   private init(
     _ change: (inout Configuration) -> Void,
+    modules: [UserModule],
     replacing replace: @escaping @Sendable (inout ScreenServices) -> Void
   ) throws {
     directory = try TemporaryDirectory()
@@ -30,18 +32,20 @@ final class Users: Sendable {
     configuration.passwordStrength = Argon2Strength(memoryKiB: 8, passes: 1)
     change(&configuration)
     self.configuration = configuration
+    self.modules = modules
     self.replace = replace
-    running = Mutex(try Self.start(configuration, time, log, replace))
+    running = Mutex(try Self.start(configuration, modules, time, log, replace))
   }
 
-  /// Runs `body` with a server, which has stopped when this returns. `replacing` puts other services in the place of those
-  /// that screens work with.
+  /// Runs `body` with a server, which has stopped when this returns. `modules` are its own; `replacing` puts other services in
+  /// the place of those that screens work with.
   static func run(
     _ change: (inout Configuration) -> Void = { _ in },
+    modules: [UserModule] = [],
     replacing replace: @escaping @Sendable (inout ScreenServices) -> Void = { _ in },
     _ body: (Users) async throws -> Void
   ) async throws {
-    let users = try Users(change, replacing: replace)
+    let users = try Users(change, modules: modules, replacing: replace)
     do {
       try await body(users)
     } catch {
@@ -52,12 +56,13 @@ final class Users: Sendable {
 
   private static func start(
     _ configuration: Configuration,
+    _ modules: [UserModule],
     _ time: ManualTime,
     _ log: LogRecorder,
     _ replace: (inout ScreenServices) -> Void
   ) throws -> LockstepServer {
     func services() throws -> Services {
-      var services = try Services.durable(configuration, time: time.serverTime)
+      var services = try Services.durable(configuration, modules: modules, time: time.serverTime)
       if var screens = services.screens {
         replace(&screens)
         services.screens = screens
@@ -83,7 +88,7 @@ final class Users: Sendable {
     await stop()
     var configuration = configuration
     change(&configuration)
-    let next = try Self.start(configuration, time, log, replace)
+    let next = try Self.start(configuration, modules, time, log, replace)
     running.withLock { $0 = next }
   }
 

@@ -1,4 +1,5 @@
 import JSON
+import TestSupport
 import Testing
 
 @testable import Lockstep
@@ -123,5 +124,28 @@ struct CollectionStateTests {
   @Test("A collection's name reads as it's written", arguments: ["favorites", "defaults/standard", "a/b/c", "a/", ""])
   func collectionNames(_ text: String) {
     #expect(CollectionName(text: text).description == text)
+  }
+
+  @Test("How long a list would be after facts is how long it is then")
+  func sizes() throws {
+    let seed = TestSeed.make(for: "CollectionStateTests.sizes")
+    var random = SeededNumbers(seed: seed)
+    for _ in 0..<300 {
+      let list = Self.list("a", "b", "c")
+      var (after, facts) = (list, [ListMutation]())
+      for _ in 0..<random.below(6) {
+        let id = random.one(of: ["a", "b", "x", "y"])
+        // A reactor decides on what fits: what comes isn't there, and what changes is.
+        let fact: ListMutation =
+          after[id] == nil
+          ? .inserted(id: id, item: Self.item(id), index: random.below(4))
+          : random.one(of: [.modified(id: id, item: Self.item(id)), .removed(id: id), .moved(id: id, to: 0), .cleared])
+        after.apply(fact)
+        facts.append(fact)
+      }
+      let size = list.size(after: facts)
+      #expect(size.count == after.count, "seed \(seed): \(facts)")
+      #expect(size.bytes == after.bytes, "seed \(seed): \(facts)")
+    }
   }
 }

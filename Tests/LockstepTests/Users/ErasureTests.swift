@@ -9,7 +9,7 @@ struct ErasureTests {
   /// Strings that only Ada has, in every place where she can leave one.
   private static let secrets = [
     "ada@example.com", "Ada's telephone", "favorite-id-zq", "favorite title zq", "favorite data zq", "suite-zq",
-    "default-key-zq", "default value zq", "position zq", "idempotency-zq", "removed zq",
+    "default-key-zq", "default value zq", "position zq", "idempotency-zq", "removed zq", "note zq", "score zq",
   ]
 
   private static func live(_ ada: Device) async throws {
@@ -23,11 +23,13 @@ struct ErasureTests {
     _ = try await ada.patch("/v1/profile", #"{"position":"position zq"}"#)
     _ = try await ada.put("/v1/favorites/b", #"{"title":"removed zq"}"#)
     _ = try await ada.delete("/v1/favorites/b")
+    _ = try await ada.put("/v1/notes/n", #"{"text":"note zq"}"#)
+    _ = try await ada.put("/v1/scores/s", #""score zq""#)
   }
 
   @Test("An erased user leaves no row in any table, and no string of theirs in the file")
   func erase() async throws {
-    try await Users.run { users in
+    try await Users.run(modules: [.notes, .scores]) { users in
       let ada = try await users.signUp("ada", device: "Ada's telephone")
       let bob = try await users.signUp("bob")
       try await bob.addFavorites("x")
@@ -76,9 +78,7 @@ struct ErasureTests {
 
   @Test("An export holds all that is stored, and no secret")
   func export() async throws {
-    try await Users.run {
-      $0.administratorToken = Users.administrator
-    } _: { users in
+    try await Users.run({ $0.administratorToken = Users.administrator }, modules: [.notes, .scores]) { users in
       try await users.register("standard", #"{"theme":"light"}"#)
       let ada = try await users.signUp("ada", device: "Ada's telephone")
       try await Self.live(ada)
@@ -93,7 +93,9 @@ struct ErasureTests {
       #expect(document["favorites"] == (try await ada.get("/v1/favorites")).json["items"])
       #expect(document["defaults"] == ["suite-zq": ["default-key-zq": "default value zq"]])
       #expect(document["profile"] == ["position": "position zq"])
-      #expect(document["journal"]?.arrayValue?.count == 5)
+      #expect(document["modules"]?["notes"] == (try await ada.get("/v1/notes")).json["items"])
+      #expect(document["modules"]?["scores"] == ["s": "score zq"])
+      #expect(document["journal"]?.arrayValue?.count == 7)
       #expect(document["journal"]?[4]?["action"] == ["type": "remove", "payload": ["id": "b"]])
       #expect(document["idempotencyKeys"]?[0]?["key"] == "idempotency-zq")
       #expect(!answer.text.contains(ada.token))
@@ -178,11 +180,12 @@ struct ErasureTests {
 
   @Test("No password and no token is in the file, in the log or in any answer but the one that hands it out")
   func secrets() async throws {
-    try await Users.run {
-      $0.accessLog = true
-      $0.logLevel = .debug
-      $0.administratorToken = "the administrator's secret"
-    } _: { users in
+    func configure(_ configuration: inout Configuration) {
+      configuration.accessLog = true
+      configuration.logLevel = .debug
+      configuration.administratorToken = "the administrator's secret"
+    }
+    try await Users.run(configure, modules: [.notes, .scores]) { users in
       let key = ["Idempotency-Key: 7"]
       let credentials = #"{"email":"ada@example.com","password":"correct horse"}"#
       let phone = try #require(try await users.post("/v1/users", credentials, key).json["token"]?.stringValue)

@@ -18,6 +18,8 @@ struct UserExport: Sendable {
   let cache: StateCache
   let registry: RegisteredLedger
   let readers: UserReaders
+  /// The server's own modules.
+  let own: [UserModule]
 
   /// The document, or that the client has it already.
   func response(of user: UserID, _ preconditions: Preconditions) async throws -> Response {
@@ -94,6 +96,7 @@ struct UserExport: Sendable {
     }
     try await pieces.append(#"},"profile":"#.utf8)
     try await pieces.append(contents.state.map(ProfileReactor.collection))
+    if !own.isEmpty { try await write(modulesOf: contents, to: &pieces) }
     try await pieces.append(#","journal":["#.utf8)
     try await write(journalOf: user, contents, to: &pieces)
     try await pieces.append(#"],"snapshots":["#.utf8)
@@ -105,6 +108,19 @@ struct UserExport: Sendable {
     try await pieces.append(contents.keys)
     try await pieces.append("]}".utf8)
     try await pieces.send()
+  }
+
+  /// What is kept by the modules that this server was built with.
+  private func write(modulesOf contents: Contents, to pieces: inout Pieces) async throws {
+    try await pieces.append(#","modules":{"#.utf8)
+    for (index, module) in own.enumerated() {
+      try await pieces.append(name: module.name, isFirst: index == 0)
+      switch module.service.kind {
+      case .list: try await pieces.append(contents.state.list(CollectionName(module.name)))
+      case .map: try await pieces.append(contents.state.map(CollectionName(module.name)))
+      }
+    }
+    try await pieces.append("}".utf8)
   }
 
   private func write(journalOf user: UserID, _ contents: Contents, to pieces: inout Pieces) async throws {

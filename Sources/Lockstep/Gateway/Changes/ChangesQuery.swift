@@ -81,11 +81,17 @@ struct ChangesQuery: Sendable {
       guard modules.contains(name.module), name.part == nil || (name.module == "defaults" && isSuite) else {
         throw Problem(
           .invalidParameter,
-          detail: "There is no collection \(part). There are favorites, profile, and defaults/<suite>."
+          detail: "There is no collection \(part), only \(collections(of: modules))."
         )
       }
       names.append(name)
     }
     return ChangesFeed.Filter(names: names.sorted())
+  }
+
+  /// What may be named, in words.
+  private static func collections(of modules: Set<String>) -> String {
+    let names = modules.sorted().map { $0 == "defaults" ? "defaults/<suite>" : $0 }
+    return names.joined(separator: ", ")
   }
 }

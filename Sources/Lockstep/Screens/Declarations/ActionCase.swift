@@ -2,15 +2,22 @@ import JSON
 
 /// One type of an action as clients send it, `{"type", "payload"}`: what its payload is made of, read and described from
 /// one source.
-struct ActionCase<Action: Sendable>: Sendable {
-  let type: String
+public struct ActionCase<Action: Sendable>: Sendable {
+  /// Its type.
+  public let type: String
   /// The payload's JSON Schema.
   let payload: JSON
   /// Reads a payload that somebody from this network sent. Throws every fault of it.
   let read: @Sendable (JSON, ClientNetwork) throws(Refusal) -> Action
 
   /// An action of this type, whose fields `make` puts together.
-  init<each Value: Sendable>(
+  ///
+  /// - Parameters:
+  ///   - type: Its type.
+  ///   - field: What the payload is made of. All that is wrong with them is told at once, and so is a member that none of
+  ///     them knows.
+  ///   - make: Makes the action of the fields' values.
+  public init<each Value: Sendable>(
     _ type: String,
     _ field: repeat PayloadField<each Value>,
     make: @escaping @Sendable (repeat each Value) -> Action

@@ -1,7 +1,7 @@
 import JSON
 
 /// Members of a payload that make one value: how they're described, and how they're read.
-struct PayloadField<Value: Sendable>: Sendable {
+public struct PayloadField<Value: Sendable>: Sendable {
   let members: [SchemaMember]
   /// Reads the value; nil, and a fault in the reader, where it can't be.
   let read: @Sendable (inout PayloadReader, ClientNetwork) -> Value?
@@ -14,12 +14,12 @@ struct PayloadField<Value: Sendable>: Sendable {
 
 extension PayloadField {
   /// A string, with whatever is in it.
-  static func text(_ name: String) -> PayloadField where Value == String {
+  public static func text(_ name: String) -> PayloadField where Value == String {
     PayloadField([SchemaMember(name: name, schema: ["type": "string"])]) { reader, _ in reader.text(name) }
   }
 
   /// One of these strings; which, the reactor judges.
-  static func text(_ name: String, oneOf texts: [String]) -> PayloadField where Value == String {
+  public static func text(_ name: String, oneOf texts: [String]) -> PayloadField where Value == String {
     let schema: JSON = ["type": "string", "enum": .array(texts.map(JSON.string))]
     return PayloadField([SchemaMember(name: name, schema: schema)]) { reader, _ in reader.text(name) }
   }
@@ -32,19 +32,19 @@ extension PayloadField {
   }
 
   /// An id or a key, as clients choose them.
-  static func name(_ name: String) -> PayloadField where Value == String {
+  public static func name(_ name: String) -> PayloadField where Value == String {
     PayloadField([SchemaMember(name: name, schema: ["type": "string", "minLength": 1])]) { reader, _ in
       reader.name(name)
     }
   }
 
   /// True or false.
-  static func flag(_ name: String) -> PayloadField where Value == Bool {
+  public static func flag(_ name: String) -> PayloadField where Value == Bool {
     PayloadField([SchemaMember(name: name, schema: ["type": "boolean"])]) { reader, _ in reader.flag(name) }
   }
 
   /// A place in a list.
-  static func index(_ name: String) -> PayloadField where Value == Int {
+  public static func index(_ name: String) -> PayloadField where Value == Int {
     PayloadField([SchemaMember(name: name, schema: .indexSchema)]) { reader, _ in
       reader.index(name, isRequired: true)
     }
@@ -53,7 +53,7 @@ extension PayloadField {
 
 extension PayloadField<Int?> {
   /// A place in a list, or none.
-  static func optionalIndex(_ name: String) -> PayloadField {
+  public static func optionalIndex(_ name: String) -> PayloadField {
     let schema: JSON = ["type": ["integer", "null"], "minimum": 0]
     return PayloadField([SchemaMember(name: name, schema: schema, isRequired: false)]) { reader, _ in
       .some(reader.index(name))

@@ -21,17 +21,20 @@ extension JSON {
 }
 
 /// How values are written as JSON and described by JSON Schema, from one source.
-struct ValueFormat<Value>: Sendable {
-  let schema: JSON
-  let encode: @Sendable (Value) -> JSON
+public struct ValueFormat<Value>: Sendable {
+  /// The JSON Schema (2020-12).
+  public let schema: JSON
+  /// Writes a value.
+  public let encode: @Sendable (Value) -> JSON
 
-  init(schema: JSON, encode: @escaping @Sendable (Value) -> JSON) {
+  /// A format of one's own: what it writes is to fit the schema.
+  public init(schema: JSON, encode: @escaping @Sendable (Value) -> JSON) {
     self.schema = schema
     self.encode = encode
   }
 
   /// An object with these members, in this order.
-  init(_ members: ObjectMember<Value>...) {
+  public init(_ members: ObjectMember<Value>...) {
     schema = .schema(ofObject: members.map(\.description))
     encode = { value in
       var object = JSONObject()
@@ -42,12 +45,12 @@ struct ValueFormat<Value>: Sendable {
 }
 
 /// A member of an object, and where its value is.
-struct ObjectMember<Whole>: Sendable {
+public struct ObjectMember<Whole>: Sendable {
   let description: SchemaMember
   let encode: @Sendable (Whole) -> JSON?
 
   /// A member that is always there.
-  static func member<Value>(
+  public static func member<Value>(
     _ name: String,
     _ format: ValueFormat<Value>,
     _ value: @escaping @Sendable (Whole) -> Value
@@ -56,7 +59,7 @@ struct ObjectMember<Whole>: Sendable {
   }
 
   /// A member that is there where it has a value.
-  static func optional<Value>(
+  public static func optional<Value>(
     _ name: String,
     _ format: ValueFormat<Value>,
     _ value: @escaping @Sendable (Whole) -> Value?
@@ -69,27 +72,46 @@ struct ObjectMember<Whole>: Sendable {
 
 extension ValueFormat<String> {
   /// A string.
-  static var text: ValueFormat { ValueFormat(schema: ["type": "string"]) { .string($0) } }
+  public static var text: ValueFormat { ValueFormat(schema: ["type": "string"]) { .string($0) } }
 
   /// One of these strings.
-  static func text(oneOf texts: [String]) -> ValueFormat {
+  public static func text(oneOf texts: [String]) -> ValueFormat {
     ValueFormat(schema: ["type": "string", "enum": .array(texts.map(JSON.string))]) { .string($0) }
   }
 }
 
 extension ValueFormat<Bool> {
   /// True or false.
-  static var flag: ValueFormat { ValueFormat(schema: ["type": "boolean"]) { .bool($0) } }
+  public static var flag: ValueFormat { ValueFormat(schema: ["type": "boolean"]) { .bool($0) } }
 }
 
 extension ValueFormat<Int> {
   /// A whole number from 0 on.
-  static var count: ValueFormat { ValueFormat(schema: .indexSchema) { .integer(Int64($0)) } }
+  public static var count: ValueFormat { ValueFormat(schema: .indexSchema) { .integer(Int64($0)) } }
+}
+
+extension ValueFormat<JSON> {
+  /// Any JSON.
+  public static var json: ValueFormat { ValueFormat(schema: [:]) { $0 } }
+}
+
+extension ValueFormat<Timestamp> {
+  /// A moment, in RFC 3339.
+  public static var time: ValueFormat {
+    ValueFormat(schema: ["type": "string", "format": "date-time"]) { .string($0.description) }
+  }
 }
 
 extension ValueFormat {
+  /// The same, of what isn't for clients to choose: JSON Schema says so.
+  public var readOnly: ValueFormat {
+    var described = schema.objectValue ?? JSONObject()
+    described["readOnly"] = true
+    return ValueFormat(schema: .object(described), encode: encode)
+  }
+
   /// A list.
-  static func list<Element>(of element: ValueFormat<Element>) -> ValueFormat where Value == [Element] {
+  public static func list<Element>(of element: ValueFormat<Element>) -> ValueFormat where Value == [Element] {
     ValueFormat(schema: ["type": "array", "items": element.schema]) { .array($0.map(element.encode)) }
   }
 }

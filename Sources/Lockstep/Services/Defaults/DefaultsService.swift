@@ -4,6 +4,7 @@ import SQLite
 struct DefaultsService: CollectionService {
   let module = "defaults"
   let kind = CollectionMutation.Kind.map
+  let hasParts = true
 
   func load(of user: UserID, from connection: Connection) throws -> [CollectionName: CollectionState] {
     var suites: [String: [ElementKey: MapValue]] = [:]

@@ -10,10 +10,12 @@ public struct Migrator: Sendable {
   public static let applicationID = 0x4C4B_5354
 
   private let migrations: [Migration]
+  private let modules: [ModuleSchema]
 
-  /// A migrator to the last of these steps, which are numbered 1, 2, 3 and so on.
-  public init(_ migrations: [Migration] = Migration.all) {
+  /// A migrator to the last of these steps, which are numbered 1, 2, 3 and so on, and to the last of each module's own.
+  public init(_ migrations: [Migration] = Migration.all, modules: [ModuleSchema] = []) {
     self.migrations = migrations
+    self.modules = modules
   }
 
   /// Applies what is missing, then runs `body`, all in one transaction: after an error the file is as it was.
@@ -33,6 +35,10 @@ public struct Migrator: Sendable {
     try connection.transaction {
       let applied = try isNew(connection) ? 0 : try countOfApplied(connection)
       for migration in migrations.dropFirst(applied) { try apply(migration, to: connection, now: now) }
+      // Steps that end before modules came have no table of them.
+      if try connection.integer("SELECT count(*) FROM sqlite_schema WHERE name = 'modules'") == 1 {
+        try ModuleMigrator(modules: modules).migrate(connection, now: now)
+      }
       return try body()
     }
   }

@@ -14,6 +14,14 @@ public enum StoreError: Error, Sendable, Equatable {
   case unknownMigration(path: String, number: Int, name: String)
   /// The store has been through a migration whose text was another than the one here.
   case changedMigration(path: String, number: Int, name: String)
+  /// The store was served with a module that this program doesn't have.
+  case missingModule(path: String, module: String)
+  /// A module's state is a list here, and a map in the store, or the other way round.
+  case otherKindOfModule(path: String, module: String, kind: String)
+  /// A newer version of a module has changed its tables.
+  case newerModule(path: String, module: String, found: Int, known: Int)
+  /// A module's table keeps something of users who are erased.
+  case outlivesUsers(path: String, table: String)
   /// What the store says about itself doesn't fit together.
   case inconsistent(path: String, what: String)
   /// SQLite would not.
@@ -50,6 +58,18 @@ extension StoreError: CustomStringConvertible {
     case .changedMigration(let path, let number, let name):
       "The store \(path) has been through migration \(number) (\(name)) with another text than the one this lockstep "
         + "carries. Run the lockstep that made it, or restore the migration's text and make the change in a new one."
+    case .missingModule(let path, let module):
+      "The store \(path) was served with the module \(module), which this server doesn't have: what its users keep there "
+        + "would be missing in what they are told, and its past would be lost. Run a server that has it."
+    case .otherKindOfModule(let path, let module, let kind):
+      "The store \(path) has the module \(module) as a \(kind), and in this server it's none. Run the server that made "
+        + "it, or give the module another name."
+    case .newerModule(let path, let module, let found, let known):
+      "The store \(path) has schema \(found) of the module \(module), and this server knows those up to \(known): a newer "
+        + "one has used it. Run that one, or restore a backup from before the upgrade."
+    case .outlivesUsers(let path, let table):
+      "The table \(table) of the store \(path) would keep rows of users who are erased. Nothing was changed. Declare its "
+        + "column: user_id TEXT NOT NULL REFERENCES users (id) ON DELETE CASCADE."
     case .inconsistent(let path, let what):
       "The store \(path) doesn't fit together: \(what). Somebody has changed it by hand, or it is damaged: restore it "
         + "from a backup."

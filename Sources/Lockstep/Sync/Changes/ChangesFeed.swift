@@ -48,11 +48,6 @@ struct ChangesFeed: Sendable {
 
   let store: String
   let history: History
-  /// The modules' names with the kinds of their collections; of a module that always has its one collection.
-  static let fixed: [(name: CollectionName, kind: CollectionMutation.Kind)] = [
-    (FavoritesReactor.collection, .list), (ProfileReactor.collection, .map),
-  ]
-
   // MARK: What is needed
 
   /// The collections whose past must be known: those that a user has changed since the cursor.
@@ -138,7 +133,7 @@ struct ChangesFeed: Sendable {
   /// The whole of everything, for who can't be told what changed.
   func reset(since text: String?, view: StateView, _ filter: Filter) -> Document {
     var changesets: [UInt8] = []
-    let fixed = Self.fixed.filter { filter.includes($0.name) }
+    let fixed = history.states.fixed.filter { filter.includes($0.name) }
     for name in Set(names(in: view.state, filter, view.registered) + fixed.map(\.name)).sorted() {
       switch view.state.collections[name] {
       case .list(let list)?: CollectionChange.append(name, whole: list.items, into: &changesets)

@@ -112,4 +112,5 @@ enum CollectionChange {
   }
 }
 
+/// By its id.
 extension ListItem: Identifiable {}

@@ -68,7 +68,7 @@ extension CollectionMutation {
 
 extension CollectionMutation {
   /// The kind of collection whose facts are read.
-  enum Kind {
+  enum Kind: String, Sendable {
     case list
     case map
   }

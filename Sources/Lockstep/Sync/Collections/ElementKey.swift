@@ -2,20 +2,25 @@
 ///
 /// Names are the same when their UTF-8 is, as they are in the store and in JSON. Swift's `String` would take names for the
 /// same that look alike, such as “é” in one scalar and in two, and then memory and store would differ.
-struct ElementKey: Sendable, Hashable, Comparable, ExpressibleByStringLiteral, CustomStringConvertible {
-  let text: String
+public struct ElementKey: Sendable, Hashable, Comparable, ExpressibleByStringLiteral, CustomStringConvertible {
+  /// The name itself.
+  public let text: String
 
-  init(_ text: String) {
+  /// A name.
+  public init(_ text: String) {
     self.text = text
   }
 
-  init(stringLiteral text: String) {
+  /// A name.
+  public init(stringLiteral text: String) {
     self.text = text
   }
 
-  var description: String { text }
+  /// The name itself.
+  public var description: String { text }
 
-  static func == (left: ElementKey, right: ElementKey) -> Bool {
+  /// Equal when the bytes are.
+  public static func == (left: ElementKey, right: ElementKey) -> Bool {
     let (left, right) = (left.text.utf8, right.text.utf8)
     guard left.count == right.count else { return false }
     let isEqual = left.withContiguousStorageIfAvailable { left in
@@ -25,11 +30,12 @@ struct ElementKey: Sendable, Hashable, Comparable, ExpressibleByStringLiteral, C
   }
 
   /// In the order of their bytes.
-  static func < (left: ElementKey, right: ElementKey) -> Bool {
+  public static func < (left: ElementKey, right: ElementKey) -> Bool {
     left.text.utf8.lexicographicallyPrecedes(right.text.utf8)
   }
 
-  func hash(into hasher: inout Hasher) {
+  /// By the bytes.
+  public func hash(into hasher: inout Hasher) {
     // Every string that this process makes lies in one piece.
     let isFed: Void? = text.utf8.withContiguousStorageIfAvailable { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
     if isFed == nil { for byte in text.utf8 { hasher.combine(byte) } }

@@ -1,41 +1,51 @@
 import JSON
 
 /// A value of a map. It never changes: a change puts another one in its place.
-final class MapValue: Sendable, Equatable {
+public final class MapValue: Sendable, Equatable {
   /// The JSON, as it goes over the wire.
-  let encoded: [UInt8]
+  public let encoded: [UInt8]
   /// The revision in which it became what it is.
-  let revision: Revision
+  public let revision: Revision
 
   init(encoded: [UInt8], revision: Revision) {
     self.encoded = encoded
     self.revision = revision
   }
 
-  var json: JSON { JSON(trusting: encoded) }
+  /// The value.
+  public var json: JSON { JSON(trusting: encoded) }
 
   /// Equal when clients see the same.
-  static func == (left: MapValue, right: MapValue) -> Bool { left === right || left.encoded == right.encoded }
+  public static func == (left: MapValue, right: MapValue) -> Bool { left === right || left.encoded == right.encoded }
 }
 
-/// A fact about a map.
-enum MapMutation: Sendable, Equatable {
+/// A fact about a map. One with a value is made by `setting(_:to:)`.
+public enum MapMutation: Sendable, Equatable {
+  /// A key has this value now, written as JSON.
   case set(key: String, value: [UInt8])
+  /// A key has no value any more.
   case removed(key: String)
+  /// No key has a value any more.
   case cleared
 }
 
 /// Values by their keys, at one revision.
-struct MapState: Sendable, Equatable {
+public struct MapState: Sendable, Equatable {
   /// The revision that the facts belong to which are applied now; afterwards the last one that changed the map.
-  var revision: Revision
-  private(set) var values: [ElementKey: MapValue]
+  public internal(set) var revision: Revision
+  /// The values, by their keys.
+  public private(set) var values: [ElementKey: MapValue]
   /// How many bytes the keys and values take.
-  private(set) var bytes: Int
+  public private(set) var bytes: Int
 
-  var count: Int { values.count }
+  /// How many values there are.
+  public var count: Int { values.count }
 
-  subscript(key: String) -> MapValue? { values[ElementKey(key)] }
+  /// The value of a key; nil where there is none.
+  public subscript(key: String) -> MapValue? { values[ElementKey(key)] }
+
+  /// An empty map.
+  public init() { self.init([:], revision: .none) }
 
   /// A map of these values at a revision.
   init(_ values: [ElementKey: MapValue] = [:], revision: Revision = .none) {
@@ -45,7 +55,7 @@ struct MapState: Sendable, Equatable {
   }
 
   /// Applies a fact. Total: removing what isn't there changes nothing.
-  mutating func apply(_ mutation: MapMutation) {
+  public mutating func apply(_ mutation: MapMutation) {
     switch mutation {
     case .set(let key, let value): set(key, MapValue(encoded: value, revision: revision))
     case .removed(let key): set(key, nil)

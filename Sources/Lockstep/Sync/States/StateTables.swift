@@ -29,6 +29,11 @@ struct StateTables: Sendable {
     try services[place.collection.module]?.write(mutation, before: state, at: place, to: connection)
   }
 
+  /// The collections that are there for every user, of the modules that have just one, with their kinds.
+  var fixed: [(name: CollectionName, kind: CollectionMutation.Kind)] {
+    services.values.filter { !$0.hasParts }.map { (CollectionName($0.module), $0.kind) }
+  }
+
   /// The kind of a module's collections; nil for a name that is no module's.
   func kind(of module: String) -> CollectionMutation.Kind? { services[module]?.kind }
 }

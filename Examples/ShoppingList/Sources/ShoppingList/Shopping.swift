@@ -1,0 +1,135 @@
+import JSON
+import Lockstep
+import Reactor
+
+/// Something to buy.
+struct ShoppingItem: ListElement, Equatable {
+  let id: String
+  var name: String
+  var amount = 1
+  var isBought = false
+  let addedAt: Timestamp
+
+  static let format = ValueFormat<ShoppingItem>(
+    .member("id", .text, \.id),
+    .member("name", .text, \.name),
+    .member("amount", .count, \.amount),
+    .member("isBought", .flag, \.isBought),
+    .member("addedAt", .time.readOnly, \.addedAt)
+  )
+}
+
+extension ShoppingItem {
+  init?(_ object: JSONObject) {
+    guard let id = object["id"]?.stringValue, let name = object["name"]?.stringValue,
+      let amount = object["amount"]?.intValue, let isBought = object["isBought"]?.boolValue,
+      let addedAt = object["addedAt"]?.stringValue.flatMap({ Timestamp($0) })
+    else { return nil }
+    self.init(id: id, name: name, amount: amount, isBought: isBought, addedAt: addedAt)
+  }
+}
+
+/// What somebody asks of their shopping list.
+enum ShoppingAction: Sendable {
+  case add(id: String, name: String, amount: Int?, isBought: Bool?)
+  case change(id: String, name: String?, amount: Int?, isBought: Bool?)
+  case move(id: String, index: Int)
+  case remove(id: String)
+  case clearBought
+}
+
+/// A shopping list: what is on it once can't come on it twice.
+struct ShoppingReactor: Reactor {
+  /// When the action takes place.
+  let now: Timestamp
+
+  var initialState: ListState { ListState() }
+
+  func mutate(_ action: ShoppingAction, in list: ListState) -> Effect<ListMutation> {
+    do {
+      return .of(contentsOf: try mutations(for: action, in: list))
+    } catch {
+      return .failure(error)
+    }
+  }
+
+  static func reduce(_ list: inout ListState, _ mutation: ListMutation) { list.apply(mutation) }
+
+  private func mutations(for action: ShoppingAction, in list: ListState) throws(Refusal) -> [ListMutation] {
+    switch action {
+    case .add(let id, let name, let amount, let isBought):
+      let old: ShoppingItem? = list.element(id)
+      let new = ShoppingItem(
+        id: id,
+        name: name,
+        amount: amount ?? 1,
+        isBought: isBought ?? false,
+        addedAt: old?.addedAt ?? now
+      )
+      return try change(old, to: new, in: list)
+    case .change(let id, let name, let amount, let isBought):
+      let old = try existing(id, in: list)
+      var new = old
+      new.name = name ?? new.name
+      new.amount = amount ?? new.amount
+      new.isBought = isBought ?? new.isBought
+      return try change(old, to: new, in: list)
+    case .move(let id, let index):
+      _ = try existing(id, in: list)
+      let target = min(index, list.count - 1)
+      return list.index(of: id) == target ? [] : [.moved(id: id, to: target)]
+    case .remove(let id): return [.removed(id: try existing(id, in: list).id)]
+    case .clearBought:
+      return list.elements(as: ShoppingItem.self).filter(\.isBought).map { .removed(id: $0.id) }
+    }
+  }
+
+  /// What is new comes to the end, what changes stays where it is, and what is the same is no change.
+  private func change(
+    _ old: ShoppingItem?,
+    to new: ShoppingItem,
+    in list: ListState
+  ) throws(Refusal) -> [ListMutation] {
+    let others = list.elements(as: ShoppingItem.self).filter { $0.id != new.id }
+    if let other = others.first(where: { $0.name.lowercased() == new.name.lowercased() }) {
+      throw .conflict("\(other.name) is on the list already, as “\(other.id)”.")
+    }
+    guard old != new else { return [] }
+    return [old == nil ? .inserting(new, at: list.count) : .replacing(new)]
+  }
+
+  private func existing(_ id: String, in list: ListState) throws(Refusal) -> ShoppingItem {
+    guard let item: ShoppingItem = list.element(id) else { throw .notFound("There is no “\(id)” on the list.") }
+    return item
+  }
+}
+
+extension UserModule {
+  /// `/v1/shopping`.
+  static var shopping: UserModule {
+    .list(
+      "shopping",
+      table: ShoppingTable(),
+      actions: [
+        ActionCase(
+          "add",
+          .name("id"),
+          .text("name", bytes: 1...200),
+          .optionalWhole("amount", 1...999),
+          .optionalFlag("isBought")
+        ) { .add(id: $0, name: $1, amount: $2, isBought: $3) },
+        ActionCase(
+          "change",
+          .name("id"),
+          .optionalText("name", bytes: 1...200),
+          .optionalWhole("amount", 1...999),
+          .optionalFlag("isBought")
+        ) { .change(id: $0, name: $1, amount: $2, isBought: $3) },
+        ActionCase("move", .name("id"), .index("index")) { .move(id: $0, index: $1) },
+        ActionCase("remove", .name("id")) { .remove(id: $0) },
+        ActionCase("clearBought") { .clearBought },
+      ],
+      verbs: [.put: "add", .patch: "change", .delete: "remove"]
+    ) { ShoppingReactor(now: $0.now) }
+  }
+}

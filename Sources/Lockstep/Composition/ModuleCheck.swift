@@ -1,0 +1,71 @@
+import Migrations
+
+/// Whether modules can be served as they are declared. What is wrong is a mistake in the program's code: it's told before
+/// anything is opened.
+enum ModuleCheck {
+  /// What has an address of its own under `/v1` already.
+  static let reserved: Set = [
+    "actions", "admin", "changes", "defaults", "favorites", "journal", "me", "profile", "reactors", "sessions", "users",
+  ]
+
+  /// Throws `InvalidModule` where one can't.
+  static func check(_ modules: [UserModule]) throws(InvalidModule) {
+    var names: Set<String> = []
+    for module in modules {
+      if let wrong = fault(ofName: module.name) { throw InvalidModule(module.name, wrong) }
+      guard names.insert(module.name).inserted else { throw InvalidModule(module.name, "there are two of that name.") }
+      try checkVerbs(of: module)
+      try checkMigrations(of: module)
+    }
+  }
+
+  private static func fault(ofName name: String) -> String? {
+    if reserved.contains(name) { return "/v1/\(name) is the product's own. Take another name." }
+    let isPlain = name.utf8.allSatisfy { byte in
+      switch byte {
+      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
+      case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"): true
+      default: false
+      }
+    }
+    let beginsWell = name.utf8.first.map { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0) } ?? false
+    guard isPlain, beginsWell, name.utf8.count <= 64 else {
+      return "its name must be a small letter, then up to 63 of the characters A-Z a-z 0-9 _ -"
+    }
+    return nil
+  }
+
+  private static func checkVerbs(of module: UserModule) throws(InvalidModule) {
+    let types = (module.actions.arrayValue ?? []).compactMap { $0["type"]?.stringValue }
+    guard Set(types).count == types.count else { throw InvalidModule(module.name, "two of its actions have one type.") }
+    for (verb, action) in module.verbs.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
+      guard types.contains(action.type) else {
+        throw InvalidModule(
+          module.name,
+          "the verb \(verb) stands for the action “\(action.type)”, which it doesn't have."
+        )
+      }
+      let needed: Set<String>
+      switch (module.service.kind, verb) {
+      case (.list, _): needed = ["id"]
+      case (.map, .put): needed = ["key", "value"]
+      case (.map, .delete): needed = ["key"]
+      case (.map, .patch): throw InvalidModule(module.name, "a value of a map has no members that could be patched.")
+      }
+      if let missing = needed.subtracting(action.members).min() {
+        throw InvalidModule(
+          module.name,
+          "the verb \(verb) stands for the action “\(action.type)”, whose payload has no member \(missing)."
+        )
+      }
+    }
+  }
+
+  private static func checkMigrations(of module: UserModule) throws(InvalidModule) {
+    let numbers = module.migrations.map(\.number)
+    guard numbers == Array(1..<(numbers.count + 1)) else {
+      let found = numbers.map { "\($0)" }.joined(separator: ", ")
+      throw InvalidModule(module.name, "its migrations must be numbered 1, 2, 3 …, and are \(found).")
+    }
+  }
+}

@@ -1,0 +1,168 @@
+import HTTP
+import JSON
+
+/// `/v1/<module>`: a module that the server was built with, a list or a map. All of it follows from its declaration.
+struct ModuleRoutes: Sendable {
+  let module: UserModule
+  let reading: StateReading
+  let writing: StateWriting
+
+  private var collection: CollectionName { CollectionName(module.name) }
+  private var path: String { "/v1/\(module.name)" }
+  /// What the last part of an element's address is called in payloads.
+  private var key: String { module.service.kind == .list ? "id" : "key" }
+
+  var routes: [Route] {
+    let verbs = ElementVerb.allCases.compactMap { verb in module.verbs[verb].map { route(verb, $0) } }
+    return [
+      Route(.get, path, summary: "What the user has in \(module.name).") { request in
+        try reading.answer(request) { _, query throws(Problem) in try whole(query) }
+      },
+      Route(.get, "\(path)/{\(key)}", summary: "One element of \(module.name).") { request in
+        try reading.answer(request) { request, _ throws(Problem) in element(try request.elementName(key)) }
+      },
+      Route(
+        .post,
+        "\(path)/actions",
+        summary: "Does one action of \(module.name) or several, all or none.",
+        handler: act
+      ),
+    ] + verbs
+  }
+
+  // MARK: What there is
+
+  private func whole(_ query: QueryParameters) throws(Problem) -> StateResource {
+    switch module.service.kind {
+    case .list: .list(try ListQuery(collection, query))
+    case .map: .map(collection, prefix: try query.text("prefix"))
+    }
+  }
+
+  private var whole: StateResource {
+    switch module.service.kind {
+    case .list: .list(ListQuery(collection))
+    case .map: .map(collection, prefix: nil)
+    }
+  }
+
+  private func element(_ name: String) -> StateResource {
+    switch module.service.kind {
+    case .list: .element(collection, id: name)
+    case .map: .entry(collection, key: name)
+    }
+  }
+
+  // MARK: Actions
+
+  private func act(_ request: Request) throws -> Answer {
+    try writing.gate.answer(request) { session in
+      let preconditions = try Preconditions(of: request.head)
+      return try request.withBody { body in
+        let idempotencyKey = try IdempotencyKey(of: request, body: body)
+        _ = try BodyType(of: request.head)
+        let json = try JSON(body: body)
+        let isArray = json.arrayValue != nil
+        let list = json.arrayValue ?? [json]
+        guard (1...ActionBatch.maximum).contains(list.count) else {
+          let detail = "It must be an action, or an array of 1 to \(ActionBatch.maximum) of them."
+          throw Problem(.validationFailed, errors: [.init(pointer: "", detail: detail)])
+        }
+        let batch = ActionBatch(writing: writing, resource: whole) { isArray ? "/\($0)" : "" }
+        return try batch.commit(try batch.read(list, action), preconditions, idempotencyKey, of: session)
+      }
+    }
+  }
+
+  private func action(_ element: JSON) throws(Refusal) -> UserAction {
+    var reader = PayloadReader(element)
+    let (type, payload) = (reader.text("type"), reader.value("payload"))
+    try reader.finish()
+    return try ActionBatch.action(type ?? "", payload, of: module)
+  }
+
+  // MARK: Verbs
+
+  private func route(_ verb: ElementVerb, _ action: DeclaredVerb) -> Route {
+    let pattern = "\(path)/{\(key)}"
+    let summary = "Does the action \(action.type) of \(module.name)."
+    return Route(verb.method, pattern, summary: summary) { request in
+      try writing.answer(request) { request, body in
+        let name = try request.elementName(key)
+        var change = StateWriting.Change(
+          resource: element(name),
+          action: try self.action(action, on: name, by: verb, request, body),
+          status: { committed in verb == .delete ? .noContent : status(of: name, committed) }
+        )
+        change.pointer = { pointer($0) }
+        change.showsResource = verb != .delete
+        return change
+      }
+    }
+  }
+
+  private func action(
+    _ action: DeclaredVerb,
+    on name: String,
+    by verb: ElementVerb,
+    _ request: Request,
+    _ body: [UInt8]
+  ) throws -> UserAction {
+    let payload = try payload(of: action, on: name, by: verb, request, body)
+    do throws(Refusal) {
+      guard let read = try module.read(action.type, payload) else { throw .notFound("There is no such action.") }
+      return read
+    } catch {
+      throw Problem(error, pointer: pointer)
+    }
+  }
+
+  private func payload(
+    of action: DeclaredVerb,
+    on name: String,
+    by verb: ElementVerb,
+    _ request: Request,
+    _ body: [UInt8]
+  ) throws -> JSON {
+    guard verb != .delete else { return [key: .string(name)] }
+    let type = try BodyType(of: request.head)
+    guard type != .jsonPatch else {
+      throw Problem(.unsupportedMediaType, detail: "A JSON patch isn't taken here; send the members that change.")
+    }
+    guard module.service.kind == .list else { return [key: .string(name), "value": try JSON(body: body)] }
+    let json = body.isEmpty ? [:] : try JSON(body: body)
+    guard var members = json.objectValue else { throw Problem.notAnObject(json) }
+    var reader = PayloadReader(json)
+    if reader.expectID(name) { throw Problem(.validationFailed, errors: reader.faults.map(Problem.Fault.init)) }
+    members[key] = .string(name)
+    members.removeAll { name, _ in action.passedOver.contains(name) }
+    return .object(members)
+  }
+
+  /// Where in the body a fault of the payload is: a map's value is all of it.
+  private func pointer(_ pointer: String) -> String {
+    guard module.service.kind == .map, pointer.hasPrefix("/value") else { return pointer }
+    return String(pointer.dropFirst("/value".count))
+  }
+
+  private func status(of name: String, _ committed: Committed) -> Status {
+    let before = committed.before.state
+    let isThere =
+      module.service.kind == .list ? before.list(collection)[name] != nil : before.map(collection)[name] != nil
+    return isThere ? .ok : .created
+  }
+}
+
+extension ElementVerb {
+  fileprivate var method: Method {
+    switch self {
+    case .put: .put
+    case .patch: .patch
+    case .delete: .delete
+    }
+  }
+}
+
+extension Problem.Fault {
+  fileprivate init(_ fault: FieldFault) { self.init(pointer: fault.pointer, detail: fault.detail) }
+}

@@ -1,0 +1,46 @@
+import JSON
+import SQLite
+
+/// A module's map in its table.
+struct MapTableService: CollectionService {
+  let module: String
+  let kind = CollectionMutation.Kind.map
+  let table: any MapTable
+
+  private var collection: CollectionName { CollectionName(module) }
+
+  init(module: String, table: any MapTable) {
+    self.module = module
+    self.table = table
+  }
+
+  func load(of user: UserID, from connection: Connection) throws -> [CollectionName: CollectionState] {
+    let rows = try table.rows(of: user, in: connection).map { row in
+      (ElementKey(row.key), MapValue(encoded: row.value.encoded(), revision: row.revision))
+    }
+    let removal = try Removals.all(of: user, in: module, from: connection)[collection]
+    guard !rows.isEmpty || removal != nil else { return [:] }
+    let revision = rows.reduce(removal ?? .none) { max($0, $1.1.revision) }
+    return [collection: .map(MapState(Dictionary(rows) { _, last in last }, revision: revision))]
+  }
+
+  func write(
+    _ mutation: CollectionMutation,
+    before state: CollectionState,
+    at place: CollectionPlace,
+    to connection: Connection
+  ) throws {
+    guard case .map(let mutation) = mutation else { return }
+    switch mutation {
+    case .set(let key, let value):
+      let row = MapRow(key: key, value: JSON(trusting: value), revision: place.revision)
+      try table.put(row, of: place.user, in: connection)
+    case .removed(let key):
+      try table.remove(key, of: place.user, in: connection)
+      try Removals.note(at: place, in: connection)
+    case .cleared:
+      try table.removeAll(of: place.user, in: connection)
+      try Removals.note(at: place, in: connection)
+    }
+  }
+}

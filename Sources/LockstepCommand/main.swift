@@ -1,4 +1,0 @@
-import Glibc
-
-StandardStreams.takePlaces()
-exit(Command.run(Array(CommandLine.arguments.dropFirst())).rawValue)

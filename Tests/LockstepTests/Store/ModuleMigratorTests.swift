@@ -1,0 +1,119 @@
+import Migrations
+import SQLite
+import Testing
+
+@testable import Lockstep
+
+@Suite("A store's modules")
+struct ModuleMigratorTests {
+  private static let column = "user_id TEXT NOT NULL REFERENCES users (id) ON DELETE CASCADE"
+  private static let first = Migration(number: 1, name: "0001_notes", sql: "CREATE TABLE notes (\(column)) STRICT;")
+  private static let second = Migration(number: 2, name: "0002_text", sql: "ALTER TABLE notes ADD COLUMN text TEXT;")
+  private let fixture: StoreFixture
+
+  init() throws {
+    fixture = try StoreFixture()
+  }
+
+  private static func notes(_ migrations: Migration..., kind: CollectionMutation.Kind = .list) -> ModuleSchema {
+    ModuleSchema(name: "notes", kind: kind, migrations: migrations)
+  }
+
+  private func open(_ modules: ModuleSchema...) throws(StoreError) {
+    try fixture.store(migrator: Migrator(modules: modules)).close()
+  }
+
+  private func refusal(_ modules: ModuleSchema...) throws -> String? {
+    let before = try fixture.folder.contents(of: "lockstep.db")
+    let error = #expect(throws: StoreError.self) { try fixture.store(migrator: Migrator(modules: modules)).close() }
+    #expect(try fixture.folder.contents(of: "lockstep.db") == before, "what is refused is left as it was")
+    return error?.description
+  }
+
+  private var applied: [String] {
+    get throws {
+      try fixture.sqlite().all("SELECT module || '/' || number || '/' || name FROM module_migrations ORDER BY 1") {
+        row in
+        try row[0]
+      }
+    }
+  }
+
+  @Test("Steps are applied once each, in order, when the module comes and when it's newer")
+  func steps() throws {
+    try open()
+    try open(Self.notes(Self.first))
+    try open(Self.notes(Self.first))
+    #expect(try applied == ["notes/1/0001_notes"])
+    try open(Self.notes(Self.first, Self.second), ModuleSchema(name: "scores", kind: .map, migrations: []))
+    #expect(try applied == ["notes/1/0001_notes", "notes/2/0002_text"])
+    let known = try fixture.sqlite().all("SELECT name || ' ' || kind FROM modules ORDER BY name") {
+      try $0[0] as String
+    }
+    #expect(known == ["notes list", "scores map"])
+  }
+
+  @Test("Without a module that it was served with a store is refused")
+  func missing() throws {
+    try open(Self.notes())
+    #expect(
+      try refusal()
+        == "The store \(fixture.path) was served with the module notes, which this server doesn't have: what its users "
+        + "keep there would be missing in what they are told, and its past would be lost. Run a server that has it."
+    )
+  }
+
+  @Test("A list doesn't become a map")
+  func otherKind() throws {
+    try open(Self.notes())
+    #expect(
+      try refusal(Self.notes(kind: .map))
+        == "The store \(fixture.path) has the module notes as a list, and in this server it's none. Run the server that "
+        + "made it, or give the module another name."
+    )
+  }
+
+  @Test("A step whose text is another, one of another name, and one too many are refused")
+  func unfit() throws {
+    try open(Self.notes(Self.first, Self.second))
+    let changed = Migration(number: 2, name: "0002_text", sql: Self.second.sql + "\n")
+    #expect(
+      try refusal(Self.notes(Self.first, changed))?.contains("migration 2 (notes/0002_text) with another") == true
+    )
+    let other = Migration(number: 2, name: "0002_more", sql: Self.second.sql + "\n")
+    #expect(try refusal(Self.notes(Self.first, other))?.contains("a migration 2 named notes/0002_text, which") == true)
+    #expect(
+      try refusal(Self.notes(Self.first))
+        == "The store \(fixture.path) has schema 2 of the module notes, and this server knows those up to 1: a newer one "
+        + "has used it. Run that one, or restore a backup from before the upgrade."
+    )
+  }
+
+  @Test("Steps that are gone from the store's own list are noticed")
+  func inconsistent() throws {
+    try open(Self.notes(Self.first, Self.second))
+    try fixture.sqlite().execute("DELETE FROM module_migrations WHERE number = 1")
+    #expect(try refusal(Self.notes(Self.first, Self.second)) != nil)
+  }
+
+  @Test(
+    "A table that would keep rows of erased users is refused, and nothing of it stays",
+    arguments: ["user_id TEXT NOT NULL", "user_id TEXT NOT NULL REFERENCES users (id)"]
+  )
+  func outliving(column: String) throws {
+    try open()
+    let step = Migration(number: 1, name: "0001_notes", sql: "CREATE TABLE notes (\(column)) STRICT;")
+    #expect(
+      try refusal(Self.notes(step))
+        == "The table notes of the store \(fixture.path) would keep rows of users who are erased. Nothing was changed. "
+        + "Declare its column: user_id TEXT NOT NULL REFERENCES users (id) ON DELETE CASCADE."
+    )
+    #expect(try fixture.sqlite().first("SELECT 1 FROM sqlite_schema WHERE name = 'notes'") { _ in true } == nil)
+  }
+
+  @Test("A step that fails leaves the store as it was")
+  func failing() throws {
+    try open()
+    #expect(try refusal(Self.notes(Self.first, Self.first)) != nil)
+  }
+}

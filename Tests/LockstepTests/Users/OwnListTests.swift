@@ -1,0 +1,312 @@
+import JSON
+import TestSupport
+import Testing
+
+@testable import Lockstep
+
+@Suite("A list of a server's own is served like the product's")
+struct OwnListTests {
+  private static func ids(_ answer: RawResponse) -> [String] {
+    (answer.json["items"]?.arrayValue ?? []).compactMap { $0["id"]?.stringValue }
+  }
+
+  private static func run(_ body: (Users, Device) async throws -> Void) async throws {
+    try await Users.run(modules: [.notes, .scores]) { users in try await body(users, try await users.signUp()) }
+  }
+
+  @Test("An element is put, read with its place, patched and deleted")
+  func element() async throws {
+    try await Self.run { users, ada in
+      let made = try await ada.put("/v1/notes/a", #"{"text":"one"}"#)
+      #expect(made.status == 201)
+      #expect(made.text == #"{"id":"a","text":"one","madeAt":"1994-11-06T08:49:37.000Z","index":0}"#)
+      let read = try await ada.get("/v1/notes/a")
+      #expect(read.body == made.body)
+      #expect(read.tag == made.tag)
+      users.time.advance(by: 60)
+      // What was shown may be sent back: what isn't for clients to say is passed over.
+      let again = try await ada.put("/v1/notes/a", read.text)
+      #expect(again.status == 200)
+      #expect(again.body == made.body)
+      #expect(again.tag == made.tag)
+      let patched = try await ada.patch("/v1/notes/a", #"{"text":"two"}"#)
+      #expect(patched.status == 200)
+      #expect(patched.json["text"] == "two")
+      #expect(patched.json["madeAt"] == made.json["madeAt"])
+      #expect(try await ada.delete("/v1/notes/a").status == 204)
+      #expect(try await ada.delete("/v1/notes/a").problem == Told("not-found"))
+      #expect(try await ada.get("/v1/notes/a").problem == Told("not-found"))
+    }
+  }
+
+  @Test(
+    "What can't be put is told by its place, and changes nothing",
+    arguments: [
+      ("PUT", #"{}"#, Told("validation-failed", "/text")),
+      ("PUT", #"{"text":1,"color":2}"#, Told("validation-failed", "/text", "/color")),
+      ("PUT", #"{"text":"x","id":"b"}"#, Told("validation-failed", "/id")),
+      ("PUT", "[]", Told("validation-failed", "")),
+      ("PUT", "", Told("validation-failed", "/text")),
+      ("PUT", "{", Told("malformed-json")),
+      ("PATCH", #"{"text":"12345678901234567890123456789012345678901"}"#, Told("validation-failed", "/text")),
+    ]
+  )
+  func refused(method: String, body: String, told: Told) async throws {
+    try await Self.run { _, ada in
+      let answer = try await ada.ask(method, "/v1/notes/a", body)
+      #expect(answer.problem == told)
+      #expect(try await ada.get("/v1/notes").json["count"] == 0)
+    }
+  }
+
+  @Test("A JSON patch isn't taken")
+  func jsonPatch() async throws {
+    try await Self.run { _, ada in
+      let answer = try await ada.patch("/v1/notes/a", "[]", ["Content-Type: application/json-patch+json"])
+      #expect(answer.problem == Told("unsupported-media-type"))
+    }
+  }
+
+  @Test("The whole of it is paged, looked through by prefix, and compared by its ETag")
+  func whole() async throws {
+    try await Self.run { _, ada in
+      let empty = try await ada.get("/v1/notes")
+      #expect(empty.text == #"{"cursor":"\#(empty.tag ?? "")","count":0,"items":[]}"#)
+      for id in ["a1", "b1", "a2", "a3"] { _ = try await ada.put("/v1/notes/\(id)", #"{"text":""}"#) }
+      let all = try await ada.get("/v1/notes")
+      #expect(Self.ids(all) == ["a1", "b1", "a2", "a3"])
+      #expect(try await ada.get("/v1/notes", ["If-None-Match: \(all.field("ETag") ?? "")"]).status == 304)
+      let page = try await ada.get("/v1/notes?prefix=a&limit=2")
+      #expect(Self.ids(page) == ["a1", "a2"])
+      #expect(page.json["count"] == 3)
+      let link = try #require(page.field("Link"))
+      #expect(link.hasPrefix("</v1/notes?limit=2&after=a2&prefix=a&at="))
+      let next = link.drop { $0 != "/" }.prefix { $0 != ">" }
+      #expect(Self.ids(try await ada.get(String(next))) == ["a3"])
+      #expect(try await ada.get("/v1/notes?after=zz").problem == Told("invalid-parameter"))
+      #expect(Self.ids(try await ada.get("/v1/notes?at=\(page.cursor ?? "")")) == ["a1", "b1", "a2", "a3"])
+    }
+  }
+
+  @Test("One action, or several as one, which hold to the ETag of the list")
+  func actions() async throws {
+    try await Self.run { _, ada in
+      let one = try await ada.post("/v1/notes/actions", #"{"type":"put","payload":{"id":"a","text":"1"}}"#)
+      #expect(one.status == 200)
+      #expect(one.tag == (try await ada.get("/v1/notes")).tag)
+      #expect(one.json["cursor"]?.stringValue == one.tag)
+      #expect(one.json["results"]?[0]?["mutations"]?[0]?["type"] == "inserted")
+      let stale = ["If-Match: \(one.field("ETag") ?? "")"]
+      let two = #"[{"type":"put","payload":{"id":"b","text":"2"}},{"type":"move","payload":{"id":"b","index":0}}]"#
+      let both = try await ada.post("/v1/notes/actions", two, stale)
+      #expect(both.json["results"]?.arrayValue?.count == 2)
+      #expect(Self.ids(try await ada.get("/v1/notes")) == ["b", "a"])
+      let late = try await ada.post("/v1/notes/actions", #"{"type":"clear"}"#, stale)
+      #expect(late.problem == Told("precondition-failed"))
+      #expect(late.json["current"] == (try await ada.get("/v1/notes")).json)
+      // What happens elsewhere makes no difference to the list.
+      _ = try await ada.put("/v1/favorites/x", "{}")
+      let fresh = ["If-Match: \(both.field("ETag") ?? "")"]
+      #expect(try await ada.post("/v1/notes/actions", #"{"type":"clear"}"#, fresh).status == 200)
+      let batch = #"{"actions":[{"module":"notes","type":"put","payload":{"id":"c","text":"3"}}]}"#
+      #expect(try await ada.post("/v1/actions", batch).status == 200)
+      #expect(Self.ids(try await ada.get("/v1/notes")) == ["c"])
+    }
+  }
+
+  @Test(
+    "Faults of actions are told by their places, all of them, and nothing happens",
+    arguments: [
+      (#"{"type":"put","payload":{}}"#, Told("validation-failed", "/payload/id", "/payload/text")),
+      (#"{"type":"x"}"#, Told("validation-failed", "/type")),
+      (#"{"type":"clear","more":1}"#, Told("validation-failed", "/more")),
+      (
+        #"[{"type":"put","payload":{"id":"a","text":""}},{"type":"x"},{"type":"move","payload":{"id":"a","index":-1}}]"#,
+        Told("validation-failed", "/1/type", "/2/payload/index")
+      ),
+      (#"[{"type":"put","payload":{"id":"a","text":""}},{"type":"remove","payload":{"id":"b"}}]"#, Told("not-found")),
+      ("[]", Told("validation-failed", "")),
+      ("7", Told("validation-failed", "")),
+    ]
+  )
+  func faults(body: String, told: Told) async throws {
+    try await Self.run { _, ada in
+      let answer = try await ada.post("/v1/notes/actions", body)
+      #expect(answer.problem == told)
+      #expect(try await ada.get("/v1/notes").json["count"] == 0)
+    }
+  }
+
+  @Test("More than five hundred actions at a time are too many")
+  func tooMany() async throws {
+    try await Self.run { _, ada in
+      func body(_ count: Int) -> String {
+        "[" + Array(repeating: #"{"type":"clear"}"#, count: count).joined(separator: ",") + "]"
+      }
+      let most = try await ada.post("/v1/notes/actions", body(500))
+      #expect(most.status == 200)
+      #expect(try await ada.post("/v1/notes/actions", body(501)).problem == Told("validation-failed", ""))
+    }
+  }
+
+  @Test("The same key gives the same answer, and is done once")
+  func idempotency() async throws {
+    try await Self.run { _, ada in
+      let body = #"{"type":"put","payload":{"id":"a","text":""}}"#
+      for target in ["/v1/notes/actions", "/v1/notes/b"] {
+        let method = target.hasSuffix("b") ? "PUT" : "POST"
+        let text = method == "PUT" ? #"{"text":""}"# : body
+        let first = try await ada.ask(method, target, text, ["Idempotency-Key: \(method)"])
+        let again = try await ada.ask(method, target, text, ["Idempotency-Key: \(method)"])
+        #expect(again.field("Idempotency-Replayed") == "true")
+        #expect(again.body == first.body)
+        #expect(again.status == first.status)
+      }
+      #expect(try await ada.get("/v1/journal").json["entries"]?.arrayValue?.count == 2)
+    }
+  }
+
+  @Test("An element may be called as the actions are")
+  func namedActions() async throws {
+    try await Self.run { _, ada in
+      let made = try await ada.put("/v1/notes/actions", #"{"text":"x"}"#)
+      #expect(made.status == 201)
+      #expect(try await ada.get("/v1/notes/actions").json["id"] == "actions")
+      #expect(try await ada.post("/v1/notes/actions", #"{"type":"clear"}"#).status == 200)
+      #expect(try await ada.delete("/v1/notes/actions").status == 404)
+    }
+  }
+
+  @Test("Who waits for the list is told as soon as it's another, and not before")
+  func waiting() async throws {
+    try await Self.run { users, ada in
+      let before = try await ada.get("/v1/notes")
+      let waiter = try await ada.waiting("/v1/notes?wait=30", ["If-None-Match: \(before.field("ETag") ?? "")"])
+      await eventually { users.waiting == 1 }
+      _ = try await ada.put("/v1/favorites/a", "{}")
+      #expect(users.waiting == 1)
+      _ = try await ada.put("/v1/notes/a", #"{"text":"x"}"#)
+      #expect(try await waiter.response().body == (try await ada.get("/v1/notes")).body)
+    }
+  }
+
+  @Test("The feed tells of it, alone where it's asked for, and the journal what was asked and what happened")
+  func feed() async throws {
+    try await Self.run { _, ada in
+      let start = try await ada.get("/v1/changes?collections=notes")
+      #expect(start.json["changesets"] == [["collection": "notes", "kind": "list", "items": []]])
+      _ = try await ada.put("/v1/favorites/a", "{}")
+      _ = try await ada.put("/v1/notes/a", #"{"text":"x"}"#)
+      let told = try await ada.get("/v1/changes?collections=notes&since=\(start.json["cursor"]?.stringValue ?? "")")
+      let item = try await ada.get("/v1/notes").json["items"]?[0] ?? .null
+      #expect(
+        told.json["changesets"] == [
+          [
+            "collection": "notes", "kind": "list", "deletions": [], "insertions": [["index": 0, "item": item]],
+            "moves": [], "modifications": [],
+          ]
+        ]
+      )
+      let reset = try await ada.get("/v1/changes").json["changesets"]?.arrayValue ?? []
+      #expect(reset.compactMap { $0["collection"]?.stringValue } == ["favorites", "notes", "profile", "scores"])
+      let entry = try await ada.get("/v1/journal").json["entries"]?[1]
+      #expect(entry?["module"] == "notes")
+      #expect(entry?["action"] == ["type": "put", "payload": ["text": "x", "id": "a"]])
+      #expect(entry?["mutations"] == [["type": "inserted", "payload": ["index": 0, "item": item]]])
+      let unknown = try await ada.get("/v1/changes?collections=nothing")
+      #expect(unknown.problem == Told("invalid-parameter"))
+      #expect(unknown.text.contains("only defaults/<suite>, favorites, notes, profile, scores"))
+    }
+  }
+
+  @Test("It's in the catalogue and in the index")
+  func catalogue() async throws {
+    try await Self.run { users, _ in
+      let items = try await users.ask("GET", "/v1/reactors").json["items"]?.arrayValue ?? []
+      let notes = try #require(items.first { $0["name"] == "notes" })
+      #expect(notes["scope"] == "user")
+      #expect(
+        notes["actions"]?[0]?["payload"]?["properties"]?["text"] == ["type": "string", "minLength": 0, "maxLength": 40]
+      )
+      let element = notes["state"]?["properties"]?["items"]?["items"]
+      #expect(element?["properties"]?["madeAt"] == ["type": "string", "format": "date-time", "readOnly": true])
+      #expect(try await users.ask("GET", "/").json["links"]?["v1/notes"] == "/v1/notes")
+    }
+  }
+
+  @Test("After a restart all is as it was, to the byte and the tag, in an order that was made by chance")
+  func restart() async throws {
+    let seed = TestSeed.make(for: "OwnListTests.restart")
+    var random = SeededNumbers(seed: seed)
+    try await Users.run(modules: [.notes]) { users in
+      let ada = try await users.signUp()
+      var ids: [String] = []
+      for round in 0..<4 {
+        var actions: [String] = []
+        for _ in 0..<100 {
+          switch random.below(ids.isEmpty ? 1 : 8) {
+          case 0...3:
+            let (id, index) = ("n\(random.next())", random.below(ids.count + 1))
+            ids.insert(id, at: index)
+            actions.append(#"{"type":"put","payload":{"id":"\#(id)","text":"\#(round)","index":\#(index)}}"#)
+          case 4, 5:
+            let id = random.one(of: ids)
+            ids.removeAll { $0 == id }
+            let index = random.below(ids.count + 1)
+            ids.insert(id, at: index)
+            actions.append(#"{"type":"move","payload":{"id":"\#(id)","index":\#(index)}}"#)
+          case 6:
+            let id = random.one(of: ids)
+            actions.append(#"{"type":"put","payload":{"id":"\#(id)","text":"again"}}"#)
+          default:
+            let id = random.one(of: ids)
+            ids.removeAll { $0 == id }
+            actions.append(#"{"type":"remove","payload":{"id":"\#(id)"}}"#)
+          }
+        }
+        let answer = try await ada.post("/v1/notes/actions", "[" + actions.joined(separator: ",") + "]")
+        try #require(answer.status == 200, "seed \(seed): \(answer.text)")
+        let before = try await ada.get("/v1/notes")
+        #expect(Self.ids(before) == ids, "seed \(seed)")
+        try await users.restart()
+        let after = try await ada.get("/v1/notes")
+        #expect(after.body == before.body, "seed \(seed)")
+        #expect(after.tag == before.tag, "seed \(seed)")
+      }
+      _ = try await ada.post("/v1/notes/actions", #"{"type":"clear"}"#)
+      let cleared = try await ada.get("/v1/notes")
+      try await users.restart()
+      #expect(try await ada.get("/v1/notes").tag == cleared.tag)
+    }
+  }
+
+  @Test("Who has as much as a user may have can't have more, and keeps what there is")
+  func quota() async throws {
+    try await Users.run(modules: [.notes(CollectionQuota(elements: 2, bytes: 180))]) { users in
+      let ada = try await users.signUp()
+      for id in ["a", "b"] { #expect(try await ada.put("/v1/notes/\(id)", #"{"text":""}"#).status == 201) }
+      #expect(try await ada.put("/v1/notes/c", #"{"text":""}"#).problem == Told("quota-exceeded"))
+      let long = #"{"text":"\#(String(repeating: "x", count: 40))"}"#
+      #expect(try await ada.put("/v1/notes/a", long).status == 200)
+      #expect(try await ada.put("/v1/notes/b", long).problem == Told("quota-exceeded"))
+      let swap = #"[{"type":"remove","payload":{"id":"b"}},{"type":"put","payload":{"id":"c","text":""}}]"#
+      #expect(try await ada.post("/v1/notes/actions", swap).status == 200)
+      #expect(Self.ids(try await ada.get("/v1/notes")) == ["a", "c"])
+    }
+  }
+
+  @Test(
+    "A reactor that decides on what can't be kept is told of in the log; nothing happens",
+    arguments: NotesAction.Mistake.allCases
+  )
+  func mistakes(mistake: NotesAction.Mistake) async throws {
+    try await Self.run { users, ada in
+      let actions =
+        #"[{"type":"put","payload":{"id":"x","text":""}},{"type":"err","payload":{"mistake":"\#(mistake)"}}]"#
+      let answer = try await ada.post("/v1/notes/actions", actions)
+      #expect(answer.problem == Told("internal"))
+      #expect(try await ada.get("/v1/notes").json["count"] == 0)
+      #expect(users.log.text.contains(mistake == .takesTime ? "NotesReactor" : "a mistake in the module notes"))
+    }
+  }
+}
