@@ -25,15 +25,16 @@ struct Cursor: Sendable, Hashable {
 
   /// Reads the text form; nil when it doesn't have a cursor's form.
   init?(_ text: some StringProtocol) {
-    let parts = text.split(separator: ".", omittingEmptySubsequences: false)
-    guard (3...4).contains(parts.count), Self.isWord(parts[0]), let revision = Revision(Substring(parts[1])),
-      let registered = Revision(Substring(parts[2])), parts.count == 3 || Self.isWord(parts[3])
+    // Byte by byte: every poll brings one, and characters would cost many times as much.
+    let parts = Substring(text).utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+    guard (3...4).contains(parts.count), Self.isWord(parts[0]), let revision = Revision(utf8: parts[1]),
+      let registered = Revision(utf8: parts[2]), parts.count == 3 || Self.isWord(parts[3])
     else { return nil }
     self.init(
-      store: String(parts[0]),
+      store: String(Substring(parts[0])),
       revision: revision,
       registered: registered,
-      detail: parts.count == 4 ? String(parts[3]) : nil
+      detail: parts.count == 4 ? String(Substring(parts[3])) : nil
     )
   }
 
@@ -43,9 +44,9 @@ struct Cursor: Sendable, Hashable {
     return detail.map { "\(points).\($0)" } ?? points
   }
 
-  private static func isWord(_ part: some StringProtocol) -> Bool {
+  private static func isWord(_ part: Substring.UTF8View) -> Bool {
     !part.isEmpty
-      && part.utf8.allSatisfy { byte in
+      && part.allSatisfy { byte in
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
         case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"): true

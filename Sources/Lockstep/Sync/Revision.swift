@@ -72,16 +72,33 @@ extension Revision: LosslessStringConvertible {
   public var description: String { era.value == 0 ? String(number) : "\(number)-\(era.value)" }
 
   /// Reads the one form that `description` writes.
-  public init?(_ text: String) { self.init(text[...]) }
+  public init?(_ text: String) { self.init(utf8: text.utf8[...]) }
 
   /// Reads the one form that `description` writes.
-  init?(_ text: Substring) {
-    let parts = text.split(separator: "-", maxSplits: 1, omittingEmptySubsequences: false)
-    guard let number = Int(parts[0]), (0...Int.max >> Era.bits).contains(number) else { return nil }
-    let era = parts.count == 2 ? Int(parts[1]) : 0
-    guard let era, (0..<1 << Era.bits).contains(era) else { return nil }
+  init?(utf8 text: Substring.UTF8View) {
+    let hyphen = text.firstIndex(of: UInt8(ascii: "-"))
+    guard let number = Self.number(text[..<(hyphen ?? text.endIndex)]), number <= Int.max >> Era.bits else {
+      return nil
+    }
+    guard let hyphen else {
+      self.init(rawValue: number << Era.bits)
+      return
+    }
+    // An era that is unknown isn't written.
+    guard let era = Self.number(text[text.index(after: hyphen)...]), 0 < era, era < 1 << Era.bits else { return nil }
     self.init(rawValue: number << Era.bits | era)
-    guard description == text else { return nil }
+  }
+
+  /// A number without a sign, and without zeros before it.
+  private static func number(_ digits: Substring.UTF8View) -> Int? {
+    guard let first = digits.first, first != UInt8(ascii: "0") || digits.count == 1 else { return nil }
+    var number = 0
+    for digit in digits {
+      // More than a revision has room for is none, whatever else follows.
+      guard digit >= UInt8(ascii: "0"), digit <= UInt8(ascii: "9"), number <= Int.max >> Era.bits else { return nil }
+      number = number * 10 + Int(digit - UInt8(ascii: "0"))
+    }
+    return number
   }
 
   private var era: Era { Era(rawValue: rawValue) }

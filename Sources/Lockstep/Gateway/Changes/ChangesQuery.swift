@@ -28,7 +28,7 @@ struct ChangesQuery: Sendable {
     switch since {
     case .beginning: text = " \(names)"
     case .now: text = "now \(names)"
-    case .cursor(_, let cursor): text = "\(cursor) \(names)"
+    case .cursor(_, let cursor): text = cursor + " " + names
     }
   }
 
