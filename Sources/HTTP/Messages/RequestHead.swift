@@ -84,6 +84,9 @@ public final class RequestHead: Sendable {
   /// What follows the path's `?`, as it came; empty when there is none.
   public var query: String { String(decoding: bytes[queryPlace], as: UTF8.self) }
 
+  /// The same as bytes.
+  public var queryBytes: ArraySlice<UInt8> { bytes[queryPlace] }
+
   /// How many bytes the head had.
   public var size: Int { bytes.count }
 

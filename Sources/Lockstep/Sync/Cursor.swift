@@ -25,17 +25,30 @@ struct Cursor: Sendable, Hashable {
 
   /// Reads the text form; nil when it doesn't have a cursor's form.
   init?(_ text: some StringProtocol) {
-    // Byte by byte: every poll brings one, and characters would cost many times as much.
-    let parts = Substring(text).utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
-    guard (3...4).contains(parts.count), Self.isWord(parts[0]), let revision = Revision(utf8: parts[1]),
-      let registered = Revision(utf8: parts[2]), parts.count == 3 || Self.isWord(parts[3])
+    // As bytes: every poll brings one, and characters would cost many times as much.
+    var rest = Array(text.utf8)[...]
+    let store = Self.takePart(of: &rest)
+    guard Self.isWord(store), let revision = Self.takeRevision(of: &rest), let registered = Self.takeRevision(of: &rest)
     else { return nil }
-    self.init(
-      store: String(Substring(parts[0])),
-      revision: revision,
-      registered: registered,
-      detail: parts.count == 4 ? String(Substring(parts[3])) : nil
-    )
+    var detail: String?
+    if rest.popFirst() != nil {
+      guard Self.isWord(rest) else { return nil }
+      detail = String(decoding: rest, as: UTF8.self)
+    }
+    self.init(store: String(decoding: store, as: UTF8.self), revision: revision, registered: registered, detail: detail)
+  }
+
+  /// Takes what comes up to the next point, which stays.
+  private static func takePart(of rest: inout ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+    let part = rest.prefix { $0 != UInt8(ascii: ".") }
+    rest = rest[part.endIndex...]
+    return part
+  }
+
+  /// Takes a point and the revision behind it.
+  private static func takeRevision(of rest: inout ArraySlice<UInt8>) -> Revision? {
+    guard rest.popFirst() != nil else { return nil }
+    return Revision(utf8: takePart(of: &rest))
   }
 
   /// The text form, of `[A-Za-z0-9._-]`.
@@ -44,7 +57,7 @@ struct Cursor: Sendable, Hashable {
     return detail.map { "\(points).\($0)" } ?? points
   }
 
-  private static func isWord(_ part: Substring.UTF8View) -> Bool {
+  private static func isWord(_ part: ArraySlice<UInt8>) -> Bool {
     !part.isEmpty
       && part.allSatisfy { byte in
         switch byte {

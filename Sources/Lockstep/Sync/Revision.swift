@@ -72,10 +72,10 @@ extension Revision: LosslessStringConvertible {
   public var description: String { era.value == 0 ? String(number) : "\(number)-\(era.value)" }
 
   /// Reads the one form that `description` writes.
-  public init?(_ text: String) { self.init(utf8: text.utf8[...]) }
+  public init?(_ text: String) { self.init(utf8: Array(text.utf8)[...]) }
 
   /// Reads the one form that `description` writes.
-  init?(utf8 text: Substring.UTF8View) {
+  init?(utf8 text: ArraySlice<UInt8>) {
     let hyphen = text.firstIndex(of: UInt8(ascii: "-"))
     guard let number = Self.number(text[..<(hyphen ?? text.endIndex)]), number <= Int.max >> Era.bits else {
       return nil
@@ -85,12 +85,12 @@ extension Revision: LosslessStringConvertible {
       return
     }
     // An era that is unknown isn't written.
-    guard let era = Self.number(text[text.index(after: hyphen)...]), 0 < era, era < 1 << Era.bits else { return nil }
+    guard let era = Self.number(text[(hyphen + 1)...]), 0 < era, era < 1 << Era.bits else { return nil }
     self.init(rawValue: number << Era.bits | era)
   }
 
   /// A number without a sign, and without zeros before it.
-  private static func number(_ digits: Substring.UTF8View) -> Int? {
+  private static func number(_ digits: ArraySlice<UInt8>) -> Int? {
     guard let first = digits.first, first != UInt8(ascii: "0") || digits.count == 1 else { return nil }
     var number = 0
     for digit in digits {

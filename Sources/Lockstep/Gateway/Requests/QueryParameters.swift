@@ -5,12 +5,14 @@ struct QueryParameters {
   private var values: [(name: String, value: String)] = []
 
   /// Reads a query. Throws `invalid-parameter` where it can't be decoded.
-  init(_ query: String) throws(Problem) {
-    guard !query.isEmpty else { return }
-    // Byte by byte: characters would cost many times as much.
-    for pair in query.utf8.split(separator: UInt8(ascii: "&")) {
-      let sign = pair.firstIndex(of: UInt8(ascii: "=")) ?? pair.endIndex
-      values.append((try Self.decoded(pair[..<sign]), try Self.decoded(pair[sign...].dropFirst())))
+  init(_ query: ArraySlice<UInt8>) throws(Problem) {
+    var rest = query
+    while !rest.isEmpty {
+      let pair = rest.prefix { $0 != UInt8(ascii: "&") }
+      rest = rest[pair.endIndex...].dropFirst()
+      guard !pair.isEmpty else { continue }
+      let name = pair.prefix { $0 != UInt8(ascii: "=") }
+      values.append((try Self.decoded(name), try Self.decoded(pair[name.endIndex...].dropFirst())))
     }
   }
 
@@ -43,9 +45,9 @@ struct QueryParameters {
     return number
   }
 
-  private static func decoded(_ text: Substring.UTF8View) throws(Problem) -> String {
-    let isPlain = text.allSatisfy { $0 != UInt8(ascii: "+") && $0 != UInt8(ascii: "%") }
-    if isPlain { return String(Substring(text)) }
+  private static func decoded(_ text: ArraySlice<UInt8>) throws(Problem) -> String {
+    let isPlain = !text.contains { $0 == UInt8(ascii: "+") || $0 == UInt8(ascii: "%") }
+    if isPlain { return String(decoding: text, as: UTF8.self) }
     var bytes: [UInt8] = []
     var rest = text
     while let byte = rest.popFirst() {
@@ -73,6 +75,6 @@ struct QueryParameters {
 extension Request {
   /// The parameters of the query.
   var query: QueryParameters {
-    get throws(Problem) { try QueryParameters(head.query) }
+    get throws(Problem) { try QueryParameters(head.queryBytes) }
   }
 }
