@@ -1,39 +1,50 @@
+import Synchronization
 import Workers
 
-/// The task that all screens' tasks are children of: it ends when the last of them has.
+/// The tasks that all screens' tasks are children of: they end when the last of those has.
+///
+/// They are many, because a group of tasks looks for one that ends among all that are older: in a single group, each end of one
+/// of fifty thousand screens would take half a millisecond, and that of all of them at once many seconds.
 final class ScreenTasks: Sendable {
   typealias Work = @Sendable () async -> Void
 
   /// No more tasks are taken: the server stops.
   struct ShutDown: Error {}
 
-  private let works: AsyncStream<Work>.Continuation
-  private let root: Task<Void, Never>
-  private let hasEnded = Monitor(false)
+  /// How many groups there are: a few hundred screens each, at most.
+  private static let branches = 256
+
+  private let works: [AsyncStream<Work>.Continuation]
+  private let roots: [Task<Void, Never>]
+  private let running = Monitor(branches)
+  private let started = Atomic(0)
 
   init() {
-    let (stream, works) = AsyncStream<Work>.makeStream()
-    self.works = works
-    let hasEnded = hasEnded
-    root = Task {
-      await withDiscardingTaskGroup { group in
-        for await work in stream { group.addTask { await work() } }
-        group.cancelAll()
+    let streams = (0..<Self.branches).map { _ in AsyncStream<Work>.makeStream() }
+    works = streams.map(\.continuation)
+    let running = running
+    roots = streams.map { stream, _ in
+      Task {
+        await withDiscardingTaskGroup { group in
+          for await work in stream { group.addTask { await work() } }
+          group.cancelAll()
+        }
+        running.withLock { $0 -= 1 }
+        running.wakeAll()
       }
-      hasEnded.withLock { $0 = true }
-      hasEnded.wakeAll()
     }
   }
 
   /// Runs work as a child.
   func start(_ work: @escaping Work) throws(ShutDown) {
-    if case .terminated = works.yield(work) { throw ShutDown() }
+    let turn = started.add(1, ordering: .relaxed).newValue
+    if case .terminated = works[turn % Self.branches].yield(work) { throw ShutDown() }
   }
 
   /// Cancels all, and blocks until the last has ended.
   func shutDown() {
-    works.finish()
-    root.cancel()
-    hasEnded.wait { $0 ? () : nil }
+    for work in works { work.finish() }
+    for root in roots { root.cancel() }
+    running.wait { $0 == 0 ? () : nil }
   }
 }

@@ -1,0 +1,32 @@
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import Lockstep
+
+@Suite("The tasks of screens")
+struct ScreenTasksTests {
+  @Test("All of them have ended when they are shut down, and no other is begun")
+  func shutDown() async throws {
+    let (tasks, begun, ended) = (ScreenTasks(), Counter(), Counter())
+    for _ in 0..<1_000 {
+      try tasks.start {
+        begun.count.add(1, ordering: .relaxed)
+        // Until it's cancelled.
+        let (stream, continuation) = AsyncStream<Never>.makeStream()
+        for await _ in stream {}
+        withExtendedLifetime(continuation) {}
+        ended.count.add(1, ordering: .relaxed)
+      }
+    }
+    await eventually { begun.count.load(ordering: .relaxed) == 1_000 }
+    #expect(ended.count.load(ordering: .relaxed) == 0)
+    await aside { tasks.shutDown() }
+    #expect(ended.count.load(ordering: .relaxed) == 1_000)
+    #expect(throws: ScreenTasks.ShutDown.self) { try tasks.start {} }
+  }
+
+  private final class Counter: Sendable {
+    let count = Atomic(0)
+  }
+}
