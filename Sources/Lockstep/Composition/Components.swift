@@ -55,6 +55,7 @@ struct Components: Sendable {
       server: serverCounters,
       process: ProcessStatistics.current,
       users: services.users.map { users in { @Sendable in users.figures } },
+      screens: screens.map { screens in { @Sendable in screens.figures } },
       droppedLogLines: environment.droppedLogLines,
       uptimeSeconds: { Double(time.monotonic() - start) / 1_000_000_000 }
     )

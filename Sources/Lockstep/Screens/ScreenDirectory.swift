@@ -15,10 +15,16 @@ final class ScreenDirectory: Sendable {
     /// How many belong to nobody.
     var anonymous = 0
     var expiry = ExpiryWheel()
+    /// How many were opened, by their kinds.
+    var opened: [String: Int] = [:]
+    /// How many have ended, by why.
+    var ended: [ScreenEnd: Int] = [:]
   }
 
   /// Who waits for a screen's state.
   let room: WaitingRoom<String>
+  /// What was answered to those who may ask again.
+  let answers = ScreenAnswers()
   private let limits: ScreenLimits
   private let random: @Sendable () -> UInt64
   private let monotonic: @Sendable () -> Int64
@@ -45,6 +51,11 @@ final class ScreenDirectory: Sendable {
   /// How many are open.
   var count: Int { contents.withLock { $0.screens.count } }
 
+  /// What there is to measure of them now.
+  var figures: ScreenFigures {
+    contents.withLock { ScreenFigures(open: $0.screens.count, opened: $0.opened, ended: $0.ended) }
+  }
+
   /// Opens a screen, which runs from then on.
   ///
   /// - Throws: `TooManyScreens`, `SessionEnded`, and what refuses to make it.
@@ -58,12 +69,12 @@ final class ScreenDirectory: Sendable {
       try contents.withLock { contents throws(TooManyScreens) in try Self.insert(screen, limits, &contents) }
       try tasks.start { await engine.run() }
     } catch {
-      end(screen)
+      end(screen, .server)
       throw error
     }
     // Looked at after it can be found: whoever ends the session ends what can be found.
     if session?.isEnded ?? false {
-      end(screen)
+      end(screen, .session)
       throw SessionEnded()
     }
     return screen
@@ -83,9 +94,9 @@ final class ScreenDirectory: Sendable {
   }
 
   /// Ends a screen; those who wait for it are told.
-  func end(_ screen: Screen) {
+  func end(_ screen: Screen, _ reason: ScreenEnd) {
     screen.end()
-    contents.withLock { Self.remove(screen, &$0) }
+    contents.withLock { Self.remove(screen, reason, &$0) }
     room.wake(screen.id)
   }
 
@@ -94,7 +105,7 @@ final class ScreenDirectory: Sendable {
     let screens = contents.withLock { contents in
       sessions.flatMap { contents.bySession[$0] ?? [] }.compactMap { contents.screens[$0] }
     }
-    for screen in screens { end(screen) }
+    for screen in screens { end(screen, .session) }
   }
 
   /// Ends those whose time is over.
@@ -113,19 +124,23 @@ final class ScreenDirectory: Sendable {
       }
       return expired
     }
-    for screen in expired { end(screen) }
+    for screen in expired { end(screen, .idle) }
   }
 
   /// Looks after what nobody asks for any more, every minute of this clock, until it's shut down.
   func lookAfter(by clock: any Clock<Duration>) throws(ScreenTasks.ShutDown) {
     try tasks.start { [weak self] in
-      while (try? await clock.sleep(for: .seconds(60))) != nil { self?.endExpired() }
+      while (try? await clock.sleep(for: .seconds(60))) != nil {
+        guard let self else { return }
+        endExpired()
+        answers.forget(before: monotonic() - Self.lifetime)
+      }
     }
   }
 
   /// Ends all of them. Blocks until the last has ended.
   func shutDown() {
-    for screen in contents.withLock({ Array($0.screens.values) }) { end(screen) }
+    for screen in contents.withLock({ Array($0.screens.values) }) { end(screen, .server) }
     tasks.shutDown()
   }
 
@@ -149,10 +164,12 @@ final class ScreenDirectory: Sendable {
     }
     contents.screens[screen.id] = screen
     contents.expiry.schedule(screen.id, at: screen.deadline)
+    contents.opened[screen.kind, default: 0] += 1
   }
 
-  private static func remove(_ screen: Screen, _ contents: inout Contents) {
+  private static func remove(_ screen: Screen, _ reason: ScreenEnd, _ contents: inout Contents) {
     guard contents.screens.removeValue(forKey: screen.id) != nil else { return }
+    contents.ended[reason, default: 0] += 1
     guard let session = screen.session else {
       contents.anonymous -= 1
       return
@@ -160,6 +177,18 @@ final class ScreenDirectory: Sendable {
     contents.bySession[session.id]?.remove(screen.id)
     if contents.bySession[session.id]?.isEmpty == true { contents.bySession[session.id] = nil }
   }
+}
+
+/// Why a screen has ended.
+enum ScreenEnd: String, Sendable, CaseIterable {
+  /// Somebody has closed it.
+  case closed
+  /// Nobody has asked for it for as long as one lives.
+  case idle
+  /// Its session has ended.
+  case session
+  /// The server stops.
+  case server
 }
 
 /// There are as many screens as may be.

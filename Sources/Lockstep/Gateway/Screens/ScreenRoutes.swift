@@ -70,11 +70,18 @@ struct ScreenRoutes: Sendable {
     _ answer: @escaping @Sendable (Screen) throws -> Answer
   ) throws -> Answer {
     try admitted(request) { kind, session in
-      guard let screen = directory.find(request.parameters["id"] ?? "", kind: kind.name, of: session) else {
-        throw Problem.noSuchScreen
-      }
-      return try answer(screen)
+      try answer(try find(request.parameters["id"] ?? "", kind, session))
     }
+  }
+
+  private func find(_ id: String, _ kind: ScreenKind, _ session: LiveSession?) throws(Problem) -> Screen {
+    guard let screen = directory.find(id, kind: kind.name, of: session) else { throw .noSuchScreen }
+    return screen
+  }
+
+  /// Whose the keys of requests about a screen are.
+  private func owner(_ id: String, _ session: LiveSession?) -> ScreenAnswers.Owner {
+    session.map { .session($0.id) } ?? .screen(id)
   }
 
   // MARK: Opening and closing
@@ -83,7 +90,9 @@ struct ScreenRoutes: Sendable {
     try admitted(request) { kind, session in
       try request.withBody { body in
         let arguments = try arguments(of: request, body)
-        return .later {
+        // An answer holds what lets one in: where nobody knows who asks, it's given to nobody again.
+        let owner = session.map { ScreenAnswers.Owner.session($0.id) }
+        return try directory.answers.once(request, body, of: owner, at: monotonic()) {
           do {
             return opened(try await directory.open(kind, for: session, arguments: .object(arguments)))
           } catch {
@@ -128,15 +137,20 @@ struct ScreenRoutes: Sendable {
   }
 
   private func close(_ request: Request) throws -> Answer {
-    try found(request) { screen in
+    try admitted(request) { kind, session in
       let preconditions = try Preconditions(of: request.head)
-      guard preconditions.allowsWrite(to: screen.cursor(screen.engine.shown.number)) else {
-        throw Problem(changed: screen)
+      let id = request.parameters["id"] ?? ""
+      // A screen that is closed already is found by the key with which that was done.
+      return try directory.answers.once(request, [], of: owner(id, session), at: monotonic()) {
+        let screen = try find(id, kind, session)
+        guard preconditions.allowsWrite(to: screen.cursor(screen.engine.shown.number)) else {
+          throw Problem(changed: screen)
+        }
+        directory.end(screen, .closed)
+        var fields = HeaderFields()
+        fields.append(.cacheControl, "no-store")
+        return Response(status: .noContent, fields: fields)
       }
-      directory.end(screen)
-      var fields = HeaderFields()
-      fields.append(.cacheControl, "no-store")
-      return .now(Response(status: .noContent, fields: fields))
     }
   }
 
@@ -181,7 +195,8 @@ struct ScreenRoutes: Sendable {
           throw Problem(.validationFailed, errors: [.init(pointer: "", detail: detail)])
         }
         let network = ClientNetwork(host: request.peer.host)
-        return .later {
+        let owner = owner(screen.id, screen.session)
+        return try directory.answers.once(request, body, of: owner, at: monotonic()) {
           do {
             try await screen.engine.act(actions, from: network) { preconditions.allowsWrite(to: screen.cursor($0)) }
           } catch {

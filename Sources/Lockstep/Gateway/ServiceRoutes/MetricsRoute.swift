@@ -10,6 +10,8 @@ struct MetricsRoute: Sendable {
     let process: @Sendable () async -> ProcessStatistics
     /// Nil where no users are served.
     let users: (@Sendable () -> UserFigures)?
+    /// Nil where there are no screens.
+    let screens: (@Sendable () -> ScreenFigures)?
     let droppedLogLines: @Sendable () -> Int
     let uptimeSeconds: @Sendable () -> Double
   }
@@ -36,6 +38,7 @@ struct MetricsRoute: Sendable {
     writeRequests(to: &page)
     writeServer(to: &page)
     sources.users?().write(to: &page)
+    sources.screens?().write(to: &page)
     writeProcess(await sources.process(), to: &page)
     return page.text
   }
