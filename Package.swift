@@ -31,6 +31,7 @@ let package = Package(
       resources: [
         .embedInCode("0001_store.sql"), .embedInCode("0002_accounts.sql"), .embedInCode("0003_state.sql"),
         .embedInCode("0004_eras.sql"), .embedInCode("0005_history_size.sql"), .embedInCode("0006_modules.sql"),
+        .embedInCode("0007_orders.sql"),
       ]
     ),
     .target(name: "HTTP", dependencies: ["JSON"]),

@@ -29,5 +29,6 @@ public struct Migration: Sendable, Equatable {
     Migration(4, "0004_eras", PackageResources._004_eras_sql),
     Migration(5, "0005_history_size", PackageResources._005_history_size_sql),
     Migration(6, "0006_modules", PackageResources._006_modules_sql),
+    Migration(7, "0007_orders", PackageResources._007_orders_sql),
   ]
 }

@@ -45,3 +45,10 @@ public struct Timestamp: Sendable, Hashable, Comparable, CustomStringConvertible
     return String(repeating: "0", count: max(0, width - digits.count)) + digits
   }
 }
+
+extension Timestamp {
+  /// So long before it.
+  public func earlier(by duration: Duration) -> Timestamp {
+    Timestamp(millisecondsSince1970: millisecondsSince1970 - duration.wholeMilliseconds)
+  }
+}

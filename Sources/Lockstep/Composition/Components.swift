@@ -17,7 +17,8 @@ struct Components: Sendable {
     environment: Environment,
     services: Services,
     loops: Int,
-    serverCounters: @escaping @Sendable () -> ServerCounters
+    serverCounters: @escaping @Sendable () -> ServerCounters,
+    backups: BackupKeeper? = nil
   ) throws {
     let time = environment.time
     self.logger = logger
@@ -56,6 +57,7 @@ struct Components: Sendable {
       process: ProcessStatistics.current,
       users: services.users.map { users in { @Sendable in users.figures } },
       screens: screens.map { screens in { @Sendable in screens.figures } },
+      backups: backups.map { backups in { @Sendable in backups.figures } },
       droppedLogLines: environment.droppedLogLines,
       uptimeSeconds: { Double(time.monotonic() - start) / 1_000_000_000 }
     )

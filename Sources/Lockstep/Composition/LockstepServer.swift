@@ -7,6 +7,10 @@ public final class LockstepServer: Sendable {
   private let server: Server
   let services: Services
   let components: Components
+  /// What is done while nobody asks for anything.
+  private let tasks = RunningTasks()
+  /// Nil where no backups are to be made.
+  let backups: BackupKeeper?
 
   /// Listens and serves, with these services, which it ends when it has stopped. Throws when it can't listen.
   ///
@@ -35,13 +39,19 @@ public final class LockstepServer: Sendable {
     self.server = server
     let services = try makeServices()
     self.services = services
+    let time = StoreTime(environment.time)
+    let backups = try configuration.backups.folder.map {
+      try BackupKeeper(configuration.backups, folder: $0, store: configuration.data, time: time, logger: logger)
+    }
+    self.backups = backups
     components = try Components(
       configuration,
       logger: logger,
       environment: environment,
       services: services,
       loops: engine.loops,
-      serverCounters: { server.counters }
+      serverCounters: { server.counters },
+      backups: backups
     )
     budget.warn(logger)
     services.users?.writer.whenInTrouble { logger.log($0) }
@@ -50,6 +60,9 @@ public final class LockstepServer: Sendable {
       noteRefusal: { applications[$0.loop].note($0) },
       responderOfLoop: { applications[$0].respond }
     )
+    let clock = environment.clock
+    if let desk = services.users?.orderDesk(time, logger: logger) { try tasks.start { await desk.attend(by: clock) } }
+    if let backups { try tasks.start { await backups.attend(by: clock) } }
     components.logger.log(
       .info,
       "listening",
@@ -79,6 +92,8 @@ public final class LockstepServer: Sendable {
   public func join() {
     server.join()
     components.screens?.shutDown()
+    backups?.shutDown()
+    tasks.shutDown()
     services.shutDown()
     components.logger.log(.info, "stopped")
   }

@@ -43,10 +43,7 @@ public struct Services: Sendable {
     time: ServerTime
   ) throws -> Services {
     try ModuleCheck.check(modules)
-    let storeTime = StoreTime(
-      elapsed: { .nanoseconds(time.monotonic()) },
-      millisecondsSince1970: time.millisecondsSince1970
-    )
+    let storeTime = StoreTime(time)
     let schemas = modules.map { ModuleSchema(name: $0.name, kind: $0.service.kind, migrations: $0.migrations) }
     let store = try DurableStore(
       path: configuration.data,
@@ -88,5 +85,12 @@ public struct Services: Sendable {
       store.close()
       throw error
     }
+  }
+}
+
+extension StoreTime {
+  /// The server's time, as its store is told it.
+  init(_ time: ServerTime) {
+    self.init(elapsed: { .nanoseconds(time.monotonic()) }, millisecondsSince1970: time.millisecondsSince1970)
   }
 }

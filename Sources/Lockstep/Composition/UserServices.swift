@@ -39,6 +39,21 @@ struct UserServices: Sendable {
     )
   }
 
+  /// Where operators' commands are carried out.
+  func orderDesk(_ time: StoreTime, logger: Logger) -> OrderDesk {
+    let cache = cache
+    return OrderDesk(
+      accounts: accounts,
+      readers: readers.readers,
+      writer: writer,
+      forget: { cache.forget($0) },
+      now: { Timestamp(millisecondsSince1970: time.millisecondsSince1970()) },
+      note: { kind, user in
+        logger.log(.info, "an operator's order was carried out", ["order": .string(kind), "user": .string("\(user)")])
+      }
+    )
+  }
+
   /// Lets nobody wait for their share of the threads any more: the server stops, and finishes what it was asked for.
   func liftShares() {
     readers.shares.lift()

@@ -34,6 +34,8 @@ public struct Configuration: Sendable {
   public var administratorToken: String?
   /// Who has to take a profile before it's saved; nil: nobody has to.
   public var profileUpstream: UpstreamURL?
+  /// Which backups are made while it serves.
+  public var backups = BackupPlan()
   /// What the HTTP engine bears with.
   public var limits = Limits()
   /// How log lines are written.

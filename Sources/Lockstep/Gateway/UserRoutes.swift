@@ -49,10 +49,10 @@ struct UserRoutes: Sendable {
     )
     let export = UserExport(
       store: users.store,
-      accounts: users.accounts,
+      account: { [accounts = users.accounts] in try accounts.export($0, from: $1) },
       states: users.states,
-      cache: users.cache,
-      registry: users.registry,
+      present: { [cache = users.cache] in try await cache.load($0).state },
+      registered: { [registry = users.registry] in registry.current.revision },
       readers: users.readers,
       own: users.own
     )

@@ -29,7 +29,7 @@ final class ScreenDirectory: Sendable {
   private let random: @Sendable () -> UInt64
   private let monotonic: @Sendable () -> Int64
   private let contents = Monitor(Contents())
-  private let tasks = ScreenTasks()
+  private let tasks = RunningTasks(branches: 256)
 
   /// - Parameters:
   ///   - limits: How many there may be.
@@ -128,7 +128,7 @@ final class ScreenDirectory: Sendable {
   }
 
   /// Looks after what nobody asks for any more, every minute of this clock, until it's shut down.
-  func lookAfter(by clock: any Clock<Duration>) throws(ScreenTasks.ShutDown) {
+  func lookAfter(by clock: any Clock<Duration>) throws(RunningTasks.ShutDown) {
     try tasks.start { [weak self] in
       while (try? await clock.sleep(for: .seconds(60))) != nil {
         guard let self else { return }

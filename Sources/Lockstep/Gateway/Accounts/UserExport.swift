@@ -13,19 +13,20 @@ struct UserExport: Sendable {
   static let pieceBytes = 1024 * 1024
 
   let store: String
-  let accounts: StoredAccounts
+  /// What is told of the account; nil where there is no such user.
+  let account: @Sendable (UserID, Connection) throws -> JSONObject?
   let states: StateTables
-  let cache: StateCache
-  let registry: RegisteredLedger
+  /// The user's present state.
+  let present: @Sendable (UserID) async throws -> UserState
+  /// The revision of what is registered for everybody.
+  let registered: @Sendable () -> Revision
   let readers: UserReaders
   /// The server's own modules.
   let own: [UserModule]
 
   /// The document, or that the client has it already.
   func response(of user: UserID, _ preconditions: Preconditions) async throws -> Response {
-    let hot = try await cache.load(user)
-    let contents = try await readers.read(for: user) { try gather(of: user, hot, from: $0) }
-    guard let contents else { throw SessionGate.unauthorized(true) }
+    guard let contents = try await contents(of: user) else { throw SessionGate.unauthorized(true) }
     var fields = HeaderFields()
     fields.append(.etag, "\"\(contents.tag)\"")
     fields.append(.cacheControl, "private, no-cache")
@@ -36,7 +37,19 @@ struct UserExport: Sendable {
     return Response(status: .ok, fields: fields, body: .stream { try await write(contents, of: user, to: $0) })
   }
 
+  /// Writes the document; false where there is no such user.
+  func write(_ user: UserID, to writer: any BodyWriter) async throws -> Bool {
+    guard let contents = try await contents(of: user) else { return false }
+    try await write(contents, of: user, to: writer)
+    return true
+  }
+
   // MARK: What there is
+
+  private func contents(of user: UserID) async throws -> Contents? {
+    let state = try await present(user)
+    return try await readers.read(for: user) { try gather(of: user, state, from: $0) }
+  }
 
   /// What is in a document: its short parts, and which the long ones are.
   private struct Contents: Sendable {
@@ -57,12 +70,12 @@ struct UserExport: Sendable {
     }
   }
 
-  private func gather(of user: UserID, _ hot: HotState, from connection: Connection) throws -> Contents? {
-    guard let account = try accounts.export(user, from: connection) else { return nil }
+  private func gather(of user: UserID, _ present: UserState, from connection: Connection) throws -> Contents? {
+    guard let account = try account(user, connection) else { return nil }
     let journal = Journal(connection: connection)
     // What is in memory may be a moment behind.
-    let isPresent = try journal.lastRevision(of: user) == hot.state.revision
-    let state = isPresent ? hot.state : try states.load(user, from: connection)
+    let isPresent = try journal.lastRevision(of: user) == present.revision
+    let state = isPresent ? present : try states.load(user, from: connection)
     var keys: [UInt8] = []
     for (key, at) in try IdempotencyRecords(connection: connection).keys(of: user) {
       keys.append(contentsOf: (keys.isEmpty ? #"{"key":"# : #",{"key":"#).utf8)
@@ -70,7 +83,7 @@ struct UserExport: Sendable {
       keys.append(contentsOf: #","at":"\#(at)"}"#.utf8)
     }
     return Contents(
-      cursor: Cursor(store: store, revision: state.revision, registered: registry.current.revision).text,
+      cursor: Cursor(store: store, revision: state.revision, registered: registered()).text,
       account: JSON.object(account).encoded().dropLast(),
       state: state,
       journal: try journal.firstRevision(of: user),

@@ -29,7 +29,7 @@ extension Problem {
         : "There are as many screens as there may be of nobody. Try again in a few minutes."
       self.init(.tooManyRequests, detail: detail)
       fields.append(.retryAfter, tooMany == .ofSession ? "1" : "60")
-    case is ScreenTasks.ShutDown: self = .overloaded("The server is stopping.")
+    case is RunningTasks.ShutDown: self = .overloaded("The server is stopping.")
     default:
       guard let problem = StateWriting.problem(for: error) else { return nil }
       self = problem

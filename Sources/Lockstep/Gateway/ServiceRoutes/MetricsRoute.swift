@@ -12,6 +12,8 @@ struct MetricsRoute: Sendable {
     let users: (@Sendable () -> UserFigures)?
     /// Nil where there are no screens.
     let screens: (@Sendable () -> ScreenFigures)?
+    /// Nil where no backups are made.
+    let backups: (@Sendable () -> BackupKeeper.Figures)?
     let droppedLogLines: @Sendable () -> Int
     let uptimeSeconds: @Sendable () -> Double
   }
@@ -39,6 +41,7 @@ struct MetricsRoute: Sendable {
     writeServer(to: &page)
     sources.users?().write(to: &page)
     sources.screens?().write(to: &page)
+    sources.backups?().write(to: &page)
     writeProcess(await sources.process(), to: &page)
     return page.text
   }

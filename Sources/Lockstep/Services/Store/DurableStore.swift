@@ -124,7 +124,7 @@ public final class DurableStore: Sendable {
     return newID
   }
 
-  private static func identity(from random: some RandomNumberGenerator) -> String {
+  static func identity(from random: some RandomNumberGenerator) -> String {
     var random = random
     return hexadecimal((0..<16).map { _ in UInt8.random(in: .min ... .max, using: &random) })
   }

@@ -43,6 +43,19 @@ public struct Migrator: Sendable {
     }
   }
 
+  /// Looks whether a file is a store that these migrations know, and changes nothing.
+  ///
+  /// - Returns: how many of the migrations it has been through.
+  /// - Throws: `StoreError` where it's empty, none of ours, or has been through others; `SQLiteError` where SQLite fails.
+  @discardableResult
+  public func examine(_ connection: Connection) throws -> Int {
+    if try isNew(connection) { throw StoreError.notAStore(path: connection.path) }
+    return try countOfApplied(connection)
+  }
+
+  /// The number of the last migration.
+  var last: Int { migrations.count }
+
   /// Whether there is nothing in the file. Throws when there is, and it isn't ours.
   private func isNew(_ connection: Connection) throws -> Bool {
     let id = try connection.integer("PRAGMA application_id")

@@ -5,10 +5,10 @@ import Testing
 @testable import Lockstep
 
 @Suite("The tasks of screens")
-struct ScreenTasksTests {
+struct RunningTasksTests {
   @Test("All of them have ended when they are shut down, and no other is begun")
   func shutDown() async throws {
-    let (tasks, begun, ended) = (ScreenTasks(), Counter(), Counter())
+    let (tasks, begun, ended) = (RunningTasks(branches: 256), Counter(), Counter())
     for _ in 0..<1_000 {
       try tasks.start {
         begun.count.add(1, ordering: .relaxed)
@@ -23,7 +23,7 @@ struct ScreenTasksTests {
     #expect(ended.count.load(ordering: .relaxed) == 0)
     await aside { tasks.shutDown() }
     #expect(ended.count.load(ordering: .relaxed) == 1_000)
-    #expect(throws: ScreenTasks.ShutDown.self) { try tasks.start {} }
+    #expect(throws: RunningTasks.ShutDown.self) { try tasks.start {} }
   }
 
   private final class Counter: Sendable {

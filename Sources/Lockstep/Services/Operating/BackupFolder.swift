@@ -1,0 +1,80 @@
+import Glibc
+import HTTP
+
+/// The folder in which a server keeps the backups of its store: `<store>-<time>.db`, the newest last.
+///
+/// What has another name is somebody else's, and is never touched: another store's backups in the same folder, or one that was
+/// given a name of its own to be kept.
+struct BackupFolder {
+  let path: String
+  /// What the names begin with: the store's file name without its ending, and a hyphen.
+  private let prefix: String
+
+  init(path: String, store: String) {
+    self.path = path
+    let name = store.split(separator: "/").last.map(String.init) ?? "lockstep.db"
+    let stem = name.lastIndex(of: ".").map { String(name[..<$0]) } ?? name
+    prefix = (stem.isEmpty ? name : stem) + "-"
+  }
+
+  /// The file of a backup that is made at this moment.
+  func file(at moment: Timestamp) -> String { "\(path)/\(prefix)\(Self.text(of: moment)).db" }
+
+  /// When the newest was made; nil where there is none.
+  var newest: Timestamp? { names(endingIn: ".db").last.flatMap { moment(of: $0) } }
+
+  /// Makes the folder, for its owner only, where it isn't there.
+  func make() throws(OperatingError) {
+    if mkdir(path, 0o700) == 0 || errno == EEXIST { return }
+    throw .cannotMake(path: path, reason: errno)
+  }
+
+  /// Removes the oldest, so that so many are left.
+  func removeOldest(keeping count: Int) {
+    for name in names(endingIn: ".db").dropLast(max(1, count)) { unlink("\(path)/\(name)") }
+  }
+
+  /// Removes what servers that were killed left behind in the making.
+  func removeLeftBehind() {
+    for name in names(endingIn: ".db\(PartialFile.suffix)") where PartialFile.isLeftBehind("\(path)/\(name)") {
+      unlink("\(path)/\(name)")
+      PartialFile.removeCompanions(of: "\(path)/\(name)")
+    }
+  }
+
+  /// The names that are of this form, oldest first.
+  func names(endingIn suffix: String) -> [String] {
+    guard let folder = opendir(path) else { return [] }
+    defer { closedir(folder) }
+    var names: [String] = []
+    while let entry = readdir(folder) {
+      // The C library's until the next call; the name ends with a zero byte within its 256.
+      let name = withUnsafeBytes(of: entry.pointee.d_name) { bytes in
+        String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+      }
+      if name.hasPrefix(prefix), name.hasSuffix(suffix), moment(of: name) != nil,
+        name.utf8.count == prefix.utf8.count + Self.textLength + suffix.utf8.count
+      {
+        names.append(name)
+      }
+    }
+    return names.sorted()
+  }
+
+  // MARK: Times in names
+
+  /// `20261121T165022Z`: no colons, which some file systems don't take.
+  static func text(of moment: Timestamp) -> String {
+    String(moment.description.prefix(19).filter { $0 != "-" && $0 != ":" }) + "Z"
+  }
+
+  private static let textLength = 16
+
+  private func moment(of name: String) -> Timestamp? {
+    let text = Array(name.dropFirst(prefix.count).prefix(Self.textLength))
+    guard text.count == Self.textLength, text[8] == "T", text[15] == "Z" else { return nil }
+    func part(_ range: Range<Int>) -> String { String(text[range]) }
+    let date = "\(part(0..<4))-\(part(4..<6))-\(part(6..<8))"
+    return Timestamp("\(date)T\(part(9..<11)):\(part(11..<13)):\(part(13..<15)).000Z")
+  }
+}

@@ -1,0 +1,95 @@
+import SQLite
+
+/// The table `orders`, within the transaction that the connection is in.
+struct OrderRecords {
+  /// How long a row stays, in milliseconds: ten minutes, far longer than a command waits.
+  static let lifetime: Int64 = 600_000
+
+  /// What is known of an order that a command waits for.
+  struct Standing: Sendable, Equatable {
+    let outcome: Order.Outcome?
+    let isSettled: Bool
+  }
+
+  let connection: Connection
+
+  /// Asks for something.
+  func insert(_ order: Order, id: String, at now: Timestamp) throws {
+    var (address, hash): (EmailAddress?, PasswordHash?) = (nil, nil)
+    switch order.work {
+    case .add(let given, let made): (address, hash) = (given, made)
+    case .resetPassword(let made): hash = made
+    case .disable, .enable, .erase: break
+    }
+    try connection.run(
+      "INSERT INTO orders (id, at, kind, user_id, email, password_hash) VALUES (?, ?, ?, ?, ?, ?)",
+      id,
+      now,
+      order.kind,
+      order.user,
+      address?.text,
+      hash?.text
+    )
+  }
+
+  /// Those that haven't been settled, oldest first.
+  func unsettled() throws -> [String] {
+    try connection.all("SELECT id FROM orders WHERE settled_at IS NULL ORDER BY at, id") { row in try row[0] }
+  }
+
+  /// What an order asks for; nil where it was withdrawn, is done already, or can't be read.
+  func waiting(_ id: String) throws -> Order? {
+    try connection.first(
+      "SELECT kind, user_id, email, password_hash FROM orders WHERE id = ? AND outcome IS NULL",
+      id
+    ) { row -> Order? in
+      let (kind, user): (String, UserID) = (try row[0], try row[1])
+      let address = try (row[2] as String?).flatMap { try? EmailAddress($0) }
+      let hash = try (row[3] as String?).map { PasswordHash($0) }
+      switch (kind, address, hash) {
+      case ("add", let address?, let hash?): return Order(.add(address, hash), user)
+      case ("disable", _, _): return Order(.disable, user)
+      case ("enable", _, _): return Order(.enable, user)
+      case ("resetPassword", _, let hash?): return Order(.resetPassword(hash), user)
+      case ("erase", _, _): return Order(.erase, user)
+      default: return nil
+      }
+    }
+    .flatMap { $0 }
+  }
+
+  /// Notes what became of an order, and forgets whom it was about and its secrets.
+  func note(_ outcome: Order.Outcome, of id: String) throws {
+    try connection.run(
+      "UPDATE orders SET outcome = ?, user_id = NULL, email = NULL, password_hash = NULL WHERE id = ?",
+      outcome.rawValue,
+      id
+    )
+  }
+
+  /// Notes that all of an order is over, and lets old ones go.
+  func settle(_ id: String, at now: Timestamp) throws {
+    try connection.run("UPDATE orders SET settled_at = ? WHERE id = ?", now, id)
+    try connection.run("DELETE FROM orders WHERE at < ?", now.millisecondsSince1970 - Self.lifetime)
+  }
+
+  /// How an order stands; nil where there is none.
+  func standing(of id: String) throws -> Standing? {
+    try connection.first("SELECT outcome, settled_at FROM orders WHERE id = ?", id) { row in
+      Standing(
+        outcome: try (row[0] as String?).flatMap(Order.Outcome.init(rawValue:)),
+        isSettled: try (row[1] as Timestamp?) != nil
+      )
+    }
+  }
+
+  /// Withdraws an order that nobody has begun. Whether it was withdrawn.
+  func withdraw(_ id: String) throws -> Bool {
+    try connection.run("DELETE FROM orders WHERE id = ? AND outcome IS NULL", id) == 1
+  }
+
+  /// Forgets an order whose outcome is known.
+  func forget(_ id: String) throws {
+    try connection.run("DELETE FROM orders WHERE id = ?", id)
+  }
+}

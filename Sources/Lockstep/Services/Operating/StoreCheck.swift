@@ -1,0 +1,156 @@
+import SQLite
+
+/// Looks through a whole store for what shouldn't be so, beside whoever serves on it, and changes nothing.
+///
+/// All of it is of one moment. As long as it takes, the store's log can't start from its beginning again, and grows by what is
+/// written.
+public struct StoreCheck: Sendable {
+  /// How far a check is.
+  public struct Progress: Sendable {
+    /// Users whose state was rebuilt.
+    public let users: Int
+    /// All of them.
+    public let ofUsers: Int
+  }
+
+  /// How many findings of one kind are listed.
+  static let listed = 100
+
+  /// The store's file.
+  public var store: String
+  /// How much a user may have of favorites.
+  public var favorites: FavoritesQuota
+  /// How much a user may have of defaults.
+  public var defaults: DefaultsQuota
+  var migrator = Migrator()
+
+  /// A check of the store in this file, against these quotas.
+  public init(of store: String, favorites: FavoritesQuota = .init(), defaults: DefaultsQuota = .init()) {
+    self.store = store
+    self.favorites = favorites
+    self.defaults = defaults
+  }
+
+  /// Looks through it, on this thread.
+  ///
+  /// - Parameter progress: Told how far it is, now and then.
+  /// - Returns: what was found.
+  /// - Throws: `OperatingError` and `StoreError` where there is no store that this program knows, or nothing of it can be read.
+  public func run(progress: (Progress) -> Void = { _ in }) throws -> CheckReport {
+    guard StorePath.isFile(store) else { throw OperatingError.missing(path: store) }
+    let connection = try Connection(path: store, options: .init(access: .readOnly, journal: .asFound))
+    return try connection.snapshot {
+      let schema = try migrator.examine(connection)
+      var report = CheckReport(store: store, schema: schema, knownSchema: migrator.last)
+      try lookAtFile(connection, &report)
+      guard schema == migrator.last else { return report }
+      try lookAtIdentity(connection, &report)
+      let unreadable = try lookAtTexts(connection, &report)
+      let users = UserCheck(
+        states: StoreModules.states,
+        favorites: favorites,
+        defaults: defaults,
+        connection: connection
+      )
+      try lookAtUsers(users, except: unreadable, connection, &report, progress)
+      return report
+    }
+  }
+
+  private func lookAtFile(_ connection: Connection, _ report: inout CheckReport) throws {
+    report.pages = try connection.first("PRAGMA page_count") { row in try row[0] as Int } ?? 0
+    report.pageSize = try connection.first("PRAGMA page_size") { row in try row[0] as Int } ?? 0
+    for words in try connection.damage(.everything) { report.add(.file, words) }
+    try guarding(.references, &report) { report in
+      for missing in try connection.missingReferences(limit: Self.listed) {
+        let row = missing.row.map { " \($0)" } ?? ""
+        report.add(.references, "row\(row) of \(missing.table) refers to one of \(missing.parent) that isn't there")
+      }
+    }
+  }
+
+  private func lookAtIdentity(_ connection: Connection, _ report: inout CheckReport) throws {
+    try guarding(.identity, &report) { report in
+      let ids = try connection.all("SELECT id FROM store") { row in try row[0] as String }
+      report.identity = ids.first
+      if ids.count != 1 { report.add(.identity, "the table store has \(ids.count) rows, not one") }
+      let keys = try connection.first("SELECT count(*) FROM token_key") { row in try row[0] as Int } ?? 0
+      let sessions = try connection.first("SELECT count(*) FROM sessions") { row in try row[0] as Int } ?? 0
+      if keys == 0, sessions > 0 {
+        report.add(.identity, "the table token_key is empty: none of the \(sessions) sessions' tokens is taken")
+      }
+    }
+  }
+
+  /// Whose JSON can't be read: nothing can be rebuilt of it.
+  private func lookAtTexts(_ connection: Connection, _ report: inout CheckReport) throws -> Set<String> {
+    var users: Set<String> = []
+    for (table, sql) in Self.texts {
+      try guarding(.texts, &report) { report in
+        try connection.forEach(sql) { row in
+          let user: String = try row[0]
+          users.insert(user)
+          report.add(.texts, "\(table): a text of user \(user) is no JSON")
+        }
+      }
+    }
+    return users
+  }
+
+  private static let texts: [(table: String, sql: StaticString)] = [
+    ("journal", "SELECT user_id FROM journal WHERE NOT json_valid(action) OR NOT json_valid(mutations)"),
+    ("favorites", "SELECT user_id FROM favorites WHERE data IS NOT NULL AND NOT json_valid(data)"),
+    ("defaults", "SELECT user_id FROM defaults WHERE NOT json_valid(value)"),
+    ("profiles", "SELECT user_id FROM profiles WHERE NOT json_valid(value)"),
+    ("snapshots", "SELECT user_id FROM snapshots WHERE NOT json_valid(state)"),
+    ("registered_defaults", "SELECT suite FROM registered_defaults WHERE value IS NOT NULL AND NOT json_valid(value)"),
+  ]
+
+  private func lookAtUsers(
+    _ check: UserCheck,
+    except unreadable: Set<String>,
+    _ connection: Connection,
+    _ report: inout CheckReport,
+    _ progress: (Progress) -> Void
+  ) throws {
+    try guarding(.users, &report) { report in
+      let count = try connection.first("SELECT count(*) FROM users") { row in try row[0] as Int } ?? 0
+      report.users = count
+      var last = ""
+      var done = 0
+      while true {
+        let ids = try connection.all("SELECT id FROM users WHERE id > ? ORDER BY id LIMIT 500", last) { row in
+          try row[0] as String
+        }
+        guard let end = ids.last else { return }
+        last = end
+        for id in ids where !unreadable.contains(id) {
+          guard let user = UserID(id) else {
+            report.add(.users, "“\(id)” is no id of a user")
+            continue
+          }
+          try guarding(.users, of: id, &report) { report in try check.look(at: user, &report) }
+        }
+        done += ids.count
+        progress(Progress(users: done, ofUsers: count))
+      }
+    }
+  }
+
+  /// Goes on behind what can't be read, with a finding.
+  private func guarding(
+    _ area: CheckReport.Area,
+    of user: String? = nil,
+    _ report: inout CheckReport,
+    _ body: (inout CheckReport) throws -> Void
+  ) throws {
+    let place = user.map { "user \($0): " } ?? ""
+    do {
+      try body(&report)
+    } catch let error as SQLiteError where [.corrupt, .mismatch, .notADatabase].contains(error.kind) {
+      report.add(area, "\(place)\(error.message)")
+    } catch let error as DamagedSnapshot {
+      report.add(area, "\(place)the snapshot of \(error.collection) at revision \(error.revision) can't be read")
+    }
+  }
+}

@@ -1,0 +1,128 @@
+import Glibc
+import SQLite
+
+/// Where an operator's command works on the accounts of a store, whether or not a server uses it.
+///
+/// Without a server the command does by itself what it's asked for, and keeps servers away meanwhile. With one it leaves an
+/// order in the store, which the server takes, and waits until all of it is over: nothing that the server holds in memory is
+/// changed behind its back.
+public struct StoreOffice: Sendable {
+  /// How long an order waits for the server.
+  public static let patience = Duration.seconds(15)
+  /// How often the command looks whether it's done.
+  static let glance = Duration.milliseconds(50)
+
+  /// The store's file.
+  public let path: String
+  let time: StoreTime
+  let pause: @Sendable (Duration) -> Void
+  let randomWord: @Sendable () -> UInt64
+  var migrator = Migrator()
+
+  /// An office for the store in this file.
+  ///
+  /// - Parameters:
+  ///   - path: The file, which must exist.
+  ///   - time: Where the time comes from.
+  ///   - pause: Sleeps on this thread.
+  /// - Throws: `Sodium.Unavailable` where there are no random numbers.
+  public init(
+    path: String,
+    time: StoreTime = .system,
+    pause: @escaping @Sendable (Duration) -> Void
+  ) throws {
+    self.path = path
+    self.time = time
+    self.pause = pause
+    randomWord = try Sodium().randomWord
+  }
+
+  private var now: Timestamp { Timestamp(millisecondsSince1970: time.millisecondsSince1970()) }
+
+  /// An id for somebody who is to be added.
+  public func newUser() -> UserID {
+    UserID(UUIDv7Generator(now: time.millisecondsSince1970, random: randomWord).next())
+  }
+
+  /// Reads from the store, all of one moment, beside whoever uses it. What the store's schema is, is looked at first.
+  public func read<Result>(_ body: (Connection) throws -> Result) throws -> Result {
+    guard StorePath.isFile(path) else { throw OperatingError.missing(path: path) }
+    let connection = try Connection(path: path, options: .init(access: .readOnly, journal: .asFound))
+    return try connection.snapshot {
+      let schema = try migrator.examine(connection)
+      guard schema == migrator.last else {
+        throw OperatingError.olderSchema(path: path, found: schema, known: migrator.last)
+      }
+      return try body(connection)
+    }
+  }
+
+  /// Who is meant by an address or an id.
+  public func user(_ name: String) throws -> User {
+    try read { connection in
+      let users = UserRecords(connection: connection)
+      let account =
+        if let id = UserID(name) { try users.account(id) } else {
+          try users.account(withKey: (try? EmailAddress(name))?.key ?? name)
+        }
+      guard let account else { throw OperatingError.noSuchUser(name) }
+      return account.user
+    }
+  }
+
+  /// Has an order carried out, and returns when all of it is over.
+  ///
+  /// - Throws: `OperatingError`: that there is no such user, that the address is taken, or that the server that uses the store
+  ///   doesn't take the order; `StoreError`, `SQLiteError`. Nothing was changed then.
+  public func carryOut(_ order: Order) throws {
+    guard StorePath.isFile(path) else { throw OperatingError.missing(path: path) }
+    let outcome: Order.Outcome
+    do {
+      let store = try DurableStore(path: path, time: time, migrator: migrator)
+      defer { store.close() }
+      let now = now
+      outcome = try store.write { try order.perform(in: $0, at: now).outcome }
+    } catch StoreError.inUse {
+      outcome = try leave(order)
+    }
+    switch outcome {
+    case .done: return
+    case .noSuchUser: throw OperatingError.noSuchUser("\(order.user)")
+    case .addressTaken:
+      guard case .add(let address, _) = order.work else { return }
+      throw OperatingError.addressTaken(address.text)
+    }
+  }
+
+  // MARK: With a server
+
+  private func leave(_ order: Order) throws -> Order.Outcome {
+    // Looked at before anything is written.
+    try read { _ in }
+    let connection = try Connection(path: path, options: .init(journal: .asFound))
+    // The server empties the log. What is overwritten must not stay in free space.
+    try connection.execute("PRAGMA wal_autocheckpoint = 0; PRAGMA secure_delete = ON")
+    let records = OrderRecords(connection: connection)
+    let id = hexadecimal((0..<16).map { _ in UInt8(truncatingIfNeeded: randomWord()) })
+    try connection.transaction { try records.insert(order, id: id, at: now) }
+    let deadline = time.elapsed() + Self.patience
+    while true {
+      if let standing = try records.standing(of: id), standing.isSettled || standing.outcome != nil && !isServed {
+        try connection.transaction { try records.forget(id) }
+        // A server that could write it has written it in a form that this program knows: they have the same schema.
+        return standing.outcome ?? .done
+      }
+      if time.elapsed() >= deadline, try connection.transaction({ try records.withdraw(id) }) {
+        throw OperatingError.notTaken(path: path)
+      }
+      pause(Self.glance)
+    }
+  }
+
+  /// Whether a server uses the store now: where none does, nothing is in any memory.
+  private var isServed: Bool {
+    guard let place = StorePath.resolved(path) else { return false }
+    // Let go of at once.
+    return (try? StoreLock(store: place)) == nil
+  }
+}

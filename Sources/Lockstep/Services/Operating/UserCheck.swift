@@ -1,0 +1,81 @@
+import SQLite
+
+/// Looks whether a user's tables hold what their journal tells.
+struct UserCheck {
+  let states: StateTables
+  let favorites: FavoritesQuota
+  let defaults: DefaultsQuota
+  let connection: Connection
+
+  func look(at user: UserID, _ report: inout CheckReport) throws {
+    let present = try states.load(user, from: connection)
+    try lookForGaps(user, &report)
+    for difference in try differences(of: user, from: present) { report.add(.users, "user \(user): \(difference)") }
+    for excess in excesses(of: present) { report.add(.quotas, "user \(user): \(excess)") }
+  }
+
+  /// What the tables hold otherwise than the journal and the snapshots tell.
+  private func differences(of user: UserID, from present: UserState) throws -> [String] {
+    let told = try connection.all(
+      "SELECT collection FROM journal WHERE user_id = ?1 UNION SELECT collection FROM snapshots WHERE user_id = ?1",
+      user
+    ) { CollectionName(text: try $0[0] as String) }
+    let names = Set(told).union(present.collections.keys)
+    let rebuilt = try History(states: states).rebuild(names, of: user, at: present.revision, from: connection)
+    return names.sorted().compactMap { name in
+      guard states.kind(of: name.module) != nil else { return "the journal tells of \(name), which is no collection" }
+      return difference(of: name, present.collections[name], rebuilt[name].flatMap { $0.revision > .none ? $0 : nil })
+    }
+  }
+
+  private func difference(of name: CollectionName, _ table: CollectionState?, _ journal: CollectionState?) -> String? {
+    guard table != journal else { return nil }
+    guard let table else { return "\(name): the journal tells of it, the tables hold nothing" }
+    guard let journal else { return "\(name): the tables hold it, the journal tells nothing of it" }
+    let place = firstDifference(table, journal).map { ", which first differ at “\($0)”" } ?? ""
+    return "\(name): the tables hold \(table.count) elements of revision \(table.revision), the journal gives "
+      + "\(journal.count) of revision \(journal.revision)\(place)"
+  }
+
+  /// The key of the first element that isn't the same.
+  private func firstDifference(_ table: CollectionState, _ journal: CollectionState) -> String? {
+    switch (table, journal) {
+    case (.list(let left), .list(let right)):
+      let pairs = zip(left.items, right.items)
+      if let pair = pairs.first(where: { $0 != $1 }) { return pair.0.id.text }
+      return (left.count > right.count ? left.items.dropFirst(right.count) : right.items.dropFirst(left.count)).first?
+        .id.text
+    case (.map(let left), .map(let right)):
+      return Set(left.values.keys).union(right.values.keys).sorted().first { left.values[$0] != right.values[$0] }?.text
+    default: return nil
+    }
+  }
+
+  /// Revisions of one history have no gaps.
+  private func lookForGaps(_ user: UserID, _ report: inout CheckReport) throws {
+    let row = try connection.first(
+      """
+      SELECT count(DISTINCT revision >> 20), min(revision >> 20), max(revision >> 20) FROM journal WHERE user_id = ?
+      """,
+      user
+    ) { row in (try row[0] as Int, try row[1] as Int?, try row[2] as Int?) }
+    guard case (let count, let first?, let last?)? = row, last - first + 1 != count else { return }
+    report.add(
+      .users,
+      "user \(user): the journal has \(count) of the \(last - first + 1) revisions from \(first) to \(last)"
+    )
+  }
+
+  private func excesses(of state: UserState) -> [String] {
+    let list = state.list(FavoritesReactor.collection)
+    let suites = state.collections(of: "defaults").filter { $0.state.count > 0 }
+    var rows: [(what: String, has: Int, may: Int)] = [
+      ("favorites", list.count, favorites.items), ("bytes of favorites", list.bytes, favorites.bytes),
+      ("suites", suites.count, defaults.suites),
+    ]
+    for (name, suite) in suites {
+      rows += [("keys in \(name)", suite.count, defaults.keys), ("bytes in \(name)", suite.bytes, defaults.bytes)]
+    }
+    return rows.filter { $0.has > $0.may }.map { "\($0.has) \($0.what), of \($0.may) that are allowed" }
+  }
+}

@@ -1,0 +1,308 @@
+import Glibc
+import JSON
+import SQLite
+import Synchronization
+import TestSupport
+import Testing
+import Workers
+
+@testable import Lockstep
+
+@Suite("An operator's orders, with a server")
+struct ServedOrderTests {
+  /// The office beside a server, which gives up never: its clock stands still.
+  private static func office(_ users: Users) throws -> StoreOffice {
+    try StoreOffice(path: users.directory.file("lockstep.db"), time: StoreTime(users.time.serverTime)) { _ in
+      sched_yield()
+    }
+  }
+
+  /// Has an order carried out while the server's desk looks, as it does once a second by itself.
+  private static func carryOut(_ work: Order.Work, on user: UserID, _ users: Users) async throws {
+    let office = try office(users)
+    let outcome = Monitor<Result<Void, any Error>?>(nil)
+    async let command: Void = aside {
+      let result = Result { try office.carryOut(Order(work, user)) }
+      outcome.withLock { $0 = result }
+    }
+    let desk = try desk(users)
+    while outcome.withLock({ $0 == nil }) {
+      try await desk.work()
+      await Task.yield()
+    }
+    await command
+    try outcome.withLock { $0 }?.get()
+  }
+
+  private static func desk(_ users: Users) throws -> OrderDesk {
+    let server = try #require(users.running.withLock { $0 })
+    return try #require(
+      server.services.users?.orderDesk(StoreTime(users.time.serverTime), logger: server.components.logger)
+    )
+  }
+
+  @Test("Who is disabled is out when the command says so: tokens are refused, who waits is told, logging in is 403")
+  func disable() async throws {
+    try await Users.run { users in
+      let ada = try await users.signUp()
+      let tablet = try await users.logIn()
+      let user = try #require(UserID(ada.user))
+      let etag = try await ada.get("/v1/favorites").field("ETag") ?? ""
+      let waiter = try await ada.waiting("/v1/favorites", ["If-None-Match: \(etag)", "Prefer: wait=30"])
+      await eventually { users.waiting == 1 }
+      try await Self.carryOut(.disable, on: user, users)
+      #expect(try await ada.get("/v1/favorites").status == 401)
+      #expect(try await tablet.get("/v1/me").status == 401)
+      #expect(try await waiter.response().status == 401)
+      let body = #"{"email":"ada@example.com","password":"correct horse"}"#
+      #expect(try await users.post("/v1/sessions", body).status == 403)
+      // Who doesn't know the password isn't told that there is such a user.
+      #expect(try await users.post("/v1/sessions", #"{"email":"ada@example.com","password":"wrong"}"#).status == 401)
+      try await Self.carryOut(.enable, on: user, users)
+      #expect(try await users.logIn().get("/v1/me").status == 200)
+      #expect(try await ada.get("/v1/me").status == 401)
+      #expect(try users.count("orders") == 0)
+    }
+  }
+
+  @Test("Another password ends all sessions, and the old one lets nobody in any more")
+  func resetPassword() async throws {
+    try await Users.run { users in
+      let ada = try await users.signUp()
+      let hash = try await Self.hash("another password")
+      try await Self.carryOut(.resetPassword(hash), on: try #require(UserID(ada.user)), users)
+      #expect(try await ada.get("/v1/me").status == 401)
+      let old = #"{"email":"ada@example.com","password":"correct horse"}"#
+      #expect(try await users.post("/v1/sessions", old).status == 401)
+      #expect(try await users.logIn(password: "another password").get("/v1/me").status == 200)
+    }
+  }
+
+  @Test("Who is added can log in, with registration closed; an address that is taken is said to be")
+  func add() async throws {
+    try await Users.run({ $0.accounts.registration = .closed }) { users in
+      let office = try Self.office(users)
+      let (address, hash) = (try EmailAddress("Bob@example.com"), try await Self.hash(Users.password))
+      try await Self.carryOut(.add(address, hash), on: office.newUser(), users)
+      #expect(try await users.logIn("bob").get("/v1/me").json["email"] == "Bob@example.com")
+      await #expect(throws: OperatingError.addressTaken("Bob@example.com")) {
+        try await Self.carryOut(.add(address, hash), on: office.newUser(), users)
+      }
+      #expect(try users.count("users") == 1)
+      #expect(try users.count("orders") == 0)
+    }
+  }
+
+  @Test("Who is erased is gone from memory, tables and file, their address in the order too")
+  func erase() async throws {
+    try await Users.run { users in
+      let ada = try await users.signUp("ada-zq")
+      try await ada.addFavorites("favorite-zq")
+      try await Self.carryOut(.erase, on: try #require(UserID(ada.user)), users)
+      #expect(try await ada.get("/v1/favorites").status == 401)
+      #expect(try users.rows("SELECT 1 FROM users UNION ALL SELECT 1 FROM journal").isEmpty)
+      await #expect(throws: OperatingError.noSuchUser(ada.user)) {
+        try await Self.carryOut(.disable, on: try #require(UserID(ada.user)), users)
+      }
+      await users.stop()
+      let bytes = try users.directory.contents(of: "lockstep.db")
+      #expect(!String(decoding: bytes, as: UTF8.self).contains("-zq"))
+    }
+  }
+
+  @Test("An order counts as settled only once what it ended has ended in memory")
+  func order() async throws {
+    try await Users.run { users in
+      let ada = try await users.signUp()
+      let server = try #require(users.running.withLock { $0 })
+      let accounts = try #require(server.services.users?.accounts)
+      let path = users.directory.file("lockstep.db")
+      let seen = Monitor<[OrderRecords.Standing?]>([])
+      accounts.directory.whenEnded { _ in
+        let connection = try? Connection(path: path, options: .init(access: .readOnly, journal: .asFound))
+        let id = try? connection?.first("SELECT id FROM orders") { row in try row[0] as String }
+        let standing = connection.flatMap { connection in
+          try? OrderRecords(connection: connection).standing(of: (id ?? nil) ?? "")
+        }
+        seen.withLock { $0.append(standing) }
+      }
+      try await Self.carryOut(.disable, on: try #require(UserID(ada.user)), users)
+      #expect(seen.withLock { $0 } == [OrderRecords.Standing(outcome: .done, isSettled: false)])
+    }
+  }
+
+  private static func hash(_ password: String) async throws -> PasswordHash {
+    let workers = try WorkerPool(name: "hash", threads: 1, capacity: 1)
+    defer { workers.shutDown() }
+    let hasher = Argon2Hasher(try Sodium(), strength: Argon2Strength(memoryKiB: 8, passes: 1), workers: workers)
+    return try await hasher.hash(Password(password))
+  }
+}
+
+@Suite("An operator's orders, without a server or with one that does nothing")
+struct UnservedOrderTests {
+  private let fixture: SyncFixture
+
+  init() throws {
+    fixture = try SyncFixture()
+  }
+
+  private func office(pause: @escaping @Sendable (Duration) -> Void = { _ in }) throws -> StoreOffice {
+    try StoreOffice(path: fixture.files.path, time: fixture.clock.time, pause: pause)
+  }
+
+  private func rows(_ sql: String) throws -> [[String]] { try StoreFile.rows(sql, in: fixture.files.path) }
+
+  @Test("Without a server the command does it by itself, and leaves no order")
+  func alone() async throws {
+    let user = try await fixture.user(1).user
+    fixture.store.close()
+    let office = try office()
+    try office.carryOut(Order(.disable, user))
+    #expect(try rows("SELECT disabled_at FROM users") == [["1000000"]])
+    try office.carryOut(Order(.enable, user))
+    try office.carryOut(Order(.resetPassword(PasswordHash("new")), user))
+    #expect(try rows("SELECT disabled_at, password_hash, password_version FROM users") == [["NULL", "new", "2"]])
+    try office.carryOut(Order(.add(try EmailAddress("bob@example.com"), PasswordHash("h")), office.newUser()))
+    #expect(throws: OperatingError.addressTaken("BOB@example.com")) {
+      try office.carryOut(Order(.add(try EmailAddress("BOB@example.com"), PasswordHash("h")), office.newUser()))
+    }
+    try office.carryOut(Order(.erase, user))
+    #expect(throws: OperatingError.noSuchUser("\(user)")) { try office.carryOut(Order(.enable, user)) }
+    #expect(try rows("SELECT email, disabled_at FROM users") == [["bob@example.com", "NULL"]])
+    #expect(try rows("SELECT * FROM orders").isEmpty)
+  }
+
+  @Test("A server that doesn't take an order in time is never to take it: it's withdrawn, and nothing was changed")
+  func notTaken() async throws {
+    let user = try await fixture.user(1).user
+    let clock = fixture.clock
+    #expect(throws: OperatingError.notTaken(path: fixture.files.path)) {
+      try office { clock.advance(by: $0) }.carryOut(Order(.disable, user))
+    }
+    #expect(clock.time.elapsed() >= StoreOffice.patience)
+    #expect(try rows("SELECT * FROM orders").isEmpty)
+    #expect(try rows("SELECT disabled_at FROM users") == [["NULL"]])
+  }
+
+  @Test("A server that ends between doing it and saying so has done it: the command learns that from what it left")
+  func endedBetween() async throws {
+    let user = try await fixture.user(1).user
+    let (store, path) = (fixture.store, fixture.files.path)
+    let hasEnded = Atomic(false)
+    try office { _ in
+      if hasEnded.exchange(true, ordering: .relaxed) { return }
+      try? store.write { connection in
+        let records = OrderRecords(connection: connection)
+        for id in try records.unsettled() {
+          let order = try #require(try records.waiting(id))
+          _ = try order.perform(in: connection, at: Timestamp(millisecondsSince1970: 7))
+          try records.note(.done, of: id)
+        }
+      }
+      store.close()
+    }
+    .carryOut(Order(.disable, user))
+    #expect(try StoreFile.rows("SELECT disabled_at FROM users", in: path) == [["7"]])
+    #expect(try rows("SELECT * FROM orders").isEmpty)
+  }
+
+  @Test("Without its command an order's secrets stay no longer than it takes to do it, and its row some minutes")
+  func leftOrders() async throws {
+    let user = try await fixture.user(1).user
+    let store = fixture.store
+    func insert(_ id: String, _ work: Order.Work, _ user: UserID, at: Int64) async throws {
+      try await store.writer.write {
+        try OrderRecords(connection: $0)
+          .insert(Order(work, user), id: id, at: Timestamp(millisecondsSince1970: at))
+      }
+    }
+    let address = try EmailAddress("bob@example.com")
+    // The id is somebody's already, which no command makes: it must not keep the others from being carried out.
+    try await insert("a", .add(address, PasswordHash("secret")), user, at: 0)
+    try await insert("b", .resetPassword(PasswordHash("secret")), user, at: 1)
+    try await insert("c", .add(address, PasswordHash("secret")), SyncFixture.session(2).user, at: 2)
+    let moment = Atomic<Int64>(3)
+    let desk = OrderDesk(
+      accounts: try await accounts(),
+      readers: store.readers,
+      writer: store.writer,
+      forget: { _ in },
+      now: { Timestamp(millisecondsSince1970: moment.load(ordering: .relaxed)) },
+      note: { _, _ in }
+    )
+    await #expect(throws: AccountsError.self) { try await desk.work() }
+    let rows = try rows("SELECT id, outcome, settled_at, user_id, email, password_hash FROM orders ORDER BY id")
+    let nothing = ["NULL", "NULL", "NULL"]
+    #expect(rows.dropFirst() == [["b", "done", "3"] + nothing, ["c", "done", "3"] + nothing])
+    #expect(rows.first?[1] == "NULL")
+    moment.store(OrderRecords.lifetime + 100, ordering: .relaxed)
+    try await insert("d", .enable, user, at: OrderRecords.lifetime + 50)
+    _ = try? await desk.work()
+    #expect(try self.rows("SELECT id FROM orders") == [["d"]])
+  }
+
+  @Test("A store that an older server serves is refused before anything is written")
+  func older() async throws {
+    fixture.store.close()
+    let server = try fixture.files.store()
+    try await server.writer.write { try $0.execute("PRAGMA user_version = 4; DELETE FROM migrations WHERE number = 5") }
+    let user = SyncFixture.session(1).user
+    #expect(throws: OperatingError.olderSchema(path: fixture.files.path, found: 4, known: 5)) {
+      try office().carryOut(Order(.disable, user))
+    }
+    server.close()
+  }
+
+  @Test("Users are found by their address in any case, or by their id")
+  func names() async throws {
+    let session = try await fixture.user(1)
+    let office = try office()
+    for name in ["1@example.com", "1@EXAMPLE.com", "\(session.user)"] {
+      #expect(try office.user(name).id == session.user)
+    }
+    for name in ["2@example.com", "nobody", "\(SyncFixture.session(2).user)"] {
+      #expect(throws: OperatingError.noSuchUser(name)) { try office.user(name) }
+    }
+    let nowhere = try StoreOffice(path: "/nowhere/x") { _ in }
+    #expect(throws: OperatingError.missing(path: "/nowhere/x")) { try nowhere.user("1@example.com") }
+    #expect(throws: OperatingError.missing(path: "/nowhere/x")) { try nowhere.carryOut(Order(.enable, session.user)) }
+  }
+
+  @Test("The list has everybody, in the order in which they came, with their sessions that haven't expired")
+  func list() async throws {
+    let accounts = try await accounts()
+    let ann = try await accounts.signUp(AccountsFixture.credentials("ann@example.com"))
+    _ = try await accounts.logIn(AccountsFixture.credentials("ann@example.com"))
+    let bob = try await accounts.signUp(AccountsFixture.credentials("bob@example.com"))
+    _ = try await accounts.setDisabled(true, bob.user.id)
+    func list(at now: Int64) throws -> [UserListing] {
+      var all: [UserListing] = []
+      try office().read {
+        try UserListing.forEach(in: $0, at: Timestamp(millisecondsSince1970: now)) { all.append($0) }
+      }
+      return all
+    }
+    let now = Timestamp(millisecondsSince1970: 1_000_000)
+    #expect(
+      try list(at: 1_000_000) == [
+        UserListing(user: ann.user, disabledAt: nil, sessions: 2, lastSeenAt: now),
+        UserListing(user: bob.user, disabledAt: now, sessions: 0, lastSeenAt: nil),
+      ]
+    )
+    #expect(try list(at: 1_000_000_000_000).map(\.sessions) == [0, 0])
+  }
+
+  private func accounts() async throws -> StoredAccounts {
+    let sodium = try Sodium()
+    let store = fixture.store
+    return StoredAccounts(
+      readers: store.readers,
+      writer: store.writer,
+      tokenKey: try await store.writer.write { try TokenKey.findOrMake(in: $0, random: sodium.randomWord) },
+      hasher: StubHasher(),
+      random: sodium.randomWord,
+      time: fixture.clock.time
+    )
+  }
+}

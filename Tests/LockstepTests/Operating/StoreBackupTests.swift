@@ -1,0 +1,137 @@
+import Foundation
+import SQLite
+import TestSupport
+import Testing
+
+@testable import Lockstep
+
+@Suite("A backup of a store")
+struct StoreBackupTests {
+  private struct GivenUp: Error {}
+
+  private let files: StoreFixture
+  private let store: DurableStore
+
+  init() throws {
+    files = try StoreFixture()
+    store = try files.store()
+  }
+
+  private func backup(
+    of path: String? = nil,
+    rate: Int? = nil,
+    pause: @escaping @Sendable (Duration) throws -> Void = { _ in }
+  ) -> StoreBackup {
+    StoreBackup(
+      of: path ?? files.path,
+      pace: Pace(bytesPerSecond: rate, elapsed: files.clock.time.elapsed, pause: pause)
+    )
+  }
+
+  private func names(_ prefix: String = "b.db") throws -> [String] {
+    try FileManager.default.contentsOfDirectory(atPath: files.folder.path).filter { $0.hasPrefix(prefix) }.sorted()
+  }
+
+  @Test("It's one file for its owner, whole, and the same store; the store goes on")
+  func whole() async throws {
+    try backup().write(to: files.folder.file("b.db"))
+    #expect(try names() == ["b.db"])
+    let attributes = try FileManager.default.attributesOfItem(atPath: files.folder.file("b.db"))
+    #expect(attributes[.posixPermissions] as? Int == 0o600)
+    let copy = try files.sqlite(files.folder.file("b.db"))
+    #expect(try copy.damage(.everything) == [])
+    #expect(try copy.first("SELECT id FROM store") { row in try row[0] as String } == store.id)
+    try await store.checkWritable()
+    store.close()
+  }
+
+  @Test("A file that is there is left alone, and replaced only where that was said")
+  func exists() throws {
+    let path = files.folder.file("b.db")
+    try files.folder.write([1, 2, 3], to: "b.db")
+    #expect(throws: OperatingError.exists(path: path)) { try backup().write(to: path) }
+    #expect(try files.folder.contents(of: "b.db") == [1, 2, 3])
+    try backup().write(to: path, overwriting: true)
+    #expect(try files.sqlite(path).damage(.pages) == [])
+    store.close()
+  }
+
+  @Test("Whoever gives up, at whatever step, leaves what was there and nothing else")
+  func givenUp() throws {
+    try files.folder.write([1, 2, 3], to: "b.db")
+    let backup = backup { _ in throw GivenUp() }
+    #expect(throws: GivenUp.self) { try backup.write(to: files.folder.file("b.db"), overwriting: true) }
+    #expect(try names() == ["b.db"])
+    #expect(try files.folder.contents(of: "b.db") == [1, 2, 3])
+    store.close()
+  }
+
+  @Test("What one that was killed left behind is in nobody's way, and doesn't stay")
+  func leftBehind() throws {
+    try files.folder.write([9], to: "b.db.partial")
+    try files.folder.write([9], to: "b.db.partial-wal")
+    try backup().write(to: files.folder.file("b.db"))
+    #expect(try names() == ["b.db"])
+    store.close()
+  }
+
+  @Test("Two don't write the same file at a time")
+  func twice() throws {
+    let path = files.folder.file("b.db")
+    let first = try PartialFile(target: path)
+    #expect(throws: OperatingError.beingMade(path: path)) { try backup().write(to: path) }
+    withExtendedLifetime(first) {}
+    store.close()
+  }
+
+  @Test(
+    "A store of somebody else's, none at all, and itself are refused; nothing is made",
+    arguments: ["none", "other", "itself"]
+  )
+  func refused(kind: String) throws {
+    defer { store.close() }
+    switch kind {
+    case "none":
+      let path = files.folder.file("none.db")
+      #expect(throws: OperatingError.missing(path: path)) { try backup(of: path).write(to: files.folder.file("b.db")) }
+    case "other":
+      let path = files.folder.file("other.db")
+      try files.sqlite(path).execute("CREATE TABLE t (a INTEGER)")
+      #expect(throws: StoreError.notAStore(path: path)) { try backup(of: path).write(to: files.folder.file("b.db")) }
+    default:
+      #expect(throws: OperatingError.sameFile(path: files.path)) {
+        try backup().write(to: files.folder.path + "/./lockstep.db", overwriting: true)
+      }
+    }
+    #expect(try names() == [])
+  }
+
+  @Test("It takes as long as the rate says: what it copies is never ahead of its time")
+  func rate() throws {
+    let clock = files.clock
+    let start = clock.time.elapsed()
+    let bytes = try backup(rate: 10_000) { clock.advance(by: $0) }.write(to: files.folder.file("b.db"))
+    let seconds = (clock.time.elapsed() - start) / .seconds(1)
+    #expect(abs(seconds - Double(bytes) / 10_000) < 0.001)
+    store.close()
+  }
+
+  @Test("A store that is damaged makes no backup")
+  func damaged() throws {
+    store.close()
+    var bytes = try files.folder.contents(of: "lockstep.db")
+    for place in bytes.count - 4096..<bytes.count { bytes[place] = 0xFF }
+    try files.folder.write(bytes, to: "damaged.db")
+    let path = files.folder.file("damaged.db")
+    let error = #expect(throws: OperatingError.self) { try backup(of: path).write(to: files.folder.file("b.db")) }
+    #expect(error?.isDamage(of: path) == true, "\(String(describing: error))")
+    #expect(try names() == [])
+  }
+}
+
+extension OperatingError {
+  /// Whether it tells that this file is damaged, whatever SQLite says of it.
+  func isDamage(of path: String) -> Bool {
+    if case .damaged(path, _) = self { true } else { false }
+  }
+}
