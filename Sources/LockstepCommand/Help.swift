@@ -1,35 +1,57 @@
 /// The texts of `--help`, made from the tables that the parser uses.
 enum Help {
-  static let command = """
+  /// That of the whole command.
+  static let command = overview(
+    """
     Lockstep keeps an app's state in lockstep on all of a user's devices: a state server over plain HTTP.
 
     Usage: lockstep <command>
 
-      serve       Serve. `lockstep serve --help` lists the options.
-      --help      This text.
-      --version   The version.
 
-    """
+    """,
+    Command.all(),
+    and: [("--help", "This text; behind a command, what that one takes."), ("--version", "The version.")]
+  )
 
-  static var serve: String {
-    var text = """
-      Serve until SIGTERM or SIGINT, which drain: no new connections, who waits is answered, running requests finish.
-      A second signal ends at once.
+  static var serve: String { text(of: ServeCommand.form) }
 
-      Usage: lockstep serve [options]
+  /// That of several commands which share their first word.
+  static func group(_ name: String) -> String {
+    overview(
+      "Usage: lockstep \(name) <command>\n\n",
+      Command.all().filter { $0.name.hasPrefix("\(name) ") },
+      and: []
+    )
+  }
 
-      Each option is also a variable, --log-level for example LOCKSTEP_LOG_LEVEL. The command line wins. Once it serves,
-      one line with the address goes to standard output; the log goes to standard error.
-
-      """
-    for group in Option.Group.allCases {
+  /// That of one command.
+  static func text<Settings>(of form: CommandForm<Settings>) -> String {
+    var text = "\(form.about)\n\nUsage: \(form.usage)\n"
+    if !form.notes.isEmpty { text += "\n\(form.notes)\n" }
+    for group in OptionGroup.allCases {
+      let options = form.options.filter { $0.group == group }
+      if options.isEmpty { continue }
       text += "\n\(group.rawValue):\n"
-      for option in ServeOptions.all where option.group == group { text += entry(option) }
+      for option in options { text += entry(option) }
     }
     return text
   }
 
-  private static func entry(_ option: Option) -> String {
+  private static func overview(
+    _ head: String,
+    _ commands: [CommandEntry],
+    and others: [(name: String, summary: String)]
+  ) -> String {
+    let rows = commands.map { ($0.name, $0.summary) } + others
+    let width = rows.reduce(0) { max($0, $1.0.count) } + 3
+    return head
+      + rows.map { name, summary in
+        "  \(name)\(String(repeating: " ", count: width - name.count))\(summary)\n"
+      }
+      .joined()
+  }
+
+  private static func entry<Settings>(_ option: CommandOption<Settings>) -> String {
     let head = [option.name, option.placeholder].compactMap { $0 }.joined(separator: " ")
     return "  \(head)\n" + wrapped(option.help).map { "      \($0)\n" }.joined()
   }

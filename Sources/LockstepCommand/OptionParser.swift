@@ -1,6 +1,6 @@
 import Lockstep
 
-/// Makes a configuration of arguments and variables. Arguments win over variables, variables over defaults.
+/// Makes settings of arguments and variables. Arguments win over variables, variables over defaults.
 enum OptionParser {
   /// What is wrong with the command line, in a sentence.
   struct UsageError: Error, Equatable {
@@ -11,21 +11,12 @@ enum OptionParser {
     arguments: [String],
     environment: [String: String]
   ) throws(UsageError) -> Configuration {
-    var configuration = Configuration()
-    for option in ServeOptions.all {
-      // Empty stands for unset: compose files pass on variables that nobody gave a value.
-      guard let value = environment[option.variable], !value.isEmpty else { continue }
-      try apply(option, value, called: option.variable, to: &configuration)
-    }
-    var rest = arguments[...]
-    while let argument = rest.popFirst() {
-      let (name, inlineValue) = split(argument)
-      guard let option = ServeOptions.all.first(where: { $0.name == name }) else {
-        throw UsageError(message: unknown(name))
-      }
-      let value = if let inlineValue { inlineValue } else { try followingValue(of: option, in: &rest) }
-      try apply(option, value, called: name, to: &configuration)
-    }
+    let configuration = try settings(
+      Configuration(),
+      of: ServeCommand.form,
+      arguments: arguments,
+      environment: environment
+    )
     guard configuration.limits.bodyMemory >= configuration.limits.body else {
       throw UsageError(
         message: "--max-body-memory (\(OptionValue.text(size: configuration.limits.bodyMemory))) can't be less than "
@@ -35,24 +26,71 @@ enum OptionParser {
     return configuration
   }
 
-  private static func apply(
-    _ option: Option,
+  /// What arguments and variables make of a command's defaults.
+  static func settings<Settings>(
+    _ defaults: Settings,
+    of form: CommandForm<Settings>,
+    arguments: [String],
+    environment: [String: String]
+  ) throws(UsageError) -> Settings {
+    var settings = defaults
+    for option in form.options where option.hasVariable {
+      // Empty stands for unset: compose files pass on variables that nobody gave a value.
+      guard let value = environment[option.variable], !value.isEmpty else { continue }
+      try apply(option, value, called: option.variable, to: &settings)
+    }
+    var rest = arguments[...]
+    var operands = form.operands[...]
+    while let argument = rest.popFirst() {
+      if !argument.hasPrefix("-"), let operand = operands.popFirst() {
+        try apply(argument, as: operand, to: &settings)
+        continue
+      }
+      let (name, inlineValue) = split(argument)
+      guard let option = form.options.first(where: { $0.name == name }) else {
+        throw UsageError(message: unknown(name))
+      }
+      let value = if let inlineValue { inlineValue } else { try followingValue(of: option, in: &rest) }
+      try apply(option, value, called: name, to: &settings)
+    }
+    if let missing = operands.first {
+      throw UsageError(message: "\(missing.placeholder) is missing: \(form.usage).")
+    }
+    return settings
+  }
+
+  private static func apply<Settings>(
+    _ option: CommandOption<Settings>,
     _ value: String,
     called name: String,
-    to configuration: inout Configuration
+    to settings: inout Settings
   ) throws(UsageError) {
     do {
-      try option.apply(&configuration, value)
+      try option.apply(&settings, value)
     } catch {
       let given = option.isSecret ? "what was given" : "“\(value)”"
       throw UsageError(message: "\(name) can't be \(given): \(error.reason).")
     }
   }
 
+  private static func apply<Settings>(
+    _ value: String,
+    as operand: CommandForm<Settings>.Operand,
+    to settings: inout Settings
+  ) throws(UsageError) {
+    do {
+      try operand.apply(&settings, value)
+    } catch {
+      throw UsageError(message: "\(operand.placeholder) can't be “\(value)”: \(error.reason).")
+    }
+  }
+
   /// A word that looks like an option is none's value: `--data --access-log` would make a file of that name. Who does
   /// mean it writes `--data=--access-log`.
-  private static func followingValue(of option: Option, in rest: inout ArraySlice<String>) throws(UsageError) -> String
-  {
+  private static func followingValue<Settings>(
+    of option: CommandOption<Settings>,
+    in rest: inout ArraySlice<String>
+  ) throws(UsageError) -> String {
     guard let placeholder = option.placeholder else { return "true" }
     guard let value = rest.first, !value.hasPrefix("--") else {
       throw UsageError(message: "\(option.name) needs a value: \(option.name) \(placeholder).")

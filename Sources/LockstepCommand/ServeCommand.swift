@@ -4,22 +4,29 @@ import Lockstep
 
 /// `lockstep serve`: from the options to a server that runs until a signal.
 enum ServeCommand {
-  static func run(_ arguments: [String], _ modules: [UserModule]) -> ExitCode {
-    if arguments.contains("--help") || arguments.contains("-h") { return Terminal.print(Help.serve) }
-    do {
-      return try serve(OptionParser.configuration(arguments: arguments, environment: environment()), modules)
-    } catch let error as OptionParser.UsageError {
-      Terminal.error("lockstep serve: \(error.message) `lockstep serve --help` lists the options.\n")
-      return .usage
-    } catch let error as InvalidModule {
-      Terminal.error("lockstep serve: \(error)\n")
-      return .program
-    } catch let error as StoreError {
-      Terminal.error("lockstep serve: \(error)\n")
-      return .store
-    } catch {
-      Terminal.error("lockstep serve: \(error)\n")
-      return .unavailable
+  static let form = CommandForm(
+    name: "serve",
+    summary: "Serve.",
+    about: """
+      Serve until SIGTERM or SIGINT, which drain: no new connections, who waits is answered, running requests finish.
+      A second signal ends at once.
+      """,
+    notes: """
+      Each option is also a variable, --log-level for example LOCKSTEP_LOG_LEVEL. The command line wins. Once it serves,
+      one line with the address goes to standard output; the log goes to standard error.
+      """,
+    options: ServeOptions.all
+  )
+
+  static func entry(_ modules: [UserModule]) -> CommandEntry {
+    CommandEntry(form) { arguments in
+      let environment = ProcessVariables.of(form)
+      do {
+        return try serve(OptionParser.configuration(arguments: arguments, environment: environment), modules)
+      } catch let error as StoreError {
+        // One code for all that is wrong with the store, as supervisors know it.
+        throw CommandFailure(.store, "\(error)")
+      }
     }
   }
 
@@ -43,13 +50,5 @@ enum ServeCommand {
     _ = Terminal.print("lockstep: listening on http://\(server.address)\n")
     server.join()
     return .success
-  }
-
-  private static func environment() -> [String: String] {
-    var variables: [String: String] = [:]
-    for option in ServeOptions.all {
-      if let value = getenv(option.variable) { variables[option.variable] = String(cString: value) }
-    }
-    return variables
   }
 }

@@ -3,7 +3,7 @@ import Lockstep
 
 /// Every option of `lockstep serve`. The parser, the variables and the help are made from this table.
 enum ServeOptions {
-  static let all = serving + accounts + storage + waiting + limits + log
+  static let all = serving + accounts + storage + waiting + limits + backups + log
 
   static let defaults = Configuration()
 

@@ -24,6 +24,20 @@ struct CommandTests {
       "lockstep serve: cannot listen"
     ),
     (["serve", "--data", "/nonexistent/x.db"], [:], 74, "lockstep serve: SQLite could not open /nonexistent/x.db"),
+    (["backup"], [:], 64, "lockstep backup: --to is missing"),
+    (["backup", "--help"], [:], 0, "Copy a store as it is at one moment"),
+    (["backup", "--to", "{folder}/b", "--data", "{folder}/x"], [:], 66, "lockstep backup: There is no file"),
+    (["backup", "--to", "{folder}/b"], ["LOCKSTEP_DATA": "/nowhere/x"], 66, "There is no file /nowhere/x"),
+    (
+      ["backup", "--to", "/dev/null"], ["LOCKSTEP_FORCE": "1", "LOCKSTEP_DATA": "/etc/passwd"], 73, "/dev/null is there"
+    ),
+    (["restore"], [:], 64, "lockstep restore: --from is missing"),
+    (["restore", "--from", "/etc/passwd", "--data", "{folder}/x"], [:], 65, "is no SQLite database"),
+    (["restore", "--from", "{folder}/none", "--data", "{folder}/x"], [:], 66, "lockstep restore: There is no file"),
+    (
+      ["health", "--url", "https://a.example"], [:], 64, "lockstep health: --url can't be “https://a.example”: it must"
+    ),
+    (["health", "--timeout", "0"], [:], 64, "lockstep health: --timeout can't be “0”"),
   ]
 
   @Test("Each way to call it has its exit code and its words", arguments: runs)

@@ -21,6 +21,8 @@ struct HelpTests {
     ("--max-header-fields", "Default 100"), ("--max-body", "Default 1MiB"), ("--max-body-memory", "Default 256MiB"),
     ("--head-timeout", "Default 10s"),
     ("--body-grace", "Default 10s"), ("--body-rate", "Default 1KiB"), ("--idle-timeout", "Default 75s"),
+    ("--backup-dir", "Default: none"), ("--backup-every", "Default 21600s"), ("--backup-keep", "Default 7"),
+    ("--backup-rate", "Default 64MiB"),
     ("--output-timeout", "Default 30s"), ("--drain-timeout", "Default 8s"), ("--log-format", "Default text"),
     ("--log-level", "Default info"), ("--access-log", "Default: off"),
   ]
@@ -66,7 +68,7 @@ struct HelpTests {
     #expect(Help.serve.contains("\n  --log-format text|json\n"))
   }
 
-  @Test("Lines fit a terminal of 120 columns", arguments: [Help.command, Help.serve])
+  @Test("Lines fit a terminal of 120 columns", arguments: [Help.command, Help.serve] + Command.all().map { $0.help() })
   func width(text: String) {
     for line in text.split(separator: "\n") { #expect(line.count <= 120, "\(line)") }
     #expect(text.hasSuffix("\n"))
@@ -74,7 +76,7 @@ struct HelpTests {
 
   @Test("The command's help names every command")
   func commands() {
-    for name in ["serve", "--help", "--version"] { #expect(Help.command.contains("\n  \(name) ")) }
+    for name in Command.all().map(\.name) + ["--help", "--version"] { #expect(Help.command.contains("\n  \(name) ")) }
   }
 
   @Test("Values in the help are read back as what they say", arguments: [0, 1, 1023, 1024, 8192, 1_048_576, 1_572_864])

@@ -22,11 +22,19 @@ public struct StoreCheck: Sendable {
   public var favorites: FavoritesQuota
   /// How much a user may have of defaults.
   public var defaults: DefaultsQuota
+  private let modules: [UserModule]
   var migrator = Migrator()
 
-  /// A check of the store in this file, against these quotas.
-  public init(of store: String, favorites: FavoritesQuota = .init(), defaults: DefaultsQuota = .init()) {
+  /// A check of the store in this file, against these quotas; `modules` is what its server keeps for users besides favorites,
+  /// defaults and profiles.
+  public init(
+    of store: String,
+    favorites: FavoritesQuota = .init(),
+    defaults: DefaultsQuota = .init(),
+    modules: [UserModule] = []
+  ) {
     self.store = store
+    self.modules = modules
     self.favorites = favorites
     self.defaults = defaults
   }
@@ -47,7 +55,7 @@ public struct StoreCheck: Sendable {
       try lookAtIdentity(connection, &report)
       let unreadable = try lookAtTexts(connection, &report)
       let users = UserCheck(
-        states: StoreModules.states,
+        states: StoreModules.states(with: modules),
         favorites: favorites,
         defaults: defaults,
         connection: connection

@@ -6,11 +6,14 @@ import Workers
 public struct StoreExport: Sendable {
   private let store: String
   private let time: StoreTime
+  private let modules: [UserModule]
 
-  /// An export from the store in this file.
-  public init(of store: String, time: StoreTime = .system) {
+  /// An export from the store in this file; `modules` is what its server keeps for users besides favorites, defaults and
+  /// profiles.
+  public init(of store: String, time: StoreTime = .system, modules: [UserModule] = []) {
     self.store = store
     self.time = time
+    self.modules = modules
   }
 
   /// Writes what `GET /v1/me/export` gives the user.
@@ -27,7 +30,7 @@ public struct StoreExport: Sendable {
       let id = try connection.first("SELECT id FROM store") { row in try row[0] as String } ?? ""
       return (String(id.prefix(Cursor.storeDigits)), try RegisteredService().load(from: connection).revision)
     }
-    let (states, time) = (StoreModules.states, time)
+    let (states, time) = (StoreModules.states(with: modules), time)
     let export = UserExport(
       store: identity,
       account: { user, connection in
@@ -40,7 +43,7 @@ public struct StoreExport: Sendable {
       present: { user in try await readers.read { try states.load(user, from: $0) } },
       registered: { registered },
       readers: UserReaders(readers, threads: 2),
-      own: []
+      own: modules
     )
     guard try await export.write(user, to: Pieces(write: write)) else {
       throw OperatingError.noSuchUser("\(user)")
@@ -56,10 +59,12 @@ public struct StoreExport: Sendable {
 
 /// The modules' tables, for who reads a store without a server's settings.
 enum StoreModules {
-  static var states: StateTables {
-    StateTables([
-      FavoritesModule(quota: FavoritesQuota()).userModule, DefaultsModule(quota: DefaultsQuota()).userModule,
-      ProfileModule().userModule,
-    ])
+  static func states(with own: [UserModule]) -> StateTables {
+    StateTables(
+      [
+        FavoritesModule(quota: FavoritesQuota()).userModule, DefaultsModule(quota: DefaultsQuota()).userModule,
+        ProfileModule().userModule,
+      ] + own
+    )
   }
 }

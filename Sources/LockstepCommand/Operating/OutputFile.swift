@@ -1,0 +1,43 @@
+import Glibc
+import Workers
+
+/// A new file that a command writes, for its owner only. One that isn't finished is removed again.
+final class OutputFile: Sendable {
+  let path: String
+  private let descriptor: Int32
+  private let isFinished = Monitor(false)
+
+  init(_ path: String) throws(CommandFailure) {
+    self.path = path
+    descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+    guard descriptor >= 0 else {
+      throw CommandFailure(.cannotCreate, "\(path) can't be made: \(String(cString: strerror(errno))).")
+    }
+  }
+
+  deinit {
+    guard descriptor >= 0 else { return }
+    if !isFinished.withLock({ $0 }) { unlink(path) }
+    close(descriptor)
+  }
+
+  func write(_ bytes: [UInt8]) throws(CommandFailure) {
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+      if count < 0, errno == EINTR { continue }
+      guard count > 0 else { throw failure() }
+      rest = rest.dropFirst(count)
+    }
+  }
+
+  /// Returns when all of it is on disk.
+  func finish() throws(CommandFailure) {
+    guard fsync(descriptor) == 0 else { throw failure() }
+    isFinished.withLock { $0 = true }
+  }
+
+  private func failure() -> CommandFailure {
+    CommandFailure(.store, "\(path) can't be written: \(String(cString: strerror(errno))).")
+  }
+}

@@ -1,0 +1,83 @@
+import Glibc
+import Lockstep
+
+/// Where a new password comes from: a person at a terminal, who doesn't see it and types it twice, or standard input. Never
+/// an argument, which everybody on the machine can read with `ps`.
+enum PasswordPrompt {
+  /// The most bytes that are read.
+  private static let limit = 4096
+
+  /// What a person did in the place of typing a password to its end.
+  private enum Refusal: Error {
+    case interrupted
+    case ended
+  }
+
+  /// The password. Throws where none comes, or the two aren't the same.
+  static func read() throws(CommandFailure) -> Password {
+    guard Terminal.isTerminal(STDIN_FILENO) else { return Password(try firstLine()) }
+    do throws(Refusal) {
+      let first = try typed("New password: ")
+      let second = try typed("The same again: ")
+      if first == second { return Password(first) }
+    } catch {
+      throw CommandFailure(error == .interrupted ? .interrupted : .usage, "no password was given; nothing was changed.")
+    }
+    throw CommandFailure(.usage, "the two aren't the same; nothing was changed.")
+  }
+
+  private static func firstLine() throws(CommandFailure) -> String {
+    var bytes: [UInt8] = []
+    var byte: UInt8 = 0
+    while bytes.count <= limit {
+      let count = Glibc.read(STDIN_FILENO, &byte, 1)
+      if count < 0, errno == EINTR { continue }
+      if count <= 0 || byte == UInt8(ascii: "\n") { break }
+      bytes.append(byte)
+    }
+    guard let text = String(validating: bytes, as: UTF8.self), !text.isEmpty, bytes.count <= limit else {
+      throw CommandFailure(
+        .usage,
+        "the first line of standard input should be the new password, in UTF-8; nothing was changed."
+      )
+    }
+    return text
+  }
+
+  /// A line that is typed without being shown. The terminal gives each key at once, an interrupt too, so that it's set
+  /// back before anything ends this process.
+  private static func typed(_ question: String) throws(Refusal) -> String {
+    var before = termios()
+    guard tcgetattr(STDIN_FILENO, &before) == 0 else { throw .ended }
+    var silent = before
+    silent.c_lflag &= ~tcflag_t(ECHO | ICANON | ISIG)
+    tcsetattr(STDIN_FILENO, TCSAFLUSH, &silent)
+    defer {
+      tcsetattr(STDIN_FILENO, TCSAFLUSH, &before)
+      Terminal.error("\n")
+    }
+    Terminal.error(question)
+    var line: [UInt8] = []
+    var key: UInt8 = 0
+    while true {
+      let count = Glibc.read(STDIN_FILENO, &key, 1)
+      if count < 0, errno == EINTR { continue }
+      guard count == 1, line.count < limit else { throw .ended }
+      switch key {
+      case UInt8(ascii: "\n"), UInt8(ascii: "\r"):
+        guard let text = String(validating: line, as: UTF8.self), !text.isEmpty else { throw .ended }
+        return text
+      case 0x03, 0x1C: throw .interrupted
+      case 0x04: throw .ended
+      case 0x08, 0x7F: removeLast(&line)
+      case 0x15: line = []
+      default: line.append(key)
+      }
+    }
+  }
+
+  /// A whole character, however many bytes it has.
+  private static func removeLast(_ line: inout [UInt8]) {
+    while let byte = line.popLast(), byte & 0xC0 == 0x80 {}
+  }
+}

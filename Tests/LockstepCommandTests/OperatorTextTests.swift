@@ -1,0 +1,188 @@
+@testable import Lockstep
+import Testing
+
+@testable import LockstepCommand
+
+@Suite("What the operator's commands print")
+struct OperatorTextTests {
+  @Test(
+    "A progress bar fills as far as the work has come",
+    arguments: [
+      (0, 100, "x [                              ]   0 %  100 bytes"),
+      (50, 100, "x [###############               ]  50 %  100 bytes"),
+      (3 << 20, 3 << 20, "x [##############################] 100 %  3.0 MiB"),
+      (0, 0, "x [##############################] 100 %  0 bytes"),
+    ]
+  )
+  func bar(done: Int, all: Int, line: String) {
+    #expect(ProgressBar.line("x", done, of: all, as: Terminal.size(all)) == line)
+  }
+
+  @Test(
+    "Sizes are in the largest unit of which there is one",
+    arguments: [
+      (0, "0 bytes"), (1023, "1023 bytes"), (1024, "1.0 KiB"), (1536, "1.5 KiB"), (1 << 30, "1.0 GiB"),
+      (5 << 50, "5120.0 TiB"),
+    ]
+  )
+  func sizes(bytes: Int, text: String) {
+    #expect(Terminal.size(bytes) == text)
+  }
+
+  @Test("One is told as one, more as more")
+  func counts() {
+    #expect([0, 1, 2].map { Terminal.count($0, "user") } == ["0 users", "1 user", "2 users"])
+  }
+
+  @Test("What could steer a terminal is shown, and not done")
+  func harmless() {
+    let text = "a\u{1B}[2Jb\u{9B}c\u{202E}d\r\n\u{7F}é日\u{E000}"
+    #expect(Terminal.harmless(text) == #"a\u{1b}[2Jb\u{9b}c\u{202e}d\u{d}\u{a}\u{7f}é日\u{e000}"#)
+  }
+
+  private static func entry(
+    device: String? = "iPad",
+    session: String? = "01a1ff2c-57b5-7405-9be5-eab90ceb3c3e",
+    action: String = #"{"type":"add","payload":{"id":"a"}}"#,
+    mutations: String = #"[{"type":"inserted","payload":{"index":0,"item":{"id":"a"}}}]"#
+  ) -> JournalTail.Entry {
+    JournalTail.Entry(
+      cursor: "c",
+      at: Timestamp(millisecondsSince1970: 0),
+      device: device,
+      session: session,
+      collection: "favorites",
+      action: action,
+      mutations: mutations
+    )
+  }
+
+  /// An entry, and its line behind the time.
+  private static let lines: [(entry: JournalTail.Entry, line: String)] = [
+    (entry(), #"iPad  favorites  add {"id":"a"}  =>  inserted a"#),
+    (entry(device: nil), #"session …0ceb3c3e  favorites  add {"id":"a"}  =>  inserted a"#),
+    (entry(device: nil, session: nil), #"-  favorites  add {"id":"a"}  =>  inserted a"#),
+    (entry(device: "x\u{1B}[31m"), #"x\u{1b}[31m  favorites  add {"id":"a"}  =>  inserted a"#),
+    (
+      entry(action: #"{"type":"clear","payload":{}}"#, mutations: #"[{"type":"cleared","payload":{}}]"#),
+      "iPad  favorites  clear  =>  cleared"
+    ),
+    (
+      entry(
+        mutations: "[" + (1...6).map { #"{"type":"set","payload":{"key":"k\#($0)"}}"# }.joined(separator: ",") + "]"
+      ),
+      #"iPad  favorites  add {"id":"a"}  =>  set k1, set k2, set k3, set k4 and 2 more"#
+    ),
+    (
+      entry(action: #"{"type":"add","payload":{"id":"\#(String(repeating: "x", count: 80))"}}"#),
+      "iPad  favorites  add {\"id\":\"\(String(repeating: "x", count: 52))…  =>  inserted a"
+    ),
+    (entry(action: "nonsense", mutations: "nonsense"), "iPad  favorites  nonsense  =>  "),
+  ]
+
+  @Test("An entry is one line", arguments: lines.indices)
+  func entries(index: Int) {
+    let (entry, line) = Self.lines[index]
+    #expect(TailLine.text(entry, isColoured: false) == "1970-01-01T00:00:00.000Z  \(line)")
+  }
+
+  @Test("With colours it's the same line in colours, each put out again")
+  func colours() {
+    let line = TailLine.text(Self.entry(), isColoured: true)
+    #expect(line.contains("\u{1B}[90m1970-01-01T00:00:00.000Z\u{1B}[0m  \u{1B}[36miPad\u{1B}[0m"))
+    #expect(line.split(separator: "\u{1B}[0m").count == 4)
+  }
+
+  @Test("For scripts it's a line of JSON")
+  func json() {
+    #expect(
+      TailLine.json(Self.entry())
+        == #"{"cursor":"c","at":"1970-01-01T00:00:00.000Z","session":"01a1ff2c-57b5-7405-9be5-eab90ceb3c3e","#
+        + #""device":"iPad","collection":"favorites","action":{"type":"add","payload":{"id":"a"}},"#
+        + #""mutations":[{"type":"inserted","payload":{"index":0,"item":{"id":"a"}}}]}"#
+    )
+  }
+}
+
+@Suite("Words that belong to no option")
+struct OperandTests {
+  private func refusal(_ arguments: [String]) -> String? {
+    do {
+      _ = try OptionParser.settings(
+        CompletionsCommand.Settings(),
+        of: CompletionsCommand.form,
+        arguments: arguments,
+        environment: [:]
+      )
+      return nil
+    } catch {
+      return error.message
+    }
+  }
+
+  @Test("As many as are needed are taken, and no more; what they can be is said")
+  func operands() {
+    #expect(refusal(["zsh"]) == nil)
+    #expect(refusal([]) == "bash|zsh|fish is missing: lockstep completions bash|zsh|fish.")
+    #expect(refusal(["tcsh"]) == "bash|zsh|fish can't be “tcsh”: it must be one of bash, zsh, fish.")
+    #expect(refusal(["zsh", "bash"]) == "“bash” is one word too many; options begin with --.")
+    #expect(refusal(["--shell"]) == "there is no option --shell.")
+  }
+
+  @Test("What is said anew each time has no variable: nothing is overwritten because of one that was left set")
+  func variables() {
+    let form = RestoreCommand.form
+    let environment = ["LOCKSTEP_FORCE": "1", "LOCKSTEP_FROM": "x", "LOCKSTEP_DATA": "y"]
+    let settings = try? OptionParser.settings(
+      RestoreCommand.Settings(),
+      of: form,
+      arguments: [],
+      environment: environment
+    )
+    #expect(settings?.force == false && settings?.from == nil && settings?.data == "y")
+    #expect(form.options.filter(\.hasVariable).map(\.name) == ["--data"])
+  }
+
+  @Test(
+    "A URL is a host and a port",
+    arguments: [
+      ("http://127.0.0.1:8080", "127.0.0.1", 8080), ("http://h", "h", 80), ("HTTP://h/", "h", 80),
+      ("http://[::1]:81/", "::1", 81), ("http://[::1]", "::1", 80),
+    ]
+  )
+  func urls(text: String, host: String, port: Int) throws {
+    let settings = try OptionParser.settings(
+      HealthCommand.Settings(),
+      of: HealthCommand.form,
+      arguments: ["--url", text],
+      environment: [:]
+    )
+    #expect(settings.host == host && settings.port == port)
+  }
+
+  @Test(
+    "What is no such URL is refused",
+    arguments: ["h:80", "https://h", "http://", "http://h/x", "http://h:x", "http://u@h"]
+  )
+  func wrongURLs(text: String) {
+    #expect(throws: OptionParser.UsageError.self) {
+      try OptionParser.settings(
+        HealthCommand.Settings(),
+        of: HealthCommand.form,
+        arguments: ["--url", text],
+        environment: [:]
+      )
+    }
+  }
+
+  @Test("Every option of every command is in every shell's completions", arguments: CompletionsCommand.Shell.allCases)
+  func completions(shell: CompletionsCommand.Shell) {
+    let script = Completions.script(for: shell, Command.all())
+    for command in Command.all() {
+      for option in command.options {
+        let name = shell == .fish ? String(option.name.drop { $0 == "-" }) : option.name
+        #expect(script.contains(name), "\(command.name) \(option.name)")
+      }
+    }
+  }
+}
