@@ -21,4 +21,7 @@ RUN install -d -o 10001 -g 10001 /data
 VOLUME /data
 USER 10001:10001
 EXPOSE 8080
-ENTRYPOINT ["lockstep", "serve", "--host", "::", "--data", "/data/lockstep.db"]
+# Where commands find the store, and where `lockstep health` asks.
+ENV LOCKSTEP_DATA=/data/lockstep.db
+HEALTHCHECK --interval=30s --timeout=5s --start-period=10s CMD ["lockstep", "health"]
+ENTRYPOINT ["lockstep", "serve", "--host", "::"]

@@ -55,6 +55,7 @@ enum ExitCode: Int32 {
   private static func code(of error: StoreError) -> ExitCode {
     switch error {
     case .notAFile, .notAStore, .newerSchema, .unknownMigration, .changedMigration, .inconsistent: .data
+    case .missingModule, .otherKindOfModule, .newerModule, .outlivesUsers: .data
     case .database(let error): code(of: error)
     case .inUse, .overloaded, .closed: .temporary
     case .cannotLock, .replaced: .store
