@@ -78,6 +78,7 @@ enum OptionValue {
 
   static func text(time: Duration) -> String {
     let (seconds, attoseconds) = time.components
+    if attoseconds == 0, seconds > 0, seconds % 3600 == 0 { return "\(seconds / 3600)h" }
     return attoseconds == 0 ? "\(seconds)s" : "\(seconds * 1000 + attoseconds / 1_000_000_000_000_000)ms"
   }
 

@@ -19,7 +19,7 @@ extension ServeOptions {
       placeholder: "<time>",
       group: .backups,
       help: "How long after one the next is made; a restart doesn't begin anew. "
-        + "Default \(OptionValue.text(time: defaults.backups.every)): 6 hours."
+        + "Default \(OptionValue.text(time: defaults.backups.every))."
     ) { configuration, value throws(Option.ValueError) in
       let time = try OptionValue.time(value)
       guard time >= .seconds(60) else { throw Option.ValueError(reason: "it must be a time from 1m to 24h") }

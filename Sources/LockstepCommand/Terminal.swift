@@ -4,18 +4,21 @@ import Glibc
 enum Terminal {
   /// Prints to standard output. Fails when that can't be written, so that `lockstep --help > /full/disk` is noticed.
   static func print(_ text: String) -> ExitCode {
-    write(text, to: STDOUT_FILENO) ? .success : .store
+    write(Array(text.utf8), to: STDOUT_FILENO) ? .success : .store
   }
 
   /// Prints to standard output, or throws where that can't be written.
-  static func show(_ text: String) throws(CommandFailure) {
-    guard write(text, to: STDOUT_FILENO) else {
+  static func show(_ text: String) throws(CommandFailure) { try show(Array(text.utf8)) }
+
+  /// Prints bytes to standard output, or throws where that can't be written.
+  static func show(_ bytes: [UInt8]) throws(CommandFailure) {
+    guard write(bytes, to: STDOUT_FILENO) else {
       throw CommandFailure(.store, "standard output can't be written: \(String(cString: strerror(errno))).")
     }
   }
 
   static func error(_ text: String) {
-    _ = write(text, to: STDERR_FILENO)
+    _ = write(Array(text.utf8), to: STDERR_FILENO)
   }
 
   /// Whether a person looks at a stream.
@@ -56,8 +59,8 @@ enum Terminal {
     return result
   }
 
-  private static func write(_ text: String, to descriptor: Int32) -> Bool {
-    var rest = Array(text.utf8)[...]
+  private static func write(_ bytes: [UInt8], to descriptor: Int32) -> Bool {
+    var rest = bytes[...]
     while !rest.isEmpty {
       let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
       if count < 0, errno == EINTR { continue }

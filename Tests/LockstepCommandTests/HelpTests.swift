@@ -21,7 +21,7 @@ struct HelpTests {
     ("--max-header-fields", "Default 100"), ("--max-body", "Default 1MiB"), ("--max-body-memory", "Default 256MiB"),
     ("--head-timeout", "Default 10s"),
     ("--body-grace", "Default 10s"), ("--body-rate", "Default 1KiB"), ("--idle-timeout", "Default 75s"),
-    ("--backup-dir", "Default: none"), ("--backup-every", "Default 21600s"), ("--backup-keep", "Default 7"),
+    ("--backup-dir", "Default: none"), ("--backup-every", "Default 6h"), ("--backup-keep", "Default 7"),
     ("--backup-rate", "Default 64MiB"),
     ("--output-timeout", "Default 30s"), ("--drain-timeout", "Default 8s"), ("--log-format", "Default text"),
     ("--log-level", "Default info"), ("--access-log", "Default: off"),
@@ -84,7 +84,7 @@ struct HelpTests {
     #expect(try OptionValue.size(OptionValue.text(size: bytes), in: 0...Int.max) == bytes)
   }
 
-  @Test("So are times", arguments: [1, 500, 1000, 1500, 10_000, 86_400_000])
+  @Test("So are times", arguments: [1, 500, 1000, 1500, 10_000, 3_600_000, 86_400_000])
   func times(milliseconds: Int) throws {
     #expect(try OptionValue.time(OptionValue.text(time: .milliseconds(milliseconds))) == .milliseconds(milliseconds))
   }

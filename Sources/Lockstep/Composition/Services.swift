@@ -48,6 +48,7 @@ public struct Services: Sendable {
     let store = try DurableStore(
       path: configuration.data,
       time: storeTime,
+      options: .init(lockPatience: .seconds(1)),
       migrator: Migrator(modules: schemas)
     )
     do {

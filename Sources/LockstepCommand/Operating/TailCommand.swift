@@ -72,10 +72,11 @@ enum TailCommand {
     var tail = try JournalTail(of: user.id, in: settings.data, from: since ?? .last(settings.limit))
     let isColoured = Terminal.hasColours
     while true {
-      let count = try tail.look { entry in
+      let entries = try tail.look()
+      for entry in entries {
         try Terminal.show((settings.json ? TailLine.json(entry) : TailLine.text(entry, isColoured: isColoured)) + "\n")
       }
-      if count > 0 { continue }
+      if !entries.isEmpty { continue }
       if settings.once { return .success }
       Sleep.thread(for: glance)
     }

@@ -55,14 +55,16 @@ enum UserCommands {
     ),
     Settings()
   ) { settings in
-    try office(settings)
-      .read { connection in
-        let now = Timestamp(millisecondsSince1970: StoreTime.system.millisecondsSince1970())
-        try UserListing.forEach(in: connection, at: now) { listing in
-          try Terminal.show((settings.json ? UserLine.json(listing) : UserLine.text(listing)) + "\n")
-        }
-      }
-    return .success
+    let office = try office(settings)
+    let now = Timestamp(millisecondsSince1970: StoreTime.system.millisecondsSince1970())
+    var last: UserID?
+    while true {
+      // Nothing is held while it's printed: who reads it may take their time.
+      let page = try office.read { try UserListing.page(after: last, from: $0, at: now) }
+      guard let end = page.last else { return .success }
+      last = end.user.id
+      try Terminal.show(page.map { (settings.json ? UserLine.json($0) : UserLine.text($0)) + "\n" }.joined())
+    }
   }
 
   private static func export(_ modules: [UserModule]) -> CommandEntry {
@@ -85,7 +87,7 @@ enum UserCommands {
       let export = StoreExport(of: settings.data, modules: modules)
       try Blocking.run {
         try await export.write(user.id) { bytes in
-          if let output { try output.write(bytes) } else { try Terminal.show(String(decoding: bytes, as: UTF8.self)) }
+          if let output { try output.write(bytes) } else { try Terminal.show(bytes) }
         }
       }
       guard let output else {

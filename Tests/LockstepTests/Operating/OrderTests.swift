@@ -238,8 +238,42 @@ struct UnservedOrderTests {
     #expect(rows.first?[1] == "NULL")
     moment.store(OrderRecords.lifetime + 100, ordering: .relaxed)
     try await insert("d", .enable, user, at: OrderRecords.lifetime + 50)
-    _ = try? await desk.work()
+    // The one that never could be done is too old by now.
+    try await desk.work()
     #expect(try self.rows("SELECT id FROM orders") == [["d"]])
+  }
+
+  @Test("What a killed command has left isn't done by a server that starts long after")
+  func stale() async throws {
+    let user = try await fixture.user(1).user
+    let store = fixture.store
+    try await store.writer.write {
+      try OrderRecords(connection: $0).insert(Order(.erase, user), id: "a", at: Timestamp(millisecondsSince1970: 0))
+    }
+    let desk = OrderDesk(
+      accounts: try await accounts(),
+      readers: store.readers,
+      writer: store.writer,
+      forget: { _ in },
+      now: { Timestamp(millisecondsSince1970: OrderRecords.validity + 1) },
+      note: { _, _ in }
+    )
+    try await desk.work()
+    #expect(try rows("SELECT count(*) FROM users") == [["1"]])
+    #expect(try rows("SELECT * FROM orders").isEmpty)
+  }
+
+  @Test("A server that has ended without taking the order leaves it to the command, which does it by itself")
+  func endedBefore() async throws {
+    let user = try await fixture.user(1).user
+    let (store, clock) = (fixture.store, fixture.clock)
+    try office { duration in
+      store.close()
+      clock.advance(by: duration)
+    }
+    .carryOut(Order(.disable, user))
+    #expect(try rows("SELECT count(*) FROM users WHERE disabled_at IS NOT NULL") == [["1"]])
+    #expect(try rows("SELECT * FROM orders").isEmpty)
   }
 
   @Test("A store that an older server serves is refused before anything is written")
@@ -276,21 +310,22 @@ struct UnservedOrderTests {
     _ = try await accounts.logIn(AccountsFixture.credentials("ann@example.com"))
     let bob = try await accounts.signUp(AccountsFixture.credentials("bob@example.com"))
     _ = try await accounts.setDisabled(true, bob.user.id)
-    func list(at now: Int64) throws -> [UserListing] {
-      var all: [UserListing] = []
+    func list(after last: UserID? = nil, limit: Int = 9, at now: Int64 = 1_000_000) throws -> [UserListing] {
       try office().read {
-        try UserListing.forEach(in: $0, at: Timestamp(millisecondsSince1970: now)) { all.append($0) }
+        try UserListing.page(after: last, limit: limit, from: $0, at: Timestamp(millisecondsSince1970: now))
       }
-      return all
     }
     let now = Timestamp(millisecondsSince1970: 1_000_000)
     #expect(
-      try list(at: 1_000_000) == [
+      try list() == [
         UserListing(user: ann.user, disabledAt: nil, sessions: 2, lastSeenAt: now),
         UserListing(user: bob.user, disabledAt: now, sessions: 0, lastSeenAt: nil),
       ]
     )
     #expect(try list(at: 1_000_000_000_000).map(\.sessions) == [0, 0])
+    #expect(try list(limit: 1).map(\.user) == [ann.user])
+    #expect(try list(after: ann.user.id).map(\.user) == [bob.user])
+    #expect(try list(after: bob.user.id) == [])
   }
 
   private func accounts() async throws -> StoredAccounts {

@@ -26,6 +26,21 @@ struct StoreLockTests {
     _ = try StoreLock(store: store)
   }
 
+  @Test("Who is patient has it when it's let go of in time, and is refused where it isn't")
+  func patience() async throws {
+    let (store, hasBegun) = (store, Monitor(false))
+    let lock = Monitor<StoreLock?>(try StoreLock(store: store))
+    #expect(throws: StoreError.inUse(path: store)) { try StoreLock.take(store: store, patience: .milliseconds(40)) }
+    async let waiting: Void = aside {
+      hasBegun.withLock { $0 = true }
+      // As long as it takes: only a defect makes it an hour.
+      #expect(throws: Never.self) { try StoreLock.take(store: store, patience: .seconds(3600)) }
+    }
+    await eventually { hasBegun.withLock { $0 } }
+    lock.withLock { $0 = nil }
+    await waiting
+  }
+
   @Test("A file that a server has left behind, which was killed, keeps nobody away")
   func leftBehind() throws {
     try folder.write([], to: "lockstep.db-lock")

@@ -62,34 +62,31 @@ public struct JournalTail {
     }
   }
 
-  /// Gives what happened since the last time to `body`, oldest first; the first time what there is to begin with.
+  /// What happened since the last time, oldest first; the first time what there is to begin with.
   ///
-  /// - Parameters:
-  ///   - limit: How many at most; what is left comes the next time.
-  ///   - body: Told of each.
-  /// - Returns: how many there were.
-  /// - Throws: `OperatingError.erased` where the user is gone, `OperatingError.replaced` where the file is another one now;
-  ///   `SQLiteError`; and what `body` throws.
-  public mutating func look(limit: Int = 1_000, _ body: (Entry) throws -> Void) throws -> Int {
+  /// - Parameter limit: How many entries about; what is left comes the next time.
+  /// - Returns: The entries, of whole transactions; none where nothing has happened.
+  /// - Throws: `OperatingError.erased` where the user is gone, `OperatingError.replaced` where the file is another one now,
+  ///   `OperatingError.unknownCursor`; `SQLiteError`.
+  public mutating func look(limit: Int = 100) throws -> [Entry] {
     if file != FileIdentity(path: path) { throw OperatingError.replaced(path: path) }
     // Goes up with each commit of another connection; to ask costs next to nothing.
     let now = try connection.first("PRAGMA data_version") { row in try row[0] as Int }
-    if last != nil, now == version { return 0 }
+    if last != nil, now == version { return [] }
     let (user, connection) = (user, connection)
     let from = try last ?? beginning()
-    var (count, reached) = (0, from)
-    try connection.snapshot {
+    var reached = from
+    let entries = try connection.snapshot {
       guard try UserRecords(connection: connection).account(user) != nil else { throw OperatingError.erased }
-      try connection.forEach(Self.entries, user, from, limit) { row in
+      return try connection.all(Self.entries, user, from, limit) { row in
         reached = try row[0]
-        count += 1
-        try body(entry(row, reached))
+        return try entry(row, reached)
       }
     }
     last = reached
     // Where there may be more, it's looked again whatever the version says.
-    version = count < limit ? now : nil
-    return count
+    version = entries.count < limit ? now : nil
+    return entries
   }
 
   /// Whole revisions: one that has many actions is never told in part.

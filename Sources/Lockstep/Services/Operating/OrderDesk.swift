@@ -46,6 +46,7 @@ struct OrderDesk: Sendable {
     let now = now()
     let write = AccountsWrite { connection -> (Order?, [EndedSession]) in
       let records = OrderRecords(connection: connection)
+      try records.dropStale(at: now)
       // Withdrawn, or done by a server that has died since.
       guard let order = try records.waiting(id) else { return (nil, []) }
       let (outcome, ended) = try order.perform(in: connection, at: now)

@@ -4,6 +4,9 @@ import SQLite
 struct OrderRecords {
   /// How long a row stays, in milliseconds: ten minutes, far longer than a command waits.
   static let lifetime: Int64 = 600_000
+  /// After how long nobody waits for an order any more, in milliseconds: what a command that was killed has left must not be
+  /// done by a server that is started hours later.
+  static let validity: Int64 = 60_000
 
   /// What is known of an order that a command waits for.
   struct Standing: Sendable, Equatable {
@@ -35,6 +38,14 @@ struct OrderRecords {
   /// Those that haven't been settled, oldest first.
   func unsettled() throws -> [String] {
     try connection.all("SELECT id FROM orders WHERE settled_at IS NULL ORDER BY at, id") { row in try row[0] }
+  }
+
+  /// Drops those that nobody waits for any more.
+  func dropStale(at now: Timestamp) throws {
+    try connection.run(
+      "DELETE FROM orders WHERE outcome IS NULL AND at < ?",
+      now.millisecondsSince1970 - Self.validity
+    )
   }
 
   /// What an order asks for; nil where it was withdrawn, is done already, or can't be read.

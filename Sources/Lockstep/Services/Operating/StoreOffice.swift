@@ -76,27 +76,32 @@ public struct StoreOffice: Sendable {
   ///   doesn't take the order; `StoreError`, `SQLiteError`. Nothing was changed then.
   public func carryOut(_ order: Order) throws {
     guard StorePath.isFile(path) else { throw OperatingError.missing(path: path) }
-    let outcome: Order.Outcome
-    do {
-      let store = try DurableStore(path: path, time: time, migrator: migrator)
-      defer { store.close() }
-      let now = now
-      outcome = try store.write { try order.perform(in: $0, at: now).outcome }
-    } catch StoreError.inUse {
-      outcome = try leave(order)
-    }
-    switch outcome {
+    switch try alone(order) ?? leave(order) ?? alone(order) {
     case .done: return
     case .noSuchUser: throw OperatingError.noSuchUser("\(order.user)")
     case .addressTaken:
       guard case .add(let address, _) = order.work else { return }
       throw OperatingError.addressTaken(address.text)
+    case nil: throw OperatingError.notTaken(path: path)
+    }
+  }
+
+  /// Does it; nil where a server uses the store.
+  private func alone(_ order: Order) throws -> Order.Outcome? {
+    do {
+      let store = try DurableStore(path: path, time: time, migrator: migrator)
+      defer { store.close() }
+      let now = now
+      return try store.write { try order.perform(in: $0, at: now).outcome }
+    } catch StoreError.inUse {
+      return nil
     }
   }
 
   // MARK: With a server
 
-  private func leave(_ order: Order) throws -> Order.Outcome {
+  /// Leaves it to the server; nil where that doesn't take it in time. Then it never will.
+  private func leave(_ order: Order) throws -> Order.Outcome? {
     // Looked at before anything is written.
     try read { _ in }
     let connection = try Connection(path: path, options: .init(journal: .asFound))
@@ -112,10 +117,18 @@ public struct StoreOffice: Sendable {
         // A server that could write it has written it in a form that this program knows: they have the same schema.
         return standing.outcome ?? .done
       }
-      if time.elapsed() >= deadline, try connection.transaction({ try records.withdraw(id) }) {
-        throw OperatingError.notTaken(path: path)
-      }
+      if time.elapsed() >= deadline, try withdraw(id, connection) { return nil }
       pause(Self.glance)
+    }
+  }
+
+  /// Whether the order is withdrawn. Who has the store locked for too long is asked again: an order that stays is carried
+  /// out.
+  private func withdraw(_ id: String, _ connection: Connection) throws -> Bool {
+    do {
+      return try connection.transaction { try OrderRecords(connection: connection).withdraw(id) }
+    } catch let error as SQLiteError where error.kind == .busy {
+      return false
     }
   }
 

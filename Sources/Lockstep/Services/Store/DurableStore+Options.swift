@@ -5,6 +5,8 @@ extension DurableStore {
   public struct Options: Sendable {
     /// How long to wait for a lock that another process holds. Default: 5 seconds.
     public var busyTimeout: Duration
+    /// About how long to wait for whoever else has the store. Default: not at all.
+    public var lockPatience: Duration
     /// The writer's.
     public var writer: Writer.Options
     /// How many threads read, at least 1. Default: 2.
@@ -15,11 +17,13 @@ extension DurableStore {
     /// Options with their defaults.
     public init(
       busyTimeout: Duration = .seconds(5),
+      lockPatience: Duration = .zero,
       writer: Writer.Options = Writer.Options(),
       readingThreads: Int = 2,
       readingCapacity: Int = 4_096
     ) {
       self.busyTimeout = busyTimeout
+      self.lockPatience = lockPatience
       self.writer = writer
       self.readingThreads = readingThreads
       self.readingCapacity = readingCapacity

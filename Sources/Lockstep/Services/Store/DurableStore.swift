@@ -53,7 +53,7 @@ public final class DurableStore: Sendable {
       let connection = try Connection(path: path, options: .init(journal: .asFound, busyTimeout: options.busyTimeout))
       file = FileIdentity(path: path)
       let file = connection.resolvedPath
-      lock = Monitor(try StoreLock(store: file))
+      lock = Monitor(try StoreLock.take(store: file, patience: options.lockPatience))
       id = try migrator.migrate(connection, now: now) {
         try Self.findOrMakeIdentity(connection, newID: newID, now: now)
       }

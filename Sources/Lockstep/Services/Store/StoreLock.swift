@@ -1,5 +1,6 @@
 import Glibc
 import SQLite
+import Workers
 
 /// The right to be the only server of a store, held until it is released or the process ends, however it ends.
 ///
@@ -9,6 +10,25 @@ import SQLite
 final class StoreLock: Sendable {
   private let path: String
   private let descriptor: Int32
+
+  /// How often it's tried anew while somebody has it.
+  private static let glance: Int64 = 20_000_000
+
+  /// The same, waiting about so long for whoever has it. An operator's command may have it for a moment: a server that
+  /// starts just then mustn't give up.
+  static func take(store: String, patience: Duration) throws(StoreError) -> StoreLock {
+    var left = patience
+    while true {
+      do {
+        return try StoreLock(store: store)
+      } catch {
+        guard case .inUse = error, left > .zero else { throw error }
+      }
+      left -= .nanoseconds(glance)
+      // Nobody wakes it: the lock has no way to.
+      _ = Monitor(()).wait(atMost: glance) { _ -> Void? in nil }
+    }
+  }
 
   /// Takes the lock of the store of this path, which has no symbolic links in it, or throws `StoreError.inUse`.
   init(store: String) throws(StoreError) {
