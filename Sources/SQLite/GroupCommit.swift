@@ -71,8 +71,9 @@ struct GroupCommit {
         writeGroup(startingWith: unit, alone: true)
       } else if let unit = nextTaken() {
         writeGroup(startingWith: unit)
-      } else if let time = timeToRest(), let unit = queue.next(withinNanoseconds: time) {
-        taken = [unit]
+      } else if let time = timeToRest(), !queue.isClosed {
+        // Where nothing came, the clock says whether it's time.
+        if let unit = queue.next(withinNanoseconds: time) { taken = [unit] }
         continue
       } else if let unit = nextSlow(othersWait: false) {
         writeGroup(startingWith: unit, alone: true)

@@ -85,6 +85,9 @@ public final class WorkQueue<Work: Sendable>: Sendable {
     contents.withLock { $0.removeFirst(atMost: limit) }
   }
 
+  /// Whether nothing more is accepted.
+  public var isClosed: Bool { contents.withLock { $0.isClosed } }
+
   /// Accepts nothing more; when all that was accepted is taken, whoever waits for more gets nil.
   public func close() {
     contents.withLock { $0.isClosed = true }

@@ -280,9 +280,9 @@ struct UnservedOrderTests {
   func older() async throws {
     fixture.store.close()
     let server = try fixture.files.store()
-    try await server.writer.write { try $0.execute("PRAGMA user_version = 4; DELETE FROM migrations WHERE number = 5") }
+    try await server.writer.write { try $0.execute("PRAGMA user_version = 6; DELETE FROM migrations WHERE number = 7") }
     let user = SyncFixture.session(1).user
-    #expect(throws: OperatingError.olderSchema(path: fixture.files.path, found: 4, known: 5)) {
+    #expect(throws: OperatingError.olderSchema(path: fixture.files.path, found: 6, known: 7)) {
       try office().carryOut(Order(.disable, user))
     }
     server.close()

@@ -32,15 +32,16 @@ struct ModuleMigrator {
         throw StoreError.otherKindOfModule(path: connection.path, module: name, kind: kind)
       }
     }
-    var hasChanged = false
+    let before = try outlivingTables(connection)
     for module in modules {
       if known[module.name] == nil { try add(module, to: connection, now: now) }
       for migration in module.migrations.dropFirst(try countOfApplied(module, connection)) {
         try apply(migration, of: module, to: connection, now: now)
-        hasChanged = true
       }
     }
-    if hasChanged { try checkErasure(connection) }
+    // The product's own see to it by themselves.
+    let outliving = try outlivingTables(connection).subtracting(before)
+    if let table = outliving.min() { throw StoreError.outlivesUsers(path: connection.path, table: table) }
   }
 
   /// The modules that the store knows, with their kinds.
@@ -102,9 +103,9 @@ struct ModuleMigrator {
     )
   }
 
-  /// Throws where a table would keep something of an erased user.
-  private func checkErasure(_ connection: Connection) throws {
-    let table = try connection.first(
+  /// The tables that would keep something of an erased user.
+  private func outlivingTables(_ connection: Connection) throws -> Set<String> {
+    let tables = try connection.all(
       """
       SELECT t.name FROM sqlite_schema t JOIN pragma_table_info(t.name) c ON c.name = 'user_id'
       WHERE t.type = 'table' AND NOT EXISTS (
@@ -113,6 +114,6 @@ struct ModuleMigrator {
       )
       """
     ) { try $0[0] as String }
-    if let table { throw StoreError.outlivesUsers(path: connection.path, table: table) }
+    return Set(tables)
   }
 }
