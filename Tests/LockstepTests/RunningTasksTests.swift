@@ -16,6 +16,8 @@ struct RunningTasksTests {
         let (stream, continuation) = AsyncStream<Never>.makeStream()
         for await _ in stream {}
         withExtendedLifetime(continuation) {}
+        // What ends takes a while.
+        for _ in 0..<100 { await Task.yield() }
         ended.count.add(1, ordering: .relaxed)
       }
     }

@@ -107,6 +107,9 @@ struct OwnListTests {
       // What happens elsewhere makes no difference to the list.
       _ = try await ada.put("/v1/favorites/x", "{}")
       let fresh = ["If-Match: \(both.field("ETag") ?? "")"]
+      let nothing = try await ada.post("/v1/notes/actions", #"{"type":"move","payload":{"id":"b","index":0}}"#, fresh)
+      #expect(nothing.tag == both.tag)
+      #expect(nothing.cursor != both.cursor)
       #expect(try await ada.post("/v1/notes/actions", #"{"type":"clear"}"#, fresh).status == 200)
       let batch = #"{"actions":[{"module":"notes","type":"put","payload":{"id":"c","text":"3"}}]}"#
       #expect(try await ada.post("/v1/actions", batch).status == 200)

@@ -110,6 +110,8 @@ extension UserModule {
     .list(
       "shopping",
       table: ShoppingTable(),
+      // What comes is compared with all that is there.
+      quota: CollectionQuota(elements: 500),
       actions: [
         ActionCase(
           "add",

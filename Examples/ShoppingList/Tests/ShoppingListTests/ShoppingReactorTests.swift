@@ -76,15 +76,18 @@ struct ShoppingReactorTests {
   }
 
   @Test("Moving goes no further than the end")
-  func moving() {
+  func moving() throws {
     for id in ["a", "b"] {
       let count = test.state.count
       test.send(.add(id: id, name: id, amount: nil, isBought: nil)) {
         $0.apply(.inserting(Self.item(id, id), at: count))
       }
     }
+    let decision = ShoppingReactor(now: Self.now).mutate(.move(id: "a", index: 9), in: test.state)
+    #expect(try decision.immediateMutations?.get() == [.moved(id: "a", to: 1)])
     test.send(.move(id: "a", index: 9)) { $0.apply(.moved(id: "a", to: 1)) }
-    test.send(.move(id: "a", index: 1))
+    let again = ShoppingReactor(now: Self.now).mutate(.move(id: "a", index: 9), in: test.state)
+    #expect(try again.immediateMutations?.get() == [])
     test.finish()
   }
 

@@ -65,7 +65,8 @@ struct ModuleMigrator {
       "SELECT number, name, checksum FROM module_migrations WHERE module = ? ORDER BY number",
       module.name
     ) { (number: try $0[0] as Int, name: try $0[1] as String, checksum: try $0[2] as String) }
-    for (step, past) in zip(module.migrations, applied) where checksum(of: step.sql) != past.checksum {
+    for (step, past) in zip(module.migrations, applied) where step.number == past.number {
+      if checksum(of: step.sql) == past.checksum { continue }
       let name = "\(module.name)/\(past.name)"
       throw step.name == past.name
         ? StoreError.changedMigration(path: path, number: past.number, name: name)
