@@ -2,8 +2,8 @@ import SQLite
 
 /// Looks through a whole store for what shouldn't be so, beside whoever serves on it, and changes nothing.
 ///
-/// All of it is of one moment. As long as it takes, the store's log can't start from its beginning again, and grows by what is
-/// written.
+/// Each part is of one moment: the file as a whole, and each user. While the file is looked at, the store's log can't start
+/// from its beginning again, and grows by what is written.
 public struct StoreCheck: Sendable {
   /// How far a check is.
   public struct Progress: Sendable {
@@ -47,22 +47,18 @@ public struct StoreCheck: Sendable {
   public func run(progress: (Progress) -> Void = { _ in }) throws -> CheckReport {
     guard StorePath.isFile(store) else { throw OperatingError.missing(path: store) }
     let connection = try Connection(path: store, options: .init(access: .readOnly, journal: .asFound))
-    return try connection.snapshot {
-      let schema = try migrator.examine(connection)
-      var report = CheckReport(store: store, schema: schema, knownSchema: migrator.last)
+    var report = try connection.snapshot {
+      var report = CheckReport(store: store, schema: try migrator.examine(connection), knownSchema: migrator.last)
       try lookAtFile(connection, &report)
-      guard schema == migrator.last else { return report }
-      try lookAtIdentity(connection, &report)
-      let unreadable = try lookAtTexts(connection, &report)
-      let users = UserCheck(
-        states: StoreModules.states(with: modules),
-        favorites: favorites,
-        defaults: defaults,
-        connection: connection
-      )
-      try lookAtUsers(users, except: unreadable, connection, &report, progress)
       return report
     }
+    guard report.isWhole else { return report }
+    let unreadable = try connection.snapshot {
+      try lookAtIdentity(connection, &report)
+      return try lookAtTexts(connection, &report)
+    }
+    try lookAtUsers(connection, except: unreadable, &report, progress)
+    return report
   }
 
   private func lookAtFile(_ connection: Connection, _ report: inout CheckReport) throws {
@@ -115,9 +111,8 @@ public struct StoreCheck: Sendable {
   ]
 
   private func lookAtUsers(
-    _ check: UserCheck,
-    except unreadable: Set<String>,
     _ connection: Connection,
+    except unreadable: Set<String>,
     _ report: inout CheckReport,
     _ progress: (Progress) -> Void
   ) throws {
@@ -126,22 +121,39 @@ public struct StoreCheck: Sendable {
       report.users = count
       var last = ""
       var done = 0
-      while true {
-        let ids = try connection.all("SELECT id FROM users WHERE id > ? ORDER BY id LIMIT 500", last) { row in
-          try row[0] as String
-        }
-        guard let end = ids.last else { return }
+      while let (end, looked) = try lookAtPage(connection, after: last, except: unreadable, &report) {
         last = end
-        for id in ids where !unreadable.contains(id) {
-          guard let user = UserID(id) else {
-            report.add(.users, "“\(id)” is no id of a user")
-            continue
-          }
-          try guarding(.users, of: id, &report) { report in try check.look(at: user, &report) }
-        }
-        done += ids.count
+        done += looked
         progress(Progress(users: done, ofUsers: count))
       }
+    }
+  }
+
+  /// Looks at the next users, all of one moment. Gives the last one's id and how many there were; nil where there are none.
+  private func lookAtPage(
+    _ connection: Connection,
+    after last: String,
+    except unreadable: Set<String>,
+    _ report: inout CheckReport
+  ) throws -> (last: String, count: Int)? {
+    let check = UserCheck(
+      states: StoreModules.states(with: modules),
+      favorites: favorites,
+      defaults: defaults,
+      connection: connection
+    )
+    return try connection.snapshot {
+      let ids = try connection.all("SELECT id FROM users WHERE id > ? ORDER BY id LIMIT 100", last) { row in
+        try row[0] as String
+      }
+      for id in ids where !unreadable.contains(id) {
+        guard let user = UserID(id) else {
+          report.add(.users, "“\(id)” is no id of a user")
+          continue
+        }
+        try guarding(.users, of: id, &report) { report in try check.look(at: user, &report) }
+      }
+      return ids.last.map { ($0, ids.count) }
     }
   }
 
