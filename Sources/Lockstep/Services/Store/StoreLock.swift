@@ -12,22 +12,31 @@ final class StoreLock: Sendable {
   private let descriptor: Int32
 
   /// How often it's tried anew while somebody has it.
-  private static let glance: Int64 = 20_000_000
+  private static let glance = Duration.milliseconds(20)
 
   /// The same, waiting about so long for whoever has it. An operator's command may have it for a moment: a server that
   /// starts just then mustn't give up.
-  static func take(store: String, patience: Duration) throws(StoreError) -> StoreLock {
+  static func take(
+    store: String,
+    patience: Duration,
+    pause: (Duration) -> Void = StoreLock.pause
+  ) throws(StoreError) -> StoreLock {
     var left = patience
     while true {
-      do {
+      do throws(StoreError) {
         return try StoreLock(store: store)
       } catch {
         guard case .inUse = error, left > .zero else { throw error }
       }
-      left -= .nanoseconds(glance)
-      // Nobody wakes it: the lock has no way to.
-      _ = Monitor(()).wait(atMost: glance) { _ -> Void? in nil }
+      left -= glance
+      pause(glance)
     }
+  }
+
+  /// Sleeps: nobody can wake who waits for the lock.
+  private static func pause(_ duration: Duration) {
+    let nanoseconds = duration.components.seconds * 1_000_000_000 + duration.components.attoseconds / 1_000_000_000
+    _ = Monitor(()).wait(atMost: nanoseconds) { _ -> Void? in nil }
   }
 
   /// Takes the lock of the store of this path, which has no symbolic links in it, or throws `StoreError.inUse`.
