@@ -65,7 +65,7 @@ extension Connection {
   private func copyError(_ code: Int32, to other: Connection) -> SQLiteError {
     let isSource = [SQLITE_CORRUPT, SQLITE_NOTADB].contains(code & 0xFF) || code == SQLITE_IOERR | (1 << 8)
     let message = sqlite3_errstr(code).map { String(cString: $0) } ?? "the copy failed"
-    return SQLiteError(extendedCode: code, message: message, sql: "a copy", path: isSource ? path : other.path)
+    return SQLiteError(extendedCode: code, message: message, sql: "backup", path: isSource ? path : other.path)
   }
 
   /// Makes one file of the database, that needs nothing beside it: folds the write-ahead log into it, and has it keep

@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import JSON
 import SQLite
 import TestSupport
@@ -67,6 +68,17 @@ struct StoreRestoreTests {
     #expect(restored.id == summary.identity)
     restored.close()
     #expect(try names("lockstep") == ["lockstep.db"])
+  }
+
+  @Test("It belongs to whom the store belonged before, where whoever restores it may see to that")
+  func owner() throws {
+    let (path, _) = try madeBackup()
+    let owner: uid_t = geteuid() == 0 ? 65_534 : geteuid()
+    #expect(chown(files.path, owner, .max) == 0)
+    _ = try StoreRestore(to: files.path).restore(from: path, overwriting: true)
+    var status = stat()
+    #expect(stat(files.path, &status) == 0)
+    #expect(status.st_uid == owner && status.st_mode & 0o777 == 0o600)
   }
 
   @Test("The log that a server left behind, which was killed, doesn't lie beside the new file")

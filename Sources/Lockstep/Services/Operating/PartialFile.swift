@@ -39,7 +39,12 @@ final class PartialFile {
 
   /// Gives it its name, in the place of what had that before, and returns when that is on disk. To be called once, with
   /// nothing open that writes it.
+  ///
+  /// It belongs to whom the file before belonged, where this process may see to that: who restores a store as root mustn't
+  /// keep the server from opening it.
   func publish() throws(OperatingError) {
+    var before = stat()
+    if stat(target, &before) == 0 { _ = fchown(descriptor, before.st_uid, before.st_gid) }
     try sync()
     guard rename(path, target) == 0 else { throw .cannotMake(path: target, reason: errno) }
     isPublished = true
