@@ -44,7 +44,7 @@ let package = Package(
         "Workers",
       ]
     ),
-    .target(name: "LockstepCommand", dependencies: ["HTTPServer", "JSON", "Lockstep", "SQLite", "Workers"]),
+    .target(name: "LockstepCommand", dependencies: ["HTTPServer", "JSON", "Lockstep", "Workers"]),
     .executableTarget(name: "LockstepExecutable", dependencies: ["LockstepCommand"]),
 
     // Tests, one target a room; Acceptance drives the binary from outside.

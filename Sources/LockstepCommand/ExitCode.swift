@@ -1,5 +1,4 @@
 import Lockstep
-import SQLite
 
 /// How the command ends, after BSD's `sysexits.h`, so that scripts can tell one failure from another.
 enum ExitCode: Int32 {
@@ -29,47 +28,22 @@ enum ExitCode: Int32 {
 
   /// The code of an error that ends a command.
   init(for error: any Error) {
+    if let failure = error as? CommandFailure {
+      self = failure.code
+      return
+    }
     self =
-      switch error {
-      case let failure as CommandFailure: failure.code
-      case let error as OperatingError: Self.code(of: error)
-      case is InvalidModule: .program
-      case let error as StoreError: Self.code(of: error)
-      case let error as SQLiteError: Self.code(of: error)
-      default: .unavailable
+      switch Trouble(error) {
+      case .request: .usage
+      case .program: .program
+      case .data: .data
+      case .missingFile: .noInput
+      case .missingUser: .noUser
+      case .taken: .cannotCreate
+      case .store: .store
+      case .passing: .temporary
+      case .unavailable: .unavailable
       }
-  }
-
-  private static func code(of error: OperatingError) -> ExitCode {
-    switch error {
-    case .exists, .cannotMake: .cannotCreate
-    case .missing: .noInput
-    case .damaged: .data
-    case .sameFile, .unknownCursor: .usage
-    case .noSuchUser, .erased: .noUser
-    case .addressTaken: .cannotCreate
-    case .beingMade, .notTaken, .olderSchema, .replaced: .temporary
-    }
-  }
-
-  private static func code(of error: StoreError) -> ExitCode {
-    switch error {
-    case .notAFile, .notAStore, .newerSchema, .unknownMigration, .changedMigration, .inconsistent: .data
-    case .missingModule, .otherKindOfModule, .newerModule, .outlivesUsers: .data
-    case .database(let error): code(of: error)
-    case .inUse, .overloaded, .closed: .temporary
-    case .cannotLock, .replaced: .store
-    case .noThread: .unavailable
-    }
-  }
-
-  private static func code(of error: SQLiteError) -> ExitCode {
-    switch error.kind {
-    case .corrupt, .notADatabase, .mismatch: .data
-    case .cannotOpen: .noInput
-    case .busy: .temporary
-    default: .store
-    }
   }
 }
 

@@ -56,11 +56,10 @@ enum UserCommands {
     Settings()
   ) { settings in
     let office = try office(settings)
-    let now = Timestamp(millisecondsSince1970: StoreTime.system.millisecondsSince1970())
     var last: UserID?
     while true {
       // Nothing is held while it's printed: who reads it may take their time.
-      let page = try office.read { try UserListing.page(after: last, from: $0, at: now) }
+      let page = try office.users(after: last)
       guard let end = page.last else { return .success }
       last = end.user.id
       try Terminal.show(page.map { (settings.json ? UserLine.json($0) : UserLine.text($0)) + "\n" }.joined())

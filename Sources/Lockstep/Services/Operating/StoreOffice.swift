@@ -45,7 +45,7 @@ public struct StoreOffice: Sendable {
   }
 
   /// Reads from the store, all of one moment, beside whoever uses it. What the store's schema is, is looked at first.
-  public func read<Result>(_ body: (Connection) throws -> Result) throws -> Result {
+  func read<Result>(_ body: (Connection) throws -> Result) throws -> Result {
     guard StorePath.isFile(path) else { throw OperatingError.missing(path: path) }
     let connection = try Connection(path: path, options: .init(access: .readOnly, journal: .asFound))
     return try connection.snapshot {
@@ -55,6 +55,12 @@ public struct StoreOffice: Sendable {
       }
       return try body(connection)
     }
+  }
+
+  /// The next users, in the order in which they signed up; none where there are no more. `last` is behind whom; nil: from the
+  /// beginning. Nothing is held in the store when this returns.
+  public func users(after last: UserID?) throws -> [UserListing] {
+    try read { try UserListing.page(after: last, from: $0, at: now) }
   }
 
   /// Who is meant by an address or an id.

@@ -20,7 +20,7 @@ public struct UserListing: Sendable, Equatable {
   ///   - now: Sessions that have expired by then aren't counted.
   /// - Returns: The users; none where there are no more.
   /// - Throws: `SQLiteError`.
-  public static func page(
+  static func page(
     after last: UserID?,
     limit: Int = 500,
     from connection: Connection,
