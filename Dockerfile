@@ -15,6 +15,9 @@ RUN apt-get update \
       ca-certificates libcurl4 libsodium23 libsqlite3-0 libstdc++6 tzdata zlib1g \
  && rm -rf /var/lib/apt/lists/*
 COPY --from=build /usr/local/bin/lockstep /usr/local/bin/lockstep
+LABEL org.opencontainers.image.title="Lockstep" \
+      org.opencontainers.image.description="A state server: an app's state in lockstep on all of a user's devices" \
+      org.opencontainers.image.licenses="MIT"
 # The user is a number so that an orchestrator can see that it isn't root; the folder is made before it becomes a
 # volume so that a new volume belongs to it.
 RUN install -d -o 10001 -g 10001 /data
