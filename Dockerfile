@@ -1,6 +1,7 @@
 FROM swift:6.3.1-bookworm AS build
 RUN apt-get update \
- && apt-get install -y --no-install-recommends libcurl4-openssl-dev libsodium-dev libsqlite3-dev zlib1g-dev \
+ && apt-get install -y --no-install-recommends \
+      ca-certificates libcurl4-openssl-dev libsodium-dev libsqlite3-dev zlib1g-dev \
  && rm -rf /var/lib/apt/lists/*
 WORKDIR /lockstep
 COPY . .
@@ -9,11 +10,13 @@ RUN swift build -c release --product lockstep --static-swift-stdlib -Xswiftc -en
  && strip -o /usr/local/bin/lockstep .build/release/lockstep
 
 FROM debian:bookworm-slim
-# libcurl4 and the authorities' certificates are for --profile-upstream, tzdata is for dates as people write them.
+# libcurl and the authorities' certificates are for --profile-upstream, tzdata is for dates as people write them. With GnuTLS,
+# which the base image has anyway, and the certificates without the package that makes them, OpenSSL needn't come along.
 RUN apt-get update \
  && apt-get install -y --no-install-recommends \
-      ca-certificates libcurl4 libsodium23 libsqlite3-0 libstdc++6 tzdata zlib1g \
- && rm -rf /var/lib/apt/lists/*
+      libcurl3-gnutls libsodium23 libsqlite3-0 libstdc++6 tzdata zlib1g \
+ && rm -rf /var/lib/apt/lists/* /var/cache/apt /var/cache/debconf/*-old /var/log/apt /var/log/dpkg.log
+COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/ca-certificates.crt
 COPY --from=build /usr/local/bin/lockstep /usr/local/bin/lockstep
 LABEL org.opencontainers.image.title="Lockstep" \
       org.opencontainers.image.description="A state server: an app's state in lockstep on all of a user's devices" \

@@ -8,8 +8,8 @@ public struct LibraryUnavailable: Error, Equatable, CustomStringConvertible {
   /// Why it can't be used.
   public let reason: String
 
-  /// For example: `cannot use libcurl.so.4 (Debian's package libcurl4): … No such file or directory`.
-  public var description: String { "cannot use \(file) (Debian's package libcurl4): \(reason)" }
+  /// For example: `cannot use libcurl.so.4 (Debian's package libcurl4 or libcurl3-gnutls): … No such file or directory`.
+  public var description: String { "cannot use \(file) (Debian's package libcurl4 or libcurl3-gnutls): \(reason)" }
 }
 
 /// libcurl, loaded.
@@ -19,13 +19,25 @@ public struct LibraryUnavailable: Error, Equatable, CustomStringConvertible {
 final class CurlLibrary: @unchecked Sendable {
   /// Valid as long as this object lives.
   let functions: UnsafeMutablePointer<lockstep_curl>
+  /// The file that it was loaded from.
+  let file: String
 
-  init(file: String = "libcurl.so.4") throws(LibraryUnavailable) {
-    var reason = [CChar](repeating: 0, count: 512)
-    guard let functions = lockstep_curl_load(file, &reason, reason.count) else {
-      throw LibraryUnavailable(file: file, reason: Self.text(reason))
+  /// As Debian calls it with OpenSSL and with GnuTLS, which an image is smaller with. Both have the same functions.
+  static let files = ["libcurl.so.4", "libcurl-gnutls.so.4"]
+
+  /// Loads the first of these files that is there. Throws what is wrong with the first of all where none is.
+  init(files: [String] = CurlLibrary.files) throws(LibraryUnavailable) {
+    var unavailable: LibraryUnavailable?
+    for file in files {
+      var reason = [CChar](repeating: 0, count: 512)
+      if let functions = lockstep_curl_load(file, &reason, reason.count) {
+        self.functions = functions
+        self.file = file
+        return
+      }
+      unavailable = unavailable ?? LibraryUnavailable(file: file, reason: Self.text(reason))
     }
-    self.functions = functions
+    throw unavailable ?? LibraryUnavailable(file: "libcurl", reason: "no file of it is named")
   }
 
   deinit {

@@ -29,10 +29,9 @@ final class Transfers: @unchecked Sendable {
   private let shared = Monitor(Shared())
 
   init(_ configuration: HTTPClient.Configuration) throws(LibraryUnavailable) {
-    let file = "libcurl.so.4"
-    curl = try CurlLibrary(file: file)
+    curl = try CurlLibrary()
     guard let multi = lockstep_multi_make(curl.functions) else {
-      throw LibraryUnavailable(file: file, reason: "there is no memory for it")
+      throw LibraryUnavailable(file: curl.file, reason: "there is no memory for it")
     }
     self.multi = multi
     self.configuration = configuration

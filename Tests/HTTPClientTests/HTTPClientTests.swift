@@ -255,12 +255,20 @@ struct HTTPClientTests {
   @Test("Without libcurl, or with one that isn't, it's said which")
   func library() {
     #expect {
-      try CurlLibrary(file: "libnowhere.so.4")
+      try CurlLibrary(files: ["libnowhere.so.4", "libnowhere-either.so.4"])
     } throws: {
-      "\($0)".hasPrefix("cannot use libnowhere.so.4 (Debian's package libcurl4): libnowhere.so.4: cannot open")
+      "\($0)"
+        .hasPrefix(
+          "cannot use libnowhere.so.4 (Debian's package libcurl4 or libcurl3-gnutls): libnowhere.so.4: cannot open"
+        )
     }
     #expect(throws: LibraryUnavailable(file: "libc.so.6", reason: "it has no curl_global_init")) {
-      try CurlLibrary(file: "libc.so.6")
+      try CurlLibrary(files: ["libc.so.6"])
     }
+  }
+
+  @Test("Where the first isn't there, the second is taken")
+  func second() throws {
+    #expect(try CurlLibrary(files: ["libnowhere.so.4", "libcurl.so.4"]).file == "libcurl.so.4")
   }
 }
