@@ -1,23 +1,24 @@
 import HTTP
 
 // A libFuzzer target, run by scripts/fuzz. It is compiled in one module with what reads the parts of a request that the
-// parser of HTTP leaves as they are: queries, cursors, preconditions and how long a client wants to wait.
+// parser of HTTP leaves as they are: queries, cursors, preconditions, how long a client wants to wait and whom a proxy names.
 //
-// The input's lines are the query, If-Match, If-None-Match and Prefer; what is left out is empty. A property that does not hold
+// The input's lines are the query, If-Match, If-None-Match, Prefer and X-Forwarded-For; what is left out is empty. A property that does not hold
 // ends the process, which libFuzzer reports with the input that did it.
 
 /// Checks one input. Called by libFuzzer, which vouches for the bytes while the call lasts.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzRequests(_ start: UnsafeRawPointer?, _ count: Int) -> CInt {
   let input = UnsafeRawBufferPointer(start: start, count: count)
-  let lines = input.split(separator: UInt8(ascii: "\n"), maxSplits: 3, omittingEmptySubsequences: false)
-  let texts = lines.map { String(decoding: $0, as: UTF8.self) } + ["", "", "", ""]
+  let lines = input.split(separator: UInt8(ascii: "\n"), maxSplits: 4, omittingEmptySubsequences: false)
+  let texts = lines.map { String(decoding: $0, as: UTF8.self) } + ["", "", "", "", ""]
   for text in texts { checkCursor(text) }
   checkPreconditions(texts)
   if let request = request("/v1/favorites?\(texts[0])", "Prefer: \(texts[3])") {
     checkQuery(request.head.query)
     checkWait(request)
   }
+  if let request = request("/", "X-Forwarded-For: \(texts[4])") { checkClient(request) }
   return 0
 }
 
@@ -54,6 +55,16 @@ private func checkWait(_ request: Request) {
   guard let query = try? request.query, let wait = try? WaitPreference(of: request, query, upTo: 55) else { return }
   check((0...55).contains(wait.seconds), "nobody is held for longer than the most")
   check(wait.deadline(for: request) >= request.arrival, "a wait doesn't end before it begins")
+}
+
+/// Whom a trusted proxy names is an address; who isn't trusted names nobody.
+private func checkClient(_ request: Request) {
+  guard let trusted = TrustedProxies(["::1", "10.0.0.0/8"].compactMap { IPNetwork($0) }),
+    let others = TrustedProxies([IPNetwork("::2")].compactMap { $0 })
+  else { return check(false, "a network is one") }
+  let client = trusted.named(request).peer.host
+  check(IPAddress(client)?.description == client, "a client has one form")
+  check(others.named(request).peer == request.peer, "nobody else is believed")
 }
 
 /// What is fresh isn't to be written where `If-None-Match` forbids it, and weak tags match nothing strongly.

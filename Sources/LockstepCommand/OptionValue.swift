@@ -1,3 +1,5 @@
+import Lockstep
+
 /// Reads what people write as values: numbers, sizes, times, choices. Each refusal says what would be right.
 enum OptionValue {
   static func integer(_ text: String, in range: ClosedRange<Int>) throws(Option.ValueError) -> Int {
@@ -68,6 +70,20 @@ enum OptionValue {
       }
     }
     return origins
+  }
+
+  /// Addresses and networks, separated by commas.
+  static func networks(_ text: String) throws(Option.ValueError) -> [IPNetwork] {
+    var networks: [IPNetwork] = []
+    for word in text.split(separator: ",").map({ $0.trimmingSpaces() }) where !word.isEmpty {
+      guard let network = IPNetwork(word) else {
+        throw Option.ValueError(
+          reason: "“\(word)” is no address or network; write 127.0.0.1, ::1, 10.0.0.0/8 or fd00::/8, without a port"
+        )
+      }
+      networks.append(network)
+    }
+    return networks
   }
 
   static func text(size: Int) -> String {

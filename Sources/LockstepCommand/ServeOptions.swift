@@ -52,6 +52,18 @@ enum ServeOptions {
       configuration.corsOrigins = try OptionValue.origins(value)
     },
     Option(
+      name: "--trusted-proxy",
+      placeholder: "<networks>",
+      group: .server,
+      help:
+        "Proxies that are believed whom they were asked by, separated by commas: addresses or networks such as 10.0.0.0/8, "
+        + "fd00::/8. A request from one of them counts as that of the rightmost address in X-Forwarded-For that isn't one of "
+        + "them, in the access log and for all limits by address. Name only those that write this field themselves. "
+        + "Default: none, and the field says nothing."
+    ) { configuration, value throws(Option.ValueError) in
+      configuration.trustedProxies = try OptionValue.networks(value)
+    },
+    Option(
       name: "--profile-upstream",
       placeholder: "<URL>",
       group: .server,

@@ -30,6 +30,9 @@ struct OptionParserTests {
     Case("--cors-origin", "https://a.example, http://localhost:3000", "LOCKSTEP_CORS_ORIGIN") {
       $0.corsOrigins == ["https://a.example", "http://localhost:3000"]
     },
+    Case("--trusted-proxy", "127.0.0.1, fd00::/8", "LOCKSTEP_TRUSTED_PROXY") {
+      $0.trustedProxies.map(\.description) == ["127.0.0.1", "fd00::/8"]
+    },
     Case("--profile-upstream", "https://u:p@people.example/hook?key=1", "LOCKSTEP_PROFILE_UPSTREAM") {
       $0.profileUpstream?.text == "https://u:p@people.example/hook?key=1"
     },

@@ -28,6 +28,15 @@ struct RefusalTests {
       "is no origin; write it as browsers do, such as https://app.example, without a path"
     ),
     (
+      "--trusted-proxy",
+      [
+        "proxy", "10.0.0.0/33", "fd00::/129", "10.0.0.0/", "10.0.0.0/-1", "10.0.0/8", "127.0.0.1:80", "[::1]",
+        "fe80::1%eth0",
+        "10.0.0.1,nonsense", "10.0.0.0/8/8",
+      ],
+      "is no address or network; write 127.0.0.1, ::1, 10.0.0.0/8 or fd00::/8, without a port"
+    ),
+    (
       "--profile-upstream", ["", "people.example", "ftp://people.example", "https:/people.example", "/etc/passwd"],
       "it must begin with https:// or http://"
     ),

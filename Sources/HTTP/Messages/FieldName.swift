@@ -97,6 +97,8 @@ extension FieldName {
   public static let retryAfter: FieldName = "Retry-After"
   /// How the body is cut for its way (RFC 9112, 6.1). Written by the engine alone.
   public static let transferEncoding: FieldName = "Transfer-Encoding"
+  /// Whom a proxy was asked by, and those before it (de facto; nginx, HAProxy and Caddy write it).
+  public static let xForwardedFor: FieldName = "X-Forwarded-For"
   /// How to say who one is (RFC 9110, 11.6.1); 401 carries it.
   public static let wwwAuthenticate: FieldName = "WWW-Authenticate"
   /// Which fields of the request the answer depends on (RFC 9110, 12.5.5).

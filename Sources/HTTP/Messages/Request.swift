@@ -4,8 +4,8 @@ public struct Request: Sendable {
   public let head: RequestHead
   /// The body, read when the handler asks for it.
   public internal(set) var body: RequestBody
-  /// Who asks.
-  public let peer: PeerAddress
+  /// Who asks: the other end of the connection, or whom it names where it's trusted to.
+  public var peer: PeerAddress
   /// When the head was complete, in the nanoseconds of the server's monotonic clock.
   public let arrival: Int64
   /// Which event loop serves the connection, from 0: lets counters be kept a loop, without sharing.

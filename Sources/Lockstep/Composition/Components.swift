@@ -69,6 +69,7 @@ struct Components: Sendable {
         router: try Router(routes),
         cors: CORSPolicy(origins: configuration.corsOrigins),
         limits: configuration.limits,
+        proxies: TrustedProxies(configuration.trustedProxies),
         metrics: metrics.shard(ofLoop: loop),
         accessLog: configuration.accessLog ? AccessLog(logger) : nil,
         logger: logger,

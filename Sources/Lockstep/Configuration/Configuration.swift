@@ -12,6 +12,8 @@ public struct Configuration: Sendable {
   public var threads: Int?
   /// The origins whose pages may use the server from a browser; empty switches CORS off.
   public var corsOrigins: [String] = []
+  /// The proxies that are believed whom they were asked by.
+  public var trustedProxies: [IPNetwork] = []
   /// What may be chosen about accounts.
   public var accounts = AccountsConfiguration()
   /// How dear a password hash is.

@@ -2,12 +2,13 @@ import HTTP
 import HTTPServer
 import JSON
 
-/// The way of every request, from the engine to its handler and back, in one place and in one order:
+/// The way of every request, from the engine to its handler and back, in one place and in one order: who asks →
 /// size → route → handler → problem, if there was one → CORS → compression → metrics → access log.
 public struct Application: Sendable {
   private let router: Router
   private let cors: CORSPolicy
   private let limits: Limits
+  private let proxies: TrustedProxies?
   private let metrics: RequestMetrics.Shard
   private let accessLog: AccessLog?
   private let logger: Logger
@@ -17,6 +18,7 @@ public struct Application: Sendable {
     router: Router,
     cors: CORSPolicy,
     limits: Limits,
+    proxies: TrustedProxies?,
     metrics: RequestMetrics.Shard,
     accessLog: AccessLog?,
     logger: Logger,
@@ -25,6 +27,7 @@ public struct Application: Sendable {
     self.router = router
     self.cors = cors
     self.limits = limits
+    self.proxies = proxies
     self.metrics = metrics
     self.accessLog = accessLog
     self.logger = logger
@@ -33,6 +36,11 @@ public struct Application: Sendable {
 
   /// Answers a request. Whatever happens, there is an answer.
   public func respond(to request: Request) -> Answer {
+    if let proxies { return answer(proxies.named(request)) }
+    return answer(request)
+  }
+
+  private func answer(_ request: Request) -> Answer {
     let (answer, route) = find(request)
     return finished(answer, to: request, route: route)
   }
