@@ -78,10 +78,12 @@ extension UserSnapshot {
       (own[key] ?? registered.value(of: key, in: suite, at: registered.revision))?.json.stringValue
     }
     self.init(
-      favorites: state.list(FavoritesReactor.collection),
-      profile: state.map(ProfileReactor.collection),
-      language: text("language"),
-      timeZone: text("timeZone")
+      Contents(
+        favorites: state.list(FavoritesReactor.collection),
+        profile: state.map(ProfileReactor.collection),
+        language: text("language"),
+        timeZone: text("timeZone")
+      )
     )
   }
 }

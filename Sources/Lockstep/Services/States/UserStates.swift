@@ -19,12 +19,40 @@ struct StateNotChanged: Error, Equatable {
 }
 
 /// What screens know of a user at one moment.
+///
+/// A value that takes no more room than a reference: each screen that waits has several of it in the frames of its tasks.
+@dynamicMemberLookup
 struct UserSnapshot: Sendable, Equatable {
-  var favorites = ListState()
-  var profile = MapState()
-  /// The user's defaults `language` and `timeZone`, or what the app has registered for all; nil where they're no strings.
-  var language: String?
-  var timeZone: String?
+  struct Contents: Sendable, Equatable {
+    var favorites = ListState()
+    var profile = MapState()
+    /// The user's defaults `language` and `timeZone`, or what the app has registered for all; nil where they're no strings.
+    var language: String?
+    var timeZone: String?
+  }
+
+  private final class Box: Sendable {
+    let contents: Contents
+
+    init(_ contents: Contents) { self.contents = contents }
+  }
+
+  private var box: Box
+
+  init(_ contents: Contents = Contents()) { box = Box(contents) }
+
+  subscript<Value>(dynamicMember member: WritableKeyPath<Contents, Value>) -> Value {
+    get { box.contents[keyPath: member] }
+    set {
+      var contents = box.contents
+      contents[keyPath: member] = newValue
+      box = Box(contents)
+    }
+  }
+
+  static func == (left: UserSnapshot, right: UserSnapshot) -> Bool {
+    left.box === right.box || left.box.contents == right.box.contents
+  }
 }
 
 /// A user's state, followed from one moment on: nothing falls between what it was and what becomes of it.
