@@ -46,7 +46,7 @@ extension Connection {
   private func answerAgain(_ head: RequestHead) {
     guard let lasting, lasting.premise.holds(at: loop.now) else { return answer(head, isRepetition: true) }
     beginAnswer()
-    conclude(head, lasting.response)
+    conclude(head, lasting.present)
   }
 
   private func beginAnswer() {
@@ -69,7 +69,7 @@ extension Connection {
     case .now(let response): conclude(head, response)
     case .lasting(let response, let premise):
       keep(response, as: premise)
-      conclude(head, response)
+      conclude(head, Lasting(response: response, premise: premise).present)
     case .later(let work): startTask { await self.handle(head, work) }
     case .then(let work): startTask { await self.decide(head, work) }
     case .held(let request): hold(Hold(request: request, head: head))

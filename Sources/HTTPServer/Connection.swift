@@ -49,6 +49,15 @@ final class Connection: @unchecked Sendable {
     let response: Response
     let premise: any Premise
 
+    /// The response as it's given now.
+    var present: Response {
+      let fields = premise.fields
+      if fields.isEmpty { return response }
+      var response = response
+      response.fields.append(contentsOf: fields)
+      return response
+    }
+
     /// Up to which size a body is kept for that: a longer one takes so long to send that looking at a request anew isn't
     /// what it costs, and thousands of connections may keep one each.
     static let longestBody = 4096

@@ -86,6 +86,25 @@ enum OptionValue {
     return networks
   }
 
+  /// A limit on how often: `100/10s`, and with how many at once `100/10s,20`.
+  static func rate(_ text: String) throws(Option.ValueError) -> RateLimit {
+    let words = text.split(separator: ",", omittingEmptySubsequences: false)
+    let parts = (words.first ?? "").split(separator: "/", omittingEmptySubsequences: false)
+    let most = 1...1_000_000
+    if parts.count == 2, words.count <= 2, let requests = plainNumber(parts[0]), most.contains(requests),
+      let time = try? OptionValue.time(String(parts[1])), time.components.attoseconds == 0
+    {
+      let burst = words.count == 2 ? plainNumber(words[1]) : requests
+      if let burst, most.contains(burst) {
+        return RateLimit(requests: requests, seconds: Int(time.components.seconds), burst: burst)
+      }
+    }
+    throw Option.ValueError(
+      reason:
+        "it must be a number and a time of whole seconds such as 100/10s, or 100/10s,20, the numbers from 1 to 1000000"
+    )
+  }
+
   static func text(size: Int) -> String {
     if size > 0, size % 1_048_576 == 0 { return "\(size / 1_048_576)MiB" }
     if size > 0, size % 1024 == 0 { return "\(size / 1024)KiB" }

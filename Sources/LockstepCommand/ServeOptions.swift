@@ -94,6 +94,26 @@ enum ServeOptions {
     ) { configuration, value throws(Option.ValueError) in
       configuration.limits.connections = try OptionValue.integer(value, in: 1...10_000_000)
     },
+    Option(
+      name: "--rate-limit",
+      placeholder: "<number>/<time>[,<burst>]",
+      group: .limits,
+      help:
+        "How many requests each token may make, such as 100/10s; behind a comma how many at once, otherwise as many; past it 429. "
+        + "What isn't used comes back steadily. Answers then say how much is left, in RateLimit. Default: any number."
+    ) { configuration, value throws(Option.ValueError) in
+      configuration.tokenRate = try OptionValue.rate(value)
+    },
+    Option(
+      name: "--rate-limit-address",
+      placeholder: "<number>/<time>[,<burst>]",
+      group: .limits,
+      help:
+        "The same for each address, of IPv6 each /64, whoever asks; /healthz, /readyz and /metrics don't count. Behind a proxy name "
+        + "it with --trusted-proxy, or all clients are one. Default: any number."
+    ) { configuration, value throws(Option.ValueError) in
+      configuration.addressRate = try OptionValue.rate(value)
+    },
     size(
       "--max-request-line",
       "The longest request line; past it 414.",

@@ -17,6 +17,7 @@ struct HelpTests {
     ("--max-history-bytes", "Default 64MiB"),
     ("--cache-mb", "Default 64"), ("--max-wait", "Default 55"), ("--max-waits-per-user", "Default 64"),
     ("--max-waits", "Default 100000"), ("--max-connections", "Default 10000"),
+    ("--rate-limit", "Default: any number"), ("--rate-limit-address", "Default: any number"),
     ("--max-request-line", "Default 8KiB"), ("--max-header-section", "Default 32KiB"),
     ("--max-header-fields", "Default 100"), ("--max-body", "Default 1MiB"), ("--max-body-memory", "Default 256MiB"),
     ("--head-timeout", "Default 10s"),

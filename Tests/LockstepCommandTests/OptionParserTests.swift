@@ -53,6 +53,12 @@ struct OptionParserTests {
     Case("--max-waits-per-user", "5", "LOCKSTEP_MAX_WAITS_PER_USER") { $0.waiting.perUser == 5 },
     Case("--max-waits", "500", "LOCKSTEP_MAX_WAITS") { $0.waiting.inAll == 500 },
     Case("--max-connections", "17", "LOCKSTEP_MAX_CONNECTIONS") { $0.limits.connections == 17 },
+    Case("--rate-limit", "100/10s,20", "LOCKSTEP_RATE_LIMIT") {
+      $0.tokenRate == RateLimit(requests: 100, seconds: 10, burst: 20)
+    },
+    Case("--rate-limit-address", "5/1m", "LOCKSTEP_RATE_LIMIT_ADDRESS") {
+      $0.addressRate == RateLimit(requests: 5, seconds: 60, burst: 5)
+    },
     Case("--max-request-line", "1KiB", "LOCKSTEP_MAX_REQUEST_LINE") { $0.limits.requestLine == 1024 },
     Case("--max-header-section", "2k", "LOCKSTEP_MAX_HEADER_SECTION") { $0.limits.headerSection == 2048 },
     Case("--max-header-fields", "9", "LOCKSTEP_MAX_HEADER_FIELDS") { $0.limits.headerFields == 9 },

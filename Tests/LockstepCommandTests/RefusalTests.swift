@@ -10,6 +10,13 @@ struct RefusalTests {
   private static let sizes = ["", "x", "-1", "1.5", "1 KiB", "1TiB", "KiB", "９", "9223372036854775808", "8388608GiB"]
   private static let count = "it must be a whole number from 0 to 1000000000"
   private static let counts = ["", "-1", "1000000001", "many", "1k"]
+  private static let rate =
+    "it must be a number and a time of whole seconds such as 100/10s, or 100/10s,20, the numbers from 1 to"
+  private static let rates = [
+    "", "100", "100/", "/10s", "0/10s", "1000001/10s", "1/0", "1/500ms", "1/25h", "1/10s,", "1/10s,0", "1/10s,1000001",
+    "1/10s,2,3",
+    "1/2/3", "-1/10s", "many/10s", "1/10s,x",
+  ]
   private static let times = ["", "0", "0ms", "-1", "1.5s", "s", "1d", "25h", "86401", "99999999999999999999", "1 s"]
 
   /// An option, values that it can't have, and what may be.
@@ -57,6 +64,7 @@ struct RefusalTests {
     ("--max-wait", ["", "-1", "86401", "55s"], "it must be a whole number from 0 to 86400"),
     ("--max-waits-per-user", counts, count), ("--max-waits", counts, count),
     ("--max-connections", ["", "0", "10000001", "1k"], "it must be a whole number from 1 to 10000000"),
+    ("--rate-limit", rates, rate), ("--rate-limit-address", rates, rate),
     ("--max-request-line", sizes + ["0", "63", "2MiB"], "\(size) 64 to 1048576 bytes"),
     ("--max-header-section", sizes + ["0", "63", "17MiB"], "\(size) 64 to 16777216 bytes"),
     ("--max-header-fields", ["", "0", "10001"], "it must be a whole number from 1 to 10000"),

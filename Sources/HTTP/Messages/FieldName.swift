@@ -93,12 +93,18 @@ extension FieldName {
   public static let prefer: FieldName = "Prefer"
   /// Which of its preferences the client was served by (RFC 7240, 3).
   public static let preferenceApplied: FieldName = "Preference-Applied"
+  /// How much is left of a limit (draft-ietf-httpapi-ratelimit-headers).
+  public static let rateLimit: FieldName = "RateLimit"
+  /// What the limit is (draft-ietf-httpapi-ratelimit-headers).
+  public static let rateLimitPolicy: FieldName = "RateLimit-Policy"
   /// After how many seconds to try again (RFC 9110, 10.2.3); 429 and 503 carry it.
   public static let retryAfter: FieldName = "Retry-After"
   /// How the body is cut for its way (RFC 9112, 6.1). Written by the engine alone.
   public static let transferEncoding: FieldName = "Transfer-Encoding"
   /// Whom a proxy was asked by, and those before it (de facto; nginx, HAProxy and Caddy write it).
   public static let xForwardedFor: FieldName = "X-Forwarded-For"
+  /// By what the request is found again in logs (de facto).
+  public static let xRequestID: FieldName = "X-Request-Id"
   /// How to say who one is (RFC 9110, 11.6.1); 401 carries it.
   public static let wwwAuthenticate: FieldName = "WWW-Authenticate"
   /// Which fields of the request the answer depends on (RFC 9110, 12.5.5).

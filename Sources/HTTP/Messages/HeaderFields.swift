@@ -8,6 +8,9 @@ public struct HeaderFields: Sendable, Equatable {
   /// No fields.
   public init() {}
 
+  /// Whether there are none.
+  public var isEmpty: Bool { bytes.isEmpty }
+
   /// Adds a field. Control characters in the value (CR, LF and NUL among them) are replaced by spaces, so a value that
   /// came from outside can't add a field or end the head. The fields that frame a message are the engine's alone
   /// (`FieldName.isEngines`) and aren't added: two lengths of one body would be the smuggler's door.

@@ -9,4 +9,13 @@ public protocol Premise: AnyObject, Sendable {
   /// - Parameter arrival: When the request came again: a moment of the server's monotonic clock, in nanoseconds.
   /// - Returns: Whether it holds.
   func holds(at arrival: Int64) -> Bool
+
+  /// What the response says besides, other each time it's given, such as how much of a limit is left. Asked for each time, the
+  /// first included; on the loop, after `holds(at:)` where that is asked. Default: nothing.
+  var fields: HeaderFields { get }
+}
+
+extension Premise {
+  /// Nothing.
+  public var fields: HeaderFields { HeaderFields() }
 }

@@ -12,6 +12,8 @@ public struct Request: Sendable {
   public let loop: Int
   /// Whether the request before it on this connection was the very same: then it may come once more.
   public var isRepetition = false
+  /// What it's called in the log and in its answer, where somebody wants to know.
+  public var name: String?
   /// What the path's `{…}` stand for, decoded.
   public var parameters = PathParameters()
 

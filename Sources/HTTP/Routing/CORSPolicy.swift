@@ -12,9 +12,10 @@ public struct CORSPolicy: Sendable {
   }
 
   private static let allowedHeaders =
-    "Authorization, Content-Type, If-Match, If-None-Match, Prefer, Idempotency-Key, Last-Event-ID"
+    "Authorization, Content-Type, If-Match, If-None-Match, Prefer, Idempotency-Key, Last-Event-ID, X-Request-Id"
   private static let exposedHeaders =
-    "ETag, Cursor, Link, Location, Preference-Applied, Idempotency-Replayed, Retry-After, WWW-Authenticate"
+    "ETag, Cursor, Link, Location, Preference-Applied, Idempotency-Replayed, Retry-After, RateLimit, RateLimit-Policy, "
+    + "WWW-Authenticate, X-Request-Id"
 
   /// Whether any origin is allowed.
   public var isOn: Bool { !origins.isEmpty }

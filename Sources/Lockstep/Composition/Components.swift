@@ -25,15 +25,20 @@ struct Components: Sendable {
     let store = services.store
     readiness = Readiness(logger: logger) { try await store.checkWritable() }
 
-    let start = time.monotonic()
+    let (start, startedAt) = (time.monotonic(), time.millisecondsSince1970())
     let readiness = readiness
+    let tokenRates = configuration.tokenRate.map { RateMeter($0, by: .token, monotonic: time.monotonic) }
+    let addressRates = configuration.addressRate.map {
+      AddressRates(meter: RateMeter($0, by: .address, monotonic: time.monotonic), buckets: AddressBuckets())
+    }
     // Made anew for each loop: a prepared answer that two loops hand out would be counted by both.
     let userRoutes = services.users.map {
       UserRoutes(
         users: $0,
         administratorToken: AdministratorToken(configuration.administratorToken),
         longestWait: configuration.longestWait,
-        time: time
+        time: time,
+        rates: tokenRates
       )
     }
     let screens = try Self.screens(configuration, environment, services)
@@ -58,6 +63,7 @@ struct Components: Sendable {
       users: services.users.map { users in { @Sendable in users.figures } },
       screens: screens.map { screens in { @Sendable in screens.figures } },
       backups: backups.map { backups in { @Sendable in backups.figures } },
+      rates: [tokenRates, addressRates?.meter].compactMap { $0 },
       droppedLogLines: environment.droppedLogLines,
       uptimeSeconds: { Double(time.monotonic() - start) / 1_000_000_000 }
     )
@@ -70,6 +76,8 @@ struct Components: Sendable {
         cors: CORSPolicy(origins: configuration.corsOrigins),
         limits: configuration.limits,
         proxies: TrustedProxies(configuration.trustedProxies),
+        names: RequestNames(start: startedAt, loop: loop),
+        rates: addressRates,
         metrics: metrics.shard(ofLoop: loop),
         accessLog: configuration.accessLog ? AccessLog(logger) : nil,
         logger: logger,

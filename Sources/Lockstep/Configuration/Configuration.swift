@@ -14,6 +14,10 @@ public struct Configuration: Sendable {
   public var corsOrigins: [String] = []
   /// The proxies that are believed whom they were asked by.
   public var trustedProxies: [IPNetwork] = []
+  /// How many requests each token may make; nil: any number.
+  public var tokenRate: RateLimit?
+  /// How many requests each address may make; nil: any number.
+  public var addressRate: RateLimit?
   /// What may be chosen about accounts.
   public var accounts = AccountsConfiguration()
   /// How dear a password hash is.

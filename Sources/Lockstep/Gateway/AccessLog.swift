@@ -39,7 +39,7 @@ struct AccessLog: Sendable {
         "path": .string(request.head.path),
         "status": .integer(Int64(response.status.code)),
         "bytes": size,
-        "microseconds": .integer(nanoseconds / 1000),
+        "microseconds": .integer(nanoseconds / 1000), "requestId": request.name.map(JSON.string) ?? .null,
       ]
     )
   }

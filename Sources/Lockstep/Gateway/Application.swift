@@ -9,6 +9,8 @@ public struct Application: Sendable {
   private let cors: CORSPolicy
   private let limits: Limits
   private let proxies: TrustedProxies?
+  private let names: RequestNames
+  private let rates: AddressRates?
   private let metrics: RequestMetrics.Shard
   private let accessLog: AccessLog?
   private let logger: Logger
@@ -19,6 +21,8 @@ public struct Application: Sendable {
     cors: CORSPolicy,
     limits: Limits,
     proxies: TrustedProxies?,
+    names: RequestNames,
+    rates: AddressRates?,
     metrics: RequestMetrics.Shard,
     accessLog: AccessLog?,
     logger: Logger,
@@ -28,6 +32,8 @@ public struct Application: Sendable {
     self.cors = cors
     self.limits = limits
     self.proxies = proxies
+    self.names = names
+    self.rates = rates
     self.metrics = metrics
     self.accessLog = accessLog
     self.logger = logger
@@ -36,11 +42,24 @@ public struct Application: Sendable {
 
   /// Answers a request. Whatever happens, there is an answer.
   public func respond(to request: Request) -> Answer {
-    if let proxies { return answer(proxies.named(request)) }
+    // As a rule nothing of this is asked for, and the request needn't be touched.
+    guard proxies != nil || accessLog != nil || request.head.has(.xRequestID) else { return answer(request) }
+    var request = request
+    if let proxies { request = proxies.named(request) }
+    request.name = RequestNames.given(by: request.head) ?? (accessLog == nil ? nil : names.next())
     return answer(request)
   }
 
   private func answer(_ request: Request) -> Answer {
+    guard let rates else { return answerUnlimited(request) }
+    do {
+      return try rates.answer(request) { answerUnlimited(request) }
+    } catch {
+      return finished(.now(failure(error, request, of: nil)), to: request, route: nil)
+    }
+  }
+
+  private func answerUnlimited(_ request: Request) -> Answer {
     let (answer, route) = find(request)
     return finished(answer, to: request, route: route)
   }
@@ -61,7 +80,7 @@ public struct Application: Sendable {
         do {
           return finished(try await work(), to: request, route: route)
         } catch {
-          return finished(failure(error, of: route), to: request, route: route)
+          return finished(failure(error, request, of: route), to: request, route: route)
         }
       }
     case .then(let work):
@@ -69,12 +88,13 @@ public struct Application: Sendable {
         do {
           return finished(try await work(), to: request, route: route)
         } catch {
-          return finished(failure(error, of: route), to: request, route: route)
+          return finished(failure(error, request, of: route), to: request, route: route)
         }
       }
     case .events(let response, let source):
       var response = response
       if cors.isOn { response.fields.append(contentsOf: cors.fields(for: request.head)) }
+      if let name = request.name { response.fields.append(.xRequestID, name) }
       record(response, to: request, route: route)
       return .events(response, source)
     case .held(let held): return .held(FinishedRequest(held, application: self, request: request, route: route))
@@ -82,12 +102,13 @@ public struct Application: Sendable {
   }
 
   private func finished(_ response: Response, to request: Request, route: Int?) -> Answer {
-    let (response, isToCompress) = dressed(response, for: request.head)
+    var (response, isToCompress) = dressed(response, for: request.head)
+    if let name = request.name { response.fields.append(.xRequestID, name) }
     guard isToCompress else {
       record(response, to: request, route: route)
       return .now(response)
     }
-    return .later {
+    return .later { [response] in
       let response = await Compression.compressed(response)
       record(response, to: request, route: route)
       return response
@@ -96,13 +117,25 @@ public struct Application: Sendable {
 
   /// The same for a response that may be given again as it is then: each time it's counted and logged.
   private func finished(_ response: Response, _ premise: any Premise, to request: Request, route: Int?) -> Answer {
-    let (dressed, isToCompress) = dressed(response, for: request.head)
-    if isToCompress { return finished(response, to: request, route: route) }
-    record(dressed, to: request, route: route)
-    let recorded = RecordedPremise(premise) { [self] arrival in
-      record(dressed, to: request, cameAt: arrival, route: route)
+    var (dressed, isToCompress) = dressed(response, for: request.head)
+    if isToCompress {
+      var response = response
+      response.fields.append(contentsOf: premise.fields)
+      return finished(response, to: request, route: route)
     }
-    return .lasting(dressed, recorded)
+    record(dressed, to: request, route: route)
+    guard accessLog != nil else {
+      // A name that the client has given is the same each time: it's what makes the requests the same.
+      if let name = request.name { dressed.fields.append(.xRequestID, name) }
+      return .lasting(
+        dressed,
+        RecordedPremise(premise) { [self, dressed] in record(dressed, to: request, cameAt: $0, route: route) }
+      )
+    }
+    let named = NamedPremise(premise, request, names) { [self, dressed] in
+      record(dressed, to: $0, cameAt: $1, route: route)
+    }
+    return .lasting(dressed, named)
   }
 
   /// The response with the fields that any may need, and whether its body is still to be compressed.
@@ -148,7 +181,7 @@ public struct Application: Sendable {
           ?? Problem(.notFound, detail: "There is nothing at \(request.head.path). GET / lists where to begin.")
       }
     } catch {
-      return (.now(failure(error, of: route)), route)
+      return (.now(failure(error, request, of: route)), route)
     }
   }
 
@@ -171,11 +204,19 @@ public struct Application: Sendable {
     return problem
   }
 
-  private func failure(_ error: any Error, of route: Int?) -> Response {
+  private func failure(_ error: any Error, _ request: Request, of route: Int?) -> Response {
     if let problem = error as? Problem ?? StateWriting.problem(for: error) { return problem.response }
     let pattern = route.map { router.routes[$0].pattern } ?? ""
-    logger.log(.error, "a request failed", ["route": .string(pattern), "error": .string("\(error)")])
-    return Problem(.internal).response
+    let name = request.name ?? names.next()
+    logger.log(
+      .error,
+      "a request failed",
+      ["route": .string(pattern), "error": .string("\(error)"), "requestId": .string(name)]
+    )
+    var problem = Problem(.internal)
+    // Otherwise it's added to any answer.
+    if request.name == nil { problem.fields.append(.xRequestID, name) }
+    return problem.response
   }
 
   private func record(_ response: Response, to request: Request, cameAt arrival: Int64? = nil, route: Int?) {
@@ -203,41 +244,4 @@ public struct Application: Sendable {
     problem.fields.append(.allow, allow)
     return problem
   }
-}
-
-/// A premise of which it's recorded each time that it held.
-private final class RecordedPremise: Premise {
-  private let premise: any Premise
-  private let record: @Sendable (_ arrival: Int64) -> Void
-
-  init(_ premise: any Premise, record: @escaping @Sendable (_ arrival: Int64) -> Void) {
-    self.premise = premise
-    self.record = record
-  }
-
-  func holds(at arrival: Int64) -> Bool {
-    guard premise.holds(at: arrival) else { return false }
-    record(arrival)
-    return true
-  }
-}
-
-/// A request that waits, whose response gets what any response gets.
-private final class FinishedRequest: HeldRequest {
-  private let held: any HeldRequest
-  private let application: Application
-  private let request: Request
-  private let route: Int?
-
-  init(_ held: any HeldRequest, application: Application, request: Request, route: Int?) {
-    self.held = held
-    self.application = application
-    self.request = request
-    self.route = route
-  }
-
-  var deadline: Int64 { held.deadline }
-  func hold(_ waker: any Waker) { held.hold(waker) }
-  func release() { held.release() }
-  func answer(_ cause: WakeCause) -> Answer { application.finished(held.answer(cause), to: request, route: route) }
 }

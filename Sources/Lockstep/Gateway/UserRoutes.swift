@@ -8,10 +8,12 @@ struct UserRoutes: Sendable {
   /// The longest that anybody is held, in seconds.
   let longestWait: Int
   let time: ServerTime
+  /// The limit on the requests of each token; nil: there is none.
+  var rates: RateMeter?
 
   /// Lets in who has a token.
   var gate: SessionGate {
-    SessionGate(directory: users.accounts.directory, millisecondsSince1970: time.millisecondsSince1970)
+    SessionGate(directory: users.accounts.directory, millisecondsSince1970: time.millisecondsSince1970, rates: rates)
   }
 
   var routes: [Route] {

@@ -35,11 +35,13 @@ struct AccessLogTests {
       _ = try await client.response(toHead: true)
       let refusal = try await client.response()
       let start = "1994-11-06T08:49:37.000Z INFO request client=127.0.0.1"
+      // The moment of the start, in base 36, the loop and the number.
+      let name = "requestId=\(String(784_111_777_000, radix: 36))-0"
       #expect(
         gateway.log.requests == [
-          "\(start) method=GET path=/healthz status=200 bytes=15 microseconds=0\n",
-          "\(start) method=HEAD path=/healthz status=200 bytes=0 microseconds=0\n",
-          "\(start) method=BREW path=/healthz status=501 bytes=\(refusal.body.count) microseconds=0\n",
+          "\(start) method=GET path=/healthz status=200 bytes=15 microseconds=0 \(name)-1\n",
+          "\(start) method=HEAD path=/healthz status=200 bytes=0 microseconds=0 \(name)-2\n",
+          "\(start) method=BREW path=/healthz status=501 bytes=\(refusal.body.count) microseconds=0 \(name)-3\n",
         ]
       )
     }
@@ -59,7 +61,7 @@ struct AccessLogTests {
       }
       #expect(
         object.map(\.name) == [
-          "time", "level", "message", "client", "method", "path", "status", "bytes", "microseconds",
+          "time", "level", "message", "client", "method", "path", "status", "bytes", "microseconds", "requestId",
         ]
       )
       #expect(object["time"] == "1994-11-06T08:49:37.000Z")

@@ -4,6 +4,8 @@ import HTTP
 struct SessionGate: Sendable {
   let directory: SessionDirectory
   let millisecondsSince1970: @Sendable () -> Int64
+  /// The limit on the requests of each token; nil: there is none.
+  let rates: RateMeter?
 
   /// Answers for the session that a request's token belongs to: at once where it's in memory. Where it's nobody's, `orElse`
   /// may know an answer.
@@ -18,7 +20,7 @@ struct SessionGate: Sendable {
       return directory.authenticate(token, at: now)
     }
     switch found ?? .refused {
-    case .session(let session): return try answer(session)
+    case .session(let session): return try admit(session, request, answer)
     case .refused:
       let problem = Self.unauthorized(request.head.has(.authorization))
       guard let orElse else { throw problem }
@@ -28,11 +30,20 @@ struct SessionGate: Sendable {
       }
     case .unknown(let token):
       return .then {
-        if let session = try await load(token, at: now) { return try answer(session) }
+        if let session = try await load(token, at: now) { return try admit(session, request, answer) }
         guard let known = try await orElse?() else { throw Self.unauthorized(true) }
         return .now(known)
       }
     }
+  }
+
+  private func admit(
+    _ session: LiveSession,
+    _ request: Request,
+    _ answer: (LiveSession) throws -> Answer
+  ) throws -> Answer {
+    guard let rates else { return try answer(session) }
+    return try rates.answer(session, at: request.arrival) { try answer(session) }
   }
 
   private func load(_ token: SessionDirectory.UnknownToken, at now: Int64) async throws(Problem) -> LiveSession? {

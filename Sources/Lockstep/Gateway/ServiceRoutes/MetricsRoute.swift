@@ -14,6 +14,8 @@ struct MetricsRoute: Sendable {
     let screens: (@Sendable () -> ScreenFigures)?
     /// Nil where no backups are made.
     let backups: (@Sendable () -> BackupKeeper.Figures)?
+    /// The limits on requests that are set.
+    let rates: [RateMeter]
     let droppedLogLines: @Sendable () -> Int
     let uptimeSeconds: @Sendable () -> Double
   }
@@ -81,6 +83,15 @@ struct MetricsRoute: Sendable {
       "Requests the engine refused: not HTTP, too large or too slow.",
       Double(server.malformed)
     )
+    page.family(
+      "lockstep_http_rate_limited_total",
+      .counter,
+      "Requests answered 429 for a limit on how often, by what is limited."
+    )
+    for partition in RateMeter.Partition.allCases {
+      let refused = sources.rates.reduce(0) { $0 + ($1.partition == partition ? $1.refused : 0) }
+      page.sample(Double(refused), [("by", partition.rawValue)])
+    }
     page.single("lockstep_http_connections", .gauge, "Connections open now.", Double(server.open))
     page.single(
       "lockstep_http_connections_accepted_total",

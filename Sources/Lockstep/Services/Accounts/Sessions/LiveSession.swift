@@ -12,6 +12,8 @@ public final class LiveSession: Sendable {
   private let ended = Atomic(false)
   /// Milliseconds since 1970.
   private let freshUntil = Atomic<Int64>(0)
+  /// How much of the limit on requests of one token is used, where there is one.
+  private let rate = RateBucket()
 
   init(id: SessionID, user: UserID, tokenHash: TokenHash) {
     self.id = id
@@ -33,4 +35,11 @@ public final class LiveSession: Sendable {
   func setFresh(until moment: Int64) { freshUntil.store(moment, ordering: .relaxed) }
 
   func end() { ended.store(true, ordering: .releasing) }
+}
+
+// Kept with the session, so that it's found without a look anywhere, and goes with it: who has been out of memory begins anew.
+extension LiveSession: RateBearer {
+  func take(_ limit: RateLimit, at now: Int64) -> RateBucket.Outcome { rate.take(limit, at: now) }
+  func hasAny(_ limit: RateLimit, at now: Int64) -> Bool { rate.hasAny(limit, at: now) }
+  func recovery(at now: Int64) -> Int64 { rate.recovery(at: now) }
 }

@@ -1,0 +1,17 @@
+import HTTP
+
+/// The limit on the requests of each address.
+struct AddressRates: Sendable {
+  let meter: RateMeter
+  let buckets: AddressBuckets
+
+  /// What supervisors and load balancers ask all the time, from few addresses: they mustn't take a busy server for a broken one.
+  private static let unlimited: Set<String> = ["/healthz", "/readyz", MetricsRoute.pattern]
+
+  /// Answers a request where its address may have one more; throws 429 otherwise.
+  func answer(_ request: Request, _ answer: () throws -> Answer) throws -> Answer {
+    if Self.unlimited.contains(request.head.path) { return try answer() }
+    let bucket = buckets.bucket(ofHost: request.peer.host, at: request.arrival)
+    return try meter.answer(bucket, at: request.arrival, answer)
+  }
+}

@@ -1,0 +1,71 @@
+import HTTP
+
+extension Answer {
+  /// The answer, and in it how much is left once it's sent.
+  func telling(_ reading: RateReading) -> Answer {
+    switch self {
+    case .now(let response): return .now(response.telling(reading))
+    case .lasting(let response, let premise): return .lasting(response, RatedPremise(premise, reading))
+    case .later(let work):
+      return .later {
+        do { return try await work().telling(reading) } catch { throw reading.told(error) }
+      }
+    case .then(let work):
+      return .then {
+        do { return try await work().telling(reading) } catch { throw reading.told(error) }
+      }
+    case .events(let response, let source): return .events(response.telling(reading), source)
+    case .held(let held): return .held(RatedRequest(held, reading))
+    }
+  }
+}
+
+extension Response {
+  fileprivate func telling(_ reading: RateReading) -> Response {
+    var response = self
+    response.fields.append(contentsOf: reading.fields)
+    return response
+  }
+}
+
+/// A premise that holds only as long as there is something left: each time one is used up.
+private final class RatedPremise: Premise {
+  private let premise: any Premise
+  private let reading: RateReading
+
+  init(_ premise: any Premise, _ reading: RateReading) {
+    self.premise = premise
+    self.reading = reading
+  }
+
+  /// First asked and only then used up, since the premise within may not hold, and then the request is counted where it's looked at anew.
+  func holds(at arrival: Int64) -> Bool {
+    let (client, limit) = (reading.client, reading.meter.limit)
+    guard client.hasAny(limit, at: arrival), premise.holds(at: arrival) else { return false }
+    // Where another loop has taken the last one meanwhile, there is one too many: it has been counted as answered.
+    _ = client.take(limit, at: arrival)
+    return true
+  }
+
+  var fields: HeaderFields {
+    var fields = premise.fields
+    fields.append(contentsOf: reading.fields)
+    return fields
+  }
+}
+
+/// A request that waits, whose answer says how much is left then.
+private final class RatedRequest: HeldRequest {
+  private let held: any HeldRequest
+  private let reading: RateReading
+
+  init(_ held: any HeldRequest, _ reading: RateReading) {
+    self.held = held
+    self.reading = reading
+  }
+
+  var deadline: Int64 { held.deadline }
+  func hold(_ waker: any Waker) { held.hold(waker) }
+  func release() { held.release() }
+  func answer(_ cause: WakeCause) -> Answer { held.answer(cause).telling(reading) }
+}

@@ -1,0 +1,156 @@
+import JSON
+import TestSupport
+import Testing
+
+@testable import Lockstep
+
+@Suite("A limit on how often somebody may ask holds on every way to an answer")
+struct RateLimitTests {
+  private static let limit = RateLimit(requests: 10, seconds: 5, burst: 3)
+
+  /// Asks the very same over one connection, and gives the answers.
+  private func ask(_ users: Users, _ device: Device, times: Int) async throws -> [RawResponse] {
+    let client = try users.connect()
+    defer { client.close() }
+    var answers: [RawResponse] = []
+    for _ in 0..<times {
+      try await client.send(Gateway.request("GET", "/v1/favorites", ["Authorization: Bearer \(device.token)"]))
+      answers.append(try await client.response())
+    }
+    return answers
+  }
+
+  @Test("Unless there is one nothing is said of it")
+  func off() async throws {
+    try await Users.run { users in
+      let ada = try await users.signUp("ada")
+      for answer in try await ask(users, ada, times: 5) {
+        #expect(answer.status == 200)
+        #expect(answer.field("RateLimit") == nil && answer.field("RateLimit-Policy") == nil)
+      }
+    }
+  }
+
+  @Test("A token's requests are counted also where the same comes again, and each answer says how much is left")
+  func token() async throws {
+    try await Users.run {
+      $0.tokenRate = Self.limit
+    } _: { users in
+      let ada = try await users.signUp("ada")
+      let other = try await users.logIn("ada")
+      for _ in 1...3 {
+        let answers = try await ask(users, ada, times: 5)
+        #expect(answers.map(\.status) == [200, 200, 200, 429, 429])
+        #expect(
+          answers.map { $0.field("RateLimit") } == [
+            #""token";r=2;t=1"#, #""token";r=1;t=1"#, #""token";r=0;t=2"#, #""token";r=0;t=2"#, #""token";r=0;t=2"#,
+          ]
+        )
+        for answer in answers { #expect(answer.values(of: "RateLimit-Policy") == [#""token";q=10;w=5;burst=3"#]) }
+        #expect(answers.map { $0.field("Retry-After") } == [nil, nil, nil, "1", "1"])
+        #expect(answers[4].problem == Told("too-many-requests"))
+        #expect(answers[4].json["violated-policies"] == ["token"])
+        users.time.advance(by: 1.5)
+      }
+      #expect(try await other.get("/v1/favorites").status == 200, "another device has its own")
+      let metrics = try PrometheusText(try await users.ask("GET", "/metrics").text)
+      let samples = try #require(metrics.family("lockstep_http_rate_limited_total")).samples
+      #expect(samples.map { "\($0.label("by") ?? "") \($0.value)" } == ["token 6.0", "address 0.0"])
+    }
+  }
+
+  @Test("Many connections of one token have one limit, and what comes back is one every half second")
+  func connections() async throws {
+    try await Users.run {
+      $0.tokenRate = Self.limit
+    } _: { users in
+      let ada = try await users.signUp("ada")
+      for status in [200, 200, 200, 429] { #expect(try await ada.get("/v1/profile").status == status) }
+      users.time.advance(by: 0.5)
+      for status in [200, 429] { #expect(try await ada.get("/v1/changes?since=now").status == status) }
+    }
+  }
+
+  @Test("What is answered later, as a problem or when something happens says how much is left too")
+  func everyAnswer() async throws {
+    try await Users.run {
+      $0.tokenRate = RateLimit(requests: 100, seconds: 1)
+    } _: { users in
+      let ada = try await users.signUp("ada")
+      let cursor = try #require(try await ada.get("/v1/favorites").field("Cursor"))
+      let answers = [
+        try await ada.put("/v1/favorites/a", "{}"), try await ada.get("/v1/favorites/none"),
+        try await ada.put("/v1/favorites/a", "["), try await ada.get("/v1/me"),
+        try await ada.get("/v1/changes?since=\(cursor)&wait=30"), try await ada.get("/v1/changes?since=now"),
+        try await ada.get("/v1/journal"), try await ada.get("/v1/favorites?at=\(cursor)"),
+        try await ada.get("/v1/favorites", ["If-None-Match: \"\(cursor)\"", "Prefer: wait=30"]),
+        try await ada.post("/v1/actions", "[]"),
+      ]
+      for answer in answers {
+        let told = answer.values(of: "RateLimit")
+        #expect(told.count == 1 && told.first?.hasPrefix(#""token";r="#) == true, "\(answer.status) \(answer.text)")
+      }
+    }
+  }
+
+  @Test("An address's requests are counted whoever asks, and supervisors' aren't")
+  func address() async throws {
+    try await Gateway.run {
+      $0.addressRate = Self.limit
+    } _: { gateway in
+      let statuses = [("/", 200), ("/nowhere", 404), ("/problems", 200), ("/", 429), ("/nowhere", 429)]
+      for (path, status) in statuses { #expect(try await gateway.get(path).status == status, "\(path)") }
+      for path in ["/healthz", "/readyz", "/metrics"] {
+        for _ in 1...5 {
+          let answer = try await gateway.get(path)
+          #expect(answer.status == 200 && answer.field("RateLimit") == nil)
+        }
+      }
+      let refused = try await gateway.get("/")
+      #expect(refused.field("RateLimit") == #""address";r=0;t=2"#)
+      #expect(refused.field("RateLimit-Policy") == #""address";q=10;w=5;burst=3"#)
+      #expect(refused.field("Retry-After") == "1")
+      #expect(refused.object["violated-policies"] == ["address"])
+      gateway.time.advance(by: 1)
+      for status in [200, 200, 429] { #expect(try await gateway.get("/").status == status) }
+    }
+  }
+
+  @Test("Behind a trusted proxy each client has its own, and clients of one /64 share theirs")
+  func clients() async throws {
+    try await Gateway.run {
+      $0.addressRate = Self.limit
+      $0.trustedProxies = ["127.0.0.1"].compactMap { IPNetwork($0) }
+    } _: { gateway in
+      for (client, statuses) in [
+        ("192.0.2.1", [200, 200, 200, 429]), ("192.0.2.2", [200]), ("2001:db8::1", [200, 200]),
+        ("2001:db8::2", [200, 429]), ("2001:db8:0:1::1", [200]),
+      ] {
+        for status in statuses {
+          #expect(try await gateway.get("/", ["X-Forwarded-For: \(client)"]).status == status, "\(client)")
+        }
+      }
+    }
+  }
+
+  @Test(
+    "Both limits hold at once where the same comes again, and a request that one refuses isn't counted by the other"
+  )
+  func both() async throws {
+    try await Users.run {
+      $0.tokenRate = RateLimit(requests: 10, seconds: 10, burst: 4)
+      $0.addressRate = RateLimit(requests: 10, seconds: 10, burst: 100)
+    } _: { users in
+      let ada = try await users.signUp("ada")
+      let answers = try await ask(users, ada, times: 6)
+      #expect(answers.map(\.status) == [200, 200, 200, 200, 429, 429])
+      #expect(
+        answers.map { $0.values(of: "RateLimit").sorted() }
+          == (0..<6).map { number in
+            let (address, token) = (98 - number, max(0, 3 - number))
+            return [#""address";r=\#(address);t=\#(2 + number)"#, #""token";r=\#(token);t=\#(min(4, 1 + number))"#]
+          }
+      )
+    }
+  }
+}

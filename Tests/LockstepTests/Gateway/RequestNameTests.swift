@@ -1,0 +1,93 @@
+import HTTP
+import JSON
+import TestSupport
+import Testing
+
+@testable import Lockstep
+
+@Suite("Requests have a name by which they are found in the log")
+struct RequestNameTests {
+  @Test(
+    "A client's own is said back in any answer",
+    arguments: ["a", "0190b5e2-5f6c-7a3e-8f00-2a4f5c6d7e8f", "!~\"=<>;,", String(repeating: "x", count: 128)]
+  )
+  func given(name: String) async throws {
+    try await Gateway.run { gateway in
+      for (method, path) in [
+        ("GET", "/"), ("HEAD", "/healthz"), ("GET", "/nowhere"), ("OPTIONS", "/"), ("GET", "/readyz"),
+      ] {
+        let answer = try await gateway.ask(method, path, ["X-Request-Id: \(name)"])
+        #expect(answer.values(of: "X-Request-Id") == [name], "\(method) \(path)")
+      }
+    }
+  }
+
+  @Test(
+    "What can't be one is passed over, and nobody who doesn't ask is told one",
+    arguments: ["", "two words", "tab\there", "ümlaut", String(repeating: "x", count: 129)]
+  )
+  func notGiven(name: String) async throws {
+    try await Gateway.run { gateway in
+      let answer = try await gateway.get("/", ["X-Request-Id: \(name)"])
+      #expect(answer.status == 200)
+      #expect(answer.field("X-Request-Id") == nil)
+      #expect(try await gateway.get("/").field("X-Request-Id") == nil)
+    }
+  }
+
+  @Test("With the access log each request has one, its own or a new one, in its line and its answer")
+  func logged() async throws {
+    try await Gateway.run {
+      $0.accessLog = true
+    } _: { gateway in
+      let first = try await gateway.get("/", ["X-Request-Id: mine"])
+      let second = try await gateway.get("/", ["X-Request-Id: not mine"])
+      let third = try await gateway.get("/nowhere")
+      let names = [first, second, third].compactMap { $0.field("X-Request-Id") }
+      #expect(names.count == 3 && names[0] == "mine" && Set(names).count == 3)
+      #expect(names[1].hasSuffix("-0-1") && names[2].hasSuffix("-0-2"))
+      for (line, name) in zip(gateway.log.requests, names) { #expect(line.hasSuffix(" requestId=\(name)\n")) }
+    }
+  }
+
+  @Test(
+    "One that comes again over its connection, byte for byte, has a name of its own each time",
+    arguments: [true, false]
+  )
+  func again(isGiven: Bool) async throws {
+    try await Users.run {
+      $0.accessLog = true
+    } _: { users in
+      let ada = try await users.signUp("ada")
+      let client = try users.connect()
+      defer { client.close() }
+      let before = users.log.requests.count
+      var names: [String] = []
+      for _ in 1...5 {
+        let fields = ["Authorization: Bearer \(ada.token)"] + (isGiven ? ["X-Request-Id: mine"] : [])
+        try await client.send(Gateway.request("GET", "/v1/favorites", fields))
+        let told = try await client.response().values(of: "X-Request-Id")
+        #expect(told.count == 1)
+        names += told
+      }
+      #expect(Set(names).count == (isGiven ? 1 : 5))
+      let lines = users.log.requests.dropFirst(before)
+      #expect(lines.count == 5)
+      for (line, name) in zip(lines, names) { #expect(line.hasSuffix(" requestId=\(name)\n")) }
+    }
+  }
+
+  @Test("The line of an internal error names the request, and so does its answer", arguments: [nil, "mine"])
+  func failed(name: String?) async throws {
+    try await Users.run { users in
+      let ada = try await users.signUp("ada")
+      _ = try users.rows("ALTER TABLE journal RENAME TO gone")
+      let answer = try await ada.get("/v1/journal", name.map { ["X-Request-Id: \($0)"] } ?? [])
+      #expect(answer.status == 500)
+      let told = answer.values(of: "X-Request-Id")
+      #expect(told.count == 1 && (name == nil || told == ["mine"]))
+      let line = try #require(users.log.lines.first { $0.contains("a request failed") })
+      #expect(line.hasSuffix(" requestId=\(told.first ?? "")\n"))
+    }
+  }
+}
