@@ -11,7 +11,7 @@ struct RefusalTests {
   private static let count = "it must be a whole number from 0 to 1000000000"
   private static let counts = ["", "-1", "1000000001", "many", "1k"]
   private static let rate =
-    "it must be a number and a time of whole seconds such as 100/10s, or 100/10s,20, the numbers from 1 to"
+    "it must be a number and a time of whole seconds such as 100/10s, or 100/10s,20, the numbers from 1 to 1000000"
   private static let rates = [
     "", "100", "100/", "/10s", "0/10s", "1000001/10s", "1/0", "1/500ms", "1/25h", "1/10s,", "1/10s,0", "1/10s,1000001",
     "1/10s,2,3",

@@ -63,6 +63,8 @@ extension FieldName {
   public static let contentLength: FieldName = "Content-Length"
   /// The type of the body (RFC 9110, 8.3).
   public static let contentType: FieldName = "Content-Type"
+  /// What a page may load, and who may show it (Content Security Policy).
+  public static let contentSecurityPolicy: FieldName = "Content-Security-Policy"
   /// When the answer was made (RFC 9110, 6.6.1). Written by the engine alone.
   public static let date: FieldName = "Date"
   /// How far a user's whole state has come; an answer about it carries it.
@@ -97,10 +99,14 @@ extension FieldName {
   public static let rateLimit: FieldName = "RateLimit"
   /// What the limit is (draft-ietf-httpapi-ratelimit-headers).
   public static let rateLimitPolicy: FieldName = "RateLimit-Policy"
+  /// What a link in a page tells of the page (Referrer Policy).
+  public static let referrerPolicy: FieldName = "Referrer-Policy"
   /// After how many seconds to try again (RFC 9110, 10.2.3); 429 and 503 carry it.
   public static let retryAfter: FieldName = "Retry-After"
   /// How the body is cut for its way (RFC 9112, 6.1). Written by the engine alone.
   public static let transferEncoding: FieldName = "Transfer-Encoding"
+  /// Whether a browser may take a body for another type than its own (the Fetch standard): `nosniff`.
+  public static let xContentTypeOptions: FieldName = "X-Content-Type-Options"
   /// Whom a proxy was asked by, and those before it (de facto; nginx, HAProxy and Caddy write it).
   public static let xForwardedFor: FieldName = "X-Forwarded-For"
   /// By what the request is found again in logs (de facto).

@@ -65,6 +65,7 @@ public struct Problem: Error, Sendable {
     var fields = HeaderFields()
     fields.append(.contentType, "application/problem+json")
     fields.append(.cacheControl, "no-store")
+    fields.append(contentsOf: .forBrowsers)
     fields.append(contentsOf: self.fields)
     return Response(status: kind.status, fields: fields, body: .bytes(document.encoded()))
   }

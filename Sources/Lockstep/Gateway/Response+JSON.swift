@@ -7,6 +7,7 @@ extension Response {
     var fields = HeaderFields()
     fields.append(.contentType, "application/json")
     fields.append(.cacheControl, cacheControl)
+    fields.append(contentsOf: .forBrowsers)
     return Response(status: status, fields: fields, body: .bytes(value.encoded()))
   }
 }

@@ -4,7 +4,8 @@ import Testing
 @Suite("CORS says which pages may use the server, and names each field")
 struct CORSPolicyTests {
   private static let exposed =
-    "ETag, Cursor, Link, Location, Preference-Applied, Idempotency-Replayed, Retry-After, WWW-Authenticate"
+    "ETag, Cursor, Link, Location, Preference-Applied, Idempotency-Replayed, Retry-After, RateLimit, RateLimit-Policy, "
+    + "WWW-Authenticate, X-Request-Id"
 
   struct Asked: Sendable, CustomTestStringConvertible {
     let origins: [String]

@@ -11,6 +11,7 @@ final class ChangesEvents: EventSource {
   static var response: Response {
     var fields = HeaderFields()
     fields.append(.contentType, "text/event-stream")
+    fields.append(contentsOf: .forBrowsers)
     fields.append(.cacheControl, "no-store")
     fields.append(.vary, "Authorization, Prefer, Accept")
     return Response(status: .ok, fields: fields)

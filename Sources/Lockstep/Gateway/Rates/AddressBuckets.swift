@@ -13,7 +13,7 @@ final class AddressBuckets: Sendable {
     func take(_ limit: RateLimit, at now: Int64) -> RateBucket.Outcome { bucket.take(limit, at: now) }
     func hasAny(_ limit: RateLimit, at now: Int64) -> Bool { bucket.hasAny(limit, at: now) }
     func recovery(at now: Int64) -> Int64 { bucket.recovery(at: now) }
-    fileprivate func close() { bucket.close() }
+    func close() { bucket.close() }
   }
 
   /// So many locks, so that loops rarely meet at one.

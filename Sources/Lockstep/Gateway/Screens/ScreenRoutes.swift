@@ -132,6 +132,7 @@ struct ScreenRoutes: Sendable {
     body.append(UInt8(ascii: "}"))
     var fields = Representation.validatorFields(ofTag: cursor)
     fields.append(.contentType, "application/json")
+    fields.append(contentsOf: .forBrowsers)
     fields.append(.location, href)
     return Response(status: .created, fields: fields, body: .bytes(body))
   }
@@ -217,6 +218,7 @@ extension Screen {
     var fields = Representation.validatorFields(ofTag: cursor)
     guard preconditions?.isFresh(cursor) != true else { return Response(status: .notModified, fields: fields) }
     fields.append(.contentType, "application/json")
+    fields.append(contentsOf: .forBrowsers)
     return Response(status: .ok, fields: fields, body: .bytes(document(shown)))
   }
 

@@ -1,0 +1,63 @@
+import HTTP
+import TestSupport
+import Testing
+
+@testable import Lockstep
+
+@Suite("A browser makes no more of an answer than it is")
+struct BrowserFieldTests {
+  private static let fields = [
+    ("X-Content-Type-Options", "nosniff"), ("Referrer-Policy", "no-referrer"),
+    ("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'"),
+  ]
+
+  @Test("Whatever can be had without a token says what it is, and that nothing may be loaded for it")
+  func withoutToken() async throws {
+    try await Users.run { users in
+      let opened = try await users.post("/v1/reactors/login", "{}")
+      let screen = try #require(opened.json["href"]?.stringValue)
+      var answers = [
+        opened, try await users.post("/v1/users", "{}"), try await users.post("/v1/sessions", "["),
+        try await users.ask("GET", screen, ["Accept: application/json"]),
+        try await users.post("\(screen)/actions", #"{"type":"setUsername","payload":{"value":"<script>"}}"#),
+        try await users.ask("BREW", "/"), try await users.ask("PUT", "/healthz"),
+        try await users.ask("GET", "/<script>alert(1)</script>", ["Accept-Encoding: gzip"]),
+      ]
+      guard case .object(let links)? = try await users.ask("GET", "/").json["links"] else {
+        Issue.record("no links")
+        return
+      }
+      #expect(links.count > 10)
+      for link in links { answers.append(try await users.ask("GET", try #require(link.value.stringValue))) }
+      for answer in answers {
+        #expect(answer.status >= 200)
+        for (name, value) in Self.fields {
+          #expect(answer.values(of: name) == [value], "\(answer.status) \(answer.text)")
+        }
+      }
+    }
+  }
+
+  @Test("Users' states, which no page can be led to, don't pay for it; what is refused to them says it")
+  func withToken() async throws {
+    try await Users.run { users in
+      let ada = try await users.signUp("ada")
+      for path in ["/v1/favorites", "/v1/defaults/standard", "/v1/changes?since=now", "/v1/journal"] {
+        let answer = try await ada.get(path)
+        #expect(answer.status == 200)
+        for (name, _) in Self.fields { #expect(answer.field(name) == nil, "\(path)") }
+      }
+      let refused = try await ada.get("/v1/favorites/none")
+      for (name, value) in Self.fields { #expect(refused.values(of: name) == [value]) }
+    }
+  }
+
+  @Test("What isn't a request is refused so too")
+  func refused() async throws {
+    try await Gateway.run { gateway in
+      let answer = try await gateway.exchange("GET / HTTP/1.1\r\nHost: h\r\nHost: <script>\r\n\r\n")
+      #expect(answer.status == 400)
+      for (name, value) in Self.fields { #expect(answer.values(of: name) == [value]) }
+    }
+  }
+}
