@@ -1,9 +1,10 @@
-// What `import Glibc` doesn't show of Linux: epoll, eventfd, accept4 and the cores a process may use.
+// What `import Glibc` doesn't show of Linux: epoll, eventfd, accept4, prctl and the cores a process may use.
 #ifndef LOCKSTEP_CLINUX_H
 #define LOCKSTEP_CLINUX_H
 
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -22,5 +23,9 @@ static inline int lockstep_accept(int descriptor, struct sockaddr_storage *addre
 static inline long lockstep_affinity(void *mask, size_t size) {
   return syscall(SYS_sched_getaffinity, 0, size, mask);
 }
+
+// Whether the process's memory may be dumped or looked into. Swift can't call what takes any number of arguments.
+static inline int lockstep_set_dumpable(int is_dumpable) { return prctl(PR_SET_DUMPABLE, is_dumpable, 0, 0, 0); }
+static inline int lockstep_is_dumpable(void) { return prctl(PR_GET_DUMPABLE, 0, 0, 0, 0); }
 
 #endif

@@ -51,6 +51,9 @@ public final class WorkerPool: Sendable {
     pool = try EquippedPool(name: name, threads: threads, capacity: capacity, tool: {})
   }
 
+  /// How much work waits now, beside what runs.
+  public var waiting: Int { pool.waiting }
+
   /// Runs `work` on one of the pool's threads and returns or throws what it does.
   ///
   /// Throws `Overloaded` at once when the queue is full, and `ShutDown` after `shutDown()`.

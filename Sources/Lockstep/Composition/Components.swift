@@ -61,6 +61,7 @@ struct Components: Sendable {
       server: serverCounters,
       process: ProcessStatistics.current,
       users: services.users.map { users in { @Sendable in users.figures } },
+      store: services.figures,
       screens: screens.map { screens in { @Sendable in screens.figures } },
       backups: backups.map { backups in { @Sendable in backups.figures } },
       rates: [tokenRates, addressRates?.meter].compactMap { $0 },

@@ -12,6 +12,13 @@ public enum ProcessLimits {
     return max(1, isKnown && allowed > 0 ? allowed : sysconf(Int32(_SC_NPROCESSORS_ONLN)))
   }
 
+  /// Has the kernel write no core file of this process, and let nobody but root look into its memory: passwords and tokens pass
+  /// through it. Gives whether that holds now.
+  @discardableResult
+  public static func forbidDumps() -> Bool {
+    lockstep_set_dumpable(0) == 0 && lockstep_is_dumpable() == 0
+  }
+
   /// Raises the number of open files to the most the system allows; gives that number.
   @discardableResult
   public static func raiseDescriptorLimit() -> Int {

@@ -17,6 +17,8 @@ public struct Services: Sendable {
   var users: UserServices?
   /// What screens work with; nil where there are no users.
   var screens: ScreenServices?
+  /// What there is to measure of the store's files and pools now; nil where there is no store.
+  var figures: (@Sendable () -> StoreFigures)?
   /// Ends them all, when nobody uses them any more. Blocks until what they do is done.
   public var shutDown: @Sendable () -> Void
 
@@ -74,6 +76,15 @@ public struct Services: Sendable {
         time: storeTime
       )
       services.users = users
+      let path = configuration.data
+      services.figures = { [readers = store.readers] in
+        StoreFigures(
+          size: StoreSize(ofStoreAt: path),
+          waiting: [
+            ("hash", hashing.waiting), ("encode", encoding.waiting), ("zone", zones.waiting), ("read", readers.waiting),
+          ]
+        )
+      }
       services.screens = ScreenServices(
         accounts: users.accounts,
         passwordRules: configuration.accounts.passwordRules,

@@ -14,6 +14,7 @@ struct UserServices: Sendable {
   let ledger: Ledger
   let accountsLedger: AccountsLedger
   let history: History
+  let upkeep: Upkeep
   let room: WaitingRoom<UserID>
   let longWork: LongWork
   let favorites: FavoritesModule
@@ -68,7 +69,11 @@ struct UserServices: Sendable {
       waitingRequests: waiting.waiting,
       wakings: waiting.wakings,
       cachedUsers: cached.users,
-      cacheBytes: cached.bytes
+      cacheBytes: cached.bytes,
+      cacheLoads: cache.loads,
+      sessions: accounts.directory.count,
+      attempts: accounts.limiter.figures,
+      history: upkeep.figures
     )
   }
 
@@ -129,17 +134,18 @@ struct UserServices: Sendable {
       }
     )
     let registry = registry
+    upkeep = Upkeep(
+      pruning: Pruning(policy: configuration.history, history: history),
+      writer: store.writer,
+      now: now
+    )
     ledger = Ledger(
       writer: store.writer,
       cache: cache,
       states: states,
       registry: registry,
       keysInUse: keysInUse,
-      upkeep: Upkeep(
-        pruning: Pruning(policy: configuration.history, history: history),
-        writer: store.writer,
-        now: now
-      ),
+      upkeep: upkeep,
       era: era,
       now: now,
       announce: { user, state in

@@ -21,7 +21,7 @@ final class Readiness: Sendable {
 
   /// Throws a problem that says what is not ready.
   func check() async throws {
-    guard !isDraining.load(ordering: .relaxed) else { throw Self.problem("The server is about to stop.") }
+    guard !isDraining.load(ordering: .relaxed) else { throw Self.problem("The server is about to stop.", of: "server") }
     do {
       try await checkStore()
     } catch {
@@ -29,13 +29,14 @@ final class Readiness: Sendable {
       if wasWritable.exchange(false, ordering: .relaxed) {
         logger.log(.error, "the store can't be written", ["error": .string("\(error)")])
       }
-      throw Self.problem("The store can't be written. The server's log has the reason.")
+      throw Self.problem("The store can't be written. The server's log has the reason.", of: "store")
     }
     if !wasWritable.exchange(true, ordering: .relaxed) { logger.log(.info, "the store can be written again") }
   }
 
-  private static func problem(_ detail: String) -> Problem {
-    var problem = Problem(.overloaded, detail: detail)
+  /// `part` is what isn't ready, for machines.
+  private static func problem(_ detail: String, of part: String) -> Problem {
+    var problem = Problem(.overloaded, detail: detail, members: [("notReady", [.string(part)])])
     problem.fields.append(.retryAfter, "1")
     return problem
   }

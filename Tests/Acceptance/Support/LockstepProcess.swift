@@ -29,6 +29,9 @@ final class LockstepProcess: Sendable {
     return URL(fileURLWithPath: own).deletingLastPathComponent().appendingPathComponent(binary).path
   }
 
+  /// What a shell replaces itself with a program by that has none of root's powers, where the tests are run by root.
+  static let powerless = #"$([ "$(id -u)" = 0 ] && echo exec setpriv --bounding-set -all --inh-caps -all || echo exec)"#
+
   /// Starts the binary. What it prints goes to files in the folder, unless `redirection` says something else, such as
   /// `2>&-`; `limit` is the most descriptors it may have.
   init(
@@ -39,14 +42,15 @@ final class LockstepProcess: Sendable {
     limit: Int? = nil,
     variables: [String: String] = [:],
     descriptor: Int32? = nil,
-    binary: String = "lockstep"
+    binary: String = "lockstep",
+    isPowerless: Bool = false
   ) throws {
     self.folder = folder
     self.name = name
     let limiting = limit.map { "ulimit -n \($0); " } ?? ""
     // The shell replaces itself, so the process that was started is the binary.
     let script =
-      "\(limiting)exec \"$0\" \"$@\" >'\(folder.file("\(name).out"))' 2>'\(folder.file("\(name).err"))' "
+      "\(limiting)\(isPowerless ? Self.powerless : "exec") \"$0\" \"$@\" >'\(folder.file("\(name).out"))' 2>'\(folder.file("\(name).err"))' "
       + redirection
     let words = ["/bin/sh", "-c", script, Self.path(of: binary)] + arguments
     let environment = ["PATH=/usr/bin:/bin"] + variables.map { "\($0.key)=\($0.value)" }
@@ -67,7 +71,8 @@ final class LockstepProcess: Sendable {
     redirection: String = "",
     limit: Int? = nil,
     descriptor: Int32? = nil,
-    binary: String = "lockstep"
+    binary: String = "lockstep",
+    isPowerless: Bool = false
   ) async throws -> (process: LockstepProcess, port: Int) {
     let process = try LockstepProcess(
       ["serve", "--port", "0", "--threads", "1", "--data", folder.file("lockstep.db")] + arguments,
@@ -76,7 +81,8 @@ final class LockstepProcess: Sendable {
       redirection: redirection,
       limit: limit,
       descriptor: descriptor,
-      binary: binary
+      binary: binary,
+      isPowerless: isPowerless
     )
     return (process, try await process.port())
   }

@@ -192,4 +192,34 @@ struct UserMetricsTests {
       _ = waiter
     }
   }
+
+  @Test("Passwords that were refused, states that were read, history, files and queues are told")
+  func operating() async throws {
+    try await Users.run({ $0.accounts.attempts.perKnownNetwork = Allowance(burst: 2, every: .seconds(60)) }) { users in
+      let phone = try await users.signUp()
+      for password in ["wrong one", "wrong two", "wrong three"] {
+        _ = try await users.post("/v1/sessions", #"{"email":"ada@example.com","password":"\#(password)"}"#)
+      }
+      _ = try await users.ask("DELETE", "/v1/me", body: Array(#"{"password":"wrong"}"#.utf8), token: phone.token)
+      _ = try await phone.put("/v1/defaults/standard/a", "1")
+      let page = try PrometheusText(try await phone.get("/metrics").text)
+      func values(_ name: String) -> [String] {
+        page.family(name)?.samples.map { "\($0.labels.first?.value ?? "") \($0.value)" } ?? []
+      }
+      #expect(values("lockstep_logins_refused_total") == ["password 3.0", "limit 1.0"])
+      #expect(values("lockstep_cache_loads_total") == [" 0.0"])
+      #expect(values("lockstep_cached_sessions") == [" 1.0"])
+      #expect(values("lockstep_pool_waiting") == ["hash 0.0", "encode 0.0", "zone 0.0", "read 0.0"])
+      #expect(values("lockstep_history_pruned_revisions_total") == [" 0.0"])
+      let written = try users.rows("SELECT max(written) FROM journal").first?.first
+      #expect(page.value("lockstep_history_written_bytes_total") == written.flatMap { Double($0) })
+      #expect(page.value("lockstep_store_bytes") ?? 0 > 0)
+      #expect(page.value("lockstep_store_log_bytes") ?? 0 > 0)
+      #expect(page.value("lockstep_store_free_bytes") != nil)
+      try await users.restart()
+      for _ in 1...3 { _ = try await phone.get("/v1/favorites") }
+      let next = try PrometheusText(try await phone.get("/metrics").text)
+      #expect(next.value("lockstep_cache_loads_total") == 1)
+    }
+  }
 }

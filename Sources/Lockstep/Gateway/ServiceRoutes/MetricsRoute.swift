@@ -10,6 +10,8 @@ struct MetricsRoute: Sendable {
     let process: @Sendable () async -> ProcessStatistics
     /// Nil where no users are served.
     let users: (@Sendable () -> UserFigures)?
+    /// Nil where there is no store.
+    let store: (@Sendable () -> StoreFigures)?
     /// Nil where there are no screens.
     let screens: (@Sendable () -> ScreenFigures)?
     /// Nil where no backups are made.
@@ -33,6 +35,7 @@ struct MetricsRoute: Sendable {
       var fields = HeaderFields()
       fields.append(.contentType, "text/plain; version=0.0.4; charset=utf-8")
       fields.append(.cacheControl, "no-store")
+      fields.append(contentsOf: .forBrowsers)
       return Response(status: .ok, fields: fields, body: .bytes(Array(await text().utf8)))
     }
   }
@@ -42,6 +45,7 @@ struct MetricsRoute: Sendable {
     writeRequests(to: &page)
     writeServer(to: &page)
     sources.users?().write(to: &page)
+    sources.store?().write(to: &page)
     sources.screens?().write(to: &page)
     sources.backups?().write(to: &page)
     writeProcess(await sources.process(), to: &page)

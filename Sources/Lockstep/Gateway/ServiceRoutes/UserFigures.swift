@@ -7,6 +7,10 @@ struct UserFigures: Sendable {
   let wakings: Int
   let cachedUsers: Int
   let cacheBytes: Int
+  let cacheLoads: Int
+  let sessions: Int
+  let attempts: AttemptLimiter.Figures
+  let history: (writtenBytes: Int, prunedRevisions: Int)
 
   /// Writes their families.
   func write(to page: inout MetricsPage) {
@@ -20,6 +24,32 @@ struct UserFigures: Sendable {
     )
     page.single("lockstep_cached_users", .gauge, "Users whose state is in memory.", Double(cachedUsers))
     page.single("lockstep_cache_bytes", .gauge, "About how much memory their states take.", Double(cacheBytes))
+    page.single(
+      "lockstep_cache_loads_total",
+      .counter,
+      "Times a user's state wasn't in memory and was read from the store.",
+      Double(cacheLoads)
+    )
+    page.single("lockstep_cached_sessions", .gauge, "Sessions that are in memory.", Double(sessions))
+    page.family(
+      "lockstep_logins_refused_total",
+      .counter,
+      "Passwords that were wrong, and those that weren't looked at because there were too many wrong ones."
+    )
+    page.sample(Double(attempts.failed), [("reason", "password")])
+    page.sample(Double(attempts.refused), [("reason", "limit")])
+    page.single(
+      "lockstep_history_written_bytes_total",
+      .counter,
+      "Bytes of users' history written since the server started.",
+      Double(history.writtenBytes)
+    )
+    page.single(
+      "lockstep_history_pruned_revisions_total",
+      .counter,
+      "Revisions of users' history that have gone since the server started.",
+      Double(history.prunedRevisions)
+    )
   }
 
   private func writeStore(to page: inout MetricsPage) {

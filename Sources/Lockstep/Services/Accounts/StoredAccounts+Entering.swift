@@ -67,7 +67,7 @@ extension StoredAccounts {
       account = found
       newHash = hasher.isOutdated(found.passwordHash) ? try await hasher.hash(credentials.password) : nil
     } catch {
-      if error != .wrongCredentials { limiter.abandoned(attempt) }
+      if error == .wrongCredentials { limiter.failed(attempt) } else { limiter.abandoned(attempt) }
       throw error
     }
     limiter.succeeded(attempt)

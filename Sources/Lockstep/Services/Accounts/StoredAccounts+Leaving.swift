@@ -99,7 +99,7 @@ extension StoredAccounts {
       limiter.succeeded(attempt)
       return Confirmation(user: session.user, session: session.id, passwordVersion: found.passwordVersion)
     } catch {
-      if error != .wrongPassword { limiter.abandoned(attempt) }
+      if error == .wrongPassword { limiter.failed(attempt) } else { limiter.abandoned(attempt) }
       throw error
     }
   }

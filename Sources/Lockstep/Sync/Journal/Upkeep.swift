@@ -1,4 +1,5 @@
 import SQLite
+import Synchronization
 import Workers
 
 /// What is done behind users' backs for their history: snapshots, so that the past is quickly rebuilt, and pruning.
@@ -22,12 +23,19 @@ final class Upkeep: Sendable {
   private let pruning: Pruning
   private let writer: Writer
   private let now: @Sendable () -> Timestamp
+  private let written = Atomic(0)
+  private let pruned = Atomic(0)
   private let factBytes = Monitor<[Key: Int]>([:])
 
   init(pruning: Pruning, writer: Writer, now: @escaping @Sendable () -> Timestamp) {
     self.pruning = pruning
     self.writer = writer
     self.now = now
+  }
+
+  /// How many bytes of history have been written since the server started, and how many revisions of it have gone.
+  var figures: (writtenBytes: Int, prunedRevisions: Int) {
+    (written.load(ordering: .relaxed), pruned.load(ordering: .relaxed))
   }
 
   /// Told of each collection that a committed transaction changed, in order.
@@ -50,11 +58,15 @@ final class Upkeep: Sendable {
   ///   - state: The user's state after it.
   ///   - written: How much of the history it is.
   func noteCommit(of user: UserID, _ state: UserState, written: Int) {
+    self.written.add(written, ordering: .relaxed)
     let part = max(1, pruning.policy.bytes / Self.partBetweenPruning)
     let hasGrown = state.written / part != (state.written - written) / part
     guard hasGrown || state.revision.number % Self.revisionsBetweenPruning == 0 else { return }
     let (pruning, now) = (pruning, now())
-    submit(for: user) { _ = try pruning.prune(user, now: now, in: $0) }
+    submit(for: user) { [self] in
+      let gone = try pruning.prune(user, now: now, in: $0)
+      pruned.add(gone, ordering: .relaxed)
+    }
   }
 
   private func isSnapshotDue(_ key: Key, _ state: CollectionState, _ bytes: Int) -> Bool {

@@ -25,6 +25,7 @@ final class StateCache: Sendable {
   private struct Contents: Sendable {
     var states: Generations
     var loading: [UserID: Loading] = [:]
+    var loads = 0
   }
 
   private let contents: Monitor<Contents>
@@ -99,6 +100,10 @@ final class StateCache: Sendable {
     }
   }
 
+  /// How many times a user's state had to be read. Every other request found it in memory: those aren't counted, since nothing
+  /// is as frequent.
+  var loads: Int { contents.withLock { $0.loads } }
+
   /// How many users are in memory, and about how many bytes they take.
   var size: (users: Int, bytes: Int) { contents.withLock { ($0.states.count, $0.states.cost) } }
 
@@ -108,6 +113,7 @@ final class StateCache: Sendable {
         if let hot = contents.states.use(user) { return .found(hot) }
         guard contents.loading[user] != nil else {
           contents.loading[user] = Loading()
+          contents.loads += 1
           return .lead
         }
         contents.loading[user]?.waiting.append(continuation)

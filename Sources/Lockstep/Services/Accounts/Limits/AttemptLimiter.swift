@@ -39,6 +39,15 @@ public final class AttemptLimiter: Sendable {
   private struct State: Sendable {
     var used: AllowanceTable<Price>
     var known: RecentKeys<Login>
+    var figures = Figures()
+  }
+
+  /// How many attempts came to nothing.
+  struct Figures: Sendable, Equatable {
+    /// For a wrong password, or an address that nobody has.
+    var failed = 0
+    /// For a limit, without a look at the password.
+    var refused = 0
   }
 
   private let limits: AttemptLimits
@@ -55,6 +64,9 @@ public final class AttemptLimiter: Sendable {
       State(used: AllowanceTable(capacity: limits.remembered), known: RecentKeys(capacity: limits.remembered))
     )
   }
+
+  /// What was counted so far.
+  var figures: Figures { state.withLock { $0.figures } }
 
   /// Pays for a login to the account of this address's key, which is at most as long as an address may be.
   public func logIn(account: String, from network: ClientNetwork) throws(AccountsError) -> Attempt {
@@ -83,6 +95,11 @@ public final class AttemptLimiter: Sendable {
     if let login = attempt.login { state.withLock { $0.known.insert(login) } }
   }
 
+  /// The password was wrong: what was paid stays paid.
+  public func failed(_: Attempt) {
+    state.withLock { $0.figures.failed += 1 }
+  }
+
   /// Nothing was tried after all: everything is given back.
   public func abandoned(_ attempt: Attempt) {
     giveBack(attempt) { _ in true }
@@ -97,7 +114,10 @@ public final class AttemptLimiter: Sendable {
       let prices = prices(&state)
       let limited = prices.compactMap { price in limits.allowance(for: price).map { (price, $0) } }
       let wait = limited.map { state.used.wait(for: $0.0, $0.1, now: now) }.max() ?? .zero
-      if wait > .zero { throw .tooManyAttempts(retryAfter: Self.wholeSeconds(wait)) }
+      guard wait == .zero else {
+        state.figures.refused += 1
+        throw .tooManyAttempts(retryAfter: Self.wholeSeconds(wait))
+      }
       for (price, allowance) in limited { state.used.use(price, allowance, now: now) }
       return Attempt(prices: prices, login: login)
     }
