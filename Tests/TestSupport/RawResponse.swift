@@ -7,6 +7,13 @@ public struct RawResponse: Equatable, Sendable {
   /// The body, without the chunked coding.
   public let body: [UInt8]
 
+  /// An answer of these parts.
+  public init(status: Int, fields: [String], body: [UInt8]) {
+    self.status = status
+    self.fields = fields
+    self.body = body
+  }
+
   /// The body as text.
   public var text: String { String(decoding: body, as: UTF8.self) }
 

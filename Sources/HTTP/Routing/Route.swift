@@ -16,6 +16,8 @@ public struct Route: Sendable {
   public let bodyLimit: Int?
   /// What answers.
   public let handler: Handler
+  /// What it takes and answers, for those who read about it; nil where nothing is said.
+  public private(set) var description: RouteDescription?
 
   /// A route of its parts.
   public init(
@@ -40,6 +42,13 @@ public struct Route: Sendable {
     handler: @escaping @Sendable (Request) async throws -> Response
   ) {
     self.init(method, pattern, summary: summary) { request in .later { try await handler(request) } }
+  }
+
+  /// The same route, described.
+  public func described(_ description: RouteDescription) -> Route {
+    var route = self
+    route.description = description
+    return route
   }
 }
 

@@ -10,6 +10,8 @@ struct Components: Sendable {
   let applications: [Application]
   /// The screens; nil where there are no users.
   let screens: ScreenDirectory?
+  /// What all routes take and answer.
+  let openAPI: OpenAPIRoute
 
   init(
     _ configuration: Configuration,
@@ -51,7 +53,8 @@ struct Components: Sendable {
         + (screenRoutes?.routes ?? [])
     }
     let labels =
-      plainRoutes().map { ($0.method.name, $0.pattern) } + [("GET", MetricsRoute.pattern), ("GET", IndexRoute.pattern)]
+      plainRoutes().map { ($0.method.name, $0.pattern) }
+      + [MetricsRoute.pattern, OpenAPIRoute.pattern, IndexRoute.pattern].map { ("GET", $0) }
     let metrics = RequestMetrics(
       routes: labels.map { RequestMetrics.Label(method: $0.0, pattern: $0.1) },
       loops: loops
@@ -68,9 +71,14 @@ struct Components: Sendable {
       droppedLogLines: environment.droppedLogLines,
       uptimeSeconds: { Double(time.monotonic() - start) / 1_000_000_000 }
     )
+    let openAPI = OpenAPIRoute(
+      describing: plainRoutes() + [MetricsRoute(sources).route, IndexRoute.route(listing: [])]
+    )
+    self.openAPI = openAPI
     applications = try (0..<loops).map { loop in
       var routes = plainRoutes()
       routes.append(MetricsRoute(sources).route)
+      routes.append(openAPI.route)
       routes.append(IndexRoute.route(listing: routes))
       return Application(
         router: try Router(routes),

@@ -5,7 +5,7 @@ import JSON
 /// The way of every request, from the engine to its handler and back, in one place and in one order: who asks →
 /// size → route → handler → problem, if there was one → CORS → compression → metrics → access log.
 public struct Application: Sendable {
-  private let router: Router
+  let router: Router
   private let cors: CORSPolicy
   private let limits: Limits
   private let proxies: TrustedProxies?

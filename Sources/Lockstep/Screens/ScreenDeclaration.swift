@@ -56,7 +56,7 @@ struct ScreenKind: Sendable {
     name = declaration.name
     self.needsSession = needsSession
     actions = declaration.actions.catalogue()
-    self.arguments = .schema(ofObject: arguments)
+    self.arguments = .closedSchema(of: arguments)
     state = declaration.state.schema
     makeEngine = { session, arguments, stateShown in
       HostedScreen(try await make(session, arguments), declaration, stateShown: stateShown)

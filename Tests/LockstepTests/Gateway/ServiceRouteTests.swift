@@ -7,7 +7,7 @@ import Testing
 @Suite("The service routes answer as the contract says")
 struct ServiceRouteTests {
   /// Every path of the table, with the type of what's there.
-  private static let paths = ["/", "/healthz", "/readyz", "/metrics", "/problems"] + problems
+  private static let paths = ["/", "/healthz", "/readyz", "/metrics", "/openapi.json", "/problems"] + problems
   private static let problems = ProblemKind.allCases.map { "/problems/\($0.slug)" }
   private static let allow = "GET, HEAD, OPTIONS"
 
@@ -23,7 +23,7 @@ struct ServiceRouteTests {
         Issue.record("no links: \(index.text)")
         return
       }
-      #expect(Set(links.map(\.name)) == ["healthz", "readyz", "metrics", "problems"])
+      #expect(Set(links.map(\.name)) == ["healthz", "readyz", "metrics", "openapi.json", "problems"])
       for (name, link) in links {
         #expect(link == .string("/\(name)"))
         #expect(try await gateway.get("/\(name)").status == 200)

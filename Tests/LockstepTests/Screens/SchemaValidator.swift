@@ -1,38 +1,95 @@
 import JSON
 
-/// Validates JSON against as much of JSON Schema as the catalogue uses. A keyword that it doesn't know is a fault too.
-enum SchemaValidator {
+/// Validates JSON against as much of JSON Schema as the catalogue and the OpenAPI description use. A keyword that it doesn't
+/// know is a fault too, and so is a member of an object that its schema doesn't name, unless it says what others are.
+struct SchemaValidator {
+  /// The document in which references are looked up.
+  var document = JSON.null
+
   /// Where a value isn't as the schema says; empty where it is.
-  static func faults(_ value: JSON, _ schema: JSON, at place: String = "") -> [String] {
-    (schema.objectValue ?? [:]).flatMap { keyword, rule -> [String] in
-      switch keyword {
-      case "type":
-        let types = rule.arrayValue ?? [rule]
-        return types.contains { isOf($0.stringValue, value) } ? [] : ["\(place) is \(value.typeName), not \(rule)"]
-      case "properties":
-        return (rule.objectValue ?? [:]).flatMap { name, schema in
-          value[name].map { faults($0, schema, at: "\(place)/\(name)") } ?? []
-        }
-      case "required":
-        return (rule.arrayValue ?? []).compactMap { name in
-          value[name.stringValue ?? ""] == nil ? "\(place) lacks \(name)" : nil
-        }
-      case "items":
-        return (value.arrayValue ?? []).enumerated().flatMap { faults($1, rule, at: "\(place)/\($0)") }
-      case "enum": return (rule.arrayValue ?? []).contains(value) ? [] : ["\(place) isn't one of \(rule)"]
-      case "minimum": return value.doubleValue ?? .infinity < rule.doubleValue ?? 0 ? ["\(place) is too small"] : []
-      case "minLength":
-        return value.stringValue.map(\.unicodeScalars.count) ?? .max < rule.intValue ?? 0
-          ? ["\(place) is too short"] : []
-      case "maximum": return value.doubleValue ?? -.infinity > rule.doubleValue ?? 0 ? ["\(place) is too large"] : []
-      case "maxLength":
-        return value.stringValue?.unicodeScalars.count ?? 0 > rule.intValue ?? 0 ? ["\(place) is too long"] : []
-      case "additionalProperties":
-        return (value.objectValue ?? [:]).flatMap { name, value in faults(value, rule, at: "\(place)/\(name)") }
-      case "writeOnly", "readOnly", "default", "format": return []
-      default: return ["\(place) has the unknown keyword \(keyword)"]
-      }
+  static func faults(_ value: JSON, _ schema: JSON) -> [String] { SchemaValidator().faults(value, schema) }
+
+  /// The same, with references into the document. Where `isWhole` is false the schema is one of several that hold, and others
+  /// may name more members.
+  func faults(_ value: JSON, _ schema: JSON, at place: String = "", isWhole: Bool = true) -> [String] {
+    let keywords = schema.objectValue ?? [:]
+    var found = keywords.flatMap { faults(value, $0.name, $0.value, at: place, isWhole: isWhole) }
+    if isWhole, let known = schema["properties"]?.objectValue, schema["additionalProperties"] == nil {
+      let unknown = (value.objectValue ?? [:]).names.filter { known[$0] == nil }
+      found += unknown.map { "\(place) has the member \($0), which isn't described" }
     }
+    return found
+  }
+
+  private func faults(
+    _ value: JSON,
+    _ keyword: String,
+    _ rule: JSON,
+    at place: String,
+    isWhole: Bool
+  ) -> [String] {
+    switch keyword {
+    case "$ref":
+      guard let schema = resolve(rule.stringValue ?? "") else { return ["\(place): \(rule) leads nowhere"] }
+      return faults(value, schema, at: place, isWhole: isWhole)
+    case "allOf": return (rule.arrayValue ?? []).flatMap { faults(value, $0, at: place, isWhole: false) }
+    case "anyOf":
+      let matching = count(of: rule, matching: value, at: place, isWhole)
+      return matching > 0 ? [] : ["\(place) fits none of \(rule)"]
+    case "oneOf":
+      let matching = count(of: rule, matching: value, at: place, isWhole)
+      return matching == 1 ? [] : ["\(place) fits \(matching) of \(rule)"]
+    case "properties":
+      return (rule.objectValue ?? [:]).flatMap { name, schema in
+        value[name].map { faults($0, schema, at: "\(place)/\(name)") } ?? []
+      }
+    case "items":
+      return (value.arrayValue ?? []).enumerated().flatMap { faults($1, rule, at: "\(place)/\($0)") }
+    case "additionalProperties" where rule != false:
+      return (value.objectValue ?? [:]).flatMap { name, value in faults(value, rule, at: "\(place)/\(name)") }
+    case "writeOnly", "readOnly", "default", "format", "description", "examples", "additionalProperties": return []
+    default:
+      return Self.complaint(about: value, keyword, rule).map { ["\(place) \($0)"] } ?? []
+    }
+  }
+
+  /// What is wrong with a value itself by one of the simple keywords.
+  private static func complaint(about value: JSON, _ keyword: String, _ rule: JSON) -> String? {
+    let (number, text) = (value.doubleValue, value.stringValue)
+    let (bound, count) = (rule.doubleValue ?? 0, rule.intValue ?? 0)
+    switch keyword {
+    case "type":
+      return (rule.arrayValue ?? [rule]).contains { isOf($0.stringValue, value) }
+        ? nil : "is \(value.typeName), not \(rule)"
+    case "required":
+      return (rule.arrayValue ?? []).compactMap(\.stringValue).first { value.objectValue != nil && value[$0] == nil }
+        .map { "lacks \($0)" }
+    case "enum": return (rule.arrayValue ?? []).contains(value) ? nil : "isn't one of \(rule)"
+    case "const": return value == rule ? nil : "isn't \(rule)"
+    case "minimum": return number.map { $0 < bound } == true ? "is too small" : nil
+    case "maximum": return number.map { $0 > bound } == true ? "is too large" : nil
+    case "minLength": return text.map { $0.unicodeScalars.count < count } == true ? "is too short" : nil
+    case "maxLength": return text.map { $0.unicodeScalars.count > count } == true ? "is too long" : nil
+    case "minItems": return value.arrayValue.map { $0.count < count } == true ? "has too few items" : nil
+    case "maxItems": return value.arrayValue.map { $0.count > count } == true ? "has too many items" : nil
+    case "pattern":
+      guard let text, let pattern = rule.stringValue else { return nil }
+      guard let expression = try? Regex(pattern) else { return "has a pattern that can't be read: \(pattern)" }
+      return text.contains(expression) ? nil : "doesn't match \(pattern)"
+    default: return "has the unknown keyword \(keyword)"
+    }
+  }
+
+  private func count(of schemas: JSON, matching value: JSON, at place: String, _ isWhole: Bool) -> Int {
+    (schemas.arrayValue ?? []).filter { faults(value, $0, at: place, isWhole: isWhole).isEmpty }.count
+  }
+
+  /// What a reference into the document leads to.
+  func resolve(_ reference: String) -> JSON? {
+    guard reference.hasPrefix("#"), let pointer = try? JSONPointer(parsing: String(reference.dropFirst())) else {
+      return nil
+    }
+    return pointer.tokens.reduce(Optional(document)) { $0?[$1] }
   }
 
   private static func isOf(_ type: String?, _ value: JSON) -> Bool {

@@ -50,6 +50,18 @@ struct ScreenAnswersTests {
     }
   }
 
+  @Test(
+    "A key that can't be one is told, also to who isn't logged in",
+    arguments: ["", String(repeating: "k", count: 257)]
+  )
+  func unfitKey(key: String) async throws {
+    try await Users.run { users in
+      let answer = try await users.post("/v1/reactors/login", "", ["Idempotency-Key: \(key)"])
+      #expect(answer.problem == Told("invalid-parameter"))
+      #expect(OpenedScreen.count(of: users) == 0)
+    }
+  }
+
   @Test("Actions are done once, and told as they were told first; what refused them stays too")
   func acting() async throws {
     try await Users.run { users in

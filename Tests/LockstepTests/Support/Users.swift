@@ -18,6 +18,8 @@ final class Users: Sendable {
   private let modules: [UserModule]
   private let replace: @Sendable (inout ScreenServices) -> Void
   let running: Mutex<LockstepServer?>
+  /// Made for the first answer.
+  private let described = Mutex<DescribedAnswers?>(nil)
 
   private init(
     _ change: (inout Configuration) -> Void,
@@ -96,7 +98,7 @@ final class Users: Sendable {
     try RawClient(port: try #require(running.withLock { $0 }).address.port)
   }
 
-  /// Sends one request on a connection of its own and gives the answer.
+  /// Sends one request on a connection of its own and gives the answer, which has to be as the server's description says.
   func ask(
     _ method: String,
     _ target: String,
@@ -110,7 +112,19 @@ final class Users: Sendable {
     if let token { fields.append("Authorization: Bearer \(token)") }
     if let body { fields.append("Content-Length: \(body.count)") }
     try await client.send(Array(Gateway.request(method, target, fields).utf8) + (body ?? []))
-    return try await client.response(toHead: method == "HEAD")
+    let answer = try await client.response(toHead: method == "HEAD")
+    for fault in try description().faults(answer, toMethod: method, target) { Issue.record("\(fault)") }
+    return answer
+  }
+
+  /// What the server says of its routes.
+  func description() throws -> DescribedAnswers {
+    try described.withLock { described in
+      if let described { return described }
+      let made = try DescribedAnswers(try #require(running.withLock { $0 }).components)
+      described = made
+      return made
+    }
   }
 
   /// Sends a `POST` without a token.

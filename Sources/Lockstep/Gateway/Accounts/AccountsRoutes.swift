@@ -19,15 +19,18 @@ struct AccountsRoutes: Sendable {
           let document = try await shares.run(for: session.user) { try await sessions(of: session) }
           return .privately(document, preconditions)
         }
-      },
+      }
+      .described(AccountsDescriptions.sessions),
       Route(.delete, "/v1/sessions/{id}", summary: "Logs a device out: its token stops working at once.") { request in
         try leaving(request, key: Self.logoutKey) { session, _ in try revoke(request, by: session) }
-      },
+      }
+      .described(AccountsDescriptions.revoke),
       Route(.get, "/v1/me", summary: "Who is logged in.") { request in
         try reading(request) { session, preconditions in
           .privately(try await shares.run(for: session.user) { try await me(session) }, preconditions)
         }
-      },
+      }
+      .described(AccountsDescriptions.me),
       Route(
         .put,
         "/v1/me/password",
@@ -37,13 +40,16 @@ struct AccountsRoutes: Sendable {
         try gate.answer(request) { session in
           try request.withBody { body in try changePassword(request, body, session) }
         }
-      },
+      }
+      .described(AccountsDescriptions.changePassword(accounts.configuration.passwordRules)),
       Route(.get, "/v1/me/export", summary: "All that is stored about the user, as one document.") { request in
         try reading(request) { session, preconditions in try await export.response(of: session.user, preconditions) }
-      },
+      }
+      .described(AccountsDescriptions.export(own: export.own)),
       Route(.delete, "/v1/me", summary: "Erases the user and all that is theirs.") { request in
         try leaving(request, key: Self.erasureKey) { session, body in try erase(request, body, session) }
-      },
+      }
+      .described(AccountsDescriptions.erase),
     ]
   }
 

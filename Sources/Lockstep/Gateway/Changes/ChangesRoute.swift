@@ -29,6 +29,7 @@ struct ChangesRoute: Sendable {
         }
       }
     }
+    .described(ChangesDescription(modules: modules).description)
   }
 
   private func present(

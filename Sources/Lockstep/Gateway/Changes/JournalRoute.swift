@@ -1,4 +1,5 @@
 import HTTP
+import JSON
 
 /// `GET /v1/journal`: what happened, oldest first.
 struct JournalRoute: Sendable {
@@ -43,6 +44,62 @@ struct JournalRoute: Sendable {
         }
       }
     }
+    .described(Self.description)
+  }
+
+  private static var description: RouteDescription {
+    RouteDescription(
+      "getJournal",
+      part: "Changes",
+      access: .user,
+      parameters: [
+        RouteParameter(
+          "since",
+          in: .query,
+          "Begins behind this cursor; `now` behind the last entry. Without it, or where the journal doesn't know it, at "
+            + "the beginning (reset).",
+          schema: .cursorSchema
+        ),
+        RouteParameter(
+          "limit",
+          in: .query,
+          "How many entries, at most; a transaction isn't taken apart.",
+          schema: ["type": "integer", "minimum": 1, "maximum": JSON(limit), "default": 100]
+        ),
+      ] + RouteParameter.waiting,
+      answers: [
+        RouteAnswer(
+          .ok,
+          "A part of the journal, up to cursor.",
+          fields: [.cacheControl, .vary, .cursor, .preferenceApplied],
+          json: .schema(ofObject: [
+            SchemaMember(name: "cursor", schema: .cursorSchema),
+            SchemaMember(name: "reset", schema: ["type": "boolean"]),
+            SchemaMember(name: "entries", schema: .arraySchema(of: .reference("JournalEntry"))),
+          ])
+        )
+      ],
+      problems: [.invalidParameter, .unauthorized, .tooManyRequests, .overloaded],
+      schemas: .shared(entrySchema, SharedSchema.fact)
+    )
+  }
+
+  /// An entry, as a schema with a name.
+  static var entrySchema: (String, JSON) {
+    let action = JSON.schema(ofObject: [
+      SchemaMember(name: "type", schema: .textSchema), SchemaMember(name: "payload", schema: ["type": "object"]),
+    ])
+    return (
+      "JournalEntry",
+      .schema(ofObject: [
+        SchemaMember(name: "cursor", schema: .cursorSchema),
+        SchemaMember(name: "at", schema: .timeSchema),
+        SchemaMember(name: "session", schema: ["type": ["string", "null"]]),
+        SchemaMember(name: "module", schema: .textSchema),
+        SchemaMember(name: "action", schema: action),
+        SchemaMember(name: "mutations", schema: .arraySchema(of: .reference("Fact"))),
+      ])
+    )
   }
 
   private func since(_ query: QueryParameters) throws(Problem) -> Since {

@@ -33,19 +33,27 @@ struct ScreenRoutes: Sendable {
   }
 
   var routes: [Route] {
-    let catalogue = Response.json(catalogue)
+    let catalogue = PreparedDocument(catalogue)
+    let describedAs = ScreenDescriptions(kinds: kinds.values.sorted { $0.name < $1.name })
     return [
-      Route(.get, "/v1/reactors", summary: "All reactors: what they take and what they show.") { _ in .now(catalogue) },
-      Route(.post, "/v1/reactors/{name}", summary: "Opens a screen.", bodyLimit: Self.bodyLimit, handler: open),
-      Route(.get, "/v1/reactors/{name}/{id}", summary: "A screen's state, as soon as it's another.", handler: read),
+      Route(.get, "/v1/reactors", summary: "All reactors: what they take and what they show.") { request in
+        try catalogue.answer(to: request)
+      }
+      .described(ScreenDescriptions.catalogue),
+      Route(.post, "/v1/reactors/{name}", summary: "Opens a screen.", bodyLimit: Self.bodyLimit, handler: open)
+        .described(describedAs.open),
+      Route(.get, "/v1/reactors/{name}/{id}", summary: "A screen's state, as soon as it's another.", handler: read)
+        .described(describedAs.read),
       Route(
         .post,
         "/v1/reactors/{name}/{id}/actions",
         summary: "Does one action or several in order, all or none.",
         bodyLimit: Self.bodyLimit,
         handler: act
-      ),
-      Route(.delete, "/v1/reactors/{name}/{id}", summary: "Closes a screen.", handler: close),
+      )
+      .described(describedAs.act),
+      Route(.delete, "/v1/reactors/{name}/{id}", summary: "Closes a screen.", handler: close)
+        .described(describedAs.close),
     ]
   }
 

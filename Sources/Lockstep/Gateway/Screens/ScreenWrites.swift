@@ -19,7 +19,9 @@ extension ScreenAnswers {
     at now: Int64,
     _ write: @escaping @Sendable () async throws -> Response
   ) throws -> Answer {
-    guard let owner, let key = try IdempotencyKey(of: request, body: body) else { return .later(write) }
+    // One that can't be is told, also where it would be of no use.
+    let key = try IdempotencyKey(of: request, body: body)
+    guard let owner, let key else { return .later(write) }
     do {
       if let answer = try take(key, of: owner, at: now) {
         return .now(Response(Settlement(answer: answer, isReplay: true)))

@@ -12,11 +12,33 @@ struct HealthRoutes: Sendable {
   var routes: [Route] {
     let healthy = Response.json(["status": "ok"], cacheControl: "no-store")
     return [
-      Route(.get, "/healthz", summary: "200 as long as the process serves.") { _ in .now(healthy) },
+      Route(.get, "/healthz", summary: "200 as long as the process serves.") { _ in .now(healthy) }
+        .described(Self.described("getHealth", saying: "ok")),
       Route(.get, "/readyz", summary: "200 when the store can be written; 503 otherwise and while draining.") { _ in
         try await readiness.check()
         return .json(["status": "ready"], cacheControl: "no-store")
-      },
+      }
+      .described(Self.described("getReadiness", saying: "ready", [.overloaded])),
     ]
+  }
+
+  private static func described(
+    _ name: String,
+    saying status: String,
+    _ problems: Set<ProblemKind> = []
+  ) -> RouteDescription {
+    RouteDescription(
+      name,
+      part: "Service",
+      answers: [
+        RouteAnswer(
+          .ok,
+          "It is.",
+          fields: [.cacheControl],
+          json: .schema(ofObject: [SchemaMember(name: "status", schema: ["const": .string(status)])])
+        )
+      ],
+      problems: problems
+    )
   }
 }

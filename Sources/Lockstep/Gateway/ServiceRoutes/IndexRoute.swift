@@ -8,8 +8,19 @@ enum IndexRoute {
 
   /// The route, over the table of all others.
   static func route(listing routes: [Route]) -> Route {
-    let response = Response.json(document(listing: routes))
-    return Route(.get, pattern, summary: summary) { _ in .now(response) }
+    let document = PreparedDocument(document(listing: routes))
+    return Route(.get, pattern, summary: summary) { request in try document.answer(to: request) }
+      .described(
+        PreparedDocument.described(
+          "getIndex",
+          part: "Service",
+          shows: .schema(ofObject: [
+            SchemaMember(name: "name", schema: ["const": "lockstep"]),
+            SchemaMember(name: "version", schema: .textSchema),
+            SchemaMember(name: "links", schema: ["type": "object", "additionalProperties": .textSchema]),
+          ])
+        )
+      )
   }
 
   private static func document(listing routes: [Route]) -> JSON {

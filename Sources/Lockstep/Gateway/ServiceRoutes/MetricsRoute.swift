@@ -38,6 +38,15 @@ struct MetricsRoute: Sendable {
       fields.append(contentsOf: .forBrowsers)
       return Response(status: .ok, fields: fields, body: .bytes(Array(await text().utf8)))
     }
+    .described(
+      RouteDescription(
+        "getMetrics",
+        part: "Service",
+        answers: [
+          RouteAnswer(.ok, "The metrics.", fields: [.cacheControl], content: [("text/plain", ["type": "string"])])
+        ]
+      )
+    )
   }
 
   private func text() async -> String {

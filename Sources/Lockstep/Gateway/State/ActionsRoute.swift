@@ -22,6 +22,22 @@ struct ActionsRoute: Sendable {
         }
       }
     }
+    .described(description)
+  }
+
+  private var description: RouteDescription {
+    let all = modules.values.sorted { $0.name < $1.name }.flatMap { DescribedModule(module: $0).namedActions }
+    let actions: JSON = [
+      "type": "array", "items": ["oneOf": .array(all)], "minItems": 1, "maxItems": JSON(ActionBatch.maximum),
+    ]
+    return .writing(
+      "act",
+      part: "Actions",
+      body: RouteBody(.closedSchema(of: [SchemaMember(name: "actions", schema: actions)])),
+      answers: [.results],
+      problems: [.notFound],
+      schemas: .shared(SharedSchema.fact, SharedSchema.results)
+    )
   }
 
   private func actions(in body: JSON) throws(Problem) -> [UserAction] {

@@ -8,29 +8,36 @@ struct DefaultsRoutes: Sendable {
   let writing: StateWriting
 
   var routes: [Route] {
-    [
+    let describedAs = Descriptions(DescribedModule(module: module.userModule))
+    return [
       Route(.get, "/v1/defaults", summary: "The suites in which the user has set values.") { request in
         try reading.answer(request) { _, _ throws(Problem) in .suites }
-      },
+      }
+      .described(describedAs.suites),
       Route(.get, "/v1/defaults/{suite}", summary: "The values of a suite, the app's behind the user's.") { request in
         try reading.answer(request) { request, query throws(Problem) in
           .suite(try suite(of: request), prefix: try query.text("prefix"))
         }
-      },
+      }
+      .described(describedAs.suite),
       Route(.patch, "/v1/defaults/{suite}", summary: "Changes values of a suite, all or none.") { request in
         try writing.answer(request, change: patch)
-      },
+      }
+      .described(describedAs.patch),
       Route(.get, "/v1/defaults/{suite}/{key}", summary: "One value, as it is.") { request in
         try reading.answer(request) { request, _ throws(Problem) in
           .value(suite: try suite(of: request), key: try request.elementName("key"))
         }
-      },
+      }
+      .described(describedAs.value),
       Route(.put, "/v1/defaults/{suite}/{key}", summary: "Sets one value: the body.") { request in
         try writing.answer(request, change: put)
-      },
+      }
+      .described(describedAs.put),
       Route(.delete, "/v1/defaults/{suite}/{key}", summary: "Removes the user's value.") { request in
         try writing.answer(request, change: delete)
-      },
+      }
+      .described(describedAs.delete),
     ]
   }
 
@@ -83,6 +90,86 @@ struct DefaultsRoutes: Sendable {
   }
 
   private func suite(of request: Request) throws(Problem) -> String { try request.suiteName() }
+}
+
+extension DefaultsRoutes {
+  /// What is said of the routes.
+  fileprivate struct Descriptions {
+    private static let part = "Defaults"
+    private static let key = [RouteParameter.suite, .element("key")]
+
+    let module: DescribedModule
+
+    init(_ module: DescribedModule) { self.module = module }
+
+    var suites: RouteDescription {
+      .reading(
+        "listSuites",
+        part: Self.part,
+        shows: .schema(ofObject: [
+          SchemaMember(name: "cursor", schema: .cursorSchema),
+          SchemaMember(
+            name: "suites",
+            schema: .arraySchema(
+              of: .schema(ofObject: [
+                SchemaMember(name: "name", schema: .suiteSchema),
+                SchemaMember(name: "count", schema: .indexSchema),
+                SchemaMember(name: "bytes", schema: .indexSchema),
+              ])
+            )
+          ),
+        ])
+      )
+    }
+
+    var suite: RouteDescription {
+      .reading(
+        "getSuite",
+        part: Self.part,
+        parameters: [.suite, .prefix],
+        shows: module.state,
+        schemas: module.schemas
+      )
+    }
+
+    var patch: RouteDescription {
+      .writing(
+        "patchSuite",
+        part: Self.part,
+        parameters: [.suite],
+        body: DefaultsRoutes.patchBody,
+        answers: [.written(.ok, "The suite after it.", shows: module.state)],
+        schemas: .shared(SharedSchema.jsonPatch)
+      )
+    }
+
+    var value: RouteDescription {
+      .reading("getDefault", part: Self.part, parameters: Self.key, shows: .valueSchema)
+    }
+
+    var put: RouteDescription {
+      .writing(
+        "setDefault",
+        part: Self.part,
+        parameters: Self.key,
+        body: RouteBody(.valueSchema),
+        answers: [
+          .written(.created, "The user had set none.", shows: .valueSchema),
+          .written(.ok, "The user had set another.", shows: .valueSchema),
+        ]
+      )
+    }
+
+    var delete: RouteDescription { .removing("removeDefault", part: Self.part, parameters: Self.key) }
+  }
+
+  /// What a patch of values may be.
+  static var patchBody: RouteBody {
+    RouteBody([
+      ("application/json", .valuesSchema), ("application/merge-patch+json", .valuesSchema),
+      ("application/json-patch+json", .reference(SharedSchema.jsonPatch.0)),
+    ])
+  }
 }
 
 extension Request {

@@ -8,31 +8,40 @@ struct FavoritesRoutes: Sendable {
   let writing: StateWriting
 
   var routes: [Route] {
-    [
+    let describedAs = Descriptions(DescribedModule(module: module.userModule))
+    return [
       Route(.get, "/v1/favorites", summary: "The user's favorites, in their order.") { request in
         try reading.answer(request) { _, query throws(Problem) in
           .list(try ListQuery(FavoritesReactor.collection, query))
         }
-      },
+      }
+      .described(describedAs.list),
       Route(.get, "/v1/favorites/{id}", summary: "One favorite, with its place.") { request in
         try reading.answer(request) { request, _ throws(Problem) in
           .element(FavoritesReactor.collection, id: try id(of: request))
         }
-      },
+      }
+      .described(describedAs.element),
       Route(.put, "/v1/favorites/{id}", summary: "Adds a favorite, or replaces it where it is.") { request in
         try writing.answer(request, change: put)
-      },
+      }
+      .described(describedAs.put),
       Route(.patch, "/v1/favorites/{id}", summary: "Changes a favorite's title and data by a patch.") { request in
         try writing.answer(request, change: patch)
-      },
+      }
+      .described(describedAs.patch),
       Route(.delete, "/v1/favorites/{id}", summary: "Removes a favorite.") { request in
         try writing.answer(request, change: delete)
-      },
+      }
+      .described(describedAs.delete),
       Route(.put, "/v1/favorites/{id}/position", summary: "Moves a favorite to another place.") { request in
         try writing.answer(request, change: move)
-      },
+      }
+      .described(describedAs.move),
     ]
   }
+
+  // MARK: What is answered
 
   private func put(_ request: Request, _ body: [UInt8]) throws -> StateWriting.Change {
     let id = try id(of: request)
@@ -97,6 +106,75 @@ struct FavoritesRoutes: Sendable {
 
   private func id(of request: Request) throws(Problem) -> String {
     try request.elementName("id")
+  }
+}
+
+extension FavoritesRoutes {
+  /// What is said of the routes.
+  fileprivate struct Descriptions {
+    private static let part = "Favorites"
+    private static let id = RouteParameter.element("id")
+
+    let module: DescribedModule
+
+    init(_ module: DescribedModule) { self.module = module }
+
+    var list: RouteDescription {
+      .reading(
+        "listFavorites",
+        part: Self.part,
+        parameters: RouteParameter.pages,
+        shows: module.state,
+        fields: [.link],
+        schemas: module.schemas
+      )
+    }
+
+    var element: RouteDescription {
+      .reading("getFavorite", part: Self.part, parameters: [Self.id], shows: module.placedElement)
+    }
+
+    var put: RouteDescription {
+      .writing(
+        "putFavorite",
+        part: Self.part,
+        parameters: [Self.id],
+        body: RouteBody(module.body(of: "add", without: "id", passingOver: []), isRequired: false),
+        answers: [
+          .written(.created, "It wasn't there, and is now.", shows: module.placedElement),
+          .written(.ok, "It was there, and is replaced where it is.", shows: module.placedElement),
+        ]
+      )
+    }
+
+    var patch: RouteDescription {
+      let members = module.body(of: "update", without: "id", passingOver: ["index"])
+      return .writing(
+        "patchFavorite",
+        part: Self.part,
+        parameters: [Self.id],
+        body: RouteBody([
+          ("application/json", members), ("application/merge-patch+json", members),
+          ("application/json-patch+json", .reference(SharedSchema.jsonPatch.0)),
+        ]),
+        answers: [.written(.ok, "The favorite after it.", shows: module.placedElement)],
+        problems: [.notFound],
+        schemas: .shared(SharedSchema.jsonPatch)
+      )
+    }
+
+    var delete: RouteDescription { .removing("removeFavorite", part: Self.part, parameters: [Self.id]) }
+
+    var move: RouteDescription {
+      .writing(
+        "moveFavorite",
+        part: Self.part,
+        parameters: [Self.id],
+        body: RouteBody(.closedSchema(of: [SchemaMember(name: "index", schema: .indexSchema)])),
+        answers: [.written(.ok, "The favorite at its place; past the end means the end.", shows: module.placedElement)],
+        problems: [.notFound]
+      )
+    }
   }
 }
 

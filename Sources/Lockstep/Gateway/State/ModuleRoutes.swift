@@ -13,20 +13,24 @@ struct ModuleRoutes: Sendable {
   private var key: String { module.service.kind == .list ? "id" : "key" }
 
   var routes: [Route] {
+    let describedAs = ModuleDescriptions(module: module, key: key)
     let verbs = ElementVerb.allCases.compactMap { verb in module.verbs[verb].map { route(verb, $0) } }
     return [
       Route(.get, path, summary: "What the user has in \(module.name).") { request in
         try reading.answer(request) { _, query throws(Problem) in try whole(query) }
-      },
+      }
+      .described(describedAs.whole),
       Route(.get, "\(path)/{\(key)}", summary: "One element of \(module.name).") { request in
         try reading.answer(request) { request, _ throws(Problem) in element(try request.elementName(key)) }
-      },
+      }
+      .described(describedAs.element),
       Route(
         .post,
         "\(path)/actions",
         summary: "Does one action of \(module.name) or several, all or none.",
         handler: act
-      ),
+      )
+      .described(describedAs.actions),
     ] + verbs
   }
 
@@ -99,6 +103,7 @@ struct ModuleRoutes: Sendable {
         return change
       }
     }
+    .described(ModuleDescriptions(module: module, key: key).verb(verb, action))
   }
 
   private func action(

@@ -7,14 +7,26 @@ struct ProfileRoutes: Sendable {
   let reading: StateReading
   let writing: StateWriting
 
+  private static let part = "Profile"
+
   var routes: [Route] {
-    [
+    let described = DescribedModule(module: module.userModule)
+    return [
       Route(.get, "/v1/profile", summary: "The user's profile.") { request in
         try reading.answer(request) { _, _ throws(Problem) in .profile }
-      },
+      }
+      .described(.reading("getProfile", part: Self.part, shows: described.state, schemas: described.schemas)),
       Route(.patch, "/v1/profile", summary: "Changes fields of the profile, all or none.") { request in
         try writing.answer(request, change: patch)
-      },
+      }
+      .described(
+        .writing(
+          "patchProfile",
+          part: Self.part,
+          body: RouteBody(.closedSchema(of: ProfileAction.schemaMembers)),
+          answers: [.written(.ok, "The profile after it.", shows: described.state)]
+        )
+      ),
     ]
   }
 

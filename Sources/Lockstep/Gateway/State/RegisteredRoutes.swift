@@ -23,7 +23,8 @@ struct RegisteredRoutes: Sendable {
           return .now(Response(status: .notModified, fields: fields))
         }
         return .now(response(representation))
-      },
+      }
+      .described(described("getRegistered")),
       Route(.put, Self.pattern, summary: "Registers the values of a suite, in the place of all before.") { request in
         try write(request) { request, body in
           _ = try BodyType(of: request.head)
@@ -31,14 +32,37 @@ struct RegisteredRoutes: Sendable {
           guard let members = json.objectValue else { throw Problem.notAnObject(json) }
           return { present in .patch(try PatchDocument.replacing(present, by: members)) }
         }
-      },
+      }
+      .described(described("putRegistered", RouteBody(.valuesSchema))),
       Route(.patch, Self.pattern, summary: "Changes what is registered in a suite, all or none.") { request in
         try write(request) { request, body in
           let action = try DefaultsRoutes.patchAction(request, body)
           return { _ in action }
         }
-      },
+      }
+      .described(described("patchRegistered", DefaultsRoutes.patchBody)),
     ]
+  }
+
+  /// What is said of a route: of one that writes, where it has a body.
+  private func described(_ name: String, _ body: RouteBody? = nil) -> RouteDescription {
+    let shown = JSON.schema(ofObject: [
+      SchemaMember(name: "cursor", schema: .cursorSchema), SchemaMember(name: "values", schema: .valuesSchema),
+    ])
+    let replayed: [RouteField] = body == nil ? [] : [.idempotencyReplayed]
+    let answer = RouteAnswer(.ok, "What is registered.", fields: RouteField.validators + replayed, json: shown)
+    let problems: Set<ProblemKind> = [.invalidParameter, .unauthorized, .notFound, .overloaded]
+    let written: Set<ProblemKind> = [.conflict, .preconditionFailed, .validationFailed, .quotaExceeded]
+    return RouteDescription(
+      name,
+      part: "Administration",
+      access: .administrator,
+      parameters: [.suite] + (body == nil ? [.ifNoneMatch] : RouteParameter.writing),
+      body: body,
+      answers: body == nil ? [answer, .unmodified(RouteField.validators)] : [answer],
+      problems: body == nil ? problems : problems.union(written).union(RouteDescription.bodyProblems(body)),
+      schemas: .shared(SharedSchema.jsonPatch)
+    )
   }
 
   /// A change is what the reactor of a user's suite would do to these values.

@@ -125,7 +125,10 @@ enum DefaultValue {
 extension PayloadField<String> {
   /// The suite that is meant.
   fileprivate static var suite: PayloadField {
-    let schema: JSON = ["type": ["string", "null"], "default": .string(DefaultsAction.standardSuite)]
+    let schema: JSON = [
+      "type": ["string", "null"], "pattern": "^[A-Za-z0-9._-]{1,128}$",
+      "default": .string(DefaultsAction.standardSuite),
+    ]
     return PayloadField([SchemaMember(name: "suite", schema: schema, isRequired: false)]) { reader, _ in reader.suite()
     }
   }

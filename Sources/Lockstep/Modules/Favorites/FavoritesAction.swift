@@ -22,6 +22,10 @@ struct FavoriteContent: Sendable {
 
   static let titleBytes = 512
   static let dataBytes = 16 * 1024
+
+  /// With these `GET` says what the server says. They may be sent back, and nothing is done with them.
+  static let serversWords = ["addedAt", "updatedAt"]
+  private static let passedOver: JSON = ["description": "May be sent back as it came; nothing is done with it."]
 }
 
 extension FavoritesAction {
@@ -95,9 +99,13 @@ extension PayloadField<JSONObject> {
 extension FavoriteContent {
   fileprivate static var schemaMembers: [SchemaMember] {
     [
-      SchemaMember(name: "title", schema: ["type": ["string", "null"]], isRequired: false),
+      SchemaMember(
+        name: "title",
+        schema: ["type": ["string", "null"], "maxLength": JSON(titleBytes)],
+        isRequired: false
+      ),
       SchemaMember(name: "data", schema: [:], isRequired: false),
-    ]
+    ] + serversWords.map { SchemaMember(name: $0, schema: passedOver, isRequired: false) }
   }
 }
 

@@ -16,7 +16,7 @@ enum ProfileAction: Sendable {
 
   /// The fields: what each may be, the reactor judges.
   static let schemaMembers = ProfileReactor.fields.map {
-    SchemaMember(name: $0, schema: ["type": "string"], isRequired: false)
+    SchemaMember(name: $0, schema: ["type": "string", "pattern": #"\S"#], isRequired: false)
   }
 
   /// How the journal tells it.

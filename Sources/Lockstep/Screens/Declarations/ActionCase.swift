@@ -25,7 +25,7 @@ public struct ActionCase<Action: Sendable>: Sendable {
     self.type = type
     var members: [SchemaMember] = []
     repeat members += (each field).members
-    payload = .schema(ofObject: members)
+    payload = .closedSchema(of: members)
     read = { payload, network throws(Refusal) in
       var reader = PayloadReader(payload)
       let values = (repeat (each field).read(&reader, network))

@@ -33,7 +33,7 @@ extension PayloadField {
 
   /// An id or a key, as clients choose them.
   public static func name(_ name: String) -> PayloadField where Value == String {
-    PayloadField([SchemaMember(name: name, schema: ["type": "string", "minLength": 1])]) { reader, _ in
+    PayloadField([SchemaMember(name: name, schema: .nameSchema)]) { reader, _ in
       reader.name(name)
     }
   }

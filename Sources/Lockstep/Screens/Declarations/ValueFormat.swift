@@ -18,6 +18,13 @@ extension JSON {
       "required": .array(required),
     ]
   }
+
+  /// The same of what clients send: no others may be there, since what nobody asks for would be lost in silence.
+  static func closedSchema(of members: [SchemaMember]) -> JSON {
+    var schema = JSON.schema(ofObject: members).objectValue ?? JSONObject()
+    schema["additionalProperties"] = false
+    return .object(schema)
+  }
 }
 
 /// How values are written as JSON and described by JSON Schema, from one source.

@@ -1,0 +1,135 @@
+import HTTP
+import JSON
+import TestSupport
+import Testing
+
+@testable import Lockstep
+
+@Suite("The OpenAPI description says what is there, and nothing else")
+struct OpenAPITests {
+  /// Runs `body` with a server that has modules of its own, its description and its table.
+  private static func run(_ body: (Users, JSON, [Route]) async throws -> Void) async throws {
+    try await Users.run(modules: [.notes, .scores]) { users in
+      let server = try #require(users.running.withLock { $0 })
+      let answer = try await users.ask("GET", "/openapi.json")
+      #expect(answer.status == 200)
+      try await body(users, answer.json, try #require(server.components.applications.first).router.routes)
+    }
+  }
+
+  private static func names(_ path: JSON) -> [String] { path.objectValue?.names ?? [] }
+
+  @Test("Every route of the table is in it, by a name of its own, and no other")
+  func routes() async throws {
+    try await Self.run { _, document, routes in
+      let paths = try #require(document["paths"]?.objectValue)
+      let described = paths.flatMap { path, item in Self.names(item).map { "\($0) \(path)" } }
+      #expect(described.sorted() == routes.map { "\($0.method.name.lowercased()) \($0.pattern)" }.sorted())
+      let operations = paths.flatMap { ($0.value.objectValue ?? [:]).map(\.value) }
+      let names = operations.compactMap { $0["operationId"]?.stringValue }
+      #expect(names.count == routes.count)
+      #expect(Set(names).count == names.count)
+      for route in routes {
+        let operation = document["paths"]?[route.pattern]?[route.method.name.lowercased()]
+        #expect(operation?["summary"] == .string(route.summary))
+      }
+    }
+  }
+
+  @Test("Whatever refers to something shared finds it, and nothing is there that nobody refers to")
+  func references() async throws {
+    try await Self.run { _, document, _ in
+      let references = Self.references(in: document)
+      for reference in references {
+        #expect(SchemaValidator(document: document).resolve(reference) != nil, "\(reference)")
+      }
+      for (kind, shared) in try #require(document["components"]?.objectValue) where kind != "securitySchemes" {
+        let unused = Self.names(shared).filter { !references.contains("#/components/\(kind)/\($0)") }
+        #expect(unused == [], "\(kind)")
+      }
+    }
+  }
+
+  private static func references(in json: JSON) -> Set<String> {
+    var found: Set<String> = []
+    if let reference = json["$ref"]?.stringValue { found.insert(reference) }
+    for (_, value) in json.objectValue ?? [:] { found.formUnion(references(in: value)) }
+    for value in json.arrayValue ?? [] { found.formUnion(references(in: value)) }
+    return found
+  }
+
+  @Test("A path has the parameters that are described, and what needs a token says so")
+  func parameters() async throws {
+    try await Self.run { users, document, routes in
+      for route in routes {
+        let operation = try #require(document["paths"]?[route.pattern]?[route.method.name.lowercased()])
+        let described = (operation["parameters"]?.arrayValue ?? []).map { parameter -> JSON in
+          guard let reference = parameter["$ref"]?.stringValue else { return parameter }
+          return SchemaValidator(document: document).resolve(reference) ?? .null
+        }
+        let inPath = described.filter { $0["in"] == "path" }.compactMap { $0["name"]?.stringValue }
+        let parts = route.pattern.split(separator: "/").filter { $0.hasPrefix("{") }
+        #expect(inPath == parts.map { String($0.dropFirst().dropLast()) }, "\(route.pattern)")
+        #expect(inPath.count == described.filter { $0["required"] == true }.count)
+        guard operation["security"] == [["user": []]] else { continue }
+        let target = route.pattern.replacing("{", with: "").replacing("}", with: "")
+        let answer = try await users.ask(route.method.name, target, body: Array("{}".utf8))
+        #expect(answer.status == 401, "\(route.method.name) \(target)")
+      }
+    }
+  }
+
+  @Test("What modules and screens declare is in it")
+  func declarations() async throws {
+    try await Self.run { _, document, _ in
+      let schemas = try #require(document["components"]?["schemas"])
+      let note = Self.names(schemas["notes.element"]?["properties"] ?? .null)
+      #expect(Set(note) == ["id", "text", "madeAt"])
+      #expect(
+        schemas["scores"]?["properties"]?["values"]?["additionalProperties"]?["$ref"]
+          == "#/components/schemas/scores.element"
+      )
+      let login = Self.names(schemas["screen.login.state"]?["properties"] ?? .null)
+      #expect(login.contains("isLoginEnabled"))
+      let act = document["paths"]?["/v1/actions"]?["post"]?["requestBody"]?["content"]?["application/json"]?["schema"]
+      let actions = try #require(act?["properties"]?["actions"]?["items"]?["oneOf"]?.arrayValue)
+      let modules = actions.compactMap { $0["properties"]?["module"]?["const"]?.stringValue }
+      #expect(Set(modules) == ["favorites", "defaults", "profile", "notes", "scores"])
+    }
+  }
+
+  @Test("It has an ETag, with which it needn't be sent again")
+  func unmodified() async throws {
+    try await Users.run { users in
+      let first = try await users.ask("GET", "/openapi.json")
+      let tag = try #require(first.field("ETag"))
+      let again = try await users.ask("GET", "/openapi.json", ["If-None-Match: \(tag)"])
+      #expect(again.status == 304)
+      #expect(again.field("ETag") == tag)
+      #expect(try await users.ask("GET", "/openapi.json", ["If-None-Match: \"other\""]).body == first.body)
+    }
+  }
+
+  @Test("An answer that isn't as it's described is told from one that is")
+  func faults() async throws {
+    try await Users.run { users in
+      let phone = try await users.signUp()
+      let answer = try await phone.get("/v1/favorites")
+      let described = try users.description()
+      let faults = { (fields: [String], body: String, status: Int) in
+        let other = RawResponse(status: status, fields: fields, body: Array(body.utf8))
+        return described.faults(other, toMethod: "GET", "/v1/favorites").map {
+          $0.replacing("GET /v1/favorites ", with: "")
+        }
+      }
+      let body = answer.text
+      #expect(faults(answer.fields, body, 200) == [])
+      #expect(faults(answer.fields, body, 201) == ["201: the status isn't described: \(body)"])
+      #expect(faults(answer.fields.filter { !$0.hasPrefix("Cursor") }, body, 200) == ["200: it lacks Cursor"])
+      #expect(faults(answer.fields + ["Location: /"], body, 200) == ["200: location isn't described"])
+      #expect(faults(answer.fields, body.replacing("count", with: "size"), 200).count == 2)
+      #expect(faults(answer.fields, body.replacing("[]", with: #"[{"id":"a"}]"#), 200) != [])
+      #expect(faults(answer.fields.map { $0.replacing("application/json", with: "text/plain") }, body, 200).count == 1)
+    }
+  }
+}

@@ -1,0 +1,77 @@
+import HTTP
+import JSON
+import TestSupport
+import Testing
+
+@testable import Lockstep
+
+/// A server's OpenAPI description, and whether real answers are as it says.
+final class DescribedAnswers: Sendable {
+  /// The longest body that is looked at: it would take long, and short ones have the same members.
+  private static let longestBody = 64 * 1024
+  /// What has nothing to do with any route: the engine's problems, and those of the server's own condition.
+  private static let anywhere: Set<Int> = [405, 408, 413, 414, 415, 417, 431, 500, 501, 503, 505]
+
+  let document: JSON
+  private let router: Router
+
+  init(_ components: Components) throws {
+    document = try JSON(parsing: components.openAPI.document.bytes)
+    router = try #require(components.applications.first).router
+  }
+
+  /// The operation of a route.
+  func operation(_ route: Route) -> JSON? { document["paths"]?[route.pattern]?[route.method.name.lowercased()] }
+
+  /// How an answer differs from the description; empty where it's as it says, or where nothing is at the address.
+  func faults(_ answer: RawResponse, toMethod method: String, _ target: String) -> [String] {
+    guard let route = route(method, target) else { return [] }
+    let place = "\(route.method.name) \(route.pattern) \(answer.status)"
+    guard let operation = operation(route) else { return ["\(place): the route isn't described"] }
+    if answer.status == 400, answer.text.contains("/problems/malformed-request") { return [] }
+    let described = operation["responses"]?[String(answer.status)]
+    guard let described else {
+      return Self.anywhere.contains(answer.status) ? [] : ["\(place): the status isn't described: \(answer.text)"]
+    }
+    let response = resolved(described)
+    return (fieldFaults(answer, response) + (method == "HEAD" ? [] : bodyFaults(answer, response))).map {
+      "\(place): \($0)"
+    }
+  }
+
+  private func route(_ method: String, _ target: String) -> Route? {
+    var parser = RequestParser(limits: Limits())
+    let outcome = Array(Gateway.request(method, target).utf8).withUnsafeBytes { try? parser.parse($0) }
+    guard case .head(let head, _)? = outcome, case .route(let index, _)? = try? router.match(head) else { return nil }
+    return router.routes[index]
+  }
+
+  private func resolved(_ json: JSON) -> JSON {
+    guard let reference = json["$ref"]?.stringValue else { return json }
+    return SchemaValidator(document: document).resolve(reference) ?? .null
+  }
+
+  private func fieldFaults(_ answer: RawResponse, _ response: JSON) -> [String] {
+    let described = response["headers"]?.objectValue ?? [:]
+    let missing = described.filter { resolved($0.value)["required"] == true && answer.field($0.name) == nil }
+    let known = Set(described.names.map { $0.lowercased() })
+    let told = ["etag", "cursor", "link", "location", "preference-applied", "idempotency-replayed", "retry-after"]
+    let unknown = told.filter { answer.field($0) != nil && !known.contains($0) }
+    let wrong = described.flatMap { name, field -> [String] in
+      guard let text = answer.field(name), let schema = resolved(field)["schema"] else { return [] }
+      let value = schema["type"] == "integer" ? Int(text).map { JSON($0) } ?? .string(text) : .string(text)
+      return SchemaValidator(document: document).faults(value, schema).map { "\(name)\($0)" }
+    }
+    return missing.map { "it lacks \($0.name)" } + unknown.map { "\($0) isn't described" } + wrong
+  }
+
+  private func bodyFaults(_ answer: RawResponse, _ response: JSON) -> [String] {
+    guard answer.field("Content-Encoding") == nil, answer.body.count <= Self.longestBody else { return [] }
+    guard let content = response["content"] else { return answer.body.isEmpty ? [] : ["it has a body"] }
+    let type = answer.field("Content-Type").map { String($0.prefix { $0 != ";" }) } ?? "none"
+    guard let schema = content[type]?["schema"] else { return ["the type \(type) isn't described"] }
+    guard type.hasSuffix("json") else { return [] }
+    guard let body = try? JSON(parsing: answer.body) else { return ["the body isn't JSON"] }
+    return SchemaValidator(document: document).faults(body, schema)
+  }
+}
