@@ -22,6 +22,9 @@ public struct ServerCounters: Sendable, Equatable {
   public var bodyBytes = 0
   /// How often accepting had to pause because the system had no descriptor or memory left.
   public var acceptPauses = 0
+
+  /// Nothing counted yet.
+  public init() {}
 }
 
 /// One loop's counters: written by that loop alone, read by anyone.

@@ -5,7 +5,9 @@ enum Command {
   /// Every command, of a server that keeps these modules for users besides its own: a new one is one more line here.
   static func all(_ modules: [UserModule] = []) -> [CommandEntry] {
     [ServeCommand.entry(modules), BackupCommand.entry, RestoreCommand.entry, CheckCommand.entry(modules)]
-      + UserCommands.entries(modules) + [TailCommand.entry, HealthCommand.entry, CompletionsCommand.entry]
+      + UserCommands.entries(modules) + [
+        TailCommand.entry, HealthCommand.entry, OpenAPICommand.entry(modules), CompletionsCommand.entry,
+      ]
   }
 
   static func run(_ arguments: [String], _ modules: [UserModule]) -> ExitCode {

@@ -183,6 +183,28 @@ struct OperatorTests {
     #expect(try await run("check", "--data", folder.file("new.db"), name: "check").code == .exit(0))
   }
 
+  @Test("What openapi prints is what a server gives, for passwords of the same length; it leaves nothing behind")
+  func openAPI() async throws {
+    let (server, port) = try await LockstepProcess.serving(["--password-min", "12"], in: folder)
+    let given = try await ask(port, "GET", "/openapi.json")
+    #expect(given.status == 200)
+    let scratch = folder.file("scratch")
+    try #require(mkdir(scratch, 0o700) == 0)
+    let process = try LockstepProcess(
+      ["openapi"],
+      in: folder,
+      name: "openapi",
+      variables: ["LOCKSTEP_PASSWORD_MIN": "12", "TMPDIR": scratch]
+    )
+    #expect(await process.ended() == .exit(0))
+    #expect(process.output == given.text + "\n")
+    #expect(process.errors == "")
+    #expect(rmdir(scratch) == 0, "nothing is in it")
+    #expect(try await run("openapi", name: "default").output != process.output)
+    server.send(SIGTERM)
+    #expect(await server.ended() == .exit(0))
+  }
+
   @Test(
     "bash completes commands, their second words, options and choices",
     arguments: [
