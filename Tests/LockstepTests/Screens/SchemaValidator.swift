@@ -43,6 +43,10 @@ struct SchemaValidator {
       return (rule.objectValue ?? [:]).flatMap { name, schema in
         value[name].map { faults($0, schema, at: "\(place)/\(name)") } ?? []
       }
+    case "propertyNames":
+      return (value.objectValue ?? [:]).flatMap {
+        faults(.string($0.name), rule, at: "\(place), its member \($0.name)")
+      }
     case "items":
       return (value.arrayValue ?? []).enumerated().flatMap { faults($1, rule, at: "\(place)/\($0)") }
     case "additionalProperties" where rule != false:

@@ -35,6 +35,14 @@ extension JSON {
   static let valueSchema: JSON = ["type": ["boolean", "number", "string", "array", "object"]]
   /// Objects whose members clients name.
   static let valuesSchema: JSON = ["type": "object", "additionalProperties": .object([:])]
+  /// The same as clients send them; null takes a value away.
+  static let changedValuesSchema: JSON = [
+    "type": "object", "propertyNames": nameSchema, "additionalProperties": .object([:]),
+  ]
+  /// The same where nothing is there to be taken away.
+  static let newValuesSchema: JSON = [
+    "type": "object", "propertyNames": nameSchema, "additionalProperties": valueSchema,
+  ]
 }
 
 /// Schemas that routes refer to by name.

@@ -166,7 +166,7 @@ extension DefaultsRoutes {
   /// What a patch of values may be.
   static var patchBody: RouteBody {
     RouteBody([
-      ("application/json", .valuesSchema), ("application/merge-patch+json", .valuesSchema),
+      ("application/json", .changedValuesSchema), ("application/merge-patch+json", .changedValuesSchema),
       ("application/json-patch+json", .reference(SharedSchema.jsonPatch.0)),
     ])
   }

@@ -33,7 +33,7 @@ struct RegisteredRoutes: Sendable {
           return { present in .patch(try PatchDocument.replacing(present, by: members)) }
         }
       }
-      .described(described("putRegistered", RouteBody(.valuesSchema))),
+      .described(described("putRegistered", RouteBody(.newValuesSchema))),
       Route(.patch, Self.pattern, summary: "Changes what is registered in a suite, all or none.") { request in
         try write(request) { request, body in
           let action = try DefaultsRoutes.patchAction(request, body)

@@ -158,7 +158,7 @@ extension PayloadField<JSON> {
 extension PayloadField<JSONObject> {
   /// What keys are set to; null removes one.
   fileprivate static var defaultValues: PayloadField {
-    PayloadField([SchemaMember(name: "values", schema: ["type": "object"])]) { reader, _ in
+    PayloadField([SchemaMember(name: "values", schema: .changedValuesSchema)]) { reader, _ in
       let values = reader.required("values")
       reader.checkMembers(of: values, at: "values")
       return values?.objectValue
