@@ -4,9 +4,9 @@ import HTTPServer
 public struct Environment: Sendable {
   /// The clocks.
   public var time: ServerTime
-  /// What the server sleeps by, where nobody asks for anything: what is over then is looked after once a minute. Whether
-  /// something is over `time` says. Default: the system's.
-  public var clock: any Clock<Duration> = ContinuousClock()
+  /// What the server sleeps by where it does something that nobody asks it for over the wire: carrying out operators' orders, making
+  /// backups, looking after screens that are over. What time it is, `time` says. Default: the system's.
+  public var clock: any Clock<Duration>
   /// Where log lines go.
   public var writeLog: @Sendable ([UInt8]) -> Void
   /// How many log lines were lost.
@@ -17,10 +17,12 @@ public struct Environment: Sendable {
   /// An environment of its parts.
   public init(
     time: ServerTime,
+    clock: any Clock<Duration> = ContinuousClock(),
     writeLog: @escaping @Sendable ([UInt8]) -> Void,
     droppedLogLines: @escaping @Sendable () -> Int
   ) {
     self.time = time
+    self.clock = clock
     self.writeLog = writeLog
     self.droppedLogLines = droppedLogLines
   }

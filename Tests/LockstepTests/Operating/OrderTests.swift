@@ -117,18 +117,22 @@ struct ServedOrderTests {
       let server = try #require(users.running.withLock { $0 })
       let accounts = try #require(server.services.users?.accounts)
       let path = users.directory.file("lockstep.db")
-      let seen = Monitor<[OrderRecords.Standing?]>([])
+      let seen = Monitor<[Result<OrderRecords.Standing?, any Error>]>([])
       accounts.directory.whenEnded { _ in
-        let connection = try? Connection(path: path, options: .init(access: .readOnly, journal: .asFound))
-        let id = try? connection?.first("SELECT id FROM orders") { row in try row[0] as String }
-        let standing = connection.flatMap { connection in
-          try? OrderRecords(connection: connection).standing(of: (id ?? nil) ?? "")
-        }
+        let standing = Result { try Self.standing(of: path) }
         seen.withLock { $0.append(standing) }
       }
       try await Self.carryOut(.disable, on: try #require(UserID(ada.user)), users)
-      #expect(seen.withLock { $0 } == [OrderRecords.Standing(outcome: .done, isSettled: false)])
+      let standings = try seen.withLock { $0 }.map { try $0.get() }
+      #expect(standings == [OrderRecords.Standing(outcome: .done, isSettled: false)])
     }
+  }
+
+  /// How the only order in a store stands.
+  private static func standing(of path: String) throws -> OrderRecords.Standing? {
+    let connection = try Connection(path: path, options: .init(access: .readOnly, journal: .asFound))
+    let id = try connection.first("SELECT id FROM orders") { row in try row[0] as String }
+    return try OrderRecords(connection: connection).standing(of: try #require(id))
   }
 
   private static func hash(_ password: String) async throws -> PasswordHash {

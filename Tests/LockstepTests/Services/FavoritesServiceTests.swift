@@ -39,7 +39,7 @@ struct FavoritesServiceTests {
     var random = SeededNumbers(seed: TestSeed.make(for: "FavoritesService"))
     var facts: [ListMutation] = []
     for number in 0..<200 {
-      let id = "\(number)" + random.text(upTo: 8)
+      let id = "\(number)." + random.text(upTo: 8)
       let title = random.once(in: 3) ? nil : random.text(upTo: 20, controls: true)
       let data = random.once(in: 3) ? nil : random.json()
       facts.append(.inserted(id: id, item: Self.item(id, title: title, data: data), index: random.below(number + 1)))

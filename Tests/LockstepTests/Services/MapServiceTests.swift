@@ -34,7 +34,7 @@ struct MapServiceTests {
   @Test("What is written is what is loaded, byte for byte, whatever is in it", arguments: services)
   func content(_ service: any CollectionService) async throws {
     var random = SeededNumbers(seed: TestSeed.make(for: "\(type(of: service))"))
-    let keys = (0..<30).map { "\($0)" + random.text(upTo: 8) } + ["\u{E9}", "e\u{301}"]
+    let keys = (0..<30).map { "\($0)." + random.text(upTo: 8) } + ["\u{E9}", "e\u{301}"]
     var facts: ServiceTables.Facts = []
     for _ in 0..<400 {
       let collection = random.one(of: Self.collections(of: service))

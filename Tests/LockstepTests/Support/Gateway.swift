@@ -1,6 +1,7 @@
 import HTTP
 import JSON
 import Lockstep
+import ReactorTesting
 import Synchronization
 import TestSupport
 import Testing
@@ -63,6 +64,7 @@ struct Gateway {
       configuration,
       environment: Environment(
         time: time.serverTime,
+        clock: VirtualClock(),
         writeLog: { log.record($0) },
         droppedLogLines: { 7 }
       ),

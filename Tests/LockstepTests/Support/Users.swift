@@ -1,5 +1,6 @@
 import HTTP
 import JSON
+import ReactorTesting
 import Synchronization
 import TestSupport
 import Testing
@@ -73,7 +74,13 @@ final class Users: Sendable {
     }
     return try LockstepServer(
       configuration,
-      environment: Environment(time: time.serverTime, writeLog: { log.record($0) }, droppedLogLines: { 0 }),
+      environment: Environment(
+        time: time.serverTime,
+        // Nothing happens by itself, such as the server's own looks at the store every second: tests do that when they mean it.
+        clock: VirtualClock(),
+        writeLog: { log.record($0) },
+        droppedLogLines: { 0 }
+      ),
       services: services()
     )
   }

@@ -7,7 +7,8 @@ import Workers
 /// ends in memory, as when a user does it themselves: tokens are refused, those who wait are told. Only then does the order
 /// count as settled, which the command waits for. So when a command says that somebody is locked out, they are.
 ///
-/// A server that dies in between has nothing in memory any more: the next one only has to say so.
+/// A server that dies in between has nothing in memory any more: the next one only has to say so. So there is one desk for a
+/// store at a time: to a second one, what the first is just doing would look like what a dead server has left.
 struct OrderDesk: Sendable {
   /// How long an order waits at most until it's looked at.
   static let interval = Duration.seconds(1)
