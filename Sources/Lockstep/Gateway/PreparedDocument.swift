@@ -18,6 +18,7 @@ struct PreparedDocument: Sendable {
     fields.append(.cacheControl, "no-cache")
     unmodified = Response(status: .notModified, fields: fields)
     fields.append(.contentType, "application/json")
+    fields.append(contentsOf: .forBrowsers)
     whole = Response(status: .ok, fields: fields, body: .bytes(bytes))
   }
 

@@ -56,6 +56,11 @@ struct OpenAPIDocument {
     Every error is a problem document (RFC 9457) whose type can be fetched and explains itself. Beside those that a route \
     names, any may come that has to do with HTTP itself or with the server's own condition: the response `default`.
 
+    Where the operator limits how often a token or an address may ask, any request may be answered 429, and all answers \
+    say in `RateLimit` how much is left of what `RateLimit-Policy` allows (draft-ietf-httpapi-ratelimit-headers).
+
+    A request's `X-Request-Id`, of 1 to 128 visible ASCII characters, is said back in its answer.
+
     A write that was answered 2xx is on disk. A cursor is opaque: compare it for equality only.
     """
 
@@ -192,6 +197,11 @@ extension ProblemKind {
         isRequired: false
       ),
       SchemaMember(name: "cursor", schema: .cursorSchema, isRequired: false),
+      SchemaMember(
+        name: "violated-policies",
+        schema: .arraySchema(of: ["enum": .array(RateMeter.Partition.allCases.map { .string($0.rawValue) })]),
+        isRequired: false
+      ),
     ])
   }
 
@@ -203,7 +213,9 @@ extension ProblemKind {
     case .methodNotAllowed: return [.cacheControl, .allow]
     case .preconditionFailed: return common + [.etag.sometimes]
     case .conflict: return common + [.retryAfter.sometimes]
-    case .tooManyRequests, .overloaded: return [.cacheControl, .cursor.sometimes, .retryAfter]
+    case .tooManyRequests:
+      return [.cacheControl, .cursor.sometimes, .retryAfter, .rateLimitPolicy.sometimes, .rateLimit.sometimes]
+    case .overloaded: return [.cacheControl, .cursor.sometimes, .retryAfter]
     default: return common
     }
   }
@@ -211,6 +223,11 @@ extension ProblemKind {
 
 extension RouteField {
   fileprivate static let wwwAuthenticate = RouteField("WWW-Authenticate", "How to authenticate: Bearer.")
+  fileprivate static let rateLimitPolicy = RouteField("RateLimit-Policy", "How often a token or an address may ask.")
+  fileprivate static let rateLimit = RouteField(
+    "RateLimit",
+    "How much of that is left, and in how many seconds all of it is."
+  )
   fileprivate static let allow = RouteField("Allow", "The methods that the path has.")
   fileprivate static let retryAfter = RouteField(
     "Retry-After",
