@@ -73,8 +73,10 @@ extension ServeOptions {
     ),
     bytes(
       "--max-history-bytes",
-      "What a user's history may take as text; past it the oldest goes, however young it is.",
-      \.history.bytes
+      "What a user's history may take as text, 1MiB or more; past it the oldest goes, however young it is.",
+      \.history.bytes,
+      // With much less, each large write would be all there is, and every one would copy the whole state.
+      least: 1_048_576
     ),
     Option(
       name: "--cache-mb",
@@ -129,7 +131,8 @@ extension ServeOptions {
   private static func bytes(
     _ name: String,
     _ help: String,
-    _ path: WritableKeyPath<Configuration, Int> & Sendable
+    _ path: WritableKeyPath<Configuration, Int> & Sendable,
+    least: Int = 0
   ) -> Option {
     Option(
       name: name,
@@ -137,7 +140,7 @@ extension ServeOptions {
       group: .storage,
       help: "\(help) Default \(OptionValue.text(size: defaults[keyPath: path]))."
     ) { configuration, value throws(Option.ValueError) in
-      configuration[keyPath: path] = try OptionValue.size(value, in: 0...1_099_511_627_776)
+      configuration[keyPath: path] = try OptionValue.size(value, in: least...1_099_511_627_776)
     }
   }
 }
