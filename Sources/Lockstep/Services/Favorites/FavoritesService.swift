@@ -23,10 +23,7 @@ struct FavoritesService: CollectionService {
         revision: try row[5]
       )
     }
-    let removal = try Removals.all(of: user, in: module, from: connection)[FavoritesReactor.collection]
-    guard !items.isEmpty || removal != nil else { return [:] }
-    let revision = items.reduce(removal ?? .none) { max($0, $1.revision) }
-    return [FavoritesReactor.collection: .list(ListState(items, revision: revision))]
+    return try list(items, of: user, from: connection)
   }
 
   func write(

@@ -9,11 +9,7 @@ struct ProfileService: CollectionService {
     let fields = try connection.all("SELECT field, value, revision FROM profiles WHERE user_id = ?", user) { row in
       (ElementKey(try row[0]), MapValue(encoded: Array((try row[1] as String).utf8), revision: try row[2]))
     }
-    let removal = try Removals.all(of: user, in: module, from: connection)[ProfileReactor.collection]
-    guard !fields.isEmpty || removal != nil else { return [:] }
-    let revision = fields.reduce(removal ?? .none) { max($0, $1.1.revision) }
-    let values = Dictionary(fields) { _, last in last }
-    return [ProfileReactor.collection: .map(MapState(values, revision: revision))]
+    return try map(fields, of: user, from: connection)
   }
 
   func write(

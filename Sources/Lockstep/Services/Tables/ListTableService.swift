@@ -6,8 +6,6 @@ struct ListTableService<Table: ListTable>: CollectionService {
   let kind = CollectionMutation.Kind.list
   let table: Table
 
-  private var collection: CollectionName { CollectionName(module) }
-
   init(module: String, table: Table) {
     self.module = module
     self.table = table
@@ -17,10 +15,7 @@ struct ListTableService<Table: ListTable>: CollectionService {
     let items = try table.rows(of: user, in: connection).map { row in
       ListItem(id: ElementKey(row.element.id), encoded: row.element.encoded, revision: row.revision)
     }
-    let removal = try Removals.all(of: user, in: module, from: connection)[collection]
-    guard !items.isEmpty || removal != nil else { return [:] }
-    let revision = items.reduce(removal ?? .none) { max($0, $1.revision) }
-    return [collection: .list(ListState(items, revision: revision))]
+    return try list(items, of: user, from: connection)
   }
 
   func write(

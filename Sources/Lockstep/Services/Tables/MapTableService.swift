@@ -7,21 +7,16 @@ struct MapTableService: CollectionService {
   let kind = CollectionMutation.Kind.map
   let table: any MapTable
 
-  private var collection: CollectionName { CollectionName(module) }
-
   init(module: String, table: any MapTable) {
     self.module = module
     self.table = table
   }
 
   func load(of user: UserID, from connection: Connection) throws -> [CollectionName: CollectionState] {
-    let rows = try table.rows(of: user, in: connection).map { row in
+    let values = try table.rows(of: user, in: connection).map { row in
       (ElementKey(row.key), MapValue(encoded: row.value.encoded(), revision: row.revision))
     }
-    let removal = try Removals.all(of: user, in: module, from: connection)[collection]
-    guard !rows.isEmpty || removal != nil else { return [:] }
-    let revision = rows.reduce(removal ?? .none) { max($0, $1.1.revision) }
-    return [collection: .map(MapState(Dictionary(rows) { _, last in last }, revision: revision))]
+    return try map(values, of: user, from: connection)
   }
 
   func write(
