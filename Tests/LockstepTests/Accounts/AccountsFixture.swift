@@ -217,3 +217,15 @@ final class ThreadGate: Sendable {
     isOpen.wakeAll()
   }
 }
+
+extension AccountsError {
+  /// What a call fails with; nil where it doesn't, or with something else.
+  static func caught(_ body: () async throws -> Void) async -> AccountsError? {
+    do {
+      try await body()
+      return nil
+    } catch {
+      return error as? AccountsError
+    }
+  }
+}

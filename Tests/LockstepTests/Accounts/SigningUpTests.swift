@@ -1,0 +1,108 @@
+import TestSupport
+import Testing
+
+@testable import Lockstep
+
+@Suite("Signing up")
+struct SigningUpTests {
+  private let fixture: AccountsFixture
+
+  init() async throws {
+    fixture = try await AccountsFixture()
+  }
+
+  @Test("Signing up gives a user, a session and a token that works, all of it on disk")
+  func signUp() async throws {
+    let ann = try await fixture.signUp("Ann@Example.com", device: " phone ")
+    #expect(ann.user.email == "Ann@Example.com")
+    #expect(ann.user.createdAt.millisecondsSince1970 == fixture.now)
+    #expect(ann.session.device == "phone" && ann.session.createdAt == ann.user.createdAt)
+    #expect(try await fixture.live(ann)?.user == ann.user.id)
+    #expect(try await fixture.restarted().user(ann.user.id) == ann.user)
+    #expect(try await fixture.restarted().sessions(of: ann.user.id) == [ann.session])
+    let row = try fixture.files.sqlite().first("SELECT email, email_key FROM users") { row in
+      [try row[0] as String, try row[1]]
+    }
+    #expect(row == ["Ann@Example.com", "ann@example.com"], "seen by another program")
+  }
+
+  @Test("Neither the token nor the password is anywhere in the store's files")
+  func secrets() async throws {
+    let ann = try await fixture.signUp("ann@example.com", "open sesame 123")
+    try await fixture.accounts.directory.flush()
+    for file in ["lockstep.db", "lockstep.db-wal"] {
+      let text = String(decoding: try fixture.files.folder.contents(of: file), as: Unicode.ASCII.self)
+      #expect(!text.contains(ann.token.text.dropFirst(3)) && !text.contains("open sesame"))
+    }
+  }
+
+  @Test("What is wrong is told field by field, all at once, and nothing is hashed or changed")
+  func invalid() async throws {
+    let faults = [
+      FieldFault(pointer: "/email", detail: "The address has no @: it should look like name@example.com."),
+      FieldFault(pointer: "/password", detail: "The password is shorter than 8 characters."),
+      FieldFault(pointer: "/device", detail: "The device's name is empty: leave it out instead."),
+    ]
+    #expect(await AccountsError.caught { try await fixture.signUp("ann", "1234567", device: " ") } == .invalid(faults))
+    #expect(
+      await AccountsError.caught { try await fixture.signUp("ann@example.com", "Ann@Example.com") }
+        == .invalid([FieldFault(pointer: "/password", detail: "The password is the same as the e-mail address.")])
+    )
+    #expect(fixture.hasher.takeComputations().isEmpty)
+    #expect(try await fixture.count("SELECT count(*) FROM users") == 0)
+  }
+
+  @Test("An address is taken whatever its case, before anything is hashed")
+  func taken() async throws {
+    try await fixture.signUp("ann@example.com")
+    _ = fixture.hasher.takeComputations()
+    #expect(await AccountsError.caught { try await fixture.signUp("ANN@example.com") } == .addressTaken)
+    #expect(fixture.hasher.takeComputations().isEmpty)
+  }
+
+  @Test("Of two who sign up with one address at once, one gets it")
+  func race() async throws {
+    let (first, second) = (Gate(), Gate())
+    fixture.hasher.stopNext(at: first, second)
+    async let one = AccountsError.caught { try await fixture.signUp("ann@example.com", "the one password") }
+    async let other = AccountsError.caught { try await fixture.signUp("Ann@example.com", "the other password") }
+    // Both have found the address free.
+    await first.arrived()
+    await second.arrived()
+    await first.open()
+    await second.open()
+    let outcomes = await [one, other]
+    #expect(outcomes.count { $0 == nil } == 1 && outcomes.count { $0 == .addressTaken } == 1, "\(outcomes)")
+    #expect(try await fixture.count("SELECT count(*) FROM users") == 1)
+    #expect(try await fixture.count("SELECT count(*) FROM sessions") == 1)
+  }
+
+  @Test("When registration is closed nobody signs up, and everybody logs in")
+  func closed() async throws {
+    try await fixture.signUp("ann@example.com")
+    let closed = try await fixture.restarted { $0.registration = .closed }
+    #expect(
+      await AccountsError.caught { _ = try await closed.signUp(AccountsFixture.credentials("x", "")) }
+        == .registrationClosed
+    )
+    _ = try await closed.logIn(AccountsFixture.credentials("ann@example.com"))
+  }
+
+  @Test("Sign-ups can be limited by network")
+  func limitedSignUps() async throws {
+    let fixture = try await AccountsFixture {
+      $0.attempts.signUpsPerNetwork = Allowance(burst: 1, every: .seconds(60))
+    }
+    fixture.hasher.setOverloaded(true)
+    #expect(
+      await AccountsError.caught { try await fixture.signUp("ann@example.com") } == .overloaded,
+      "which doesn't count"
+    )
+    fixture.hasher.setOverloaded(false)
+    try await fixture.signUp("ann@example.com")
+    #expect(
+      await AccountsError.caught { try await fixture.signUp("ben@example.com") } == .tooManyAttempts(retryAfter: 60)
+    )
+    try await fixture.signUp("ben@example.com", from: "192.0.2.2")
+  }
+}
