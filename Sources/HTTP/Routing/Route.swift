@@ -17,7 +17,9 @@ public struct Route: Sendable {
   /// What answers.
   public let handler: Handler
   /// What it takes and answers, for those who read about it; nil where nothing is said.
-  public private(set) var description: RouteDescription?
+  /// Made anew whenever it's asked for.
+  public var description: RouteDescription? { describe?() }
+  private var describe: (@Sendable () -> RouteDescription)?
 
   /// A route of its parts.
   public init(
@@ -44,10 +46,10 @@ public struct Route: Sendable {
     self.init(method, pattern, summary: summary) { request in .later { try await handler(request) } }
   }
 
-  /// The same route, described.
-  public func described(_ description: RouteDescription) -> Route {
+  /// The same route, described. The description is made when somebody wants to read it, which few do: a start needn't wait for it.
+  public func described(_ description: @autoclosure @escaping @Sendable () -> RouteDescription) -> Route {
     var route = self
-    route.description = description
+    route.describe = description
     return route
   }
 }

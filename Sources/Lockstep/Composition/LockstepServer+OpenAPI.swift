@@ -31,7 +31,7 @@ extension LockstepServer {
       serverCounters: { ServerCounters() }
     )
     defer { components.screens?.shutDown() }
-    return components.openAPI.document.bytes
+    return components.openAPI.document().bytes
   }
 }
 

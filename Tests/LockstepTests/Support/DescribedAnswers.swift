@@ -16,7 +16,7 @@ final class DescribedAnswers: Sendable {
   private let router: Router
 
   init(_ components: Components) throws {
-    document = try JSON(parsing: components.openAPI.document.bytes)
+    document = try JSON(parsing: components.openAPI.document().bytes)
     router = try #require(components.applications.first).router
   }
 

@@ -1,22 +1,38 @@
 import HTTP
 import JSON
+import Workers
 
 /// `GET /openapi.json`: what every route takes and answers, for programs to read. It's made from the route table, so it can't
-/// name what isn't there.
-struct OpenAPIRoute: Sendable {
+/// name what isn't there, when somebody asks for it first, beside the loops.
+final class OpenAPIRoute: Sendable {
   static let pattern = "/openapi.json"
 
-  /// What is answered.
-  let document: PreparedDocument
+  private let routes: [Route]
+  private let made = Monitor<PreparedDocument?>(nil)
 
   /// The route, over the table of all others.
   init(describing routes: [Route]) {
     // All that is said of a route is known before it can answer.
-    let itself = Self.route { _ in throw Problem(.notFound) }
-    document = PreparedDocument(OpenAPIDocument.json(of: routes + [itself]))
+    self.routes = routes + [Self.route { _ in throw Problem(.notFound) }]
   }
 
-  var route: Route { Self.route { [document] request in try document.answer(to: request) } }
+  var route: Route {
+    Self.route { request in
+      if let document = self.made.withLock({ $0 }) { return try document.answer(to: request) }
+      return .then {
+        try await withTaskExecutorPreference(globalConcurrentExecutor) { try self.document().answer(to: request) }
+      }
+    }
+  }
+
+  /// What is answered. The first call takes some milliseconds.
+  func document() -> PreparedDocument {
+    if let document = made.withLock({ $0 }) { return document }
+    // Not under the lock, which a loop may want. Who comes meanwhile makes the same.
+    let document = PreparedDocument(OpenAPIDocument.json(of: routes))
+    made.withLock { $0 = document }
+    return document
+  }
 
   private static func route(_ handler: @escaping Handler) -> Route {
     Route(.get, pattern, summary: "This service's description in OpenAPI 3.1.", handler: handler).described(
