@@ -12,7 +12,6 @@ final class ConnectionWaker: Waker {
     token = connection.token
   }
 
-  var loop: Int { owner.index }
-
-  func wake() { owner.wake(token) }
+  func wake() { owner.wake([token]) }
+  func join(_ wakings: inout Wakings) { wakings.add(token, of: owner) }
 }

@@ -10,7 +10,7 @@ import Synchronization
 ///
 /// `@unchecked Sendable`: all variables below are touched only by the loop's own thread, in `run()` and in the jobs
 /// that `run()` runs. Other threads reach it through `mailbox` alone, which has a lock.
-final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
+final class EventLoop: SerialExecutor, TaskExecutor, WakingLoop, @unchecked Sendable {
   let index: Int
   let counters = LoopCounters()
   let limits: Limits
@@ -33,6 +33,8 @@ final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
   private var arrivedJobs: [UnownedJob] = []
   private var runningJobs: [UnownedJob] = []
   private var unfinished: [Connection] = []
+  /// Parked connections that are to come back, and haven't yet.
+  private var woken: [UInt64] = []
   private var spareBuffers: [[UInt8]] = []
   private let scratch: UnsafeMutableRawBufferPointer
   private var dateSecond = -1
@@ -46,6 +48,7 @@ final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
   private var drainDeadline = Int64.max
 
   private static let listenerToken = EventPoll.bellToken - 1
+  private static let wakingsATurn = 128
   private static let acceptPause: Int64 = 100_000_000
 
   init(
@@ -100,10 +103,11 @@ final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
   }
 
   private func turn() {
-    let hasWork = !arrivedJobs.isEmpty || !unfinished.isEmpty
+    let hasWork = !arrivedJobs.isEmpty || !unfinished.isEmpty || !woken.isEmpty
     let events = poll.wait(nanoseconds: hasWork ? 0 : timeToWait())
     lookAtClock()
     for index in 0..<events { handle(poll.event(index)) }
+    wakeSome()
     advanceUnfinished()
     for token in wheel.advance(to: now) { comeUp(token) }
     runJobs()
@@ -162,7 +166,7 @@ final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
       case .lookAtClock: break
       }
     }
-    for token in mail.woken { connections[token]?.wake() }
+    woken.append(contentsOf: mail.woken)
   }
 
   // MARK: Accepting
@@ -282,9 +286,17 @@ final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
 
   // MARK: Parking
 
-  /// Brings a parked connection back. May be called from any thread.
-  func wake(_ token: UInt64) {
-    mailbox.wake(token)
+  /// Brings parked connections back. May be called from any thread.
+  func wake(_ tokens: [UInt64]) {
+    mailbox.wake(tokens)
+  }
+
+  /// Wakes so many of those that are to come back, not all at once: what thousands wait for mustn't keep whoever else is on this
+  /// loop from their answers.
+  private func wakeSome() {
+    let portion = woken.prefix(Self.wakingsATurn)
+    woken.removeFirst(portion.count)
+    for token in portion { connections[token]?.wake() }
   }
 
   // MARK: What connections borrow

@@ -35,8 +35,8 @@ final class Mailbox: Sendable {
     post { $0.orders.append(order) }
   }
 
-  func wake(_ token: UInt64) {
-    post { $0.woken.append(token) }
+  func wake(_ tokens: [UInt64]) {
+    post { $0.woken.append(contentsOf: tokens) }
   }
 
   /// Takes out what is there.

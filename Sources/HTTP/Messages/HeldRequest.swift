@@ -30,9 +30,38 @@ public enum WakeCause: Sendable {
 
 /// Brings a parked connection back to its event loop.
 public protocol Waker: AnyObject, Sendable {
-  /// The loop that the connection is on: wakers of one loop are best called in a row.
-  var loop: Int { get }
-
   /// Has the request asked for its answer. May be called from any thread, any number of times.
   func wake()
+
+  /// The same, together with others, when `wakings` begin.
+  func join(_ wakings: inout Wakings)
+}
+
+/// Connections that are brought back at the same time. Each loop is told once of all of its own, and so wakes up once, however many
+/// they are.
+public struct Wakings {
+  private var loops: [(loop: any WakingLoop, tokens: [UInt64])] = []
+
+  /// None yet.
+  public init() {}
+
+  /// Adds a connection of a loop, by the loop's own name for it.
+  public mutating func add(_ token: UInt64, of loop: any WakingLoop) {
+    if let index = loops.firstIndex(where: { $0.loop === loop }) {
+      loops[index].tokens.append(token)
+    } else {
+      loops.append((loop, [token]))
+    }
+  }
+
+  /// Brings them back.
+  public func begin() {
+    for (loop, tokens) in loops { loop.wake(tokens) }
+  }
+}
+
+/// An event loop, as those see it who bring its connections back.
+public protocol WakingLoop: AnyObject, Sendable {
+  /// Brings connections back. May be called from any thread; those that have gone are passed over.
+  func wake(_ tokens: [UInt64])
 }

@@ -40,11 +40,14 @@ final class ChangesEvents: EventSource {
       self.waker = waker
     }
 
-    var loop: Int { waker.loop }
-
     func wake() {
       hasRung.store(true, ordering: .releasing)
       waker.wake()
+    }
+
+    func join(_ wakings: inout Wakings) {
+      hasRung.store(true, ordering: .releasing)
+      waker.join(&wakings)
     }
 
     /// Brings the connection back, where nothing was announced.

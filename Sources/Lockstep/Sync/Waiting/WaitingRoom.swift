@@ -82,7 +82,9 @@ final class WaitingRoom<Key: Hashable & Sendable>: Sendable {
 
   private func wake(_ wakers: [any Waker]) {
     wakings.add(wakers.count, ordering: .relaxed)
-    for waker in wakers { waker.wake() }
+    var all = Wakings()
+    for waker in wakers { waker.join(&all) }
+    all.begin()
   }
 
   private func wait(_ key: Key, _ number: UInt64, _ waker: any Waker) {
