@@ -9,6 +9,28 @@ COPY . .
 RUN swift build -c release --product lockstep --static-swift-stdlib -Xswiftc -enforce-exclusivity=unchecked \
  && strip -o /usr/local/bin/lockstep .build/release/lockstep
 
+# Nothing but the server, what it's linked with, and the time zones: 'docker build --target bare'. There is no shell, and no libcurl:
+# --profile-upstream is refused.
+FROM build AS parts
+RUN apt-get update && apt-get install -y --no-install-recommends tzdata && rm -rf /var/lib/apt/lists/*
+RUN mkdir -p /bare/tmp /bare/etc /empty \
+ && cp --parents /usr/local/bin/lockstep /bare \
+ && ldd /usr/local/bin/lockstep | grep -o '/[^ ]*' | while read -r library; do cp -L --parents "$library" /bare; done \
+ && cp -a --parents /usr/share/zoneinfo /bare \
+ && echo 'hosts: files dns' >/bare/etc/nsswitch.conf
+FROM scratch AS bare
+COPY --from=parts /bare /
+COPY --from=parts --chown=10001:10001 /empty /data
+LABEL org.opencontainers.image.title="Lockstep" \
+      org.opencontainers.image.description="A state server: an app's state in lockstep on all of a user's devices" \
+      org.opencontainers.image.licenses="MIT"
+VOLUME /data
+USER 10001:10001
+EXPOSE 8080
+ENV LOCKSTEP_DATA=/data/lockstep.db
+HEALTHCHECK --interval=30s --timeout=5s --start-period=10s CMD ["/usr/local/bin/lockstep", "health"]
+ENTRYPOINT ["/usr/local/bin/lockstep", "serve", "--host", "::"]
+
 FROM debian:bookworm-slim
 # libcurl and the authorities' certificates are for --profile-upstream, tzdata is for dates as people write them. With GnuTLS,
 # which the base image has anyway, and the certificates without the package that makes them, OpenSSL needn't come along.

@@ -103,7 +103,7 @@ mirror() {
     while IFS=': ' read -r name line; do
       case ${name,,} in
         http/* | date | content-length | content-type | connection | server) ;;
-        *) printf "      add_header %s '%s';\n" "$name" "$(sed "s/'/\\\\'/g" <<<"${line%$'\r'}")" ;;
+        *) printf "      add_header %s '%s';\n" "$name" "$(sed -e "s/'/\\\\'/g" -e 's/\r$//' <<<"$line")" ;;
       esac
     done <<<"$head"
     printf "      return 200 '%s';\n" "$body"

@@ -1,9 +1,13 @@
 import HTTP
 import HTTPServer
 import JSON
+import Workers
 
 /// The whole product, serving: what the command runs and what tests run too.
 public final class LockstepServer: Sendable {
+  /// How long an administrator's token should be: nobody counts who tries one.
+  private static let administratorTokenLength = 16
+
   private let server: Server
   let services: Services
   let components: Components
@@ -54,6 +58,12 @@ public final class LockstepServer: Sendable {
       backups: backups
     )
     budget.warn(logger)
+    if let token = configuration.administratorToken, token.utf8.count < Self.administratorTokenLength {
+      logger.log(
+        .warning,
+        "the administrator's token is short: take 32 random characters, such as openssl rand -hex 16 prints"
+      )
+    }
     services.users?.writer.whenInTrouble { logger.log($0) }
     let applications = components.applications
     try server.start(
@@ -93,8 +103,24 @@ public final class LockstepServer: Sendable {
     server.join()
     components.screens?.shutDown()
     backups?.shutDown()
+    flushSessions()
     tasks.shutDown()
     services.shutDown()
     components.logger.log(.info, "stopped")
+  }
+
+  /// Writes what only memory knows of sessions: when they were used last, and from which cursor.
+  private func flushSessions() {
+    guard let directory = services.users?.accounts.directory else { return }
+    let (logger, isOver) = (components.logger, Monitor(false))
+    let flush = { @Sendable in
+      do { try await directory.flush() } catch {
+        logger.log(.warning, "when sessions were used last couldn't be written", ["error": .string("\(error)")])
+      }
+      isOver.withLock { $0 = true }
+      isOver.wakeAll()
+    }
+    do { try tasks.start(flush) } catch { return }
+    isOver.wait { $0 ? () : nil }
   }
 }

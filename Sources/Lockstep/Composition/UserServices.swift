@@ -147,6 +147,7 @@ struct UserServices: Sendable {
       keysInUse: keysInUse,
       upkeep: upkeep,
       era: era,
+      endings: accounts.directory.endings,
       now: now,
       announce: { user, state in
         room.wake(user)

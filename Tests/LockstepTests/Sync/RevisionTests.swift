@@ -26,6 +26,14 @@ struct RevisionTests {
     }
   }
 
+  @Test("The same run is another era in each user's history, and never that of what is older than eras")
+  func erasOfUsers() {
+    let users = (1...200).map { SyncFixture.session($0).user }
+    #expect(Set(users.map { Self.era.of($0) }).count == 200)
+    #expect(!users.contains { Self.era.of($0) == .unknown || Self.other.of($0) == Self.era.of($0) })
+    #expect(Era.unknown.of(users[0]) == .unknown)
+  }
+
   @Test(
     "They are read in the one form in which they are written",
     arguments: [

@@ -112,6 +112,7 @@ final class SyncFixture: Sendable {
       registry: registry,
       upkeep: Upkeep(pruning: Pruning(policy: choices.history, history: history), writer: store.writer, now: now),
       era: choices.era,
+      endings: SessionEndings(),
       now: now,
       announce: { user, state in
         choices.willAnnounce(user)

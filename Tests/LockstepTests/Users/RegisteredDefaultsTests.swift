@@ -99,6 +99,17 @@ struct RegisteredDefaultsTests {
     }
   }
 
+  @Test(
+    "A token that could be guessed is warned of at the start; one that couldn't isn't",
+    arguments: ["short", "0123456789abcdef"]
+  )
+  func shortToken(_ token: String) async throws {
+    try await Users.run({ $0.administratorToken = token }) { users in
+      #expect(users.log.text.contains("the administrator's token is short") == (token == "short"))
+      #expect(!users.log.text.contains("\(token) "))
+    }
+  }
+
   @Test("The administrator's writes are conditional too")
   func conditional() async throws {
     try await run { users in

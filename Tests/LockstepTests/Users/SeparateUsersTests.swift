@@ -2,6 +2,8 @@ import JSON
 import TestSupport
 import Testing
 
+@testable import Lockstep
+
 @Suite("Users and their devices")
 struct SeparateUsersTests {
   @Test("What one device writes, all devices of the user see")
@@ -87,6 +89,70 @@ struct SeparateUsersTests {
       #expect(try await ada.get("/v1/favorites/a").json["title"]?.stringValue == secret)
       #expect(try await ada.get("/v1/defaults/standard/k").text == #""\#(secret)""#)
       #expect(try await ada.get("/v1/profile").cursor == cursor)
+    }
+  }
+
+  @Test("What one user has seen tells nothing of another's state, nor of their own from before they signed up anew")
+  func cursors() async throws {
+    try await Users.run { users in
+      let (ada, bob) = (try await users.signUp("ada"), try await users.signUp("bob"))
+      try await ada.addFavorites("a")
+      try await bob.addFavorites("b")
+      let seen = try await ada.get("/v1/favorites")
+      let (cursor, tag) = (try #require(seen.cursor), try #require(seen.field("ETag")))
+      _ = try await ada.ask("DELETE", "/v1/me", #"{"password":"\#(Users.password)"}"#)
+      let anew = try await users.signUp("ada")
+      try await anew.addFavorites("c")
+      for (device, id) in [(bob, "b"), (anew, "c")] {
+        let changes = try await device.get("/v1/changes?since=\(cursor)")
+        #expect(changes.json["reset"] == true)
+        #expect(try await device.get("/v1/favorites", ["If-None-Match: \(tag)"]).status == 200)
+        #expect(try await device.get("/v1/favorites?at=\(cursor)").status == 404)
+        let write = try await device.put("/v1/favorites/\(id)", #"{"title":"lost"}"#, ["If-Match: \(tag)"])
+        #expect(write.status == 412)
+        #expect(try await device.favoriteIDs() == [id])
+      }
+    }
+  }
+
+  @Test("A write that is under way when its session ends is done before it ended, or not at all")
+  func endedMeanwhile() async throws {
+    try await Users.run { users in
+      let (phone, tablet) = (try await users.signUp(), try await users.logIn())
+      let writer = try #require(users.running.withLock { $0 }?.services.users?.writer)
+      _ = try await phone.get("/v1/favorites")
+      _ = try await tablet.get("/v1/favorites")
+      try await writer.write { _ in }
+      let (isHeld, gate) = (ThreadGate(), ThreadGate())
+      defer { gate.open() }
+      try writer.submit { _ in
+        isHeld.open()
+        gate.pass()
+      } settled: { _ in
+      }
+      await isHeld.opened()
+      async let end = phone.delete("/v1/sessions/\(tablet.session)")
+      await eventually { writer.statistics.waiting == 1 }
+      // In the same transaction as the end, and behind it: memory doesn't know of it yet.
+      async let write = tablet.put("/v1/favorites/a", "{}")
+      await eventually { writer.statistics.waiting == 2 }
+      gate.open()
+      #expect(try await end.status == 204)
+      #expect(try await write.status == 401)
+      #expect(try await phone.favoriteIDs() == [])
+    }
+  }
+
+  @Test("Which cursor a device asked from last is known after a stop, however soon that came")
+  func lastCursor() async throws {
+    try await Users.run { users in
+      let (phone, tablet) = (try await users.signUp(), try await users.logIn())
+      try await phone.addFavorites("a")
+      let cursor = try #require(try await tablet.get("/v1/favorites").cursor)
+      _ = try await tablet.get("/v1/changes?since=\(cursor)")
+      try await users.restart()
+      let sessions = try await phone.get("/v1/sessions").json["items"]?.arrayValue ?? []
+      #expect(sessions.first { $0["id"] == .string(tablet.session) }?["cursor"] == .string(cursor))
     }
   }
 }

@@ -20,6 +20,7 @@ struct UnknownMemberTests {
     Case("PUT", "/v1/favorites/a", #"{"titel":"A"}"#, "/titel"),
     Case("PUT", "/v1/favorites/a", #"{"Title":"A","a/b~c":null,"index":"x"}"#, "/index", "/Title", "/a~1b~0c"),
     Case("PATCH", "/v1/favorites/a", #"{"titel":"A"}"#, "/titel"),
+    Case("PATCH", "/v1/favorites/a", #"{"titel":null}"#, "/titel"),
     Case("PUT", "/v1/favorites/a/position", #"{"index":0,"to":1}"#, "/to"),
     Case("PATCH", "/v1/profile", #"{"companyname":"A","position":" "}"#, "/position", "/companyname"),
     Case("POST", "/v1/actions", #"{"actions":[],"atomic":true}"#, "/actions", "/atomic"),

@@ -238,6 +238,10 @@ struct WaitingTests {
         #expect(refused.status == 429)
         #expect(refused.field("Retry-After") == "1")
       }
+      // Who is told something at once takes nobody's place.
+      for path in ["/v1/changes?wait=30&since=0.0.0", "/v1/favorites?wait=30"] {
+        #expect(try await ada.get(path, ["If-None-Match: \"other\""]).status == 200)
+      }
       held[0].close()
       await eventually { users.waiting == 2 }
       let tag = try await bob.get("/v1/favorites").field("ETag") ?? ""

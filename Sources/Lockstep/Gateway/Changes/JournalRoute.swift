@@ -134,11 +134,11 @@ struct JournalRoute: Sendable {
         (start, isReset) = (cursor.revision, false)
       }
       let page = try JournalPage(of: user, after: start, limit: limit, from: journal, store: store)
-      let reached = Cursor(
-        store: store,
-        revision: page.isPart ? page.last ?? last : last,
-        registered: registered
-      )
+      // What was registered when the last entry of a part was written isn't known: whoever goes on in the feed is told all of it again.
+      let reached =
+        if page.isPart, let end = page.last { Cursor(store: store, revision: end) } else {
+          Cursor(store: store, revision: last, registered: registered)
+        }
       var body = Array(#"{"cursor":"\#(reached.text)","reset":\#(isReset),"entries":["#.utf8)
       body.reserveCapacity(body.count + page.entries.count + 2)
       body.append(contentsOf: page.entries)

@@ -168,7 +168,13 @@ struct AdministratorToken: Sendable, Concealed {
       // In equal time wherever they differ.
       return sodium_memcmp(Self.hash(token), hash, hash.count) == 0
     }
-    guard isRight == true else { throw SessionGate.unauthorized(request.head.has(.authorization)) }
+    guard isRight == true else { throw Self.unauthorized(request.head.has(.authorization)) }
+  }
+
+  private static func unauthorized(_ hasToken: Bool) -> Problem {
+    var problem = SessionGate.unauthorized(hasToken)
+    problem.detail = "This needs the administrator's token, which the operator has set: Authorization: Bearer <token>."
+    return problem
   }
 
   private static func hash(_ token: some Sequence<UInt8>) -> [UInt8] {

@@ -42,7 +42,9 @@ final class StateReading: Sendable {
       let query = try request.query
       let resource = try resource(request, query)
       let preconditions = try Preconditions(of: request.head)
-      let wait = preconditions.ifNoneMatch == nil ? nil : try waiting.preference(of: request, query)
+      // A wait that can't be is told whether or not there is anything to wait for.
+      let preference = try waiting.preference(of: request, query)
+      let wait = preconditions.ifNoneMatch == nil ? nil : preference
       if let at = try query.text("at") {
         let point = try pointInTime(at)
         return .then { [self] in try await past(resource, at: point, of: session, preconditions, wait, request) }

@@ -48,9 +48,14 @@ final class StateWatch: Sendable {
 
   private func note(_ hot: HotState) -> RegisteredDefaults {
     let registered = registry.current
+    note(hot, registered)
+    return registered
+  }
+
+  /// This much has been seen.
+  func note(_ hot: HotState, _ registered: RegisteredDefaults) {
     seenRevision.store(hot.state.revision.rawValue, ordering: .relaxed)
     seenRegistered.store(registered.revision.rawValue, ordering: .relaxed)
-    return registered
   }
 
   private var isOutdated: Bool {

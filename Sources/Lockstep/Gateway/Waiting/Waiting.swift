@@ -32,19 +32,27 @@ struct Waiting: Sendable {
     return seat
   }
 
-  /// Has a request wait.
+  /// Answers a request by the present, or has it wait. Who is told something at once takes nobody's place.
   func wait(
     _ request: Request,
     for preference: WaitPreference,
     of session: LiveSession,
     respond: @escaping @Sendable (HotState, RegisteredDefaults, Look) throws -> WaitingReply
   ) throws -> Answer {
-    let waiting = WaitingRequest(
-      deadline: preference.deadline(for: request),
-      watch: try watch(for: session),
-      respond: respond
-    )
-    // Looked at by the watch once, so that it knows what has been seen; there may be something to tell already.
-    return waiting.answer(preference.seconds == 0 ? .timeOver : .woken)
+    let first = { @Sendable (hot: HotState) throws -> Answer in
+      let registered = registry.current
+      let park = { @Sendable () throws -> Answer in
+        let watch = try watch(for: session)
+        watch.note(hot, registered)
+        return .held(WaitingRequest(deadline: preference.deadline(for: request), watch: watch, respond: respond))
+      }
+      switch try respond(hot, registered, Look(isFirst: true, isLast: preference.seconds == 0)) {
+      case .answer(let answer): return answer
+      case .goOn: return try park()
+      case .later(let work): return .then { try await work() ?? park() }
+      }
+    }
+    if let hot = cache.state(of: session.user) { return try first(hot) }
+    return .then { try first(try await cache.load(session.user)) }
   }
 }

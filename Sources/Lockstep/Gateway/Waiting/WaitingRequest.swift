@@ -1,5 +1,4 @@
 import HTTP
-import Synchronization
 
 /// A look at the present on behalf of somebody who waits.
 struct Look: Sendable {
@@ -23,11 +22,10 @@ final class WaitingRequest: HeldRequest {
   let deadline: Int64
   private let watch: StateWatch
   private let respond: @Sendable (HotState, RegisteredDefaults, Look) throws -> WaitingReply
-  private let hasLooked = Atomic(false)
 
   /// - Parameters:
   ///   - deadline: When to give up.
-  ///   - watch: What is watched.
+  ///   - watch: What is watched, and what was seen of it when there was nothing to tell.
   ///   - respond: The answer by the present state, or to go on waiting, which it can't on its last look.
   init(
     deadline: Int64,
@@ -45,7 +43,7 @@ final class WaitingRequest: HeldRequest {
 
   func answer(_ cause: WakeCause) -> Answer {
     let isLast = if case .woken = cause { false } else { true }
-    let look = Look(isFirst: !hasLooked.exchange(true, ordering: .relaxed), isLast: isLast)
+    let look = Look(isFirst: false, isLast: isLast)
     do {
       return try watch.look { hot, registered in
         switch try self.respond(hot, registered, look) {

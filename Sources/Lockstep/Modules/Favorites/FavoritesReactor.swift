@@ -54,7 +54,7 @@ struct FavoritesReactor: Reactor {
   private func update(_ id: String, by patch: JSONObject, in state: ListState) throws(Refusal) -> ListMutation? {
     let item = try existing(id, in: state)
     let present = JSON.object(FavoriteContent(of: item).members)
-    return try replace(item, with: content(of: present.mergePatched(with: .object(patch))), in: state)
+    return try replace(item, with: content(of: present.mergePatched(with: .object(patch)), by: patch), in: state)
   }
 
   private func update(_ id: String, by patch: PatchDocument, in state: ListState) throws(Refusal) -> ListMutation? {
@@ -63,11 +63,13 @@ struct FavoritesReactor: Reactor {
     return try replace(item, with: content(of: patched), in: state)
   }
 
-  /// The content that a patch has led to.
-  private func content(of patched: JSON) throws(Refusal) -> FavoriteContent {
+  /// The content that a patch has led to. Of a merge patch what it takes away is looked at too: a misspelt name mustn't be lost in
+  /// silence.
+  private func content(of patched: JSON, by patch: JSONObject = JSONObject()) throws(Refusal) -> FavoriteContent {
     var reader = PayloadReader(patched)
     let content = reader.favorite()
-    for (name, _) in patched.objectValue ?? JSONObject() where name != "title" && name != "data" {
+    let removed = patch.filter { $0.value == .null }
+    for (name, _) in (patched.objectValue ?? JSONObject()) + removed where name != "title" && name != "data" {
       reader.add(name, "Only title and data can be changed.")
     }
     try reader.finish()

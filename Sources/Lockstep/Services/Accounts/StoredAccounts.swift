@@ -97,6 +97,8 @@ public final class StoredAccounts: AccountsService {
   }
 
   func commit<Value>(_ write: AccountsWrite<Value>) async throws(AccountsError) -> Value {
+    directory.endings.begin()
+    defer { directory.endings.finish() }
     do {
       return finish(try await writer.write { try write.run(in: $0) })
     } catch {

@@ -124,6 +124,8 @@ struct AccountsLedger: Sendable {
     keeping answer: @escaping @Sendable (Value) -> (key: Key, answer: StoredAnswer)
   ) async throws(AccountsError) -> Value {
     let now = now()
+    accounts.directory.endings.begin()
+    defer { accounts.directory.endings.finish() }
     do {
       let written = try await writer.write { connection in
         let written = try change.run(in: connection)

@@ -21,6 +21,7 @@ final class Ledger: Sendable {
   private let keysInUse: KeysInUse
   private let upkeep: Upkeep
   private let era: Era
+  private let endings: SessionEndings
   private let announce: @Sendable (UserID, UserState) -> Void
 
   /// - Parameters:
@@ -31,6 +32,7 @@ final class Ledger: Sendable {
   ///   - keysInUse: The idempotency keys at work.
   ///   - upkeep: Who looks after the history.
   ///   - era: What marks the revisions that are made.
+  ///   - endings: Whether sessions may be ending.
   ///   - now: The time.
   ///   - announce: Told of each committed state, by one thread at a time, after it was published.
   init(
@@ -41,6 +43,7 @@ final class Ledger: Sendable {
     keysInUse: KeysInUse = KeysInUse(),
     upkeep: Upkeep,
     era: Era,
+    endings: SessionEndings,
     now: @escaping @Sendable () -> Timestamp,
     announce: @escaping @Sendable (UserID, UserState) -> Void = { _, _ in }
   ) {
@@ -51,6 +54,7 @@ final class Ledger: Sendable {
     self.keysInUse = keysInUse
     self.upkeep = upkeep
     self.era = era
+    self.endings = endings
     self.now = now
     self.announce = announce
   }
@@ -124,7 +128,7 @@ final class Ledger: Sendable {
   // MARK: On the writer's thread
 
   private func run(_ transaction: Transaction, in connection: Connection) throws -> Unit {
-    if transaction.session.isEnded { throw SessionEnded() }
+    try check(transaction.session, in: connection)
     let now = now()
     guard let key = transaction.key else {
       let (committed, change) = try self.change(transaction, at: now, in: connection)
@@ -149,6 +153,16 @@ final class Ledger: Sendable {
     }
   }
 
+  /// Refuses what a session asks for that has ended, also where only the store knows that yet.
+  private func check(_ session: LiveSession, in connection: Connection) throws {
+    // In this order: what isn't under way any more has ended in memory.
+    let mayHaveEnded = endings.areUnderWay
+    if session.isEnded { throw SessionEnded() }
+    if mayHaveEnded, try !SessionRecords(connection: connection).has(session.id, of: session.user) {
+      throw SessionEnded()
+    }
+  }
+
   private func change(
     _ transaction: Transaction,
     at now: Timestamp,
@@ -157,7 +171,7 @@ final class Ledger: Sendable {
     let registered = registry.latest
     let before = LedgerView(state: try latestState(of: transaction.user, in: connection), registered: registered)
     try transaction.condition(before)
-    var draft = Draft(before, of: transaction, in: era, now: now)
+    var draft = Draft(before, of: transaction, in: era.of(transaction.user), now: now)
     try draft.perform(transaction.actions, states: states, connection: connection)
     let after = LedgerView(state: draft.state, registered: registered)
     let committed = Committed(before: before, after: after, mutations: draft.mutations)

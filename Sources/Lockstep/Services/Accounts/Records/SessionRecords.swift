@@ -56,6 +56,12 @@ struct SessionRecords {
     )
   }
 
+  /// Whether there is a session. That of a user who was disabled or erased isn't there any more.
+  func has(_ session: SessionID, of user: UserID) throws -> Bool {
+    try connection.first("SELECT 1 FROM sessions WHERE user_id = ? AND id = ?", user, session) { try $0[0] as Int }
+      != nil
+  }
+
   /// All sessions of a user that haven't expired, oldest first.
   func sessions(of user: UserID, at now: Timestamp) throws -> [StoredSession] {
     try connection.all(

@@ -55,6 +55,9 @@ public final class SessionDirectory: Sendable {
   /// How many tokens that are known to be bad are remembered.
   private static let refusedCount = 16_384
 
+  /// What is being written that may end sessions.
+  let endings = SessionEndings()
+
   private let shards: [Monitor<Shard>]
   private let listeners = Monitor<[@Sendable ([SessionID]) -> Void]>([])
   private let readers: Readers
