@@ -25,9 +25,11 @@ extension Components {
     _ environment: Environment,
     _ services: Services,
     _ userRoutes: UserRoutes,
-    _ directory: ScreenDirectory
+    _ directory: ScreenDirectory,
+    _ logger: Logger
   ) -> ScreenRoutes? {
-    guard let screens = services.screens else { return nil }
+    guard var screens = services.screens else { return nil }
+    screens.upstream = WatchedProfileUpstream(screens.upstream, logger: logger, monotonic: environment.time.monotonic)
     let coordinators = CoordinatorFactory(reactors: ReactorFactory(services: screens)).coordinators
     let kinds = coordinators.flatMap(\.screens)
     return ScreenRoutes(

@@ -46,7 +46,7 @@ struct Components: Sendable {
     let screens = try Self.screens(configuration, environment, services)
     self.screens = screens
     let screenRoutes = userRoutes.flatMap { userRoutes in
-      screens.flatMap { Self.screenRoutes(configuration, environment, services, userRoutes, $0) }
+      screens.flatMap { Self.screenRoutes(configuration, environment, services, userRoutes, $0, logger) }
     }
     let plainRoutes = {
       HealthRoutes(readiness: readiness).routes + ProblemRoutes.routes + (userRoutes?.routes ?? [])

@@ -1,4 +1,5 @@
 import JSON
+import Workers
 
 /// Users' states as they are in the store: read from memory, and changed on the one path on which all changes go.
 struct LedgerUserStates: UserStates {
@@ -8,6 +9,9 @@ struct LedgerUserStates: UserStates {
   let ledger: Ledger
   let favorites: FavoritesModule
   let profile: ProfileModule
+  /// A step on a screen may cause hundreds of writes, and a user has many screens: so many of them are on their way at once, and no
+  /// more than the writer takes of one user; the others wait for their turn.
+  let turns: Shares<UserID>
 
   /// See `UserStates`.
   func follow(_ session: LiveSession) async throws -> FollowedState {
@@ -39,7 +43,7 @@ struct LedgerUserStates: UserStates {
       refusal: { _ in nil }
     )
     do {
-      _ = try await ledger.commit(transaction)
+      _ = try await turns.run(for: session.user) { try await ledger.commit(transaction) }
     } catch {
       throw StateNotChanged(message: Self.message(for: error))
     }

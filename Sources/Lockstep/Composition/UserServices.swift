@@ -5,6 +5,8 @@ import Workers
 /// What belongs to users, wired together: their accounts, and the way their state is read and changed.
 struct UserServices: Sendable {
   let store: String
+  /// Who waits to write what a screen has led to.
+  private let screenWrites = Shares<UserID>(name: "a user's writes from screens", atOnce: 16, waiting: 65_536)
   let accounts: StoredAccounts
   let readers: UserReaders
   let writer: Writer
@@ -36,7 +38,8 @@ struct UserServices: Sendable {
       followed: followed,
       ledger: ledger,
       favorites: favorites,
-      profile: profile
+      profile: profile,
+      turns: screenWrites
     )
   }
 
@@ -59,6 +62,7 @@ struct UserServices: Sendable {
   func liftShares() {
     readers.shares.lift()
     longWork.shares.lift()
+    screenWrites.lift()
   }
 
   /// What there is to measure of them now.

@@ -2,7 +2,8 @@ import HTTP
 import HTTPServer
 import JSON
 
-/// A line for every request, and for what the engine refused before it was one. The path is in it and the query isn't: people put secrets there.
+/// A line for every request, and for what the engine refused before it was one. The path is in it, without the ids of screens; the query isn't:
+/// people put secrets there.
 struct AccessLog: Sendable {
   private let logger: Logger
 
@@ -23,6 +24,14 @@ struct AccessLog: Sendable {
     )
   }
 
+  /// A path without the id of a screen: whoever knows that of a login screen is given the token that it shows.
+  private static func withoutSecrets(_ path: String) -> String {
+    var parts = path.split(separator: "/", omittingEmptySubsequences: false)
+    guard parts.count > 4, parts[1] == "v1", parts[2] == "reactors" else { return path }
+    parts[4] = "{id}"
+    return parts.joined(separator: "/")
+  }
+
   func record(_ request: Request, _ response: Response, nanoseconds: Int64) {
     var size: JSON = .integer(0)
     switch response.body {
@@ -36,7 +45,7 @@ struct AccessLog: Sendable {
       [
         "client": .string(request.peer.host),
         "method": .string(request.head.method.name),
-        "path": .string(request.head.path),
+        "path": .string(Self.withoutSecrets(request.head.path)),
         "status": .integer(Int64(response.status.code)),
         "bytes": size,
         "microseconds": .integer(nanoseconds / 1000), "requestId": request.name.map(JSON.string) ?? .null,

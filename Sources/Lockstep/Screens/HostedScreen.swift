@@ -7,6 +7,9 @@ protocol ScreenEngine: AnyObject, Sendable {
   /// What it shows now.
   var shown: ShownState { get }
 
+  /// Which of its states that is, without a look at it.
+  var number: UInt64 { get }
+
   /// Has actions done as one step, and returns when all that they cause at once is shown.
   ///
   /// - Parameters:
@@ -37,12 +40,16 @@ struct ShownState: Sendable {
 
 /// A reactor that runs as a screen.
 final class HostedScreen<R: Reactor>: ScreenEngine {
-  /// What was shown last. It's encoded when somebody asks, once for all who do.
+  /// What was shown last. It's encoded when somebody asks: a short one once for all who do. A long one is made anew each time: kept, it
+  /// would take several times as much memory as the state.
   private struct Slot: Sendable {
     var number: UInt64 = 1
     var state: R.State
     var encoded: [UInt8]?
   }
+
+  /// How long an encoding may be to be kept.
+  static var keptLength: Int { 4_096 }
 
   /// How many steps may be unsettled: waiting, or with work that takes time.
   static var capacity: Int { 256 }
@@ -68,12 +75,14 @@ final class HostedScreen<R: Reactor>: ScreenEngine {
   }
 
   var shown: ShownState {
-    slot.withLock { slot in
-      let encoded = slot.encoded ?? declaration.state.encode(slot.state).encoded()
-      slot.encoded = encoded
-      return ShownState(number: slot.number, encoded: encoded)
-    }
+    let (number, state, known) = slot.withLock { ($0.number, $0.state, $0.encoded) }
+    if let known { return ShownState(number: number, encoded: known) }
+    let encoded = declaration.state.encode(state).encoded()
+    if encoded.count <= Self.keptLength { slot.withLock { if $0.number == number { $0.encoded = encoded } } }
+    return ShownState(number: number, encoded: encoded)
   }
+
+  var number: UInt64 { slot.withLock { $0.number } }
 
   func act(
     _ actions: [JSON],

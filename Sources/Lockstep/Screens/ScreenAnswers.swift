@@ -4,7 +4,7 @@ import Workers
 /// twice.
 ///
 /// Screens are in memory alone, and so are these: an answer is kept for as long as a screen lives after its last request, of
-/// each owner the last ones.
+/// each owner the last ones, and of all together no more than a bound: past it the oldest go, whosoever they are.
 final class ScreenAnswers: Sendable {
   /// Whose a key is.
   enum Owner: Sendable, Hashable {
@@ -16,6 +16,8 @@ final class ScreenAnswers: Sendable {
   /// How many keys of an owner are kept, at most, and how long their answers may be together.
   static let maximumKeys = 64
   static let maximumBytes = 1024 * 1024
+  /// How much all answers may take together, in bytes.
+  static let maximumBytesInAll = 32 * 1024 * 1024
 
   fileprivate struct Kept: Sendable {
     let fingerprint: [UInt8]
@@ -31,15 +33,31 @@ final class ScreenAnswers: Sendable {
     var lastUse: Int64
   }
 
-  private let owners = Monitor<[Owner: Keys]>([:])
+  fileprivate struct Contents: Sendable {
+    var owners: [Owner: Keys] = [:]
+    /// What all answers take.
+    var bytes = 0
+    /// All that were kept, in that order. Some have gone since.
+    var order: ArraySlice<(owner: Owner, name: ElementKey)> = []
+    /// How long the order may get until it's looked through.
+    var tidyAt = 1_024
+  }
+
+  private let contents = Monitor(Contents())
+  private let bound: Int
+
+  /// - Parameter bound: How much all answers may take together, in bytes.
+  init(bound: Int = ScreenAnswers.maximumBytesInAll) {
+    self.bound = bound
+  }
 
   /// The answer that was given to a request with this key; nil where there was none: from now on it's at work, until `settle`.
   ///
   /// - Throws: `IdempotencyKeyInUse` where a request with it is at work, `IdempotencyKeyReused` where it was another request's.
   func take(_ key: IdempotencyKey, of owner: Owner, at now: Int64) throws -> StoredAnswer? {
-    try owners.withLock { owners in
-      var keys = owners[owner] ?? Keys(lastUse: now)
-      defer { owners[owner] = keys }
+    try contents.withLock { contents in
+      var keys = contents.owners[owner] ?? Keys(lastUse: now)
+      defer { contents.owners[owner] = keys }
       keys.lastUse = now
       guard let known = keys.kept[ElementKey(key.key)] else {
         keys.kept[ElementKey(key.key)] = Kept(fingerprint: key.fingerprint)
@@ -53,31 +71,75 @@ final class ScreenAnswers: Sendable {
 
   /// Says what became of the request with a key that was new; nil: nothing that must stay, and it may be tried again.
   func settle(_ key: IdempotencyKey, of owner: Owner, _ answer: StoredAnswer?) {
-    owners.withLock { owners in
+    contents.withLock { contents in
       let name = ElementKey(key.key)
       guard let answer else {
-        owners[owner]?.kept[name] = nil
+        contents.owners[owner]?.kept[name] = nil
         // Anybody may think of any number of screens that there aren't.
-        if owners[owner]?.kept.isEmpty == true { owners[owner] = nil }
+        if contents.owners[owner]?.kept.isEmpty == true { contents.owners[owner] = nil }
         return
       }
-      owners[owner]?.keep(answer, as: name)
+      contents.bytes += contents.owners[owner]?.keep(answer, as: name) ?? 0
+      contents.order.append((owner, name))
+      while contents.bytes > bound, let oldest = contents.order.popFirst() {
+        contents.drop(oldest.name, of: oldest.owner)
+      }
+      // What has gone already is still in the order; it must not outgrow what is kept.
+      if contents.order.count > contents.tidyAt { contents.tidy() }
+    }
+  }
+
+  /// Forgets what was answered about a screen that has ended, where it belonged to nobody. What is at work, such as closing it, isn't
+  /// forgotten.
+  func forget(_ owner: Owner) {
+    contents.withLock { contents in
+      for name in contents.owners[owner]?.order ?? [] { contents.drop(name, of: owner) }
     }
   }
 
   /// Forgets the owners of whom nothing was heard since a moment and nothing is at work.
   func forget(before moment: Int64) {
-    owners.withLock { owners in
-      owners = owners.filter { $0.value.lastUse > moment || $0.value.kept.count > $0.value.order.count }
+    contents.withLock { contents in
+      for (owner, keys) in contents.owners where keys.lastUse <= moment && keys.kept.count <= keys.order.count {
+        contents.owners[owner] = nil
+        contents.bytes -= keys.bytes
+      }
+      contents.tidy()
     }
   }
 
   /// Of how many owners any key is known.
-  var ownerCount: Int { owners.withLock { $0.count } }
+  var ownerCount: Int { contents.withLock { $0.owners.count } }
+
+  /// What all answers take, in bytes.
+  var bytes: Int { contents.withLock { $0.bytes } }
+}
+
+extension ScreenAnswers.Contents {
+  /// Drops an answer, where it's still there, and its owner with the last.
+  fileprivate mutating func drop(_ name: ElementKey, of owner: ScreenAnswers.Owner) {
+    guard let index = owners[owner]?.order.firstIndex(of: name), let answer = owners[owner]?.kept[name]?.answer else {
+      return
+    }
+    owners[owner]?.order.remove(at: index)
+    owners[owner]?.kept[name] = nil
+    let length = ScreenAnswers.Keys.length(answer)
+    owners[owner]?.bytes -= length
+    bytes -= length
+    if owners[owner]?.kept.isEmpty == true { owners[owner] = nil }
+  }
+
+  /// Takes what has gone out of the order.
+  fileprivate mutating func tidy() {
+    order = order.filter { owners[$0.owner]?.kept[$0.name]?.answer != nil }[...]
+    tidyAt = 2 * order.count + 1_024
+  }
 }
 
 extension ScreenAnswers.Keys {
-  fileprivate mutating func keep(_ answer: StoredAnswer, as name: ElementKey) {
+  /// Keeps an answer in the place of the oldest. Gives how many bytes more that takes.
+  fileprivate mutating func keep(_ answer: StoredAnswer, as name: ElementKey) -> Int {
+    let before = bytes
     kept[name]?.answer = answer
     order.append(name)
     bytes += Self.length(answer)
@@ -85,7 +147,11 @@ extension ScreenAnswers.Keys {
       guard let oldest = kept.removeValue(forKey: order.removeFirst())?.answer else { continue }
       bytes -= Self.length(oldest)
     }
+    return bytes - before
   }
 
-  private static func length(_ answer: StoredAnswer) -> Int { answer.fields.count + (answer.body?.count ?? 0) }
+  /// What an answer takes, with its key and its places in the tables.
+  fileprivate static func length(_ answer: StoredAnswer) -> Int {
+    512 + answer.fields.count + (answer.body?.count ?? 0)
+  }
 }

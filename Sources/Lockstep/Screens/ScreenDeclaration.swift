@@ -25,7 +25,10 @@ struct ScreenKind: Sendable {
     _ declaration: ScreenDeclaration<R>,
     make: @escaping @Sendable () -> R
   ) -> ScreenKind {
-    ScreenKind(declaration, needsSession: false, arguments: []) { _, _ in make() }
+    ScreenKind(declaration, needsSession: false, arguments: []) { _, arguments in
+      try PayloadReader(arguments).finish()
+      return make()
+    }
   }
 
   /// A kind of screen of a session, with the arguments that it's opened with. `make` throws a `Refusal` where there can't be

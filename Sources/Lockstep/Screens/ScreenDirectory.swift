@@ -9,11 +9,17 @@ final class ScreenDirectory: Sendable {
   /// How long a screen lives after its last request, in nanoseconds: 15 minutes.
   static let lifetime: Int64 = 15 * 60 * 1_000_000_000
 
+  /// After how long without a request a screen of nobody's makes room for another, in nanoseconds, and how often that is looked for.
+  private static let unused: Int64 = 60 * 1_000_000_000
+  private static let lookInterval: Int64 = 1_000_000_000
+
   private struct Contents: Sendable {
     var screens: [String: Screen] = [:]
     var bySession: [SessionID: Set<String>] = [:]
     /// How many belong to nobody.
     var anonymous = 0
+    /// When to look again for those that make room.
+    var nextLook: Int64 = 0
     var expiry = ExpiryWheel()
     /// How many were opened, by their kinds.
     var opened: [String: Int] = [:]
@@ -61,6 +67,7 @@ final class ScreenDirectory: Sendable {
   /// - Throws: `TooManyScreens`, `SessionEnded`, and what refuses to make it.
   func open(_ kind: ScreenKind, for session: LiveSession?, arguments: JSON) async throws -> Screen {
     endExpired()
+    if session == nil { makeRoomForAnybody() }
     let id = word() + word()
     let engine = try await kind.engine(for: session, arguments: arguments) { [room] in room.wake(id) }
     let now = monotonic()
@@ -97,6 +104,7 @@ final class ScreenDirectory: Sendable {
   func end(_ screen: Screen, _ reason: ScreenEnd) {
     screen.end()
     contents.withLock { Self.remove(screen, reason, &$0) }
+    if screen.session == nil { answers.forget(.screen(screen.id)) }
     room.wake(screen.id)
   }
 
@@ -125,6 +133,19 @@ final class ScreenDirectory: Sendable {
       return expired
     }
     for screen in expired { end(screen, .idle) }
+  }
+
+  /// Ends those that belong to nobody and that nobody has asked for in a minute, where there are as many as there may be: whoever opens all
+  /// there are keeps nobody else out unless they also use them all the time.
+  private func makeRoomForAnybody() {
+    let now = monotonic()
+    let unused = contents.withLock { contents -> [Screen] in
+      // Looking through all of them isn't for each that is refused.
+      guard contents.anonymous >= limits.anonymous, now >= contents.nextLook else { return [] }
+      contents.nextLook = now + Self.lookInterval
+      return contents.screens.values.filter { $0.session == nil && $0.deadline <= now + Self.lifetime - Self.unused }
+    }
+    for screen in unused { end(screen, .idle) }
   }
 
   /// Looks after what nobody asks for any more, every minute of this clock, until it's shut down.

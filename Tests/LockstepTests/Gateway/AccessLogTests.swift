@@ -47,6 +47,19 @@ struct AccessLogTests {
     }
   }
 
+  @Test("The id of a screen isn't in it: who knows that may see what the screen shows")
+  func screens() async throws {
+    try await Users.run({ $0.accessLog = true }) { users in
+      let screen = try await users.open("/v1/reactors/login", token: nil)
+      _ = try await screen.act(#"{"type":"setUsername","payload":{"value":"a"}}"#)
+      _ = try await screen.ask("DELETE", "/v1/reactors/login/wrong")
+      let id = try #require(screen.href.split(separator: "/").last)
+      #expect(!users.log.text.contains(id))
+      #expect(users.log.text.contains("method=POST path=/v1/reactors/login/{id}/actions status=200"))
+      #expect(users.log.text.contains("method=DELETE path=/v1/reactors/login/{id} status=404"))
+    }
+  }
+
   @Test("A line of JSON says the same")
   func json() async throws {
     try await Gateway.run({

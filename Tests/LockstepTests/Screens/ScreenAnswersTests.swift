@@ -167,6 +167,37 @@ struct ScreenAnswersTests {
     #expect(try isKept("short"))
   }
 
+  @Test("However many owners there are, all answers together have a bound, and the oldest make room")
+  func boundInAll() throws {
+    let answers = ScreenAnswers(bound: 20_000)
+    for number in 0..<5_000 {
+      let owner = ScreenAnswers.Owner.screen("\(number)")
+      #expect(try answers.take(Self.key("k"), of: owner, at: 0) == nil)
+      answers.settle(Self.key("k"), of: owner, Self.answer(1_000))
+      #expect(answers.bytes <= 20_000)
+    }
+    #expect(answers.ownerCount == 13)
+    #expect(try answers.take(Self.key("k"), of: .screen("4999"), at: 0) != nil)
+    #expect(try answers.take(Self.key("k"), of: .screen("4980"), at: 0) == nil)
+  }
+
+  @Test("With a screen of nobody's go its answers, but for that to closing it")
+  func closed() async throws {
+    try await Users.run { users in
+      let screen = try await users.open("/v1/reactors/login", token: nil)
+      let text = String(repeating: "x", count: 4_000)
+      for key in 0..<5 {
+        let action = #"{"type":"setUsername","payload":{"value":"\#(text)"}}"#
+        #expect(try await screen.act(action, ["Idempotency-Key: \(key)"]).status == 200)
+      }
+      let answers = try #require(users.running.withLock { $0?.components.screens?.answers })
+      #expect(answers.bytes > 20_000)
+      for _ in 0..<2 { #expect(try await screen.ask("DELETE", screen.href, nil, Self.key).status == 204) }
+      #expect(answers.bytes < 2_000)
+      #expect(answers.ownerCount == 1)
+    }
+  }
+
   @Test("Whoever wasn't heard of is forgotten, unless something is at work")
   func forgetting() throws {
     let answers = ScreenAnswers()

@@ -112,6 +112,73 @@ struct ScreenLifeTests {
     }
   }
 
+  @Test("Where nobody's screens are as many as may be, those that nobody asks for in a minute make room")
+  func room() async throws {
+    try await Users.run({ $0.screens = ScreenLimits(perSession: 2, anonymous: 2, inAll: 6) }) { users in
+      let (used, unused) = (
+        try await users.open("/v1/reactors/login", token: nil), try await users.open("/v1/reactors/login", token: nil)
+      )
+      #expect(try await users.post("/v1/reactors/login", "").status == 429)
+      users.advance(by: 59)
+      #expect(try await used.read().status == 200)
+      #expect(try await users.post("/v1/reactors/login", "").status == 429)
+      users.advance(by: 2)
+      #expect(try await users.post("/v1/reactors/login", "").status == 201)
+      #expect(try await used.read().status == 200)
+      #expect(try await unused.read().status == 404)
+    }
+  }
+
+  @Test(
+    "What opening doesn't know is refused, not passed over",
+    arguments: [
+      ("login", #"{"foo":1}"#, "/foo"), ("login", #"{"arguments":{"x":1}}"#, "/arguments/x"), ("login?x=1", "{}", "/arguments/x"),
+      ("workingHistory", #"{"bogus":2}"#, "/bogus"),
+    ]
+  )
+  func unknown(_ target: String, _ body: String, _ pointer: String) async throws {
+    try await Users.run { users in
+      let answer = try await users.signUp().post("/v1/reactors/\(target)", body)
+      #expect(answer.problem == Told("validation-failed", pointer))
+      #expect(OpenedScreen.count(of: users) == 0)
+    }
+  }
+
+  @Test("What is typed has a bound", arguments: ["setUsername", "setPassword"])
+  func typed(_ action: String) async throws {
+    try await Users.run { users in
+      let screen = try await users.open("/v1/reactors/login", token: nil)
+      for (length, status) in [(4_096, 200), (4_097, 422)] {
+        let text = String(repeating: "x", count: length)
+        #expect(try await screen.act(#"{"type":"\#(action)","payload":{"value":"\#(text)"}}"#).status == status)
+      }
+    }
+  }
+
+  @Test("However much a step writes, it's done: no more of a user's is on its way to the writer than that takes")
+  func manyWrites() async throws {
+    try await Users.run { users in
+      let phone = try await users.signUp()
+      let screen = try await phone.open("photoDetail", #"{"arguments":{"photoId":"a"}}"#)
+      let writer = try #require(users.running.withLock { $0 }?.services.users?.writer)
+      try await writer.write { _ in }
+      let (isHeld, gate) = (ThreadGate(), ThreadGate())
+      defer { gate.open() }
+      try writer.submit { _ in
+        isHeld.open()
+        gate.pass()
+      } settled: { _ in
+      }
+      await isHeld.opened()
+      let toggles = "[" + Array(repeating: #"{"type":"toggleFavorite"}"#, count: 400).joined(separator: ",") + "]"
+      #expect(try await screen.act(toggles).status == 200)
+      await eventually { writer.statistics.waiting == 16 }
+      gate.open()
+      await eventually { (try? users.count("journal")) == 400 }
+      #expect(try await screen.state()["error"] == nil)
+    }
+  }
+
   @Test("Its events are each new state by its cursor, which goes on where the client was, and comments in between")
   func events() async throws {
     try await Users.run { users in

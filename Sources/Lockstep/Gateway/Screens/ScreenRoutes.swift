@@ -117,6 +117,9 @@ struct ScreenRoutes: Sendable {
     if !body.isEmpty {
       let json = try JSON(readingBodyOf: request, body)
       guard let object = json.objectValue else { throw Problem.notAnObject(json) }
+      var reader = PayloadReader(json)
+      reader.passOver("arguments")
+      try reader.finishProblem()
       if let given = object["arguments"], !given.isNull {
         guard let members = given.objectValue else {
           let detail = "It must be an object, and is \(given.typeName)."
@@ -152,7 +155,7 @@ struct ScreenRoutes: Sendable {
       // A screen that is closed already is found by the key with which that was done.
       return try directory.answers.once(request, [], of: owner(id, session), at: monotonic()) {
         let screen = try find(id, kind, session)
-        guard preconditions.allowsWrite(to: screen.cursor(screen.engine.shown.number)) else {
+        guard preconditions.allowsWrite(to: screen.cursor(screen.engine.number)) else {
           throw Problem(changed: screen)
         }
         directory.end(screen, .closed)
@@ -221,10 +224,12 @@ struct ScreenRoutes: Sendable {
 extension Screen {
   /// The answer with its state, or that the client has it already.
   func response(_ preconditions: Preconditions? = nil) -> Response {
+    let seen = cursor(engine.number)
+    if preconditions?.isFresh(seen) == true {
+      return Response(status: .notModified, fields: Representation.validatorFields(ofTag: seen))
+    }
     let shown = engine.shown
-    let cursor = cursor(shown.number)
-    var fields = Representation.validatorFields(ofTag: cursor)
-    guard preconditions?.isFresh(cursor) != true else { return Response(status: .notModified, fields: fields) }
+    var fields = Representation.validatorFields(ofTag: cursor(shown.number))
     fields.append(.contentType, "application/json")
     fields.append(contentsOf: .forBrowsers)
     return Response(status: .ok, fields: fields, body: .bytes(document(shown)))

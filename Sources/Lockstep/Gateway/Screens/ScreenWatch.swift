@@ -21,7 +21,7 @@ final class ScreenWatch: Sendable {
   func hold(_ waker: any Waker) {
     seat.wait(waker)
     // In this order: whoever shows something puts it there first and wakes then.
-    if screen.isEnded || screen.engine.shown.number != seen.load(ordering: .relaxed) { waker.wake() }
+    if screen.isEnded || screen.engine.number != seen.load(ordering: .relaxed) { waker.wake() }
   }
 
   /// The state of now.

@@ -71,6 +71,8 @@ struct LoginReactor: Reactor {
     case .executing:
       state.isExecuting = true
       state.error = nil
+      // Whoever logs in anew has done with the last one.
+      state.session = nil
     case .failed(let message):
       state.isExecuting = false
       state.error = message
@@ -153,7 +155,7 @@ extension LoginReactor {
     return ScreenDeclaration(
       name: "login",
       actions: [
-        ActionCase("setUsername", .text("value")) { .setUsername($0) },
+        ActionCase("setUsername", .typed("value")) { .setUsername($0) },
         ActionCase("setPassword", .password("value")) { .setPassword($0) },
         ActionCase("submit", .network) { .submit($0) },
         ActionCase("setActive", .flag("value")) { .setActive($0) },

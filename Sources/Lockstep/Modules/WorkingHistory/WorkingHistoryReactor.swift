@@ -215,8 +215,8 @@ extension WorkingHistoryReactor {
     return ScreenDeclaration(
       name: "workingHistory",
       actions: [
-        ActionCase("setCompanyName", .text("value")) { .setCompanyName($0) },
-        ActionCase("setPosition", .text("value")) { .setPosition($0) },
+        ActionCase("setCompanyName", .typed("value")) { .setCompanyName($0) },
+        ActionCase("setPosition", .typed("value")) { .setPosition($0) },
         ActionCase("save") { .save },
         ActionCase("answer", .text("prompt"), .text("choice", oneOf: choices)) { .answer(prompt: $0, choice: $1) },
       ],

@@ -12,6 +12,12 @@ extension PayloadField<String> {
   }
 }
 
+extension PayloadField<String> {
+  /// What somebody has typed on a screen, right or wrong: up to 4 KiB, far more than any of it may have, and little enough for
+  /// thousands of screens.
+  static func typed(_ name: String) -> PayloadField { .text(name, bytes: 0...4_096) }
+}
+
 extension PayloadField<String?> {
   /// A string of so many bytes of UTF-8; nil where it isn't there or null.
   public static func optionalText(_ name: String, bytes: ClosedRange<Int>) -> PayloadField {
