@@ -10,6 +10,8 @@ import Workers
 /// finish what they accepted.
 public final class Readers: Sendable {
   private let pool: EquippedPool<Reader>
+  /// Nil while nobody is to be told.
+  let watch = Monitor<ReadingWatch?>(nil)
 
   /// Starts the threads, named `name-1`, `name-2` and so on. Each opens its connection when it is first needed.
   ///
@@ -43,7 +45,9 @@ public final class Readers: Sendable {
   nonisolated(nonsending) public func read<Value: Sendable>(
     _ body: @escaping @Sendable (Connection) throws -> Value
   ) async throws -> Value {
-    try await pool.run { reader in try reader.read(body) }
+    try await pool.run { [watch] reader in
+      try ReadingWatch.note(in: watch) { try reader.read(body) }
+    }
   }
 
   /// Accepts nothing more and returns when all that was accepted is done and the connections are closed.

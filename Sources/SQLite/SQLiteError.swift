@@ -74,6 +74,16 @@ public struct SQLiteError: Error, Sendable, Equatable {
   }
 }
 
+extension SQLiteError {
+  /// Whether it's the disk or the file that fails, and not the statement.
+  public var isOfTheStore: Bool {
+    switch kind {
+    case .full, .readOnly, .corrupt, .notADatabase, .cannotOpen, .inputOutput: true
+    default: false
+    }
+  }
+}
+
 extension SQLiteError: CustomStringConvertible {
   /// For example: `SQLite could not run "BEGIN IMMEDIATE" on /data/lockstep.db: database is locked (code 5). Another
   /// process …`.

@@ -15,6 +15,8 @@ extension Writer {
     case commit
     /// To move the log's contents into the database: what is in the log is safe, but it grows.
     case checkpoint
+    /// To read, on a thread of `Readers`.
+    case read
   }
 
   /// Has `listener` told where trouble begins and where it ends, on the writer's thread, in the place of whoever was told
@@ -59,12 +61,38 @@ struct TroubleWatch {
   private func tell(_ trouble: Writer.Trouble) { listener.withLock { $0 }?(trouble) }
 }
 
-extension SQLiteError {
-  /// Whether it's the disk or the file that fails, and not the statement.
-  var isOfTheStore: Bool {
-    switch kind {
-    case .full, .readOnly, .corrupt, .notADatabase, .cannotOpen, .inputOutput: true
-    default: false
+extension Readers {
+  /// Has `listener` told where reading begins to fail for the disk's or the file's sake, and where it doesn't any more, as
+  /// `Writer.whenInTrouble(_:)` says: on the thread that reads, and in the place of whoever was told before.
+  ///
+  /// - Parameters:
+  ///   - monotonic: A clock that never goes back, in nanoseconds.
+  ///   - listener: Who is told.
+  public func whenInTrouble(
+    monotonic: @escaping @Sendable () -> Int64,
+    _ listener: @escaping @Sendable (Writer.Trouble) -> Void
+  ) {
+    let watch = ReadingWatch(trouble: TroubleWatch(.read, Monitor(listener)), monotonic: monotonic)
+    self.watch.withLock { $0 = watch }
+  }
+}
+
+/// Whether the threads that read fail.
+struct ReadingWatch {
+  var trouble: TroubleWatch
+  let monotonic: @Sendable () -> Int64
+
+  /// Runs `body`, which reads, and takes note of how it ends.
+  static func note<Value>(in watch: Monitor<ReadingWatch?>, _ body: () throws -> Value) throws -> Value {
+    do {
+      let value = try body()
+      watch.withLock { $0?.trouble.noteSuccess() }
+      return value
+    } catch let error as SQLiteError where error.isOfTheStore {
+      watch.withLock { watch in
+        if let now = watch?.monotonic() { watch?.trouble.noteFailure(error, now: now) }
+      }
+      throw error
     }
   }
 }

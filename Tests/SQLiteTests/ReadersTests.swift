@@ -73,6 +73,27 @@ struct ReadersTests {
     #expect(try await readers.read(Self.count) == 0)
   }
 
+  @Test("That the file can't be read is told once, and once when it can be again; what a body refuses is no trouble")
+  func trouble() async throws {
+    let path = fixture.folder.file("other.db")
+    let readers = try Readers(path: path, threads: 1)
+    defer { readers.shutDown() }
+    let told = Log<String>()
+    readers.whenInTrouble(monotonic: { 0 }) { trouble in
+      switch trouble {
+      case .began(let work, let error): told.add("\(work) \((error as? SQLiteError)?.kind == .cannotOpen)")
+      case .ended(let work): told.add("\(work) again")
+      }
+    }
+    for _ in 1...3 { await #expect(throws: SQLiteError.self) { try await readers.read { _ in } } }
+    #expect(told.all == ["read true"])
+    try WriterFixture.writer(path: path).shutDown()
+    await #expect(throws: Refused()) { try await readers.read { _ in throw Refused() } }
+    #expect(told.all == ["read true"])
+    for _ in 1...3 { #expect(try await readers.read(Self.count) == 0) }
+    #expect(told.all == ["read true", "read again"])
+  }
+
   @Test("Beyond its capacity the queue refuses at once")
   func overload() async throws {
     let readers = try readers(threads: 1, capacity: 1)

@@ -65,6 +65,7 @@ public final class LockstepServer: Sendable {
       )
     }
     services.users?.writer.whenInTrouble { logger.log($0) }
+    services.users?.readers.readers.whenInTrouble(monotonic: time.elapsedNanoseconds) { logger.log($0) }
     let applications = components.applications
     try server.start(
       noteRefusal: { applications[$0.loop].note($0) },

@@ -10,6 +10,10 @@ extension Logger {
       log(.info, "the store can be written again")
     case .began(.checkpoint, let error):
       log(.warning, "the store's log can't be emptied, and grows", ["error": .string("\(error)")])
+    case .began(.read, let error):
+      log(.error, "the store can't be read", ["error": .string("\(error)")])
+    case .ended(.read):
+      log(.info, "the store can be read again")
     case .ended(.checkpoint):
       log(.info, "the store's log can be emptied again")
     }

@@ -29,6 +29,25 @@ struct FullDiskTests {
     }
   }
 
+  /// Codes of SQLite's, and the status that a client is told; nil for a fault of ours.
+  private static let told: [(code: Int32, status: Int?)] = [
+    (5, 503), (6, 503), (8, 503), (10, 503), (778, 503), (1034, 503), (4874, 503), (11, 503), (13, 503), (14, 503),
+    (26, 503), (516, 503), (1, nil), (20, nil), (21, nil),
+  ]
+
+  @Test(
+    "Whatever the disk, the file or another's lock keeps from being done is 503; a fault of ours isn't",
+    arguments: told
+  )
+  func failingDisk(code: Int32, status: Int?) {
+    let error = SQLiteError(extendedCode: code, message: "disk I/O error", sql: "COMMIT", path: "/data/lockstep.db")
+    let problem = StateWriting.problem(for: error)
+    #expect(problem?.kind.status.code == status)
+    // Where the store lies and what SQLite said is the operator's.
+    #expect(problem?.detail.contains("/data") != true)
+    #expect((problem?.fields[.retryAfter] != nil) == (status != nil))
+  }
+
   /// How many pages the store may have: at least those that it has.
   private func setLargest(_ pages: Int, _ users: Users) async throws {
     let writer = try #require(users.running.withLock { $0?.services.users?.writer })

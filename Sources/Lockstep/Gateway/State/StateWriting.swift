@@ -145,6 +145,9 @@ final class StateWriting: Sendable {
     case is WorkerPool.Overloaded: .overloaded()
     case let error as SQLiteError where error.kind == .full:
       .overloaded("The disk is full: nothing can be written until there is room again.")
+    // The disk fails, or somebody has locked the file: whoever runs the server is told by the log, once.
+    case let error as SQLiteError where error.isOfTheStore || error.kind == .busy || error.kind == .rolledBack:
+      .overloaded("The store can't be used at the moment. The server's log has the reason.")
     // Who waited for their turn to read has gone, or the server stops.
     case is CancellationError, is WorkerPool.ShutDown: .overloaded("The server is stopping.")
     default: nil
