@@ -35,6 +35,12 @@ struct GroupCommit {
   private var log: LogKeeper
   private var commits: TroubleWatch
   private var checkpoints: TroubleWatch
+  /// How long it's left at that where it was tried to make room in the log, in nanoseconds.
+  private static let timeBetweenMakingRoom: Int64 = 1_000_000_000
+  /// Whether the last transaction failed because the disk is full.
+  private var isFull = false
+  /// When it was last tried to make room in the log on a disk that has none.
+  private var lastMadeRoom: Int64?
   private let groupLimit: Int
   private let monotonic: @Sendable () -> Int64
   /// What was taken from the queue and hasn't run yet, in its order.
@@ -133,7 +139,7 @@ struct GroupCommit {
       fail([first] + others, with: error)
       return
     }
-    guard runFirst(first) else { return }
+    guard runFirst(first) else { return makeRoomInLog() }
     var undoing: SQLiteError?
     while !alone, undoing == nil, group.count < groupLimit, let unit = nextTaken() ?? gathered() {
       undoing = runNext(unit)
@@ -155,7 +161,10 @@ struct GroupCommit {
       return true
     } catch {
       connection.undo()
-      if let error = error as? SQLiteError, error.isOfTheStore { commits.noteFailure(error, now: monotonic()) }
+      if let error = error as? SQLiteError, error.isOfTheStore {
+        commits.noteFailure(error, now: monotonic())
+        isFull = error.kind == .full
+      }
       fail([unit], with: error)
       return false
     }
@@ -205,6 +214,7 @@ struct GroupCommit {
       connection.undo()
       noteFailedCommit(error)
       fail(group.map(\.unit), with: error)
+      makeRoomInLog()
       return
     }
     commits.noteSuccess()
@@ -234,7 +244,20 @@ struct GroupCommit {
     }
   }
 
+  /// On a disk without room moves the log's contents into the file now, however little there is: the next transaction then
+  /// has all of the log for itself again, which takes room on the disk already, and need not wait until there is more.
+  private mutating func makeRoomInLog() {
+    guard isFull else { return }
+    isFull = false
+    let now = monotonic()
+    // Where the file has to grow for it, that may fail again and again.
+    if let lastMadeRoom, now - lastMadeRoom < Self.timeBetweenMakingRoom { return }
+    lastMadeRoom = now
+    checkpoint()
+  }
+
   private mutating func noteFailedCommit(_ error: any Error) {
+    isFull = (error as? SQLiteError)?.kind == .full
     figures.withLock { $0.failedCommits += 1 }
     commits.noteFailure(error, now: monotonic())
   }

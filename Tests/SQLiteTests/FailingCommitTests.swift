@@ -93,6 +93,43 @@ struct FailingCommitTests {
     #expect(told.all == ["commit true", "commit again", "commit true", "commit again"])
   }
 
+  @Test(
+    "A disk that is full has the log's contents moved into the file, however few, and not again within a second",
+    arguments: [true, false]
+  )
+  func roomInLog(alone: Bool) async throws {
+    let time = Monitor<Int64>(0)
+    let fixture = try WriterFixture(monotonic: { time.withLock { $0 } })
+    let outcomes = Log<String>()
+    func fill() async throws {
+      let before = outcomes.all.count
+      let gate = Gate()
+      try await fixture.hold(gate)
+      let count = alone ? 1 : 2
+      for number in 1...count {
+        try fixture.submit(outcomes) { connection in
+          if number == count { try connection.execute("PRAGMA max_page_count = 4") }
+          try connection.keep(number, filler: number == count ? 100_000 : 1)
+        }
+      }
+      gate.open()
+      await eventually { outcomes.all.count == before + count }
+      #expect(outcomes.all.last == "full")
+      // The figures are known when the writer has come to another unit.
+      try await fixture.writer.write { try $0.execute("PRAGMA max_page_count = 1000000; DELETE FROM kept") }
+    }
+    func checkpoints() -> Int { Int(fixture.writer.statistics.checkpointTime.count) }
+    #expect(checkpoints() == 0)
+    try await fill()
+    #expect(checkpoints() == 1)
+    time.withLock { $0 = 999_999_999 }
+    try await fill()
+    #expect(checkpoints() == 1)
+    time.withLock { $0 = 1_000_000_000 }
+    try await fill()
+    #expect(checkpoints() == 2)
+  }
+
   @Test("A disk that is full is trouble, though it's one unit that found it so")
   func fullDisk() async throws {
     let fixture = try WriterFixture()
