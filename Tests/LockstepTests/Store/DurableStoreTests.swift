@@ -130,6 +130,33 @@ struct DurableStoreTests {
     )
   }
 
+  @Test("A store that was cut off in the midst of its last page is refused and left as it is", arguments: [1, 4095])
+  func cutWithinPage(missing: Int) throws {
+    try fixture.store().close()
+    let rest = Array(try fixture.folder.contents(of: "lockstep.db").dropLast(missing))
+    try fixture.folder.write(rest, to: "lockstep.db")
+    #expect(errorOpening(fixture.path)?.contains("its file ends in the midst of a page") == true)
+    #expect(try fixture.folder.contents(of: "lockstep.db") == rest)
+  }
+
+  @Test(
+    "A store that is gone or empty while its log is there is refused, also by another name, and the log is left as it is",
+    arguments: ["gone", "empty", "linked"]
+  )
+  func onlyLog(kind: String) throws {
+    let log = Array("what was written last".utf8)
+    try fixture.folder.write(log, to: "lockstep.db-wal")
+    if kind != "gone" { try fixture.folder.write([], to: "lockstep.db") }
+    var path = fixture.path
+    if kind == "linked" {
+      path = fixture.folder.file("link.db")
+      try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: fixture.path)
+    }
+    #expect(errorOpening(path)?.contains("is gone or empty, but its log \(path)-wal isn't") == true)
+    #expect(try fixture.folder.contents(of: "lockstep.db-wal") == log)
+    #expect(FileManager.default.fileExists(atPath: fixture.path) == (kind != "gone"))
+  }
+
   @Test("A store that another process has locked")
   func locked() throws {
     try fixture.store().close()

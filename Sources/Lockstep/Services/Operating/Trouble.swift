@@ -46,7 +46,7 @@ public enum Trouble: Sendable, Equatable {
 
   private static func kind(of error: StoreError) -> Trouble {
     switch error {
-    case .notAFile, .notAStore, .newerSchema, .unknownMigration, .changedMigration, .inconsistent: .data
+    case .notAFile, .onlyLog, .notAStore, .newerSchema, .unknownMigration, .changedMigration, .inconsistent: .data
     case .missingModule, .otherKindOfModule, .newerModule, .outlivesUsers: .data
     case .database(let error): kind(of: error)
     case .inUse, .overloaded, .closed: .passing

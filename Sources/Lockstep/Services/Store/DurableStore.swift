@@ -48,11 +48,13 @@ public final class DurableStore: Sendable {
     let newID = Self.identity(from: random)
     let now = time.millisecondsSince1970()
     guard Self.canBeStore(path) else { throw .notAFile(path: path) }
+    try Self.expectNoOrphanedLog(of: path)
     do {
       // As found, so that another program's database is not even switched to a log before it is refused.
       let connection = try Connection(path: path, options: .init(journal: .asFound, busyTimeout: options.busyTimeout))
       file = FileIdentity(path: path)
       let file = connection.resolvedPath
+      try Self.expectWholePages(of: connection)
       lock = Monitor(try StoreLock.take(store: file, patience: options.lockPatience))
       id = try migrator.migrate(connection, now: now) {
         try Self.findOrMakeIdentity(connection, newID: newID, now: now)
