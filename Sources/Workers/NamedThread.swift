@@ -43,6 +43,30 @@ public struct NamedThread: Sendable {
     self.handle = handle
   }
 
+  /// Returns where the system gives so many threads at once, and throws where it doesn't; they have ended then.
+  ///
+  /// For whoever is about to use what waits for a thread without a word where there is none, as the system's own pools do.
+  public static func expectRoom(for count: Int) throws(NotStarted) {
+    try expectRoom(for: count) { (name, body) throws(NotStarted) in try NamedThread(name: name, body) }
+  }
+
+  /// The same, with threads that `start` starts.
+  static func expectRoom(
+    for count: Int,
+    start: (String, @escaping @Sendable () -> Void) throws(NotStarted) -> NamedThread
+  ) throws(NotStarted) {
+    let isOver = Monitor(false)
+    var started: [NamedThread] = []
+    defer {
+      isOver.withLock { $0 = true }
+      isOver.wakeAll()
+      for thread in started { thread.join() }
+    }
+    for number in 0..<max(0, count) {
+      started.append(try start("room-\(number + 1)") { isOver.wait { isOver -> Void? in isOver ? () : nil } })
+    }
+  }
+
   /// Returns when the thread has ended.
   public func join() {
     pthread_join(handle, nil)

@@ -25,6 +25,33 @@ struct NamedThreadTests {
     #expect(note.text.withLock { $0 } == seen + "\n")
   }
 
+  @Test(
+    "Room for threads is found by having as many at once; where one can't be started, those before it end",
+    arguments: 0...4
+  )
+  func room(count: Int) throws {
+    let ended = Monitor(0)
+    var started = 0
+    func expectRoom() throws {
+      try NamedThread.expectRoom(for: count) { (name, body) throws(NamedThread.NotStarted) in
+        #expect(ended.withLock { $0 } == 0)
+        if started == 3 { throw NamedThread.NotStarted(name: name, code: EAGAIN) }
+        started += 1
+        return try NamedThread(name: name) {
+          body()
+          ended.withLock { $0 += 1 }
+        }
+      }
+    }
+    if count <= 3 {
+      try expectRoom()
+    } else {
+      #expect(throws: NamedThread.NotStarted(name: "room-4", code: EAGAIN)) { try expectRoom() }
+    }
+    #expect(started == min(count, 3))
+    #expect(ended.withLock { $0 } == started)
+  }
+
   @Test("A thread that can't be started says which and why")
   func errorText() {
     #expect(

@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import Workers
 
 /// What the process may use of the machine.
 public enum ProcessLimits {
@@ -17,6 +18,13 @@ public enum ProcessLimits {
   @discardableResult
   public static func forbidDumps() -> Bool {
     lockstep_set_dumpable(0) == 0 && lockstep_is_dumpable() == 0
+  }
+
+  /// Returns where the system has as many threads as a server of this configuration takes, or throws. To be called before
+  /// anything is started: Swift's own threads are waited for without a word where there are none.
+  public static func expectThreads(for configuration: Configuration) throws(NamedThread.NotStarted) {
+    // The loops, Swift's own, and those of the store, the pools and the log, with a few to spare.
+    try NamedThread.expectRoom(for: (configuration.threads ?? cores) + cores + 16)
   }
 
   /// Raises the number of open files to the most the system allows; gives that number.
