@@ -1,0 +1,116 @@
+"""A server: started with what a fault says, watched through /proc, ended by its own process id and nobody else's."""
+
+import os
+import re
+import resource
+import signal
+import subprocess
+import time
+
+from support.client import Client
+from support.fault import Broken, expect
+
+# What a shell of root's replaces itself with a program by that has none of root's powers.
+POWERLESS = ["setpriv", "--bounding-set", "-all", "--inh-caps", "-all"] if os.geteuid() == 0 else []
+
+
+class Server:
+    """One process. `variables` are added to the environment; `descriptors` is the most files it may have open."""
+
+    def __init__(
+        self, fault, data, *options, name="server", variables=None, descriptors=None, powerless=False, threads=1
+    ):
+        self.log = fault.path(f"{name}-{len(fault.servers)}.log")
+        self.address_file = self.log + ".out"
+        self.data = data
+        arguments = [fault.server_path, "serve", "--port", "0", "--threads", str(threads), "--data", data, *options]
+
+        def limit():
+            if descriptors:
+                resource.setrlimit(resource.RLIMIT_NOFILE, (descriptors, descriptors))
+
+        with open(self.log, "wb") as log, open(self.address_file, "wb") as out:
+            self.process = subprocess.Popen(
+                (POWERLESS if powerless else []) + arguments,
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=log,
+                env={"PATH": os.environ["PATH"], **(variables or {})},
+                preexec_fn=limit,
+            )
+        fault.servers.append(self)
+
+    @property
+    def id(self):
+        return self.process.pid
+
+    @property
+    def has_ended(self):
+        return self.process.poll() is not None
+
+    def said(self):
+        with open(self.log, errors="replace") as log:
+            return log.read()
+
+    def listening(self, seconds=30):
+        """Returns itself once it listens; raises where it ends instead."""
+        end = time.monotonic() + seconds
+        while True:
+            with open(self.address_file) as out:
+                match = re.search(r"http://127\.0\.0\.1:(\d+)\n", out.read())
+            if match:
+                self.port = int(match.group(1))
+                return self
+            expect(not self.has_ended, lambda: f"the server doesn't start, exit {self.process.poll()}: {self.said()}")
+            expect(time.monotonic() < end, lambda: f"the server doesn't listen after {seconds} s")
+            time.sleep(0.01)
+
+    def client(self, timeout=30):
+        return Client(self.port, timeout)
+
+    def refuses(self, codes, words, seconds=30):
+        """Expects it to end by itself, with one of these codes and one sentence in which these words are."""
+        try:
+            code = self.process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            raise Broken("the server serves what it should refuse") from None
+        text = self.said()
+        expect(code in codes, lambda: f"it ends with {code}, and not with {codes}: {text}")
+        expect(re.search(words, text), lambda: f"what it says has no “{words}”: {text}")
+        sentence = next(line for line in text.splitlines() if line.startswith("lockstep serve: "))
+        return sentence
+
+    def expect_alive(self):
+        expect(not self.has_ended, lambda: f"the server has ended with {self.process.poll()}: {self.said()[-2000:]}")
+
+    def stop(self, seconds=30):
+        """Drains it, and expects that to end well."""
+        self.expect_alive()
+        self.process.send_signal(signal.SIGTERM)
+        try:
+            code = self.process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            raise Broken(f"it doesn't end within {seconds} s of SIGTERM") from None
+        expect(code == 0, lambda: f"it ends with {code} after SIGTERM: {self.said()[-2000:]}")
+
+    def kill(self):
+        if not self.has_ended:
+            self.process.kill()
+            self.process.wait()
+
+    def resident_kib(self):
+        with open(f"/proc/{self.id}/status") as status:
+            return int(re.search(r"VmRSS:\s+(\d+)", status.read()).group(1))
+
+    def metric(self, name):
+        text = self.client().get("/metrics").text
+        return float(re.search(rf"^{re.escape(name)} (\S+)$", text, re.M).group(1))
+
+
+def check(fault, data):
+    """Expects `lockstep check` to find no damage."""
+    ended = subprocess.run([fault.server_path, "check", "--data", data], capture_output=True, text=True, check=False)
+    expect(
+        ended.returncode == 0 and "No damage." in ended.stdout,
+        lambda: f"lockstep check ends with {ended.returncode}: {ended.stdout}{ended.stderr}",
+    )
