@@ -1,4 +1,3 @@
-import Synchronization
 import Workers
 
 /// Tasks that others, such as all screens', are children of: they end when the last of those has.
@@ -12,19 +11,55 @@ final class RunningTasks: Sendable {
   /// No more tasks are taken: the server stops.
   struct ShutDown: Error {}
 
-  private let works: [AsyncStream<Work>.Continuation]
-  private let roots: [Task<Void, Never>]
-  private let running: Monitor<Int>
-  private let started = Atomic(0)
+  /// The roots there are. They begin when they're needed: a server that has just started has none to begin.
+  private struct Roots {
+    var works: [AsyncStream<Work>.Continuation] = []
+    var tasks: [Task<Void, Never>] = []
+    var started = 0
+    var areShutDown = false
+  }
 
-  /// - Parameter branches: How many roots there are; some hundred tasks each are no burden.
+  private let branches: Int
+  private let roots = Monitor(Roots())
+  private let running = Monitor(0)
+
+  /// - Parameter branches: How many roots there may be; some hundred tasks each are no burden.
   init(branches: Int = 1) {
-    let streams = (0..<branches).map { _ in AsyncStream<Work>.makeStream() }
-    works = streams.map(\.continuation)
-    let running = Monitor(branches)
-    self.running = running
-    roots = streams.map { stream, _ in
-      Task {
+    self.branches = branches
+  }
+
+  /// Runs work as a child.
+  func start(_ work: @escaping Work) throws(ShutDown) {
+    guard let root = nextRoot(), case .enqueued = root.yield(work) else { throw ShutDown() }
+  }
+
+  /// Cancels all, and blocks until the last has ended.
+  func shutDown() {
+    let (works, tasks) = roots.withLock { roots in
+      roots.areShutDown = true
+      return (roots.works, roots.tasks)
+    }
+    for work in works { work.finish() }
+    for task in tasks { task.cancel() }
+    running.wait { $0 == 0 ? () : nil }
+  }
+
+  /// In turns, once there are as many as there may be; none where all are shut down.
+  private func nextRoot() -> AsyncStream<Work>.Continuation? {
+    roots.withLock { roots in
+      guard !roots.areShutDown else { return nil }
+      defer { roots.started += 1 }
+      if roots.works.count < branches { beginRoot(among: &roots) }
+      return roots.works[roots.started % roots.works.count]
+    }
+  }
+
+  private func beginRoot(among roots: inout Roots) {
+    let (stream, works) = AsyncStream<Work>.makeStream()
+    roots.works.append(works)
+    running.withLock { $0 += 1 }
+    roots.tasks.append(
+      Task { [running] in
         await withDiscardingTaskGroup { group in
           for await work in stream { group.addTask { await work() } }
           group.cancelAll()
@@ -32,19 +67,6 @@ final class RunningTasks: Sendable {
         running.withLock { $0 -= 1 }
         running.wakeAll()
       }
-    }
-  }
-
-  /// Runs work as a child.
-  func start(_ work: @escaping Work) throws(ShutDown) {
-    let turn = started.add(1, ordering: .relaxed).newValue
-    if case .terminated = works[turn % works.count].yield(work) { throw ShutDown() }
-  }
-
-  /// Cancels all, and blocks until the last has ended.
-  func shutDown() {
-    for work in works { work.finish() }
-    for root in roots { root.cancel() }
-    running.wait { $0 == 0 ? () : nil }
+    )
   }
 }
