@@ -39,13 +39,26 @@ extension Reactor {
   func decision(on action: Action, in state: State) throws -> [Mutation] {
     switch mutate(action, in: state).immediateMutations {
     case .success(let mutations): return mutations
+    // Nothing cancels a decision: passed on, it would be taken for a server that stops.
+    case .failure(is CancellationError): throw ReactorMistake.cancelsItself(reactor: "\(Self.self)")
     case .failure(let error): throw error
-    case nil: throw TakesTime(reactor: "\(Self.self)")
+    case nil: throw ReactorMistake.takesTime(reactor: "\(Self.self)")
     }
   }
 }
 
-/// A reactor of committed state answered with an effect that takes time: a mistake in its code.
-struct TakesTime: Error {
-  let reactor: String
+/// A mistake in the code of a reactor of committed state.
+enum ReactorMistake: Error, CustomStringConvertible {
+  /// It answered with an effect that takes time.
+  case takesTime(reactor: String)
+  /// It refused with a `CancellationError`.
+  case cancelsItself(reactor: String)
+
+  var description: String {
+    switch self {
+    case .takesTime(let reactor): "a mistake in \(reactor): an effect on committed state that takes time"
+    case .cancelsItself(let reactor):
+      "a mistake in \(reactor): it refuses with a CancellationError, and nothing was cancelled"
+    }
+  }
 }

@@ -39,6 +39,7 @@ enum NotesAction: Sendable {
     case noElement
     case emptyID
     case takesTime
+    case cancelsItself
   }
 }
 
@@ -65,6 +66,7 @@ struct NotesReactor: Reactor {
     case .err(.noElement): return .just(.inserted(id: "a", item: Array(#"{"id":"a"}"#.utf8), index: 0))
     case .err(.emptyID): return .just(.inserting(Note(id: "", text: "", madeAt: now), at: 0))
     case .err(.takesTime): return .run { _ in }
+    case .err(.cancelsItself): return .failure(CancellationError())
     }
   }
 

@@ -98,9 +98,10 @@ class Server:
             self.process.kill()
             self.process.wait()
 
-    def resident_kib(self):
+    def resident_kib(self, kind="VmRSS"):
+        """Of memory of its own alone: RssAnon; of files, such as the store, that are mapped: RssFile."""
         with open(f"/proc/{self.id}/status") as status:
-            return int(re.search(r"VmRSS:\s+(\d+)", status.read()).group(1))
+            return int(re.search(rf"{kind}:\s+(\d+)", status.read()).group(1))
 
     def metric(self, name):
         text = self.client().get("/metrics").text
