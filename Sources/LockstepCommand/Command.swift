@@ -4,7 +4,7 @@ import Lockstep
 enum Command {
   /// Every command, of a server that keeps these modules for users besides its own: a new one is one more line here.
   static func all(_ modules: [UserModule] = []) -> [CommandEntry] {
-    [ServeCommand.entry(modules), BackupCommand.entry, RestoreCommand.entry, CheckCommand.entry(modules)]
+    [ServeCommand.entry(modules), BackupCommand.entry, RestoreCommand.entry(modules), CheckCommand.entry(modules)]
       + UserCommands.entries(modules) + [
         TailCommand.entry, HealthCommand.entry, OpenAPICommand.entry(modules), CompletionsCommand.entry,
       ]

@@ -35,6 +35,9 @@ extension Connection {
     return code == SQLITE_OK && inLog == moved
   }
 
+  /// Moves all that the log holds into the database file and cuts the log to nothing. Whether that could be done.
+  public func emptyLog() throws(SQLiteError) -> Bool { try checkpoint(.truncate) }
+
   /// Leaves it to the caller when the log is emptied: SQLite would do it by itself, in the midst of a commit. A file of
   /// more than so many pages is cut when the log starts anew.
   func keepLogByHand(pages: Int) throws {

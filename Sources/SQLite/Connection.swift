@@ -72,9 +72,18 @@ public final class Connection {
   private let busyTimeout: Duration
   private(set) var statements: StatementCache
 
+  /// A new, empty database that is nowhere but in memory, and gone with its connection: to try out what a script makes.
+  public static func inMemory() throws(SQLiteError) -> Connection {
+    try Connection(DatabaseHandle(), Options(journal: .asFound))
+  }
+
   /// Opens the file and sets it up. The path is always that of a file, even `:memory:` or `file:x`.
-  public init(path: String, options: Options = Options()) throws(SQLiteError) {
-    database = try DatabaseHandle(path: path, access: options.access)
+  public convenience init(path: String, options: Options = Options()) throws(SQLiteError) {
+    try self.init(DatabaseHandle(path: path, access: options.access), options)
+  }
+
+  private init(_ database: DatabaseHandle, _ options: Options) throws(SQLiteError) {
+    self.database = database
     busyTimeout = options.busyTimeout
     statements = StatementCache(capacity: options.statementCapacity)
     do throws(SQLiteError) {

@@ -35,6 +35,22 @@ final class DatabaseHandle {
     sqlite3_extended_result_codes(pointer, 1)
   }
 
+  /// A database without a file, which goes with this object.
+  init() throws(SQLiteError) {
+    path = "a database in memory"
+    _ = Library.isSetUp
+    var opened: OpaquePointer?
+    let code = sqlite3_open_v2(":memory:", &opened, Self.flags(.readWriteCreate) | SQLITE_OPEN_MEMORY, nil)
+    guard let opened else { throw SQLiteError(extendedCode: code, message: Self.text(of: code), path: path) }
+    guard code == SQLITE_OK else {
+      let error = Self.lastError(of: opened, sql: nil, path: path)
+      sqlite3_close_v2(opened)
+      throw error
+    }
+    pointer = opened
+    sqlite3_extended_result_codes(pointer, 1)
+  }
+
   deinit {
     sqlite3_close_v2(pointer)
   }

@@ -101,6 +101,9 @@ extension SQLiteError: CustomStringConvertible {
     case .full:
       "There is no room left on the disk, or the database has reached its own limit; nothing of the transaction was "
         + "kept. Free some space and try again."
+    case .readOnly where extendedCode == SQLITE_READONLY | (3 << 8):
+      "Whoever wrote it last was ended in the midst of it, and who only reads can't undo the half that was done: start a "
+        + "server on it once, which does, and try again."
     case .readOnly:
       "The database can be read but not written: check the permissions of the file and its folder, and whether the "
         + "disk is mounted read-only."

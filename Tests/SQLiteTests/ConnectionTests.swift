@@ -61,6 +61,36 @@ struct ConnectionTests {
     #expect(error?.message == "the path contains a NUL character")
   }
 
+  @Test("A database in memory is empty, keeps what is done, and is no file")
+  func inMemory() throws {
+    let connection = try Connection.inMemory()
+    #expect(try integer(connection, "SELECT count(*) FROM sqlite_schema") == 0)
+    try connection.execute("CREATE TABLE one (number INTEGER) STRICT; INSERT INTO one VALUES (1)")
+    #expect(try integer(connection, "SELECT number FROM one") == 1)
+    #expect(connection.resolvedPath == "")
+    #expect(try integer(Connection.inMemory(), "SELECT count(*) FROM sqlite_schema") == 0)
+  }
+
+  @Test("What was half written when its writer was killed can't be read by who only reads, who is told what helps")
+  func hotJournal() throws {
+    let writer = try Connection(path: path, options: .init(journal: .asFound))
+    try writer.execute(
+      "PRAGMA journal_mode = DELETE; PRAGMA cache_size = 1; CREATE TABLE one (text TEXT) STRICT; BEGIN IMMEDIATE"
+    )
+    for _ in 0..<20 { try writer.run("INSERT INTO one VALUES (?)", String(repeating: "x", count: 4_000)) }
+    // As it lies on the disk when the writer is killed now.
+    for suffix in ["", "-journal"] {
+      try folder.write(try folder.contents(of: "store.db\(suffix)"), to: "killed\(suffix)")
+    }
+    let error = #expect(throws: SQLiteError.self) {
+      try Connection(path: self.folder.file("killed"), options: .init(access: .readOnly, journal: .asFound))
+    }
+    #expect(error?.kind == .readOnly)
+    #expect(error?.description.contains("start a server on it once") == true, "\(String(describing: error))")
+    #expect(try integer(Connection(path: folder.file("killed")), "SELECT count(*) FROM one") == 0)
+    withExtendedLifetime(writer) {}
+  }
+
   @Test("A connection to read refuses to write, and does not make a file")
   func readOnly() throws {
     let missing = #expect(throws: SQLiteError.self) {

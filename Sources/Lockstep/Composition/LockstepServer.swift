@@ -45,7 +45,14 @@ public final class LockstepServer: Sendable {
     self.services = services
     let time = StoreTime(environment.time)
     let backups = try configuration.backups.folder.map {
-      try BackupKeeper(configuration.backups, folder: $0, store: configuration.data, time: time, logger: logger)
+      try BackupKeeper(
+        configuration.backups,
+        folder: $0,
+        store: configuration.data,
+        identity: services.users?.store ?? "none",
+        time: time,
+        logger: logger
+      )
     }
     self.backups = backups
     components = try Components(
@@ -62,6 +69,13 @@ public final class LockstepServer: Sendable {
       logger.log(
         .warning,
         "the administrator's token is short: take 32 random characters, such as openssl rand -hex 16 prints"
+      )
+    }
+    if services.users != nil, StorePath.isOpenToOthers(configuration.data) {
+      logger.log(
+        .warning,
+        "the store can be read by others than its owner: stop the server and chmod 600 the file and those beside it",
+        ["file": .string(configuration.data)]
       )
     }
     services.users?.writer.whenInTrouble { logger.log($0) }

@@ -46,12 +46,11 @@ public struct Services: Sendable {
   ) throws -> Services {
     try ModuleCheck.check(modules)
     let storeTime = StoreTime(time)
-    let schemas = modules.map { ModuleSchema(name: $0.name, kind: $0.service.kind, migrations: $0.migrations) }
     let store = try DurableStore(
       path: configuration.data,
       time: storeTime,
       options: .init(lockPatience: .seconds(1)),
-      migrator: Migrator(modules: schemas)
+      migrator: Migrator(of: modules)
     )
     do {
       // Two hashes at a time, and a few waiting: a storm of logins slows logins and nothing else.

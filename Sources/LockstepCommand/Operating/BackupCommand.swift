@@ -37,6 +37,7 @@ enum BackupCommand {
 
   static let entry = CommandEntry(form, Settings()) { settings in
     guard let path = settings.to else { throw OptionParser.UsageError(message: "--to is missing: --to <file>.") }
+    if path == "-" { throw OptionParser.UsageError(message: "--to - isn't possible: a backup is a file.") }
     let backup = StoreBackup(of: settings.data, pace: .ofCommand(bytesPerSecond: settings.rate))
     var bar = ProgressBar("backup")
     defer { bar.clear() }

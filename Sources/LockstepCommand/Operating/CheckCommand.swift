@@ -7,8 +7,8 @@ enum CheckCommand {
     summary: "Look whether a store is whole, while it's served.",
     about: """
       Look through a whole store, while a server serves on it, for what shouldn't be so: damaged pages, indexes and columns
-      (SQLite's own check), rows that refer to nothing, migrations that this lockstep doesn't know, texts that are no JSON,
-      and users whose tables aren't what their journal rebuilds. Nothing is changed.
+      (SQLite's own check), tables and the like that this lockstep doesn't make, rows that refer to nothing, texts that are
+      no JSON, and users whose tables aren't what their journal rebuilds. Nothing is changed.
       """,
     notes: """
       Ends with 0 when all is well, with 65 when something is damaged. Who has more than the quotas allow is told, and is no
@@ -57,11 +57,13 @@ enum CheckText {
 
   private static func line(of area: CheckReport.Area, _ report: CheckReport) -> String {
     let count = report.counts[area, default: 0]
-    if !report.isWhole, ![.file, .references].contains(area) {
+    if !report.isWhole, ![.file, .schema, .references].contains(area) {
       return "not looked at: serve the store once with this lockstep, which brings its schema to \(report.knownSchema)"
     }
+    if report.counts[.schema] != nil, ![.file, .schema].contains(area) { return "not looked at" }
     switch (area, count) {
     case (.file, 0): return "whole: \(report.pages) pages, \(Terminal.size(report.pages * report.pageSize))"
+    case (.schema, 0): return "as this lockstep makes it"
     case (.references, 0): return "whole"
     case (.identity, 0): return "one, and the tokens' key"
     case (.texts, 0): return "all JSON that should be"

@@ -1,7 +1,7 @@
 import Glibc
 import Workers
 
-/// A new file that a command writes, for its owner only. One that isn't finished is removed again.
+/// A new file that a command writes, for its owner only.
 final class OutputFile: Sendable {
   let path: String
   private let descriptor: Int32
@@ -16,9 +16,12 @@ final class OutputFile: Sendable {
   }
 
   deinit {
-    guard descriptor >= 0 else { return }
+    if descriptor >= 0 { close(descriptor) }
+  }
+
+  /// Removes it, unless it's finished. To be called whatever becomes of what is written: who writes may outlive the command.
+  func removeUnlessFinished() {
     if !isFinished.withLock({ $0 }) { unlink(path) }
-    close(descriptor)
   }
 
   func write(_ bytes: [UInt8]) throws(CommandFailure) {

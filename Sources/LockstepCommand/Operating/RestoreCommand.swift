@@ -29,13 +29,17 @@ enum RestoreCommand {
     ]
   )
 
-  static let entry = CommandEntry(form, Settings()) { settings in
+  static func entry(_ modules: [UserModule]) -> CommandEntry {
+    CommandEntry(form, Settings()) { try restore($0, modules) }
+  }
+
+  private static func restore(_ settings: Settings, _ modules: [UserModule]) throws -> ExitCode {
     guard let backup = settings.from else {
       throw OptionParser.UsageError(message: "--from is missing: --from <file>.")
     }
     var bar = ProgressBar("restore")
     defer { bar.clear() }
-    let summary = try StoreRestore(to: settings.data)
+    let summary = try StoreRestore(to: settings.data, modules: modules)
       .restore(from: backup, overwriting: settings.force, endingSessions: settings.endSessions) {
         bar.show($0.copiedBytes, of: $0.bytes)
       }

@@ -83,6 +83,7 @@ enum UserCommands {
     ) { settings in
       let user = try office(settings).user(settings.user)
       let output = try settings.to.map { try OutputFile($0) }
+      defer { output?.removeUnlessFinished() }
       let export = StoreExport(of: settings.data, modules: modules)
       try Blocking.run {
         try await export.write(user.id) { bytes in

@@ -11,6 +11,17 @@ struct SecretTests {
   private static let (first, second, wrong) = ("marked-first-5c1e", "marked-second-5c1e", "marked-wrong-5c1e")
   private static let (screen, query) = ("marked-screen-5c1e", "marked-query-5c1e")
 
+  @Test("A store that others may read is served, and warned of", arguments: [0o600, 0o640, 0o604])
+  func openStore(mode: Int) async throws {
+    try await Users.run { users in
+      await users.stop()
+      let file = users.directory.file("lockstep.db")
+      try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: file)
+      try await users.restart()
+      #expect(users.log.text.contains("the store can be read by others than its owner") == (mode != 0o600))
+    }
+  }
+
   @Test(
     "Not in logs, metrics, errors, the journal, an export, a screen, or the store's files, which are their owner's alone"
   )

@@ -25,6 +25,7 @@ struct BackupKeeperTests {
     keep: Int = 2,
     store path: String? = nil,
     folder other: String? = nil,
+    identity: String? = nil,
     rate: Int? = nil
   ) throws -> BackupKeeper {
     let (log, now) = (log, files.clock.time.millisecondsSince1970)
@@ -38,12 +39,16 @@ struct BackupKeeperTests {
       BackupPlan(folder: folder, every: .seconds(3600), keep: keep, bytesPerSecond: rate),
       folder: other ?? folder,
       store: path ?? files.path,
+      identity: identity ?? store.id,
       time: files.clock.time,
       logger: logger
     )
   }
 
   private func names() -> [String] { ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []).sorted() }
+
+  /// What the store's own backup of a time is called.
+  private func name(_ time: String) -> String { "lockstep-\(store.id.prefix(8))-\(time).db" }
 
   @Test("Each is named by its time, whole, and lets the oldest go once it's there")
   func rotation() async throws {
@@ -54,7 +59,7 @@ struct BackupKeeperTests {
     }
     keeper.shutDown()
     // The clock began at 1,000,000 milliseconds since 1970.
-    #expect(names() == ["lockstep-19700101T011640Z.db", "lockstep-19700101T021640Z.db"])
+    #expect(names() == [name("19700101T011640Z"), name("19700101T021640Z")])
     for name in names() {
       let copy = try files.sqlite("\(folder)/\(name)")
       #expect(try copy.damage(.everything) == [])
@@ -69,16 +74,42 @@ struct BackupKeeperTests {
   func others() async throws {
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     let kept = [
-      "other-19700101T000000Z.db", "lockstep-19700101T000000Z.db.gz", "lockstep-before-upgrade.db",
-      "lockstep-19709999T000000Z.db", "notes.txt",
+      "other-19700101T000000Z.db", "lockstep-19700101T000000Z.db", "lockstep-00000000-19700101T000000Z.db",
+      name("19700101T000000Z") + ".gz", "lockstep-before-upgrade.db", name("19709999T000000Z"), "notes.txt",
     ]
-    for name in kept + ["lockstep-19700101T000000Z.db.partial", "lockstep-19700101T000000Z.db.partial-wal"] {
+    let half = name("19700101T000000Z") + ".partial"
+    for name in kept + [half, half + "-wal"] {
       try files.folder.write([1], to: "backups/\(name)")
     }
     let keeper = try keeper(keep: 1)
     #expect(await keeper.makeOne())
     keeper.shutDown()
-    #expect(names() == (kept + ["lockstep-19700101T001640Z.db"]).sorted())
+    #expect(names() == (kept + [name("19700101T001640Z")]).sorted())
+    store.close()
+  }
+
+  @Test("Two stores of one name keep theirs in one folder, each for itself")
+  func shared() async throws {
+    let (first, second) = (try keeper(keep: 1), try keeper(keep: 1, identity: String(repeating: "f", count: 32)))
+    #expect(await first.makeOne())
+    #expect(await second.makeOne())
+    #expect(names() == [name("19700101T001640Z"), "lockstep-ffffffff-19700101T001640Z.db"].sorted())
+    #expect(try keeper(identity: String(repeating: "e", count: 32)).figures.last == nil, "the others' don't count")
+    for keeper in [first, second] { keeper.shutDown() }
+    store.close()
+  }
+
+  @Test("One from the future, by a clock that was wrong, goes first; the one just made stays")
+  func future() async throws {
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    for year in [2098, 2099] { try files.folder.write([1], to: "backups/\(name("\(year)0101T000000Z"))") }
+    let keeper = try keeper(keep: 2)
+    #expect(await keeper.makeOne())
+    #expect(names() == [name("19700101T001640Z"), name("20990101T000000Z")])
+    files.clock.advance(by: .seconds(3600))
+    #expect(await keeper.makeOne())
+    #expect(names() == [name("19700101T001640Z"), name("19700101T011640Z")])
+    keeper.shutDown()
     store.close()
   }
 
@@ -171,7 +202,7 @@ struct BackupKeeperTests {
   func metrics() async throws {
     try await Users.run({ $0.backups.folder = folder }) { users in
       await eventually { users.running.withLock { $0?.backups?.figures.made } == 1 }
-      #expect(names() == ["lockstep-19941106T084937Z.db"])
+      #expect(names().count == 1 && names()[0].hasPrefix("lockstep-") && names()[0].hasSuffix("-19941106T084937Z.db"))
       let text = try await users.ask("GET", "/metrics").text
       #expect(text.contains("\nlockstep_backups_total 1\n"))
       #expect(text.contains("\nlockstep_backup_last_success_timestamp_seconds 784111777\n"))

@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import SQLite
 import TestSupport
 import Testing
@@ -54,6 +55,58 @@ struct StoreBackupTests {
     try backup().write(to: path, overwriting: true)
     #expect(try files.sqlite(path).damage(.pages) == [])
     store.close()
+  }
+
+  @Test(
+    "What is no regular file is never replaced, whatever was said: a device, a folder, a link, a pipe",
+    arguments: ["device", "folder", "link", "pipe"]
+  )
+  func noFile(kind: String) throws {
+    defer { store.close() }
+    let path = kind == "device" ? "/dev/null" : files.folder.file("b.db")
+    switch kind {
+    case "folder": #expect(mkdir(path, 0o700) == 0)
+    case "link": #expect(symlink("/dev/null", path) == 0)
+    case "pipe": #expect(mkfifo(path, 0o600) == 0)
+    default: break
+    }
+    #expect(throws: OperatingError.notAFile(path: path)) { try backup().write(to: path, overwriting: true) }
+    #expect(StorePath.isTaken(path) && !StorePath.isFileItself(path))
+  }
+
+  @Test("What somebody prepared under the name of the one in the making gets nothing of it", arguments: [true, false])
+  func prepared(isLinked: Bool) throws {
+    let path = files.folder.file("b.db")
+    try files.folder.write([1, 2, 3], to: "victim")
+    let victim = files.folder.file("victim")
+    let owner: uid_t = geteuid() == 0 ? 65_534 : geteuid()
+    #expect(chown(victim, owner, .max) == 0 && chmod(victim, 0o666) == 0)
+    #expect(isLinked ? link(victim, path + ".partial") == 0 : rename(victim, path + ".partial") == 0)
+    // Held open by whoever prepared it.
+    let descriptor = open(path + ".partial", O_RDWR | O_CLOEXEC)
+    defer { close(descriptor) }
+    try backup().write(to: path)
+    var (made, held) = (stat(), stat())
+    #expect(stat(path, &made) == 0 && fstat(descriptor, &held) == 0)
+    #expect(made.st_uid == geteuid() && made.st_mode & 0o777 == 0o600)
+    #expect(held.st_ino != made.st_ino && held.st_size == 3)
+    store.close()
+  }
+
+  @Test(
+    "What lies under the name of the one in the making, and is no file, stays",
+    arguments: ["folder", "link", "pipe"]
+  )
+  func preparedOther(kind: String) throws {
+    defer { store.close() }
+    let path = files.folder.file("b.db.partial")
+    switch kind {
+    case "folder": #expect(mkdir(path, 0o700) == 0)
+    case "link": #expect(symlink(files.path, path) == 0)
+    default: #expect(mkfifo(path, 0o600) == 0)
+    }
+    #expect(throws: OperatingError.notAFile(path: path)) { try backup().write(to: files.folder.file("b.db")) }
+    #expect(try names() == ["b.db.partial"])
   }
 
   @Test("Whoever gives up, at whatever step, leaves what was there and nothing else")

@@ -81,6 +81,73 @@ struct StoreRestoreTests {
     #expect(status.st_uid == owner && status.st_mode & 0o777 == 0o600)
   }
 
+  @Test("Where there is no store, it belongs to whom the folder belongs")
+  func ownerOfFolder() throws {
+    let (path, _) = try madeBackup()
+    let owner: uid_t = geteuid() == 0 ? 65_534 : geteuid()
+    let folder = files.folder.file("place")
+    #expect(mkdir(folder, 0o700) == 0 && chown(folder, owner, .max) == 0)
+    _ = try StoreRestore(to: folder + "/new.db").restore(from: path)
+    var status = stat()
+    #expect(stat(folder + "/new.db", &status) == 0)
+    #expect(status.st_uid == owner && status.st_mode & 0o777 == 0o600)
+  }
+
+  /// A change of a backup by hand, and what is said of it.
+  private static let changes: [(sql: String, words: String)] = [
+    (
+      "CREATE TRIGGER evil AFTER UPDATE ON store BEGIN DELETE FROM users; END",
+      "the trigger evil isn't one that lockstep makes"
+    ),
+    ("CREATE VIEW extra AS SELECT * FROM users", "the view extra isn't one that lockstep makes"),
+    ("CREATE TABLE extra (a INTEGER)", "the table extra isn't one that lockstep makes"),
+    ("DROP TABLE removals", "the table removals is missing"),
+    ("DROP TABLE removals; CREATE VIEW removals AS SELECT 1", "the view removals isn't as lockstep makes it"),
+    ("ALTER TABLE favorites ADD COLUMN extra TEXT", "the table favorites isn't as lockstep makes it"),
+    ("DROP TABLE modules; CREATE VIEW modules AS SELECT 1", "the table modules isn't as lockstep makes it"),
+    ("DELETE FROM store", "the table store has 0 rows, not one"),
+  ]
+
+  @Test("What somebody has changed by hand is refused, and the check finds it too", arguments: changes.indices)
+  func changed(index: Int) throws {
+    let (sql, words) = Self.changes[index]
+    let (path, _) = try madeBackup()
+    let before = try files.folder.contents(of: "lockstep.db")
+    try files.sqlite(path).execute(sql)
+    #expect(throws: OperatingError.damaged(path: path, what: words)) {
+      try StoreRestore(to: files.path).restore(from: path, overwriting: true)
+    }
+    #expect(try files.folder.contents(of: "lockstep.db") == before)
+    let report = try StoreCheck(of: path).run()
+    #expect(report.isDamaged && report.findings.contains { $0.what == words }, "\(report.findings)")
+  }
+
+  @Test("ANALYZE changes nothing that counts")
+  func analyzed() throws {
+    let (path, _) = try madeBackup()
+    try files.sqlite(path).execute("ANALYZE")
+    _ = try StoreRestore(to: files.path).restore(from: path, overwriting: true)
+    #expect(try !StoreCheck(of: files.path).run().isDamaged)
+  }
+
+  @Test("Who only reads can read the old store whenever a restore is cut off: it leaves nothing to be undone")
+  func readable() throws {
+    let (path, _) = try madeBackup()
+    let killed = files.folder.file("killed.db")
+    let writer = try Connection(path: files.path)
+    try writer.run("UPDATE store SET checked_at = 2")
+    for suffix in ["", "-wal"] {
+      try files.folder.write(try files.folder.contents(of: "lockstep.db\(suffix)"), to: "killed.db\(suffix)")
+    }
+    StoreRestore(to: killed).clearPlace(killed)
+    #expect(try names("killed") == ["killed.db"])
+    // The header says that it has a log, as before: nothing was rewritten through a journal.
+    #expect(try files.folder.contents(of: "killed.db")[18...19] == [2, 2])
+    let old = try Connection(path: killed, options: .init(access: .readOnly, journal: .asFound))
+    #expect(try old.first("SELECT checked_at FROM store") { row in try row[0] as Int } == 2)
+    withExtendedLifetime((path, writer)) {}
+  }
+
   @Test("The log that a server left behind, which was killed, doesn't lie beside the new file")
   func oldLog() throws {
     let (path, id) = try madeBackup()

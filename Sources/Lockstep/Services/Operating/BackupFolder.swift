@@ -1,20 +1,21 @@
 import Glibc
 import HTTP
 
-/// The folder in which a server keeps the backups of its store: `<store>-<time>.db`, the newest last.
+/// The folder in which a server keeps the backups of its store: `<store>-<identity>-<time>.db`, the newest last. The identity
+/// is the beginning of the store's.
 ///
-/// What has another name is somebody else's, and is never touched: another store's backups in the same folder, or one that was
-/// given a name of its own to be kept.
+/// What has another name is somebody else's, and is never touched: another store's backups in the same folder, those of the
+/// store that was there before one was restored, or one that was given a name of its own to be kept.
 struct BackupFolder {
   let path: String
-  /// What the names begin with: the store's file name without its ending, and a hyphen.
+  /// What the names begin with: the store's file name without its ending, and its identity's beginning.
   private let prefix: String
 
-  init(path: String, store: String) {
+  init(path: String, store: String, identity: String) {
     self.path = path
     let name = store.split(separator: "/").last.map(String.init) ?? "lockstep.db"
     let stem = name.lastIndex(of: ".").map { String(name[..<$0]) } ?? name
-    prefix = (stem.isEmpty ? name : stem) + "-"
+    prefix = "\(stem.isEmpty ? name : stem)-\(identity.prefix(8))-"
   }
 
   /// The file of a backup that is made at this moment.
@@ -29,9 +30,14 @@ struct BackupFolder {
     throw .cannotMake(path: path, reason: errno)
   }
 
-  /// Removes the oldest, so that so many are left.
-  func removeOldest(keeping count: Int) {
-    for name in names(endingIn: ".db").dropLast(max(1, count)) { unlink("\(path)/\(name)") }
+  /// Removes the oldest, so that so many are left, among them the one that was just made. Those whose time is after that one's
+  /// were made by a clock that was wrong: they go first.
+  func removeOldest(keeping count: Int, after made: String) {
+    let names = names(endingIn: ".db")
+    let isLater = { (name: String) in "\(path)/\(name)" > made }
+    for name in (names.filter(isLater) + names.filter { !isLater($0) }).dropLast(max(1, count)) {
+      unlink("\(path)/\(name)")
+    }
   }
 
   /// Removes what servers that were killed left behind in the making.

@@ -36,10 +36,17 @@ final class BackupKeeper: Sendable {
   private let figuresNow = Monitor(Figures())
   private let isStopping = Monitor(false)
 
-  /// Keeps backups of a store in a folder. Throws where there is no thread to make them on.
-  init(_ plan: BackupPlan, folder: String, store: String, time: StoreTime, logger: Logger) throws {
+  /// Keeps backups of the store of this identity in a folder. Throws where there is no thread to make them on.
+  init(
+    _ plan: BackupPlan,
+    folder: String,
+    store: String,
+    identity: String,
+    time: StoreTime,
+    logger: Logger
+  ) throws {
     self.plan = plan
-    self.folder = BackupFolder(path: folder, store: store)
+    self.folder = BackupFolder(path: folder, store: store, identity: identity)
     self.store = store
     self.time = time
     self.logger = logger
@@ -111,7 +118,7 @@ final class BackupKeeper: Sendable {
     let path = folder.file(at: Timestamp(millisecondsSince1970: time.millisecondsSince1970()))
     let pace = Pace(bytesPerSecond: plan.bytesPerSecond, elapsed: time.elapsed) { try self.pause($0) }
     let bytes = try StoreBackup(of: store, pace: pace).write(to: path, overwriting: true)
-    folder.removeOldest(keeping: plan.keep)
+    folder.removeOldest(keeping: plan.keep, after: path)
     return (path, bytes)
   }
 

@@ -4,6 +4,8 @@ public struct CheckReport: Sendable, Equatable {
   public enum Area: String, Sendable, CaseIterable {
     /// The file, as SQLite knows it: pages, indexes, columns.
     case file
+    /// The tables, indexes and whatever else the file consists of.
+    case schema
     /// Rows that refer to others.
     case references = "foreign keys"
     /// Which store it is, and the key of its tokens.
@@ -28,7 +30,7 @@ public struct CheckReport: Sendable, Equatable {
   public let store: String
   /// Its schema.
   public let schema: Int
-  /// The last that this program knows. Of a store with an earlier one only the file and its references are looked at.
+  /// The last that this program knows. Of a store with an earlier one only the file, its schema and its references are looked at.
   public let knownSchema: Int
   /// Its identity, where it has one.
   public internal(set) var identity: String?

@@ -9,6 +9,8 @@ public enum OperatingError: Error, Sendable, Equatable {
   case missing(path: String)
   /// A file can't be made; the reason is an `errno`.
   case cannotMake(path: String, reason: Int32)
+  /// What has the name is a device, a folder, a link or the like.
+  case notAFile(path: String)
   /// Somebody else is making the same file.
   case beingMade(path: String)
   /// A file is damaged: what SQLite says of it first.
@@ -42,6 +44,8 @@ extension OperatingError: CustomStringConvertible {
     case .cannotMake(let path, let reason):
       "\(path) can't be written: \(String(cString: strerror(reason))). Check that the folder exists, that this process may "
         + "write it, and that there is room."
+    case .notAFile(let path):
+      "\(path) is no regular file, and isn't replaced. Name another, or the place of one that is to be made."
     case .beingMade(let path):
       "Somebody else is writing \(path) at this moment. Wait until that is done, or name another file."
     case .damaged(let path, let what):

@@ -37,14 +37,17 @@ final class PartialFile {
     guard fsync(descriptor) == 0 else { throw .cannotMake(path: path, reason: errno) }
   }
 
+  /// Has it belong to whom the target belongs, or where there is none its folder, where this process may see to that: who
+  /// restores a store as root mustn't keep the server from opening it.
+  func takeOwner() {
+    var before = stat()
+    guard stat(target, &before) == 0 || stat(StorePath.folder(of: target), &before) == 0 else { return }
+    _ = fchown(descriptor, before.st_uid, before.st_gid)
+  }
+
   /// Gives it its name, in the place of what had that before, and returns when that is on disk. To be called once, with
   /// nothing open that writes it.
-  ///
-  /// It belongs to whom the file before belonged, where this process may see to that: who restores a store as root mustn't
-  /// keep the server from opening it.
   func publish() throws(OperatingError) {
-    var before = stat()
-    if stat(target, &before) == 0 { _ = fchown(descriptor, before.st_uid, before.st_gid) }
     try sync()
     guard rename(path, target) == 0 else { throw .cannotMake(path: target, reason: errno) }
     isPublished = true
@@ -53,22 +56,43 @@ final class PartialFile {
 
   private static func openLocked(_ path: String, target: String) throws(OperatingError) -> Int32 {
     while true {
-      let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
-      guard descriptor >= 0 else { throw .cannotMake(path: path, reason: errno) }
-      guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
-        let reason = errno
-        close(descriptor)
-        throw reason == EWOULDBLOCK ? .beingMade(path: target) : .cannotMake(path: path, reason: reason)
+      // A new one always: what lies there may be somebody else's, who would have all that is written into it.
+      let descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+      if descriptor < 0, errno == EEXIST {
+        try removeLeftBehind(path, target: target)
+        continue
       }
-      // Whoever had it before may have given it its name between the two calls: then it's theirs, and whole.
-      if FileIdentity(descriptor: descriptor) == FileIdentity(path: path) {
-        if ftruncate(descriptor, 0) == 0, fchmod(descriptor, 0o600) == 0 { return descriptor }
-        let reason = errno
-        close(descriptor)
-        throw .cannotMake(path: path, reason: reason)
+      guard descriptor >= 0 else { throw .cannotMake(path: path, reason: errno) }
+      try lock(descriptor, path, target: target)
+      // Somebody may have taken it for one that was left behind, between the two calls, and removed it.
+      if FileIdentity(descriptor: descriptor) == FileIdentity(path: path), fchmod(descriptor, 0o600) == 0 {
+        return descriptor
       }
       close(descriptor)
     }
+  }
+
+  /// Removes what has the name, unless somebody is making it.
+  private static func removeLeftBehind(_ path: String, target: String) throws(OperatingError) {
+    guard StorePath.isFileItself(path) || !StorePath.isTaken(path) else { throw .notAFile(path: path) }
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+    guard descriptor >= 0 else {
+      if errno == ENOENT { return }
+      throw .cannotMake(path: path, reason: errno)
+    }
+    try lock(descriptor, path, target: target)
+    defer { close(descriptor) }
+    // Whoever had it may have given it its name between the calls: then another has the name, or none.
+    guard FileIdentity(descriptor: descriptor) == FileIdentity(path: path), unlink(path) != 0 else { return }
+    throw .cannotMake(path: path, reason: errno)
+  }
+
+  /// Throws where somebody else has the lock; the file is closed then.
+  private static func lock(_ descriptor: Int32, _ path: String, target: String) throws(OperatingError) {
+    guard flock(descriptor, LOCK_EX | LOCK_NB) != 0 else { return }
+    let reason = errno
+    close(descriptor)
+    throw reason == EWOULDBLOCK ? .beingMade(path: target) : .cannotMake(path: path, reason: reason)
   }
 
   /// Whether a file that has this form of name is one that nobody makes any more.

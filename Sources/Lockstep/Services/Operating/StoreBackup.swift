@@ -31,7 +31,8 @@ public struct StoreBackup: Sendable {
   ///
   /// - Parameters:
   ///   - path: The file that it is to be.
-  ///   - overwriting: Whether a file that has the name may be replaced. It is, in one step, when the new one is whole.
+  ///   - overwriting: Whether a file that has the name may be replaced. It is, in one step, when the new one is whole. What is
+  ///     no regular file never is.
   ///   - progress: Told how far it is, now and then.
   /// - Returns: How many bytes it has.
   /// - Throws: `OperatingError`, `StoreError` where it's no store of ours, `SQLiteError`, and what the pace's pause throws. No
@@ -43,14 +44,21 @@ public struct StoreBackup: Sendable {
     progress: (CopyProgress) -> Void = { _ in }
   ) throws -> Int {
     guard StorePath.isFile(store) else { throw OperatingError.missing(path: store) }
-    if StorePath.isTaken(path), !overwriting { throw OperatingError.exists(path: path) }
+    try expectPlace(path, overwriting)
     if StorePath.resolved(path) == StorePath.resolved(store) { throw OperatingError.sameFile(path: store) }
     let file = try PartialFile(target: path)
     let bytes = try copy(to: file, progress)
     // Looked at again: somebody may have made one meanwhile.
-    if StorePath.isTaken(path), !overwriting { throw OperatingError.exists(path: path) }
+    try expectPlace(path, overwriting)
     try file.publish()
     return bytes
+  }
+
+  /// Throws where something has the name that isn't to be replaced: it would be gone, a device's file too.
+  private func expectPlace(_ path: String, _ overwriting: Bool) throws(OperatingError) {
+    guard StorePath.isTaken(path) else { return }
+    guard overwriting else { throw .exists(path: path) }
+    guard StorePath.isFileItself(path) else { throw .notAFile(path: path) }
   }
 
   private func copy(to file: PartialFile, _ progress: (CopyProgress) -> Void) throws -> Int {

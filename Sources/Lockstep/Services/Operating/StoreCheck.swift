@@ -23,7 +23,7 @@ public struct StoreCheck: Sendable {
   /// How much a user may have of defaults.
   public var defaults: DefaultsQuota
   private let modules: [UserModule]
-  var migrator = Migrator()
+  private let migrator: Migrator
 
   /// A check of the store in this file, against these quotas; `modules` is what its server keeps for users besides favorites,
   /// defaults and profiles.
@@ -35,6 +35,7 @@ public struct StoreCheck: Sendable {
   ) {
     self.store = store
     self.modules = modules
+    migrator = Migrator(of: modules)
     self.favorites = favorites
     self.defaults = defaults
   }
@@ -50,9 +51,11 @@ public struct StoreCheck: Sendable {
     var report = try connection.snapshot {
       var report = CheckReport(store: store, schema: try migrator.examine(connection), knownSchema: migrator.last)
       try lookAtFile(connection, &report)
+      try lookAtSchema(connection, &report)
+      if report.counts[.schema] == nil { try lookAtReferences(connection, &report) }
       return report
     }
-    guard report.isWhole else { return report }
+    guard report.isWhole, report.counts[.schema] == nil else { return report }
     let unreadable = try connection.snapshot {
       try lookAtIdentity(connection, &report)
       return try lookAtTexts(connection, &report)
@@ -65,6 +68,9 @@ public struct StoreCheck: Sendable {
     report.pages = try connection.first("PRAGMA page_count") { row in try row[0] as Int } ?? 0
     report.pageSize = try connection.first("PRAGMA page_size") { row in try row[0] as Int } ?? 0
     for words in try connection.damage(.everything) { report.add(.file, words) }
+  }
+
+  private func lookAtReferences(_ connection: Connection, _ report: inout CheckReport) throws {
     try guarding(.references, &report) { report in
       for missing in try connection.missingReferences(limit: Self.listed) {
         let row = missing.row.map { " \($0)" } ?? ""
@@ -73,16 +79,16 @@ public struct StoreCheck: Sendable {
     }
   }
 
+  private func lookAtSchema(_ connection: Connection, _ report: inout CheckReport) throws {
+    try guarding(.schema, &report) { report in
+      for fault in try migrator.schemaFaults(of: connection) { report.add(.schema, fault) }
+    }
+  }
+
   private func lookAtIdentity(_ connection: Connection, _ report: inout CheckReport) throws {
     try guarding(.identity, &report) { report in
-      let ids = try connection.all("SELECT id FROM store") { row in try row[0] as String }
-      report.identity = ids.first
-      if ids.count != 1 { report.add(.identity, "the table store has \(ids.count) rows, not one") }
-      let keys = try connection.first("SELECT count(*) FROM token_key") { row in try row[0] as Int } ?? 0
-      let sessions = try connection.first("SELECT count(*) FROM sessions") { row in try row[0] as Int } ?? 0
-      if keys == 0, sessions > 0 {
-        report.add(.identity, "the table token_key is empty: none of the \(sessions) sessions' tokens is taken")
-      }
+      report.identity = try connection.first("SELECT id FROM store") { row in try row[0] as String }
+      for fault in try connection.identityFaults() { report.add(.identity, fault) }
     }
   }
 

@@ -23,6 +23,18 @@ enum StorePath {
     return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
   }
 
+  /// Whether a regular file has this name, and no link to one.
+  static func isFileItself(_ path: String) -> Bool {
+    var status = stat()
+    return lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+  }
+
+  /// Whether others than its owner may read or write the file.
+  static func isOpenToOthers(_ path: String) -> Bool {
+    var status = stat()
+    return stat(path, &status) == 0 && status.st_mode & 0o077 != 0
+  }
+
   /// Whether anything has this name, a broken link too.
   static func isTaken(_ path: String) -> Bool {
     var status = stat()

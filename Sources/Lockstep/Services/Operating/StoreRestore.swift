@@ -20,11 +20,12 @@ public struct StoreRestore: Sendable {
   /// The store's file.
   public var store: String
   /// The schemas that are known.
-  var migrator = Migrator()
+  private let migrator: Migrator
 
-  /// A restore over, or to, this file.
-  public init(to store: String) {
+  /// A restore over, or to, this file; `modules` is what its server keeps for users besides favorites, defaults and profiles.
+  public init(to store: String, modules: [UserModule] = []) {
     self.store = store
+    migrator = Migrator(of: modules)
   }
 
   /// Restores, on this thread.
@@ -58,6 +59,7 @@ public struct StoreRestore: Sendable {
     }
     let file = try PartialFile(target: place)
     let summary = try copy(backup, to: file, endingSessions, identity: DurableStore.identity(from: random), progress)
+    file.takeOwner()
     try file.sync()
     clearPlace(place)
     try file.publish()
@@ -82,18 +84,19 @@ public struct StoreRestore: Sendable {
     try copy.leaveWriteAheadLog()
     // The copy, and not the backup: what is looked at is what will be served.
     if let fault = try copy.damage(.everything).first { throw OperatingError.damaged(path: backup, what: fault) }
+    // Before anything that a schema could make go wrong.
+    if let fault = try migrator.schemaFaults(of: copy).first { throw OperatingError.damaged(path: backup, what: fault) }
     if let missing = try copy.missingReferences(limit: 1).first {
       throw OperatingError.damaged(
         path: backup,
         what: "a row of \(missing.table) refers to one of \(missing.parent) that isn't there"
       )
     }
+    if let fault = try copy.identityFaults().first { throw OperatingError.damaged(path: backup, what: fault) }
     // What is deleted is overwritten, as the server does it.
     try copy.execute("PRAGMA secure_delete = ON")
     let users = try copy.transaction {
-      guard try copy.run("UPDATE store SET id = ?, checked_at = NULL", identity) == 1 else {
-        throw StoreError.inconsistent(path: backup, what: "the table store doesn't have one row")
-      }
+      try copy.run("UPDATE store SET id = ?, checked_at = NULL", identity)
       if endingSessions { try copy.run("DELETE FROM sessions") }
       return try copy.first("SELECT count(*) FROM users") { row in try row[0] as Int } ?? 0
     }
@@ -103,12 +106,13 @@ public struct StoreRestore: Sendable {
   /// Sees to it that the old store's log doesn't lie beside the new store's file, where SQLite would take it for the new one's.
   ///
   /// The log is folded into the old file before it goes, as far as that can still be done, so that the old store is whole
-  /// until the new one has its name, whatever happens in between.
-  private func clearPlace(_ place: String) {
+  /// until the new one has its name, whatever happens in between. It stays a store with a log: to make it one without would take
+  /// a journal, which who only reads can't undo when it's left behind.
+  func clearPlace(_ place: String) {
     if StorePath.isTaken(place) {
       // A file that can't be opened, because it's damaged or something else, has nothing to fold.
       if let old = try? Connection(path: place, options: .init(journal: .asFound, busyTimeout: .zero)) {
-        try? old.leaveWriteAheadLog()
+        _ = try? old.emptyLog()
       }
     }
     PartialFile.removeCompanions(of: place)

@@ -35,7 +35,7 @@ public enum Trouble: Sendable, Equatable {
 
   private static func kind(of error: OperatingError) -> Trouble {
     switch error {
-    case .exists, .cannotMake, .addressTaken: .taken
+    case .exists, .notAFile, .cannotMake, .addressTaken: .taken
     case .missing: .missingFile
     case .damaged: .data
     case .sameFile, .unknownCursor: .request

@@ -9,13 +9,18 @@ public struct Migrator: Sendable {
   /// "LKST": SQLite's `application_id` of a Lockstep store, which the first migration sets.
   public static let applicationID = 0x4C4B_5354
 
-  private let migrations: [Migration]
-  private let modules: [ModuleSchema]
+  let migrations: [Migration]
+  let modules: [ModuleSchema]
 
   /// A migrator to the last of these steps, which are numbered 1, 2, 3 and so on, and to the last of each module's own.
   public init(_ migrations: [Migration] = Migration.all, modules: [ModuleSchema] = []) {
     self.migrations = migrations
     self.modules = modules
+  }
+
+  /// A migrator to the last of the product's steps, and to the last of these modules' own.
+  init(of modules: [UserModule]) {
+    self.init(modules: modules.map { ModuleSchema(name: $0.name, kind: $0.service.kind, migrations: $0.migrations) })
   }
 
   /// Applies what is missing, then runs `body`, all in one transaction: after an error the file is as it was.

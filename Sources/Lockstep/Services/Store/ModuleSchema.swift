@@ -44,6 +44,18 @@ struct ModuleMigrator {
     if let table = outliving.min() { throw StoreError.outlivesUsers(path: connection.path, table: table) }
   }
 
+  /// Applies in an empty database what the store's modules have been through.
+  func repeatApplied(of connection: Connection, in scratch: Connection) throws {
+    for (name, _) in try known(to: connection) {
+      guard let module = modules.first(where: { $0.name == name }) else {
+        throw StoreError.missingModule(path: connection.path, module: name)
+      }
+      for migration in module.migrations.prefix(try countOfApplied(module, connection)) {
+        try scratch.execute(migration.sql)
+      }
+    }
+  }
+
   /// The modules that the store knows, with their kinds.
   private func known(to connection: Connection) throws -> [String: String] {
     let rows = try connection.all("SELECT name, kind FROM modules") { (try $0[0] as String, try $0[1] as String) }

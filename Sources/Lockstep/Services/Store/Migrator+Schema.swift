@@ -1,0 +1,64 @@
+import SQLite
+
+extension Migrator {
+  /// What isn't, in a store that was examined, as the migrations that it has been through make it, in sentences: somebody has
+  /// changed it by hand, or it was made to do harm. A trigger writes what nobody asked for; what is missing ends requests.
+  ///
+  /// Indexes that SQLite makes by itself and what `ANALYZE` finds out aren't looked at.
+  ///
+  /// - Throws: `StoreError` where the store has a module that these aren't the steps of; `SQLiteError`.
+  func schemaFaults(of connection: Connection) throws -> [String] {
+    let scratch = try Connection.inMemory()
+    let version = try examine(connection)
+    for migration in migrations.prefix(version) { try scratch.execute(migration.sql) }
+    let (made, found) = (try SchemaPart.all(of: scratch), try SchemaPart.all(of: connection))
+    guard made["modules"] == nil || found["modules"] == made["modules"] else {
+      return ["the table modules isn't as lockstep makes it"]
+    }
+    if made["modules"] != nil { try ModuleMigrator(modules: modules).repeatApplied(of: connection, in: scratch) }
+    return SchemaPart.differences(between: try SchemaPart.all(of: scratch), and: found)
+  }
+}
+
+/// A table, an index, a trigger or a view.
+private struct SchemaPart: Equatable {
+  let kind: String
+  /// How it was declared. Without quotation marks, which SQLite puts around a name that it changes.
+  let declaration: String
+
+  /// All parts by their names.
+  static func all(of connection: Connection) throws -> [String: SchemaPart] {
+    let rows = try connection.all(
+      "SELECT name, type, replace(coalesce(sql, ''), '\"', '') FROM sqlite_schema WHERE substr(name, 1, 7) <> 'sqlite_'"
+    ) { row in
+      (try row[0] as String, SchemaPart(kind: try row[1], declaration: try row[2]))
+    }
+    return Dictionary(rows) { first, _ in first }
+  }
+
+  static func differences(between made: [String: SchemaPart], and found: [String: SchemaPart]) -> [String] {
+    Set(made.keys).union(found.keys).sorted().compactMap { name in
+      switch (made[name], found[name]) {
+      case (let made?, nil): "the \(made.kind) \(name) is missing"
+      case (nil, let found?): "the \(found.kind) \(name) isn't one that lockstep makes"
+      case (let made?, let found?) where made != found: "the \(found.kind) \(name) isn't as lockstep makes it"
+      default: nil
+      }
+    }
+  }
+}
+
+extension Connection {
+  /// What isn't right with which store it is and with the key of its tokens, in sentences.
+  func identityFaults() throws -> [String] {
+    var faults: [String] = []
+    let stores = try first("SELECT count(*) FROM store") { row in try row[0] as Int } ?? 0
+    if stores != 1 { faults.append("the table store has \(stores) rows, not one") }
+    let keys = try first("SELECT count(*) FROM token_key") { row in try row[0] as Int } ?? 0
+    let sessions = try first("SELECT count(*) FROM sessions") { row in try row[0] as Int } ?? 0
+    if keys == 0, sessions > 0 {
+      faults.append("the table token_key is empty: none of the \(sessions) sessions' tokens is taken")
+    }
+    return faults
+  }
+}
