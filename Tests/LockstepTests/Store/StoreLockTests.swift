@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import TestSupport
 import Testing
 import Workers
@@ -42,6 +43,14 @@ struct StoreLockTests {
   func leftBehind() throws {
     try folder.write([], to: "lockstep.db-lock")
     _ = try StoreLock(store: store)
+  }
+
+  @Test("It's never taken through a link: not on another file, and none is made somewhere else")
+  func link() throws {
+    let other = folder.file("other")
+    #expect(symlink(other, store + "-lock") == 0)
+    #expect(throws: StoreError.cannotLock(path: store + "-lock", reason: ELOOP)) { try StoreLock(store: store) }
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["lockstep.db-lock"])
   }
 
   @Test("Whoever takes it while another lets go of it, removing its file, never shares it with a third")

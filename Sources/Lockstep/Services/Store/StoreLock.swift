@@ -43,7 +43,8 @@ final class StoreLock: Sendable {
   init(store: String) throws(StoreError) {
     path = store + "-lock"
     while true {
-      let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+      // Not through a link: it would be a lock on some other file, or make one somewhere else.
+      let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
       guard descriptor >= 0 else { throw .cannotLock(path: path, reason: errno) }
       guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
         let reason = errno
