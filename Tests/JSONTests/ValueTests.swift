@@ -24,6 +24,12 @@ import Testing
     #expect(left.encoded() != right.encoded())
   }
 
+  @Test("Objects that are equal are one in a set")
+  func hashesOfObjects() {
+    let objects: [JSONObject] = [["a": 1, "b": 2], ["b": 2, "a": 1], ["a": 1, "b": 3]]
+    #expect(Set(objects).count == 2)
+  }
+
   @Test("Each accessor gives its own type and nil for the others")
   func accessors() {
     #expect(JSON.null.isNull && !JSON.bool(false).isNull)
@@ -57,6 +63,18 @@ import Testing
     #expect(JSON(UInt8(1)).int64Value == 1)
     if case .integer = JSON(UInt64(1)) {} else { Issue.record("a small integer must be signed") }
     if case .unsigned = JSON(UInt64.max) {} else { Issue.record("a large integer must be unsigned") }
+    if case .double(18_446_744_073_709_551_616) = JSON(UInt128(UInt64.max) + 1) {
+    } else {
+      Issue.record("an integer of more than 64 bits must be a double")
+    }
+  }
+
+  @Test("Text and truth become values by the same name as numbers")
+  func otherInitializers() {
+    // Of a literal the compiler would make a value in another way.
+    let (text, truth) = ("a", true)
+    #expect(JSON(text) == .string("a"))
+    #expect(JSON(truth) == .bool(true))
   }
 
   @Test("Subscripts give nil for what is not there, and never trap")

@@ -35,6 +35,23 @@ struct CommandTests {
     #expect(executing.events == [.next(0, false), .next(200, true), .next(250, false)])
   }
 
+  @Test("whether it's enabled and whether it executes can be asked at any moment")
+  func flags() {
+    let command = makeCommand()
+    let flags = scheduler.createObserver(String.self)
+    scheduler.scheduleAt(100) { command.update("a") }
+    _ = execute(command, at: 200)
+    for time in [50, 150, 225, 300] {
+      scheduler.scheduleAt(time) { flags.next("\(command.isEnabled) \(command.isExecuting)") }
+    }
+    scheduler.start()
+    #expect(
+      flags.events == [
+        .next(50, "false false"), .next(150, "true false"), .next(225, "false true"), .next(300, "true false"),
+      ]
+    )
+  }
+
   @Test("it refuses while disabled, and while executing")
   func refusal() {
     let command = makeCommand()

@@ -44,6 +44,21 @@ struct EffectPolicyTests {
     )
   }
 
+  @Test("a lane with a computed name is the lane of that name, and no other's")
+  func computedLanes() {
+    for (time, name, photo) in [(100, "a", 1), (110, "b", 2), (120, "c", 1)] {
+      let policy = EffectPolicy.first(Lane("photo \(photo)"))
+      world.send(time, clock.steps(name, policy: policy, [(15, name + "1"), (15, name + "2")]))
+    }
+    world.scheduler.start()
+    #expect(
+      world.states.events == [
+        .next(0, ""), .next(115, "a1"), .next(125, "a1 b1"), .next(130, "a1 b1 a2"), .next(140, "a1 b1 a2 b2"),
+        .completed(1000),
+      ]
+    )
+  }
+
   @Test("serial: one after another, in the order of sending")
   func serial() {
     sendThree(.serial("queue"))

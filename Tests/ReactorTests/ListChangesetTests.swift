@@ -119,6 +119,13 @@ struct ListChangesetTests {
     #expect(throws: DuplicateIdentity(id: "x", list: .new, indices: [0, 1])) {
       try ItemChangeset(from: [], to: items("x x"))
     }
+    // Where it's known what stays, the rest is still looked at.
+    #expect(throws: DuplicateIdentity(id: "a", list: .old, indices: [0, 2])) {
+      try ItemChangeset(from: items("a b a"), to: items("b"), stays: { $0.id == "b" })
+    }
+    #expect(throws: DuplicateIdentity(id: "x", list: .new, indices: [0, 2])) {
+      try ItemChangeset(from: items("b"), to: items("x b x"), stays: { $0.id == "b" })
+    }
     #expect(
       DuplicateIdentity(id: "x", list: .new, indices: [0, 1]).description
         == "the new list has the id x twice, at indices 0 and 1; give every element an id of its own"

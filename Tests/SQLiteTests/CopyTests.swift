@@ -57,6 +57,27 @@ struct CopyTests {
     try copy.execute("CREATE TABLE its_own (a INTEGER PRIMARY KEY) STRICT")
   }
 
+  @Test("Where another has the copy locked, it's the copy that is told, and the source is let go of")
+  func lockedCopy() throws {
+    let holder = try other()
+    try holder.execute("BEGIN IMMEDIATE; CREATE TABLE its_own (a INTEGER PRIMARY KEY) STRICT")
+    let copy = try Connection(path: folder.file("copy.db"), options: .init(journal: .asFound, busyTimeout: .zero))
+    let error = #expect(throws: SQLiteError.self) { try source.copy(to: copy) }
+    #expect(error?.kind == .busy)
+    #expect(error?.path == copy.path)
+    #expect(!source.isInTransaction)
+    try holder.execute("ROLLBACK")
+    try source.copy(to: copy)
+    #expect(try Self.numbers(copy) == Array(1...40))
+  }
+
+  @Test("A database can't be copied into itself, and stays as it is")
+  func itself() throws {
+    #expect(throws: SQLiteError.self) { try source.copy(to: source) }
+    #expect(try Self.numbers(source) == Array(1...40))
+    try Self.insert(41, source)
+  }
+
   @Test("A copy of a database with a log is one file once it has left it")
   func oneFile() throws {
     do {

@@ -20,10 +20,10 @@ struct SlowLaneTests {
     let order = Log<String>()
     private let clock: Monitor<Int64>
 
-    init() throws {
+    init(groupLimit: Int = 256) throws {
       let clock = Monitor<Int64>(0)
       self.clock = clock
-      fixture = try WriterFixture(monotonic: { clock.withLock { $0 } })
+      fixture = try WriterFixture(options: .init(groupLimit: groupLimit), monotonic: { clock.withLock { $0 } })
     }
 
     /// Submits a unit that takes so many milliseconds.
@@ -35,7 +35,7 @@ struct SlowLaneTests {
           order.add(name)
         },
         of: owner,
-        settled: { _ in }
+        settled: { if case .failure(let error) = $0 { order.add("\(name): \(error)") } }
       )
     }
   }
@@ -52,6 +52,36 @@ struct SlowLaneTests {
     gate.open()
     writer.fixture.writer.shutDown()
     #expect(writer.order.all == ["a1", "b1", "b2", "c", "d", "a2", "a3"])
+  }
+
+  @Test("Have their turn when it's time, though others wait")
+  func turn() async throws {
+    let writer = try Clocked(groupLimit: 1)
+    let gate = Gate()
+    try await writer.fixture.hold(gate)
+    for name in ["a1", "a2"] { try writer.submit(name, of: Self.ann, taking: 20) }
+    // The rest of the slow one, nine times 20 milliseconds, is over when b has run.
+    try writer.submit("b", of: nil, taking: 180)
+    try writer.submit("c", of: nil)
+    gate.open()
+    // Not closed before: then nobody would be waited for.
+    await eventually { writer.order.all.count == 4 }
+    #expect(writer.order.all == ["a1", "b", "a2", "c"])
+  }
+
+  @Test("Are told so at once where too many wait, and nobody else is")
+  func tooMany() async throws {
+    let writer = try Clocked()
+    let gate = Gate()
+    try await writer.fixture.hold(gate)
+    try writer.submit("a0", of: Self.ann, taking: 20)
+    let names = (1...SlowLane.capacity).map { "a\($0)" }
+    for name in names + ["one more"] { try writer.submit(name, of: Self.ann) }
+    try writer.submit("b", of: Self.bob)
+    gate.open()
+    writer.fixture.writer.shutDown()
+    let refusal = WorkerPool.Overloaded(pool: "a user's long writes", capacity: SlowLane.capacity)
+    #expect(writer.order.all == ["a0", "one more: \(refusal)", "b"] + names)
   }
 
   @Test("Have nobody wait who writes one thing after the other")

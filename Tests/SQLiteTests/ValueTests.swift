@@ -64,6 +64,14 @@ struct ValueTests {
     #expect(try connection.first("SELECT typeof(value) FROM kept") { row in try row[0] as String } == "blob")
   }
 
+  @Test(
+    "A value of whatever kind comes back as it is",
+    arguments: [.null, .integer(1), .real(0.5), .text("a"), .blob([1])] as [SQLiteValue]
+  )
+  func anyKind(value: SQLiteValue) throws {
+    #expect(try roundTrip(value) == value)
+  }
+
   @Test("Truth is stored as 1 and 0", arguments: [(true, 1), (false, 0)])
   func truth(value: Bool, stored: Int) throws {
     #expect(try roundTrip(value) == value)

@@ -32,6 +32,8 @@ public enum ChildProcess {
 
   /// Starts a process that inherits nothing of this one: no descriptor but the standard ones (and one passed as
   /// its ninth), no signal's treatment. Other tests' sockets would else stay open in it.
+  ///
+  /// Where `scripts/test --coverage` names a file for what a child runs through, the child is told of it.
   public static func spawn(
     _ words: [String],
     _ environment: [String],
@@ -59,7 +61,8 @@ public enum ChildProcess {
     posix_spawnattr_setsigdefault(&attributes, &all)
     posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
     var arguments: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) } + [nil]
-    var variables: [UnsafeMutablePointer<CChar>?] = environment.map { strdup($0) } + [nil]
+    let profile = getenv("CHILD_PROFILE_FILE").map { ["LLVM_PROFILE_FILE=" + String(cString: $0)] } ?? []
+    var variables: [UnsafeMutablePointer<CChar>?] = (environment + profile).map { strdup($0) } + [nil]
     defer { for text in arguments + variables { free(text) } }
     var id: pid_t = 0
     let code = posix_spawn(&id, "/bin/sh", &actions, &attributes, &arguments, &variables)

@@ -55,7 +55,7 @@ public struct Route: Sendable {
 }
 
 /// What the `{…}` of a pattern stand for in a path.
-public struct PathParameters: Sendable, Equatable {
+public struct PathParameters: Sendable {
   private var values: [(name: String, value: String)] = []
 
   /// No parameters.
@@ -65,9 +65,4 @@ public struct PathParameters: Sendable, Equatable {
 
   /// The decoded value of a parameter, or nil when the pattern has none of that name.
   public subscript(_ name: String) -> String? { values.first { $0.name == name }?.value }
-
-  /// Equal when the same names have the same values in the same order.
-  public static func == (left: PathParameters, right: PathParameters) -> Bool {
-    left.values.elementsEqual(right.values) { $0 == $1 }
-  }
 }

@@ -49,10 +49,5 @@ public struct ActiveValues<Value: Sendable & Equatable>: AsyncSequence, Sendable
       }
       return nil
     }
-
-    /// The next value that may be shown; `nil` at the end or on cancellation.
-    public mutating func next() async -> Value? {
-      await next(isolation: nil)
-    }
   }
 }

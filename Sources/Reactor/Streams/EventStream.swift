@@ -38,13 +38,6 @@ public struct EventStream<Element: Sendable>: AsyncSequence, Sendable {
     public mutating func next(isolation actor: isolated (any Actor)?) async throws(EventsLost) -> Element? {
       try await subscription.queue.next(isolation: actor)
     }
-
-    /// The next event; `nil` when the source has finished or the task was cancelled.
-    ///
-    /// Throws once for each gap, and gives what came after it when it is asked again.
-    public mutating func next() async throws(EventsLost) -> Element? {
-      try await next(isolation: nil)
-    }
   }
 }
 

@@ -20,10 +20,5 @@ public struct EventsWithGaps<Element: Sendable>: AsyncSequence, Sendable {
         do { return try await events.next(isolation: actor) } catch { continue }
       }
     }
-
-    /// The next event that is left; `nil` when the source has finished or the task was cancelled.
-    public mutating func next() async -> Element? {
-      await next(isolation: nil)
-    }
   }
 }

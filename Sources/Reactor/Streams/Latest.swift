@@ -125,11 +125,5 @@ public struct LatestValues<Value: Sendable & Equatable>: AsyncSequence, Sendable
       }
       return nil
     }
-
-    /// The next value that differs from the last one delivered; `nil` at the end or on cancellation.
-    @inlinable
-    public mutating func next() async -> Value? {
-      await next(isolation: nil)
-    }
   }
 }

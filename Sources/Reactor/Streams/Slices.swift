@@ -51,10 +51,5 @@ public struct DistinctParts<Base: AsyncSequence & Sendable, Key: Equatable & Sen
       }
       return nil
     }
-
-    /// The next part that differs; `nil` at the end of the base.
-    public mutating func next() async throws(Failure) -> Part? {
-      try await next(isolation: nil)
-    }
   }
 }

@@ -9,6 +9,7 @@ struct RouterTableTests {
       ([Route("/a"), Route("/b"), Route("/a")], "Two routes answer GET /a."),
       ([Route("/{a}"), Route("/{b}")], "Two routes answer GET /{b}."),
       ([Route(.put, "/a/{x}/c"), Route(.put, "/a/{y}/c")], "Two routes answer PUT /a/{y}/c."),
+      ([Route(.other("BREW"), "/a")], "A route can't answer BREW, which no client of ours sends."),
       ([Route("a")], "The pattern a doesn't begin with a slash."),
       ([Route("")], "The pattern  doesn't begin with a slash."),
       ([Route("/{a}/{a}")], "The pattern /{a}/{a} has two parameters of the name a."),

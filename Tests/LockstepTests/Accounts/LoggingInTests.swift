@@ -86,6 +86,21 @@ struct LoggingInTests {
     try await fixture.logIn("ann@example.com")
   }
 
+  @Test("Nor does what can't be opened by a password because of it")
+  func overloadedOpening() async throws {
+    try await fixture.signUp("ann@example.com")
+    let credentials = AccountsFixture.credentials("ann@example.com")
+    fixture.hasher.setOverloaded(true)
+    for _ in 0..<100 {
+      let error = await AccountsError.caught {
+        _ = try await fixture.accounts.opening(credentials, key: "1") { _ in true }
+      }
+      #expect(error == .overloaded)
+    }
+    fixture.hasher.setOverloaded(false)
+    #expect(try await fixture.accounts.opening(credentials, key: "1") { _ in true } == true)
+  }
+
   @Test("A password whose hash is outdated is hashed anew at login; others who log in meanwhile aren't troubled")
   func rehash() async throws {
     try await fixture.signUp("ann@example.com")

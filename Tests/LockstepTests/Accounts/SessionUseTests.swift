@@ -201,6 +201,14 @@ struct SessionUseTests {
     #expect(try await fixture.restarted().sessions(of: ann.user.id).map(\.cursor) == ["c3"])
   }
 
+  @Test("Where nothing can be written any more at the end, whoever ends is told so")
+  func lateFlush() async throws {
+    let ann = try await fixture.signUp("ann@example.com")
+    fixture.directory.note(cursor: "c1", of: try #require(try await fixture.live(ann)))
+    fixture.store.close()
+    #expect(await AccountsError.caught { try await fixture.directory.flush() } == .store(.closed))
+  }
+
   @Test("Notes that can't be written are let go, and the next use is noted again")
   func failingNotes() async throws {
     let ann = try await fixture.signUp("ann@example.com")

@@ -1,5 +1,6 @@
 import Glibc
 import JSON
+import Migrations
 import SQLite
 import TestSupport
 import Testing
@@ -106,6 +107,16 @@ struct JournalTailTests {
         )
       ]
     )
+  }
+
+  @Test("A store with an earlier schema isn't followed")
+  func older() throws {
+    let files = try StoreFixture()
+    let known = Migration.all.count
+    try files.store(migrator: Migrator(Array(Migration.all.dropLast()))).close()
+    #expect(throws: OperatingError.olderSchema(path: files.path, found: known - 1, known: known)) {
+      try JournalTail(of: session.user, in: files.path, from: .last(1))
+    }
   }
 
   @Test("A user who is erased, and a file that is replaced, are said to be")

@@ -30,6 +30,10 @@ struct StoreCheckTests {
       "UPDATE favorites SET title = 'B' WHERE id = 'b'", .users,
       "favorites: the tables hold 1 elements of revision 4, the journal gives 1 of revision 4, which first differ at “b”"
     ),
+    (
+      "UPDATE defaults SET value = '4' WHERE key = 'size'", .users,
+      "defaults/standard: the tables hold 2 elements of revision 3, the journal gives 2 of revision 3, which first differ at “size”"
+    ),
     ("DELETE FROM favorites", .users, "the tables hold 0 elements of revision 4, the journal gives 1"),
     ("DELETE FROM profiles", .users, "profile: the journal tells of it, the tables hold nothing"),
     (

@@ -324,5 +324,8 @@ struct LedgerTests {
     await #expect(throws: WorkerPool.ShutDown.self) {
       try await fixture.commit([try fixture.set("a", 1)], as: ann, key: "k")
     }
+    await #expect(throws: WorkerPool.ShutDown.self) {
+      try await fixture.registry.change("standard") { _ in [("a", Array("1".utf8))] }
+    }
   }
 }

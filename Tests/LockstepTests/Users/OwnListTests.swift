@@ -1,4 +1,5 @@
 import JSON
+import SQLite
 import TestSupport
 import Testing
 
@@ -280,6 +281,39 @@ struct OwnListTests {
       let cleared = try await ada.get("/v1/notes")
       try await users.restart()
       #expect(try await ada.get("/v1/notes").tag == cleared.tag)
+    }
+  }
+
+  @Test("However often something comes between the same two, the order is the same after a restart")
+  func between() async throws {
+    try await Self.run { users, ada in
+      let ids = (0..<60).map { "n\($0)" }
+      let actions = ids.enumerated().map { place, id in
+        #"{"type":"put","payload":{"id":"\#(id)","text":"\#(id)","index":\#(min(place, 1))}}"#
+      }
+      let answer = try await ada.post("/v1/notes/actions", "[" + actions.joined(separator: ",") + "]")
+      #expect(answer.status == 200)
+      let before = try await ada.get("/v1/notes")
+      #expect(Self.ids(before) == ["n0"] + ids.dropFirst().reversed())
+      try await users.restart()
+      let after = try await ada.get("/v1/notes")
+      #expect(after.body == before.body)
+      #expect(after.tag == before.tag)
+    }
+  }
+
+  @Test("What is in the store and can't be read as an element is told of in the log, and others are served")
+  func unreadable() async throws {
+    try await Self.run { users, ada in
+      let bob = try await users.signUp("bob")
+      for device in [ada, bob] { #expect(try await device.put("/v1/notes/a", #"{"text":"x"}"#).status == 201) }
+      await users.stop()
+      let store = try Connection(path: users.directory.file("lockstep.db"), options: .init(journal: .asFound))
+      try store.run(#"UPDATE list_elements SET element = '{"id":"a"}' WHERE user_id = ?"#, ada.user)
+      try await users.restart()
+      #expect(try await ada.get("/v1/notes").problem == Told("internal"))
+      #expect(users.log.text.contains("a mistake in the module notes: Note can't read an element that is in the store"))
+      #expect(Self.ids(try await bob.get("/v1/notes")) == ["a"])
     }
   }
 
