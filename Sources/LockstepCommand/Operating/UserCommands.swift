@@ -1,4 +1,6 @@
+import Glibc
 import Lockstep
+import Workers
 
 /// `lockstep user …`: the accounts of a store, whether or not a server uses it.
 enum UserCommands {
@@ -85,9 +87,11 @@ enum UserCommands {
       let output = try settings.to.map { try OutputFile($0) }
       defer { output?.removeUnlessFinished() }
       let export = StoreExport(of: settings.data, modules: modules)
+      let shown = Terminal.isTerminal(STDOUT_FILENO) ? Monitor(HarmlessJSON()) : nil
       try Blocking.run {
         try await export.write(user.id) { bytes in
-          if let output { try output.write(bytes) } else { try Terminal.show(bytes) }
+          if let output { return try output.write(bytes) }
+          try Terminal.show(shown?.withLock { $0.next(bytes) } ?? bytes)
         }
       }
       guard let output else {
