@@ -88,6 +88,19 @@ struct OperatorTests {
     }
   }
 
+  @Test("A password's line may end as other systems end lines")
+  func lineEnd() async throws {
+    let (server, port) = try await LockstepProcess.serving(in: folder)
+    let added = try await run("user", "add", "ada@example.com", input: "correct horse\r\nmore\n", name: "add")
+    #expect(added.code == .exit(0), "\(added.errors)")
+    #expect(try await logIn(port, "correct horse").status == 201)
+    let reset = try await run("user", "reset-password", "ada@example.com", input: "its own \r\r\n", name: "reset")
+    #expect(reset.code == .exit(0), "\(reset.errors)")
+    #expect(try await logIn(port, #"its own \r"#).status == 201)
+    server.send(SIGTERM)
+    #expect(await server.ended() == .exit(0))
+  }
+
   @Test("What can't be done has its code and its words")
   func refusals() async throws {
     let (server, _) = try await LockstepProcess.serving(in: folder)
