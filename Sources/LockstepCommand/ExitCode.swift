@@ -23,8 +23,10 @@ enum ExitCode: Int32 {
   case store = 74
   /// It can't be done now, and may be done later: somebody else has the store, the server has too much to do.
   case temporary = 75
-  /// Ended by a second signal before everything was finished.
+  /// Ended by a second signal before everything was finished, or by SIGINT before an order was carried out.
   case interrupted = 130
+  /// Ended by SIGTERM before an order was carried out.
+  case terminated = 143
 
   /// The code of an error that ends a command.
   init(for error: any Error) {

@@ -27,13 +27,14 @@ enum OptionValue {
   }
 
   /// A time: `10` and `10s` are seconds, `500ms` and `2m` what they say.
-  static func time(_ text: String) throws(Option.ValueError) -> Duration {
+  static func time(_ text: String, from least: Duration = .milliseconds(1)) throws(Option.ValueError) -> Duration {
     let (digits, unit) = split(text)
     let milliseconds = ["": 1000, "s": 1000, "ms": 1, "m": 60_000, "h": 3_600_000]
     guard let number = plainNumber(digits), let factor = milliseconds[unit], (1...86_400_000).contains(number),
-      number * factor <= 86_400_000
+      number * factor <= 86_400_000, .milliseconds(number * factor) >= least
     else {
-      throw Option.ValueError(reason: "it must be a time such as 500ms, 10s or 2m, from 1ms to 24h")
+      let examples = least < .seconds(1) ? "500ms, 10s or 2m" : "90s, 10m or 6h"
+      throw Option.ValueError(reason: "it must be a time such as \(examples), from \(self.text(time: least)) to 24h")
     }
     return .milliseconds(number * factor)
   }

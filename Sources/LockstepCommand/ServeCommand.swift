@@ -31,8 +31,6 @@ enum ServeCommand {
   }
 
   private static func serve(_ configuration: Configuration, _ modules: [UserModule]) throws -> ExitCode {
-    // Before there is any secret in memory.
-    ProcessLimits.forbidDumps()
     try ProcessLimits.expectThreads(for: configuration)
     let descriptorLimit = ProcessLimits.raiseDescriptorLimit()
     // Before any thread exists, so that all inherit it and only the one that waits gets a signal.

@@ -18,12 +18,10 @@ extension ServeOptions {
       name: "--backup-every",
       placeholder: "<time>",
       group: .backups,
-      help: "How long after one the next is made; a restart doesn't begin anew. "
+      help: "How long after one the next is made, 60s or more; a restart doesn't begin anew. "
         + "Default \(OptionValue.text(time: defaults.backups.every))."
     ) { configuration, value throws(Option.ValueError) in
-      let time = try OptionValue.time(value)
-      guard time >= .seconds(60) else { throw Option.ValueError(reason: "it must be a time from 1m to 24h") }
-      configuration.backups.every = time
+      configuration.backups.every = try OptionValue.time(value, from: .seconds(60))
     },
     Option(
       name: "--backup-keep",

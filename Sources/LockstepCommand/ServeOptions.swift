@@ -68,11 +68,12 @@ enum ServeOptions {
       placeholder: "<URL>",
       group: .server,
       help:
-        "Where a profile that somebody saves is sent first, by POST as {\"user\",\"companyName\",\"position\"} with the "
-        + "user's id: only what this https:// or http:// URL answers with 2xx is saved. It has 5s to take the connection and "
-        + "15s in all; redirects aren't followed. A user and a password in the URL are sent as basic credentials; anybody "
-        + "on this machine can read arguments with ps: better set the variable LOCKSTEP_PROFILE_UPSTREAM. https_proxy and "
-        + "no_proxy hold as for curl. Needs libcurl, and about 10MiB more. Default: none, profiles are saved at once.",
+        "Where the profile that a screen saves is sent first, by POST as {\"user\",\"companyName\",\"position\"} with the "
+        + "user's id: the screen saves only what this https:// or http:// URL answers with 2xx. PATCH /v1/profile and "
+        + "POST /v1/actions don't ask it. It has 5s to take the connection and 15s in all; redirects aren't followed. A user "
+        + "and a password in the URL are sent as basic credentials; anybody on this machine can read arguments with ps: "
+        + "better set the variable LOCKSTEP_PROFILE_UPSTREAM. https_proxy and no_proxy hold as for curl. Needs libcurl, and "
+        + "about 10MiB more. Default: none, profiles are saved at once.",
       isSecret: true
     ) { configuration, value throws(Option.ValueError) in
       do throws(UpstreamURL.Fault) {

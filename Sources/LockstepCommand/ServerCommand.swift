@@ -15,6 +15,8 @@ public enum ServerCommand {
   /// - Parameter modules: What this server keeps for users besides favorites, defaults and profiles.
   public static func run(_ modules: [UserModule] = []) -> Never {
     StandardStreams.takePlaces()
+    // Before there is any secret in memory: a command is given passwords, and prints what users keep.
+    ProcessLimits.forbidDumps()
     exit(Command.run(Array(CommandLine.arguments.dropFirst()), modules).rawValue)
   }
 }

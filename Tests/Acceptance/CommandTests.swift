@@ -113,6 +113,19 @@ struct CommandTests {
     #expect(await first.ended() == .exit(0))
   }
 
+  @Test("What somebody else's server answers `health` with is shown, and not done")
+  func foreignHealth() async throws {
+    let server = try RawServer()
+    let folder = try TemporaryDirectory()
+    let process = try LockstepProcess(["health", "--url", "http://127.0.0.1:\(server.port)"], in: folder)
+    await aside { server.answerOne("HTTP/1.1 503 Full\r\nConnection: close\r\n\r\n\u{1B}]0;owned\u{7}\u{9B}2J") }
+    #expect(await process.ended() == .exit(1))
+    #expect(
+      process.errors
+        == #"lockstep health: the server isn't ready: it answers 503. \u{1b}]0;owned\u{7}\u{9b}2J"# + "\n"
+    )
+  }
+
   @Test("A new store is its owner's alone, and opens again after a restart")
   func store() async throws {
     let folder = try TemporaryDirectory()

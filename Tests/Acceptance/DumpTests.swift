@@ -18,6 +18,34 @@ struct DumpTests {
     return status == 0
   }
 
+  @Test("Nor that of a command, which is given passwords")
+  func command() async throws {
+    let folder = try TemporaryDirectory()
+    let (server, _) = try await LockstepProcess.serving(in: folder)
+    let password = folder.file("password")
+    try #require(mkfifo(password, 0o600) == 0)
+    let pipe = open(password, O_RDWR | O_CLOEXEC)
+    try #require(pipe >= 0 && write(pipe, "x", 1) == 1)
+    defer { close(pipe) }
+    let command = try LockstepProcess(
+      ["user", "add", "ada@example.com", "--data", folder.file("lockstep.db")],
+      in: folder,
+      name: "add",
+      redirection: "<'\(password)'",
+      isPowerless: true
+    )
+    // Once it has read the beginning of the password, it waits for the rest.
+    await eventually {
+      var unread: Int32 = 1
+      return ioctl(pipe, UInt(FIONREAD), &unread) == 0 && unread == 0
+    }
+    #expect(try !Self.canLookInto(command.id))
+    command.send(SIGTERM)
+    #expect(await command.ended() == .signal(SIGTERM))
+    server.send(SIGTERM)
+    #expect(await server.ended() == .exit(0))
+  }
+
   @Test("A server's memory can't be dumped, unlike that of others")
   func dumpable() async throws {
     let other = try Self.spawn("sleep 1000")

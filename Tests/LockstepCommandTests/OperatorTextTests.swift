@@ -1,3 +1,4 @@
+import JSON
 @testable import Lockstep
 import Testing
 
@@ -38,6 +39,24 @@ struct OperatorTextTests {
   func harmless() {
     let text = "a\u{1B}[2Jb\u{9B}c\u{202E}d\r\n\u{7F}é日\u{E000}"
     #expect(Terminal.harmless(text) == #"a\u{1b}[2Jb\u{9b}c\u{202e}d\u{d}\u{a}\u{7f}é日\u{e000}"#)
+  }
+
+  @Test("In JSON it's escaped, and means the same", arguments: [1, 2, 3, 7, 1000])
+  func harmlessJSON(length: Int) throws {
+    let steering = "b\u{9B}c\u{202E}d\u{7F}é日\u{E000}\u{E0001}\u{2028}"
+    let document: JSON = ["a": .string("\u{1B}[2J\r\n\(steering)"), steering: [.string("\u{1F469}"), 1]]
+    let text = document.encoded(.pretty)
+    var (escaped, harmless): ([UInt8], HarmlessJSON) = ([], HarmlessJSON())
+    // Pieces end wherever they do, also within a character.
+    for start in stride(from: 0, to: text.count, by: length) {
+      escaped += harmless.next(Array(text[start..<min(text.count, start + length)]))
+    }
+    #expect(try JSON(parsing: escaped) == document)
+    let shown = String(decoding: escaped, as: UTF8.self)
+    #expect(shown == HarmlessJSON.text(String(decoding: text, as: UTF8.self)))
+    #expect(shown.contains(#"b\u009bc\u202ed\u007fé日\ue000\udb40\udc01\u2028"#))
+    #expect(shown.contains("\u{1F469}"))
+    #expect(!shown.unicodeScalars.contains { $0 != "\n" && Terminal.isSteering($0) })
   }
 
   private static func entry(
@@ -93,8 +112,9 @@ struct OperatorTextTests {
     #expect(line.split(separator: "\u{1B}[0m").count == 4)
   }
 
-  @Test("For scripts it's a line of JSON")
+  @Test("For scripts it's a line of JSON, which steers no terminal either")
   func json() {
+    #expect(TailLine.json(Self.entry(device: "x\u{9B}y")).contains(#""device":"x\u009by""#))
     #expect(
       TailLine.json(Self.entry())
         == #"{"cursor":"c","at":"1970-01-01T00:00:00.000Z","session":"01a1ff2c-57b5-7405-9be5-eab90ceb3c3e","#

@@ -7,6 +7,7 @@ import Testing
 struct RefusalTests {
   private static let size = "it must be a size such as 65536, 64KiB or 1MiB, from"
   private static let time = "it must be a time such as 500ms, 10s or 2m, from 1ms to 24h"
+  private static let backupTime = "it must be a time such as 90s, 10m or 6h, from 60s to 24h"
   private static let sizes = ["", "x", "-1", "1.5", "1 KiB", "1TiB", "KiB", "９", "9223372036854775808", "8388608GiB"]
   private static let count = "it must be a whole number from 0 to 1000000000"
   private static let counts = ["", "-1", "1000000001", "many", "1k"]
@@ -73,7 +74,7 @@ struct RefusalTests {
     ("--body-rate", sizes + ["0"], "\(size) 1 to 1073741824 bytes"),
     ("--head-timeout", times, time), ("--body-grace", times, time), ("--idle-timeout", times, time),
     ("--output-timeout", times, time), ("--drain-timeout", times, time),
-    ("--backup-dir", [""], "it is empty"), ("--backup-every", ["59s", "1ms"], "it must be a time from 1m to 24h"),
+    ("--backup-dir", [""], "it is empty"), ("--backup-every", times + ["59s", "1ms"], backupTime),
     ("--backup-keep", ["", "0", "100001", "7d"], "it must be a whole number from 1 to 100000"),
     ("--backup-rate", sizes + ["1025GiB"], "\(size) 0 to 1099511627776 bytes"),
     ("--log-format", ["", "xml", "JSON"], "it must be one of text, json"),

@@ -138,6 +138,8 @@ public struct RouteAnswer: Sendable {
   public let fields: [RouteField]
   /// The JSON Schemas of its body, by media types; none where it has none.
   public let content: [(type: String, schema: JSON)]
+  /// A name by which routes share its description; nil where it's the route's alone. Only what has no body is shared.
+  public let sharedName: String?
 
   /// An answer.
   public init(
@@ -146,10 +148,26 @@ public struct RouteAnswer: Sendable {
     fields: [RouteField] = [],
     content: [(type: String, schema: JSON)] = []
   ) {
+    self.init(status, summary, fields: fields, content: content, sharedName: nil)
+  }
+
+  /// An answer without a body that several routes have. One of the same name is the same for all of them.
+  public init(_ status: Status, _ summary: String, fields: [RouteField] = [], sharedName: String) {
+    self.init(status, summary, fields: fields, content: [], sharedName: sharedName)
+  }
+
+  private init(
+    _ status: Status,
+    _ summary: String,
+    fields: [RouteField],
+    content: [(type: String, schema: JSON)],
+    sharedName: String?
+  ) {
     self.status = status
     self.summary = summary
     self.fields = fields
     self.content = content
+    self.sharedName = sharedName
   }
 
   /// An answer of JSON.

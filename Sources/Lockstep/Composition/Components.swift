@@ -25,7 +25,7 @@ struct Components: Sendable {
     let time = environment.time
     self.logger = logger
     let store = services.store
-    readiness = Readiness(logger: logger) { try await store.checkWritable() }
+    readiness = Readiness(logger: logger, clock: environment.clock) { try await store.checkWritable() }
 
     let (start, startedAt) = (time.monotonic(), time.millisecondsSince1970())
     let readiness = readiness

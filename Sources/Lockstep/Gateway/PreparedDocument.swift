@@ -34,7 +34,7 @@ struct PreparedDocument: Sendable {
       name,
       part: part,
       parameters: [.ifNoneMatch],
-      answers: [RouteAnswer(.ok, "The document.", fields: fields, json: schema), .unmodified(fields)],
+      answers: [RouteAnswer(.ok, "The document.", fields: fields, json: schema), .unmodified],
       problems: [.invalidParameter]
     )
   }

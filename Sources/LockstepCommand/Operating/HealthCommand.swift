@@ -73,7 +73,11 @@ enum HealthCommand {
       throw CommandFailure(.no, "\(error).")
     }
     guard answer.status == 200 else {
-      throw CommandFailure(.no, "the server isn't ready: it answers \(answer.status). \(answer.body)")
+      // Whoever listens there may be somebody else's server.
+      throw CommandFailure(
+        .no,
+        "the server isn't ready: it answers \(answer.status). \(Terminal.harmless(answer.body))"
+      )
     }
     return Terminal.print("ready\n")
   }

@@ -26,12 +26,14 @@ enum PasswordPrompt {
     throw CommandFailure(.usage, "the two aren't the same; nothing was changed.")
   }
 
+  /// The line without its end: a line feed, or a carriage return and a line feed, as other systems write it.
   private static func firstLine() throws(CommandFailure) -> String {
     var bytes: [UInt8] = []
     var byte: UInt8 = 0
     while bytes.count <= limit {
       let count = Glibc.read(STDIN_FILENO, &byte, 1)
       if count < 0, errno == EINTR { continue }
+      if count > 0, byte == UInt8(ascii: "\n"), bytes.last == UInt8(ascii: "\r") { bytes.removeLast() }
       if count <= 0 || byte == UInt8(ascii: "\n") { break }
       bytes.append(byte)
     }

@@ -29,14 +29,15 @@ enum TailLine {
     .joined(separator: "  ")
   }
 
-  /// The entry as `GET /v1/journal` tells it, with the device's name and the collection.
+  /// The entry as `GET /v1/journal` tells it, with the device's name and the collection; with escapes for what could steer a
+  /// terminal.
   static func json(_ entry: JournalTail.Entry) -> String {
     let object: JSONObject = [
       "cursor": .string(entry.cursor), "at": .string(entry.at.description),
       "session": entry.session.map(JSON.string) ?? .null, "device": entry.device.map(JSON.string) ?? .null,
       "collection": .string(entry.collection), "action": parsed(entry.action), "mutations": parsed(entry.mutations),
     ]
-    return JSON.object(object).description
+    return HarmlessJSON.text(JSON.object(object).description)
   }
 
   private static func action(_ text: String) -> String {

@@ -1,4 +1,6 @@
+import Glibc
 import Lockstep
+import Workers
 
 /// `lockstep user …`: the accounts of a store, whether or not a server uses it.
 enum UserCommands {
@@ -27,7 +29,8 @@ enum UserCommands {
 
   private static let serverNotes = """
     While a server uses the store it's the server that does it, within a second or two; the command waits for that, and
-    says so where it doesn't come. Without a server the command does it by itself.
+    says so where it doesn't come. Ctrl-C takes it back where the server hasn't begun, and says whether it had. Without a
+    server the command does it by itself.
     """
 
   private static let passwordNotes = """
@@ -37,8 +40,17 @@ enum UserCommands {
   private static let passwordOptions: [CommandOption<Settings>] = ServeOptions.accounts
     .filter { $0.name == "--password-min" }.map { $0.within(\.configuration) }
 
-  private static func office(_ settings: Settings) throws -> StoreOffice {
-    try StoreOffice(path: settings.data) { Sleep.thread(for: $0) }
+  private static func office(_ settings: Settings, _ signals: HeldSignals? = nil) throws -> StoreOffice {
+    try StoreOffice(path: settings.data, interruption: signals) { Sleep.thread(for: $0) }
+  }
+
+  /// Has an order carried out. Who ends the command meanwhile is told whether it's done.
+  private static func carryOut(_ order: Order, in office: StoreOffice, _ signals: HeldSignals) throws {
+    do {
+      try office.carryOut(order)
+    } catch let error as InterruptedOrder {
+      throw CommandFailure(signals.code ?? .interrupted, "\(error)")
+    }
   }
 
   // MARK: Looking
@@ -85,9 +97,11 @@ enum UserCommands {
       let output = try settings.to.map { try OutputFile($0) }
       defer { output?.removeUnlessFinished() }
       let export = StoreExport(of: settings.data, modules: modules)
+      let shown = Terminal.isTerminal(STDOUT_FILENO) ? Monitor(HarmlessJSON()) : nil
       try Blocking.run {
         try await export.write(user.id) { bytes in
-          if let output { try output.write(bytes) } else { try Terminal.show(bytes) }
+          if let output { return try output.write(bytes) }
+          try Terminal.show(shown?.withLock { $0.next(bytes) } ?? bytes)
         }
       }
       guard let output else {
@@ -120,7 +134,8 @@ enum UserCommands {
     ),
     Settings()
   ) { settings in
-    let office = try office(settings)
+    let signals = try HeldSignals()
+    let office = try office(settings, signals)
     let address = try EmailAddress(settings.user)
     // Before anybody types a password in vain.
     do {
@@ -129,7 +144,7 @@ enum UserCommands {
     } catch OperatingError.noSuchUser {}
     let hash = try hash(of: address, settings)
     let user = office.newUser()
-    try office.carryOut(Order(.add(address, hash), user))
+    try carryOut(Order(.add(address, hash), user), in: office, signals)
     return Terminal.print("\(user)\n")
   }
 
@@ -192,9 +207,10 @@ enum UserCommands {
       ),
       Settings()
     ) { settings in
-      let office = try office(settings)
+      let signals = try HeldSignals()
+      let office = try office(settings, signals)
       let user = try office.user(settings.user)
-      try office.carryOut(Order(try work(user, settings), user.id))
+      try carryOut(Order(try work(user, settings), user.id), in: office, signals)
       return Terminal.print("\(Terminal.harmless(user.email)) (\(user.id)) \(done)\n")
     }
   }

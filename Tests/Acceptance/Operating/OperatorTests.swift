@@ -88,6 +88,47 @@ struct OperatorTests {
     }
   }
 
+  @Test("A password's line may end as other systems end lines")
+  func lineEnd() async throws {
+    let (server, port) = try await LockstepProcess.serving(in: folder)
+    let added = try await run("user", "add", "ada@example.com", input: "correct horse\r\nmore\n", name: "add")
+    #expect(added.code == .exit(0), "\(added.errors)")
+    #expect(try await logIn(port, "correct horse").status == 201)
+    let reset = try await run("user", "reset-password", "ada@example.com", input: "its own \r\r\n", name: "reset")
+    #expect(reset.code == .exit(0), "\(reset.errors)")
+    #expect(try await logIn(port, #"its own \r"#).status == 201)
+    server.send(SIGTERM)
+    #expect(await server.ended() == .exit(0))
+  }
+
+  @Test(
+    "Who ends a command that a server hasn't obeyed yet has taken it back",
+    arguments: [(SIGINT, 130), (SIGTERM, 143)] as [(Int32, Int32)]
+  )
+  func interrupted(signal: Int32, code: Int32) async throws {
+    let (server, port) = try await LockstepProcess.serving(in: folder)
+    _ = try await run("user", "add", "ada@example.com", input: "correct horse\n", name: "add")
+    server.send(SIGSTOP)
+    let command = try LockstepProcess(
+      ["user", "erase", "ada@example.com", "--yes", "--data", store],
+      in: folder,
+      name: "erase"
+    )
+    let connection = try Connection(path: store, options: .init(access: .readOnly, journal: .asFound))
+    func orders() throws -> [Int] { try connection.all("SELECT count(*) FROM orders") { row in try row[0] } }
+    try await eventually { try orders() == [1] }
+    command.send(signal)
+    #expect(await command.ended() == .exit(code))
+    #expect(
+      command.errors == "lockstep user erase: Interrupted. The order was withdrawn, and nothing was changed.\n"
+    )
+    #expect(try orders() == [0])
+    server.send(SIGCONT)
+    #expect(try await logIn(port, "correct horse").status == 201)
+    server.send(SIGTERM)
+    #expect(await server.ended() == .exit(0))
+  }
+
   @Test("What can't be done has its code and its words")
   func refusals() async throws {
     let (server, _) = try await LockstepProcess.serving(in: folder)

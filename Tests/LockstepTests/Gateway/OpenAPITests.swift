@@ -98,6 +98,30 @@ struct OpenAPITests {
     }
   }
 
+  @Test("Whatever a request asks for and however it's limited, no field of its answer is missing from the description")
+  func fields() async throws {
+    // Whoever asks in a test has the answer held against the description.
+    try await Users.run({
+      $0.corsOrigins = ["https://app.example"]
+      $0.tokenRate = RateLimit(requests: 40, seconds: 60, burst: 40)
+      $0.addressRate = RateLimit(requests: 4000, seconds: 60, burst: 4000)
+    }) { users in
+      let phone = try await users.signUp()
+      for number in 0..<20 { try await phone.addFavorites("a favorite with a long name, the number \(number)") }
+      let more = ["X-Request-Id: mine", "Origin: https://app.example", "Accept-Encoding: gzip"]
+      let (open, own) = (["/", "/problems", "/openapi.json", "/readyz", "/metrics"], ["/v1/favorites", "/v1/journal"])
+      for path in open + own + ["/v1/favorites/none", "/v1/me"] {
+        let answer = try await phone.get(path, more)
+        #expect(answer.field("X-Request-Id") == "mine" && answer.field("Vary") != nil)
+        #expect(answer.field("Access-Control-Allow-Origin") != nil)
+        #expect((answer.field("RateLimit") != nil) != ["/readyz", "/metrics"].contains(path))
+        guard let tag = answer.field("ETag") else { continue }
+        let again = try await phone.get(path, more + ["If-None-Match: \(tag)"])
+        #expect(again.status == 304)
+      }
+    }
+  }
+
   @Test("It has an ETag, with which it needn't be sent again")
   func unmodified() async throws {
     try await Users.run { users in

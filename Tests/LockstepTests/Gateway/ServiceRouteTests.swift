@@ -64,6 +64,38 @@ struct ServiceRouteTests {
     }
   }
 
+  @Test("A store that hangs is given up on, and asked by nobody again until it's over")
+  func hangingStore() async throws {
+    try await Gateway.run { gateway in
+      gateway.store.setHanging(true)
+      let (first, second) = (try gateway.connect(), try gateway.connect())
+      for client in [first, second] { try await client.send(Gateway.request("GET", "/readyz")) }
+      // Answered only once the loop has read both, which came before it.
+      _ = try await gateway.get("/healthz")
+      await eventually { gateway.store.checks == 1 && gateway.clock.sleeperCount == 1 }
+      gateway.clock.advance(by: .milliseconds(1499))
+      #expect(gateway.log.text.isEmpty || !gateway.log.text.contains("ERROR"))
+      gateway.clock.advance(by: .milliseconds(1))
+      for client in [first, second] {
+        let answer = try await client.response()
+        #expect(answer.status == 503)
+        #expect(answer.object["notReady"] == ["store"])
+      }
+      #expect(gateway.log.text.contains("the store can't be written error=\"it takes longer than 1.5 seconds\""))
+      // At once, and without another check behind the one that hangs.
+      #expect(try await gateway.get("/readyz").status == 503)
+      #expect(gateway.store.checks == 1)
+      #expect(gateway.clock.sleeperCount == 0)
+      gateway.store.setHanging(false)
+      // The one that hung has to come to its end first, which nobody waits for.
+      var status = 503
+      for _ in 0..<10_000 where status != 200 { status = try await gateway.get("/readyz").status }
+      #expect(status == 200)
+      #expect(gateway.store.checks == 2)
+      #expect(gateway.log.text.contains("INFO the store can be written again"))
+    }
+  }
+
   @Test("While it drains it's healthy but not ready, and doesn't ask the store")
   func draining() async throws {
     let gateway = try Gateway.start()

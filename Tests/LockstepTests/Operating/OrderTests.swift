@@ -189,6 +189,55 @@ struct UnservedOrderTests {
     #expect(try rows("SELECT disabled_at FROM users") == [["NULL"]])
   }
 
+  /// Tells the command to end before its second look at the order, and keeps what it was asked.
+  private final class Interrupted: Interruption {
+    private let state = Mutex((isHeld: false, looks: 0))
+    var isHeld: Bool { state.withLock { $0.isHeld } }
+
+    func hold() { state.withLock { $0.isHeld = true } }
+    func release() { state.withLock { $0.isHeld = false } }
+    var hasCome: Bool {
+      state.withLock { state in
+        state.looks += 1
+        return state.looks > 1
+      }
+    }
+  }
+
+  @Test("A command that is told to end takes back what no server has begun, and may be ended again then")
+  func withdrawn() async throws {
+    let user = try await fixture.user(1).user
+    let interruption = Interrupted()
+    let office = try StoreOffice(path: fixture.files.path, time: fixture.clock.time, interruption: interruption) { _ in
+      #expect(interruption.isHeld)
+    }
+    #expect(throws: InterruptedOrder.withdrawn) { try office.carryOut(Order(.erase, user)) }
+    #expect(!interruption.isHeld)
+    #expect(try rows("SELECT * FROM orders").isEmpty)
+    #expect(try rows("SELECT count(*) FROM users") == [["1"]])
+  }
+
+  @Test("A command that is told to end too late says so, whatever has become of it", arguments: [true, false])
+  func tooLate(isThere: Bool) async throws {
+    let user = try await fixture.user(1).user
+    let store = fixture.store
+    let office = try StoreOffice(path: fixture.files.path, time: fixture.clock.time, interruption: Interrupted()) { _ in
+      // Done, but not settled: who waits isn't told yet.
+      try? store.write { connection in
+        let records = OrderRecords(connection: connection)
+        for id in try records.unsettled() {
+          let order = try #require(try records.waiting(id))
+          try records.note(order.perform(in: connection, at: Timestamp(millisecondsSince1970: 7)).outcome, of: id)
+        }
+      }
+    }
+    let whom = isThere ? user : SyncFixture.session(2).user
+    #expect(throws: InterruptedOrder.tooLate(isThere ? .done : .noSuchUser)) {
+      try office.carryOut(Order(.disable, whom))
+    }
+    #expect(try rows("SELECT disabled_at FROM users") == [[isThere ? "7" : "NULL"]])
+  }
+
   @Test("A server that ends between doing it and saying so has done it: the command learns that from what it left")
   func endedBetween() async throws {
     let user = try await fixture.user(1).user

@@ -12,6 +12,11 @@ final class DescribedAnswers: Sendable {
   /// What has nothing to do with any route: the engine's problems, and those of the server's own condition.
   private static let anywhere: Set<Int> = [405, 408, 413, 414, 415, 417, 431, 500, 501, 503, 505]
 
+  /// What is said of how a message is made up: the engine's, and the type of a body, which the description has elsewhere.
+  private static let ofMessages: Set<String> = [
+    "connection", "content-length", "content-type", "date", "transfer-encoding",
+  ]
+
   let document: JSON
   private let router: Router
 
@@ -29,9 +34,10 @@ final class DescribedAnswers: Sendable {
     let place = "\(route.method.name) \(route.pattern) \(answer.status)"
     guard let operation = operation(route) else { return ["\(place): the route isn't described"] }
     if answer.status == 400, answer.text.contains("/problems/malformed-request") { return [] }
-    let described = operation["responses"]?[String(answer.status)]
-    guard let described else {
-      return Self.anywhere.contains(answer.status) ? [] : ["\(place): the status isn't described: \(answer.text)"]
+    let responses = operation["responses"]
+    let anywhere = Self.anywhere.contains(answer.status) ? responses?["default"] : nil
+    guard let described = responses?[String(answer.status)] ?? anywhere else {
+      return ["\(place): the status isn't described: \(answer.text)"]
     }
     let response = resolved(described)
     return (fieldFaults(answer, response) + (method == "HEAD" ? [] : bodyFaults(answer, response))).map {
@@ -55,8 +61,8 @@ final class DescribedAnswers: Sendable {
     let described = response["headers"]?.objectValue ?? [:]
     let missing = described.filter { resolved($0.value)["required"] == true && answer.field($0.name) == nil }
     let known = Set(described.names.map { $0.lowercased() })
-    let told = ["etag", "cursor", "link", "location", "preference-applied", "idempotency-replayed", "retry-after"]
-    let unknown = told.filter { answer.field($0) != nil && !known.contains($0) }
+    let unknown = Set(answer.fields.map { String($0.prefix { $0 != ":" }).lowercased() })
+      .subtracting(known).subtracting(Self.ofMessages).sorted()
     let wrong = described.flatMap { name, field -> [String] in
       guard let text = answer.field(name), let schema = resolved(field)["schema"] else { return [] }
       let value = schema["type"] == "integer" ? Int(text).map { JSON($0) } ?? .string(text) : .string(text)

@@ -10,6 +10,8 @@ import Testing
 struct Gateway {
   let server: LockstepServer
   let time: ManualTime
+  /// What the server sleeps by.
+  let clock: VirtualClock
   let log: LogRecorder
   let store: StubStore
 
@@ -59,18 +61,18 @@ struct Gateway {
     configuration.port = 0
     configuration.threads = 1
     change(&configuration)
-    let (time, log, store) = (ManualTime(), LogRecorder(), StubStore())
+    let (time, clock, log, store) = (ManualTime(), VirtualClock(), LogRecorder(), StubStore())
     let server = try LockstepServer(
       configuration,
       environment: Environment(
         time: time.serverTime,
-        clock: VirtualClock(),
+        clock: clock,
         writeLog: { log.record($0) },
         droppedLogLines: { 7 }
       ),
       services: Services(store: store) { store.shutDown() }
     )
-    return Gateway(server: server, time: time, log: log, store: store)
+    return Gateway(server: server, time: time, clock: clock, log: log, store: store)
   }
 
   func stop() async {
@@ -103,17 +105,34 @@ final class StubStore: StoreHealth {
   struct Broken: Error {}
 
   private let state = Mutex((isBroken: false, checks: 0, shutDowns: 0))
+  private let hung = Mutex<(isHanging: Bool, checks: [CheckedContinuation<Void, Never>])>((false, []))
 
   var checks: Int { state.withLock { $0.checks } }
   var shutDowns: Int { state.withLock { $0.shutDowns } }
 
   func setBroken(_ isBroken: Bool) { state.withLock { $0.isBroken = isBroken } }
+  /// Whether a check comes to no end from now on; those that have come to none do when this is over.
+  func setHanging(_ isHanging: Bool) {
+    let ended = hung.withLock { hung in
+      defer { hung = (isHanging, []) }
+      return hung.checks
+    }
+    for check in ended { check.resume() }
+  }
+
   func shutDown() { state.withLock { $0.shutDowns += 1 } }
 
   func checkWritable() async throws {
     let isBroken = state.withLock { state in
       state.checks += 1
       return state.isBroken
+    }
+    await withCheckedContinuation { continuation in
+      let isHung = hung.withLock { hung in
+        if hung.isHanging { hung.checks.append(continuation) }
+        return hung.isHanging
+      }
+      if !isHung { continuation.resume() }
     }
     if isBroken { throw Broken() }
   }

@@ -125,7 +125,7 @@ enum AccountsDescriptions {
       part: "Accounts",
       access: .user,
       parameters: [.ifNoneMatch],
-      answers: [RouteAnswer(.ok, "What there is.", fields: fields, json: schema), .unmodified(fields)],
+      answers: [RouteAnswer(.ok, "What there is.", fields: fields, json: schema), .unmodified],
       problems: [.invalidParameter, .unauthorized, .overloaded],
       schemas: schemas
     )

@@ -70,6 +70,15 @@ extension RouteParameter {
     sharedName: "Idempotency-Key"
   )
 
+  static let requestID = RouteParameter(
+    "X-Request-Id",
+    in: .header,
+    "By what the request is to be found again in the server's log: 1 to \(RequestNames.longest) visible ASCII characters. Anything "
+      + "else is passed over.",
+    schema: ["type": "string", "examples": ["7f1c2a"]],
+    sharedName: "X-Request-Id"
+  )
+
   static let lastEventID = RouteParameter(
     "Last-Event-ID",
     in: .header,
@@ -117,48 +126,4 @@ extension RouteParameter {
     schema: .suiteSchema,
     sharedName: "suite"
   )
-}
-
-// The header fields of answers.
-
-extension RouteField {
-  static let etag = RouteField(
-    "ETag",
-    "Stands for exactly this resource: it changes when the resource does, and only then.",
-    schema: ["type": "string", "pattern": "^\"[^\"]*\"$"]
-  )
-
-  static let cursor = RouteField(
-    "Cursor",
-    "How far the user's whole state has come.",
-    schema: .cursorSchema
-  )
-
-  static let cacheControl = RouteField("Cache-Control", "Who may keep the answer, and whether it must ask before use.")
-
-  static let vary = RouteField("Vary", "The fields of the request on which the answer depends.")
-
-  static let preferenceApplied = RouteField(
-    "Preference-Applied",
-    "`wait=<seconds>`: how long the answer was held at most, where the request asked for that.",
-    isAlways: false
-  )
-
-  static let idempotencyReplayed = RouteField(
-    "Idempotency-Replayed",
-    "`true` where this is the first answer to the same write again.",
-    schema: ["const": "true"],
-    isAlways: false
-  )
-
-  static let link = RouteField(
-    "Link",
-    "`<address>; rel=\"next\"`: the next page, of a list that has one.",
-    isAlways: false
-  )
-
-  static let location = RouteField("Location", "Where it is.", schema: ["type": "string", "format": "uri-reference"])
-
-  /// What comes with each resource that can be asked for on a condition.
-  static let validators = [etag, cacheControl, vary]
 }

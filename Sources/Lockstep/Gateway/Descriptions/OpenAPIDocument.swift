@@ -73,14 +73,14 @@ struct OpenAPIDocument {
       "operationId": .string(description.name), "tags": [.string(description.part)], "summary": .string(route.summary),
       "security": Self.security(description.access),
     ]
-    if !description.parameters.isEmpty {
-      operation["parameters"] = .array(description.parameters.map { reference(to: $0) })
-    }
+    operation["parameters"] = .array((description.parameters + [.requestID]).map { reference(to: $0) })
     if let body = description.body {
       operation["requestBody"] = ["required": .bool(body.isRequired), "content": Self.content(body.content)]
     }
     var answers = JSONObject()
-    for answer in description.answers { answers[String(answer.status.code)] = json(of: answer) }
+    for answer in description.answers {
+      answers[String(answer.status.code)] = reference(to: answer, description.access)
+    }
     addProblems(of: description, to: &answers)
     operation["responses"] = .object(answers)
     var path = paths[route.pattern]?.objectValue ?? JSONObject()
@@ -127,11 +127,16 @@ struct OpenAPIDocument {
     return .object(headers)
   }
 
-  private mutating func json(of answer: RouteAnswer) -> JSON {
-    var response: JSONObject = ["description": .string(answer.summary)]
-    if !answer.fields.isEmpty { response["headers"] = headers(answer.fields) }
+  private mutating func reference(to answer: RouteAnswer, _ access: RouteDescription.Access) -> JSON {
+    let reference = answer.sharedName.map { JSON.string("#/components/responses/\($0)") }
+    if let name = answer.sharedName, let reference, responses[name] != nil { return ["$ref": reference] }
+    var response: JSONObject = [
+      "description": .string(answer.summary), "headers": headers(answer.allFields(for: access)),
+    ]
     if !answer.content.isEmpty { response["content"] = Self.content(answer.content) }
-    return .object(response)
+    guard let name = answer.sharedName, let reference else { return .object(response) }
+    responses[name] = .object(response)
+    return ["$ref": reference]
   }
 
   // MARK: Problems
@@ -139,7 +144,7 @@ struct OpenAPIDocument {
   private mutating func addProblems() {
     schemas["Problem"] = ProblemKind.documentSchema
     responses["Problem"] = [
-      "description": "Any other problem.", "headers": headers([.cacheControl]),
+      "description": "Any other problem.", "headers": headers(ProblemKind.fields(ofAny: ProblemKind.allCases)),
       "content": Self.content([("application/problem+json", .reference("Problem"))]),
     ]
   }
@@ -163,11 +168,7 @@ struct OpenAPIDocument {
     let schema: JSON = ["allOf": [.reference("Problem"), narrowed]]
     return [
       "description": .string(kinds.map { "\($0.title). \($0.explanation)" }.joined(separator: "\n\n")),
-      "headers": headers(
-        kinds.reduce(into: []) { fields, kind in
-          fields += kind.fields.filter { field in !fields.contains { $0.name == field.name } }
-        }
-      ),
+      "headers": headers(ProblemKind.fields(ofAny: kinds)),
       "content": Self.content([("application/problem+json", schema)]),
     ]
   }
@@ -198,40 +199,15 @@ extension ProblemKind {
       ),
       SchemaMember(name: "cursor", schema: .cursorSchema, isRequired: false),
       SchemaMember(
+        name: "notReady",
+        schema: .arraySchema(of: ["enum": ["server", "store"]]),
+        isRequired: false
+      ),
+      SchemaMember(
         name: "violated-policies",
         schema: .arraySchema(of: ["enum": .array(RateMeter.Partition.allCases.map { .string($0.rawValue) })]),
         isRequired: false
       ),
     ])
   }
-
-  /// The header fields of a problem of this kind.
-  fileprivate var fields: [RouteField] {
-    let common: [RouteField] = [.cacheControl, .cursor.sometimes, .idempotencyReplayed]
-    switch self {
-    case .unauthorized: return [.cacheControl, .wwwAuthenticate]
-    case .methodNotAllowed: return [.cacheControl, .allow]
-    case .preconditionFailed: return common + [.etag.sometimes]
-    case .conflict: return common + [.retryAfter.sometimes]
-    case .tooManyRequests:
-      return [.cacheControl, .cursor.sometimes, .retryAfter, .rateLimitPolicy.sometimes, .rateLimit.sometimes]
-    case .overloaded: return [.cacheControl, .cursor.sometimes, .retryAfter]
-    default: return common
-    }
-  }
-}
-
-extension RouteField {
-  fileprivate static let wwwAuthenticate = RouteField("WWW-Authenticate", "How to authenticate: Bearer.")
-  fileprivate static let rateLimitPolicy = RouteField("RateLimit-Policy", "How often a token or an address may ask.")
-  fileprivate static let rateLimit = RouteField(
-    "RateLimit",
-    "How much of that is left, and in how many seconds all of it is."
-  )
-  fileprivate static let allow = RouteField("Allow", "The methods that the path has.")
-  fileprivate static let retryAfter = RouteField(
-    "Retry-After",
-    "After how many seconds to try again.",
-    schema: ["type": "integer", "minimum": 0]
-  )
 }

@@ -21,7 +21,12 @@ extension RouteDescription {
       parameters: parameters + RouteParameter.reading,
       answers: [
         RouteAnswer(.ok, "What there is.", fields: common + fields, json: schema),
-        RouteAnswer(.notModified, "The client has it already, or the wait is over.", fields: common),
+        RouteAnswer(
+          .notModified,
+          "The client has it already, or the wait is over.",
+          fields: common,
+          sharedName: "Unchanged"
+        ),
       ],
       problems: [.invalidParameter, .unauthorized, .notFound, .tooManyRequests, .overloaded],
       schemas: schemas
@@ -78,11 +83,17 @@ extension RouteAnswer {
   static let removed = RouteAnswer(
     .noContent,
     "It's gone.",
-    fields: [.cacheControl, .cursor, .idempotencyReplayed]
+    fields: [.cacheControl, .cursor, .idempotencyReplayed],
+    sharedName: "Removed"
   )
 
   /// It's done, and there is nothing to say.
-  static let done = RouteAnswer(.noContent, "It's done.", fields: [.cacheControl, .idempotencyReplayed])
+  static let done = RouteAnswer(
+    .noContent,
+    "It's done.",
+    fields: [.cacheControl, .idempotencyReplayed],
+    sharedName: "Done"
+  )
 
   /// What several actions did.
   static let results = RouteAnswer(
@@ -93,7 +104,10 @@ extension RouteAnswer {
   )
 
   /// The client has it already.
-  static func unmodified(_ fields: [RouteField]) -> RouteAnswer {
-    RouteAnswer(.notModified, "The client has it already.", fields: fields)
-  }
+  static let unmodified = RouteAnswer(
+    .notModified,
+    "The client has it already.",
+    fields: RouteField.validators + [.cursor.sometimes],
+    sharedName: "Unmodified"
+  )
 }

@@ -59,7 +59,7 @@ struct RegisteredRoutes: Sendable {
       access: .administrator,
       parameters: [.suite] + (body == nil ? [.ifNoneMatch] : RouteParameter.writing),
       body: body,
-      answers: body == nil ? [answer, .unmodified(RouteField.validators)] : [answer],
+      answers: body == nil ? [answer, .unmodified] : [answer],
       problems: body == nil ? problems : problems.union(written).union(RouteDescription.bodyProblems(body)),
       schemas: .shared(SharedSchema.jsonPatch)
     )

@@ -16,6 +16,7 @@ public struct StoreOffice: Sendable {
   public let path: String
   let time: StoreTime
   let pause: @Sendable (Duration) -> Void
+  let interruption: (any Interruption)?
   let randomWord: @Sendable () -> UInt64
   var migrator = Migrator()
 
@@ -24,15 +25,18 @@ public struct StoreOffice: Sendable {
   /// - Parameters:
   ///   - path: The file, which must exist.
   ///   - time: Where the time comes from.
+  ///   - interruption: Who may tell the command to end while a server has its order, which is withdrawn then.
   ///   - pause: Sleeps on this thread.
   /// - Throws: `Sodium.Unavailable` where there are no random numbers.
   public init(
     path: String,
     time: StoreTime = .system,
+    interruption: (any Interruption)? = nil,
     pause: @escaping @Sendable (Duration) -> Void
   ) throws {
     self.path = path
     self.time = time
+    self.interruption = interruption
     self.pause = pause
     randomWord = try Sodium().randomWord
   }
@@ -79,7 +83,7 @@ public struct StoreOffice: Sendable {
   /// Has an order carried out, and returns when all of it is over.
   ///
   /// - Throws: `OperatingError`: that there is no such user, that the address is taken, or that the server that uses the store
-  ///   doesn't take the order; `StoreError`, `SQLiteError`. Nothing was changed then.
+  ///   doesn't take the order; `StoreError`, `SQLiteError`. Nothing was changed then. `InterruptedOrder`, which says what holds.
   public func carryOut(_ order: Order) throws {
     guard StorePath.isFile(path) else { throw OperatingError.missing(path: path) }
     switch try alone(order) ?? leave(order) ?? alone(order) {
@@ -115,6 +119,9 @@ public struct StoreOffice: Sendable {
     try connection.execute("PRAGMA wal_autocheckpoint = 0; PRAGMA secure_delete = ON")
     let records = OrderRecords(connection: connection)
     let id = hexadecimal((0..<16).map { _ in UInt8(truncatingIfNeeded: randomWord()) })
+    // From here on ending would leave an order that a server carries out though nobody waits for it.
+    interruption?.hold()
+    defer { interruption?.release() }
     try connection.transaction { try records.insert(order, id: id, at: now) }
     let deadline = time.elapsed() + Self.patience
     while true {
@@ -122,6 +129,11 @@ public struct StoreOffice: Sendable {
         try connection.transaction { try records.forget(id) }
         // A server that could write it has written it in a form that this program knows: they have the same schema.
         return standing.outcome ?? .done
+      }
+      if interruption?.hasCome == true {
+        if try withdraw(id, connection) { throw InterruptedOrder.withdrawn }
+        // Without an outcome the store is locked, and it's tried again. The server drops what it has done by itself.
+        if let outcome = try records.standing(of: id)?.outcome { throw InterruptedOrder.tooLate(outcome) }
       }
       if time.elapsed() >= deadline, try withdraw(id, connection) { return nil }
       pause(Self.glance)
