@@ -83,6 +83,12 @@ ACCEPTED = [
         "It wasn't: the condition is looked at before what is wrong with the action, and nothing was done.",
     ),
     (
+        "Schema-violating request accepted",
+        413,
+        "payload-too-large",
+        "It wasn't: too many items are also too many bytes, and nothing of such a body is looked at.",
+    ),
+    (
         "Schema-valid request rejected",
         507,
         "quota-exceeded",
