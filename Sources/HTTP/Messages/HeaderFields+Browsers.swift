@@ -3,7 +3,8 @@ extension HeaderFields {
   /// problem's `detail` never becomes a page or a script; it loads nothing and shows it in nobody's frame; and a link in it tells
   /// nobody where it was found.
   ///
-  /// Every answer that can be had without a token carries it, all problems among them. What needs a token doesn't: no link, frame or
+  /// Every answer with a body that can be had without a token carries it, all problems among them; without a body there is nothing to
+  /// make more of. What needs a token doesn't: no link, frame or
   /// tag of a page sends `Authorization`, only a script that reads the answer as text, and users' states are what is asked for a
   /// hundred thousand times a second.
   public static let forBrowsers: HeaderFields = {
