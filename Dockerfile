@@ -31,13 +31,27 @@ ENV LOCKSTEP_DATA=/data/lockstep.db
 HEALTHCHECK --interval=30s --timeout=5s --start-period=10s CMD ["/usr/local/bin/lockstep", "health"]
 ENTRYPOINT ["/usr/local/bin/lockstep", "serve", "--host", "::"]
 
+# What the base image hasn't got of what the server is linked with, and libcurl with the authorities' certificates, which are for
+# --profile-upstream; each with what dpkg knows of its package, by which scanners see what is inside. Whole packages would be 4 MB
+# more: libssh2, which libcurl never uses here, brings all of OpenSSL. Dates as people write them need the time zones.
+FROM debian:bookworm-slim AS libraries
+COPY --from=build /usr/local/bin/lockstep /usr/local/bin/lockstep
+RUN touch /before && mkdir -p /libraries/var/lib/dpkg/status.d \
+ && apt-get update \
+ && apt-get install -y --no-install-recommends libcurl3-gnutls libsodium23 libsqlite3-0 libstdc++6 zlib1g \
+ && for name in /usr/lib/*/libcurl-gnutls.so.4 $(ldd /usr/local/bin/lockstep /usr/lib/*/libcurl-gnutls.so.4 | grep -o '/[^ ]*\.so[^ ]*' | sort -u); do \
+      file=$(readlink -f "$name"); \
+      [ -n "$(find "$file" -cnewer /before)" ] || continue; \
+      install -D -m 644 "$file" "/libraries$(dirname "$file")/$(basename "$name")"; \
+      package=$(dpkg -S "*/$(basename "$file")" | sed 's/[:,].*//; q'); \
+      dpkg-query -s "$package" >"/libraries/var/lib/dpkg/status.d/$package"; \
+    done \
+ && if [ ! -e /usr/share/zoneinfo/UTC ]; then \
+      apt-get install -y --no-install-recommends tzdata && cp -a --parents /usr/share/zoneinfo /libraries; \
+    fi
+
 FROM debian:bookworm-slim
-# libcurl and the authorities' certificates are for --profile-upstream, tzdata is for dates as people write them. With GnuTLS,
-# which the base image has anyway, and the certificates without the package that makes them, OpenSSL needn't come along.
-RUN apt-get update \
- && apt-get install -y --no-install-recommends \
-      libcurl3-gnutls libsodium23 libsqlite3-0 libstdc++6 tzdata zlib1g \
- && rm -rf /var/lib/apt/lists/* /var/cache/apt /var/cache/debconf/*-old /var/log/apt /var/log/dpkg.log
+COPY --from=libraries /libraries /
 COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/ca-certificates.crt
 COPY --from=build /usr/local/bin/lockstep /usr/local/bin/lockstep
 LABEL org.opencontainers.image.title="Lockstep" \
