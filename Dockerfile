@@ -13,9 +13,13 @@ RUN swift build -c release --product lockstep --static-swift-stdlib -Xswiftc -en
 # --profile-upstream is refused.
 FROM build AS parts
 RUN apt-get update && apt-get install -y --no-install-recommends tzdata && rm -rf /var/lib/apt/lists/*
-RUN mkdir -p /bare/tmp /bare/etc /empty \
+RUN mkdir -p /bare/tmp /bare/etc /bare/var/lib/dpkg/status.d /empty \
  && cp --parents /usr/local/bin/lockstep /bare \
- && ldd /usr/local/bin/lockstep | grep -o '/[^ ]*' | while read -r library; do cp -L --parents "$library" /bare; done \
+ && ldd /usr/local/bin/lockstep | grep -o '/[^ ]*' | while read -r library; do \
+      cp -L --parents "$library" /bare; \
+      package=$(dpkg -S "*/$(basename "$(readlink -f "$library")")" | sed 's/[:,].*//; q'); \
+      dpkg-query -s "$package" >"/bare/var/lib/dpkg/status.d/$package"; \
+    done \
  && cp -a --parents /usr/share/zoneinfo /bare \
  && echo 'hosts: files dns' >/bare/etc/nsswitch.conf
 FROM scratch AS bare
