@@ -43,7 +43,7 @@ COPY --from=build /usr/local/bin/lockstep /usr/local/bin/lockstep
 RUN touch /before && mkdir -p /libraries/var/lib/dpkg/status.d \
  && apt-get update \
  && apt-get install -y --no-install-recommends libcurl3-gnutls libsodium23 libsqlite3-0 libstdc++6 zlib1g \
- && for name in /usr/lib/*/libcurl-gnutls.so.4 $(ldd /usr/local/bin/lockstep /usr/lib/*/libcurl-gnutls.so.4 | grep -o '/[^ ]*\.so[^ ]*' | sort -u); do \
+ && for name in /usr/lib/*/libcurl-gnutls.so.4 $(ldd /usr/local/bin/lockstep /usr/lib/*/libcurl-gnutls.so.4 | grep -o '/[^ :]*\.so[^ :]*' | sort -u); do \
       file=$(readlink -f "$name"); \
       [ -n "$(find "$file" -cnewer /before)" ] || continue; \
       install -D -m 644 "$file" "/libraries$(dirname "$file")/$(basename "$name")"; \
