@@ -20,7 +20,7 @@ RUN mkdir -p /bare/tmp /bare/etc /bare/var/lib/dpkg/status.d /empty \
       package=$(dpkg -S "*/$(basename "$(readlink -f "$library")")" | sed 's/[:,].*//; q'); \
       dpkg-query -s "$package" >"/bare/var/lib/dpkg/status.d/$package"; \
     done \
- && cp -a --parents /usr/share/zoneinfo /bare \
+ && mkdir -p /bare/usr/share && cp -a /usr/share/zoneinfo /bare/usr/share/ \
  && echo 'hosts: files dns' >/bare/etc/nsswitch.conf
 FROM scratch AS bare
 COPY --from=parts /bare /
@@ -51,7 +51,7 @@ RUN touch /before && mkdir -p /libraries/var/lib/dpkg/status.d \
       dpkg-query -s "$package" >"/libraries/var/lib/dpkg/status.d/$package"; \
     done \
  && if [ ! -e /usr/share/zoneinfo/UTC ]; then \
-      apt-get install -y --no-install-recommends tzdata && cp -a --parents /usr/share/zoneinfo /libraries; \
+      apt-get install -y --no-install-recommends tzdata && install -d /libraries/usr/share && cp -a /usr/share/zoneinfo /libraries/usr/share/; \
     fi
 
 FROM debian:bookworm-slim

@@ -168,7 +168,7 @@ struct StoreRestoreTests {
 
   @Test(
     "What isn't whole, isn't ours or is newer is refused, and the store is as it was",
-    arguments: ["damaged", "other", "newer", "none", "orphan", "nameless", "itself"]
+    arguments: ["damaged", "other", "newer", "none", "orphan", "itself"]
   )
   func refused(kind: String) throws {
     let (path, _) = try madeBackup()
@@ -205,11 +205,6 @@ struct StoreRestoreTests {
       #expect(
         error == .damaged(path: path, what: "a row of profiles refers to one of users that isn't there")
       )
-    case "nameless":
-      try files.sqlite(path).execute("DELETE FROM store")
-      #expect(throws: StoreError.inconsistent(path: path, what: "the table store doesn't have one row")) {
-        try restore.restore(from: path, overwriting: true)
-      }
     default:
       #expect(throws: OperatingError.sameFile(path: files.path)) {
         try restore.restore(from: files.folder.path + "/./lockstep.db", overwriting: true)
