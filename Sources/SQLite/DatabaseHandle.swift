@@ -23,32 +23,14 @@ final class DatabaseHandle {
       throw SQLiteError(extendedCode: SQLITE_CANTOPEN, message: "the path contains a NUL character", path: path)
     }
     if access == .readWriteCreate { try Self.createIfMissing(path) }
-    var opened: OpaquePointer?
-    let code = sqlite3_open_v2(Self.asFileName(path), &opened, Self.flags(access), nil)
-    guard let opened else { throw SQLiteError(extendedCode: code, message: Self.text(of: code), path: path) }
-    guard code == SQLITE_OK else {
-      let error = Self.lastError(of: opened, sql: nil, path: path)
-      sqlite3_close_v2(opened)
-      throw error
-    }
-    pointer = opened
-    sqlite3_extended_result_codes(pointer, 1)
+    pointer = try Self.open(Self.asFileName(path), Self.flags(access), path: path)
   }
 
   /// A database without a file, which goes with this object.
   init() throws(SQLiteError) {
     path = "a database in memory"
     _ = Library.isSetUp
-    var opened: OpaquePointer?
-    let code = sqlite3_open_v2(":memory:", &opened, Self.flags(.readWriteCreate) | SQLITE_OPEN_MEMORY, nil)
-    guard let opened else { throw SQLiteError(extendedCode: code, message: Self.text(of: code), path: path) }
-    guard code == SQLITE_OK else {
-      let error = Self.lastError(of: opened, sql: nil, path: path)
-      sqlite3_close_v2(opened)
-      throw error
-    }
-    pointer = opened
-    sqlite3_extended_result_codes(pointer, 1)
+    pointer = try Self.open(":memory:", Self.flags(.readWriteCreate) | SQLITE_OPEN_MEMORY, path: path)
   }
 
   deinit {
@@ -100,6 +82,20 @@ final class DatabaseHandle {
       message += ": \(String(cString: strerror(systemError)))"
     }
     return SQLiteError(extendedCode: code, message: message, sql: sql, path: path)
+  }
+
+  /// Opens what SQLite knows by this name; errors tell of `path`.
+  private static func open(_ name: String, _ flags: Int32, path: String) throws(SQLiteError) -> OpaquePointer {
+    var opened: OpaquePointer?
+    let code = sqlite3_open_v2(name, &opened, flags, nil)
+    guard let opened else { throw SQLiteError(extendedCode: code, message: text(of: code), path: path) }
+    guard code == SQLITE_OK else {
+      let error = lastError(of: opened, sql: nil, path: path)
+      sqlite3_close_v2(opened)
+      throw error
+    }
+    sqlite3_extended_result_codes(opened, 1)
+    return opened
   }
 
   /// `NOMUTEX`: a connection is owned by one thread at a time, so SQLite's own lock would only cost.

@@ -23,7 +23,10 @@ struct CommandTests {
       ["serve", "--host", "256.1.1.1", "--port", "0", "--data", "{folder}/x.db"], [:], 69,
       "lockstep serve: cannot listen"
     ),
-    (["serve", "--data", "/nonexistent/x.db"], [:], 74, "lockstep serve: SQLite could not open /nonexistent/x.db"),
+    (
+      ["serve", "--port", "0", "--data", "/nonexistent/x.db"], [:], 74,
+      "lockstep serve: SQLite could not open /nonexistent/x.db"
+    ),
     (["backup"], [:], 64, "lockstep backup: --to is missing"),
     (["backup", "--help"], [:], 0, "Copy a store as it is at one moment"),
     (["backup", "--to", "{folder}/b", "--data", "{folder}/x"], [:], 66, "lockstep backup: There is no file"),

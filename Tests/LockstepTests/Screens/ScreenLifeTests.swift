@@ -161,20 +161,12 @@ struct ScreenLifeTests {
     try await Users.run { users in
       let phone = try await users.signUp()
       let screen = try await phone.open("photoDetail", #"{"arguments":{"photoId":"a"}}"#)
-      let writer = try #require(users.running.withLock { $0 }?.services.users?.writer)
-      try await writer.write { _ in }
-      let (isHeld, gate) = (ThreadGate(), ThreadGate())
-      defer { gate.open() }
-      try writer.submit { _ in
-        isHeld.open()
-        gate.pass()
-      } settled: { _ in
-      }
-      await isHeld.opened()
+      let held = try await users.holdWriter()
+      defer { held.letGo() }
       let toggles = "[" + Array(repeating: #"{"type":"toggleFavorite"}"#, count: 400).joined(separator: ",") + "]"
       #expect(try await screen.act(toggles).status == 200)
-      await eventually { writer.statistics.waiting == 16 }
-      gate.open()
+      await eventually { held.waiting == 16 }
+      held.letGo()
       await eventually { (try? users.count("journal")) == 400 }
       #expect(try await screen.state()["error"] == nil)
     }

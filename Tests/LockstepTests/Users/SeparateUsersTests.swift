@@ -119,24 +119,16 @@ struct SeparateUsersTests {
   func endedMeanwhile() async throws {
     try await Users.run { users in
       let (phone, tablet) = (try await users.signUp(), try await users.logIn())
-      let writer = try #require(users.running.withLock { $0 }?.services.users?.writer)
       _ = try await phone.get("/v1/favorites")
       _ = try await tablet.get("/v1/favorites")
-      try await writer.write { _ in }
-      let (isHeld, gate) = (ThreadGate(), ThreadGate())
-      defer { gate.open() }
-      try writer.submit { _ in
-        isHeld.open()
-        gate.pass()
-      } settled: { _ in
-      }
-      await isHeld.opened()
+      let held = try await users.holdWriter()
+      defer { held.letGo() }
       async let end = phone.delete("/v1/sessions/\(tablet.session)")
-      await eventually { writer.statistics.waiting == 1 }
+      await eventually { held.waiting == 1 }
       // In the same transaction as the end, and behind it: memory doesn't know of it yet.
       async let write = tablet.put("/v1/favorites/a", "{}")
-      await eventually { writer.statistics.waiting == 2 }
-      gate.open()
+      await eventually { held.waiting == 2 }
+      held.letGo()
       #expect(try await end.status == 204)
       #expect(try await write.status == 401)
       #expect(try await phone.favoriteIDs() == [])
