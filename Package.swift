@@ -7,89 +7,122 @@ let package = Package(
   platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
   products: [
     .executable(name: "lockstep", targets: ["LockstepExecutable"]),
-    .library(name: "Lockstep", targets: ["JSON", "Lockstep", "LockstepCommand", "Migrations", "Reactor", "SQLite"]),
-    .library(name: "Reactor", targets: ["Reactor"]),
-    .library(name: "ReactorTesting", targets: ["ReactorTesting"]),
+    .library(
+      name: "Lockstep",
+      targets: [
+        "LockstepJSON", "Lockstep", "LockstepCommand", "LockstepMigrations", "LockstepReactor", "LockstepSQLite",
+      ]
+    ),
+    .library(name: "LockstepReactor", targets: ["LockstepReactor"]),
+    .library(name: "LockstepReactorTesting", targets: ["LockstepReactorTesting"]),
   ],
   targets: [
     // C libraries of the system; libcurl's is only loaded by who needs it, and not linked.
-    .systemLibrary(name: "CCurl", providers: [.apt(["libcurl4-openssl-dev"])]),
-    .systemLibrary(name: "CLinux"),
-    .systemLibrary(name: "CSQLite", providers: [.apt(["libsqlite3-dev"])]),
-    .systemLibrary(name: "CSodium", providers: [.apt(["libsodium-dev"])]),
-    .systemLibrary(name: "CZlib", providers: [.apt(["zlib1g-dev"])]),
+    .systemLibrary(name: "CLockstepCurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+    .systemLibrary(name: "CLockstepLinux"),
+    .systemLibrary(name: "CLockstepSQLite", providers: [.apt(["libsqlite3-dev"])]),
+    .systemLibrary(name: "CLockstepSodium", providers: [.apt(["libsodium-dev"])]),
+    .systemLibrary(name: "CLockstepZlib", providers: [.apt(["zlib1g-dev"])]),
 
     // The rooms, from those that know nobody to the product. Arrows only point up this list.
-    .target(name: "JSON"),
-    .target(name: "Reactor"),
-    .target(name: "ReactorTesting", dependencies: ["Reactor"]),
-    .target(name: "Workers"),
-    .target(name: "SQLite", dependencies: ["CSQLite", "Workers"]),
+    .target(name: "LockstepJSON"),
+    .target(name: "LockstepReactor"),
+    .target(name: "LockstepReactorTesting", dependencies: ["LockstepReactor"]),
+    .target(name: "LockstepThreading"),
+    .target(name: "LockstepSQLite", dependencies: ["CLockstepSQLite", "LockstepThreading"]),
     .target(
-      name: "Migrations",
+      name: "LockstepMigrations",
       path: "migrations",
       resources: [
-        .embedInCode("0001_store.sql"), .embedInCode("0002_accounts.sql"), .embedInCode("0003_state.sql"),
-        .embedInCode("0004_eras.sql"), .embedInCode("0005_history_size.sql"), .embedInCode("0006_modules.sql"),
-        .embedInCode("0007_orders.sql"),
+        .embedInCode("sqlite/0001_store.sql"), .embedInCode("sqlite/0002_accounts.sql"),
+        .embedInCode("sqlite/0003_state.sql"),
+        .embedInCode("sqlite/0004_eras.sql"), .embedInCode("sqlite/0005_history_size.sql"),
+        .embedInCode("sqlite/0006_modules.sql"),
+        .embedInCode("sqlite/0007_orders.sql"),
       ]
     ),
-    .target(name: "HTTP", dependencies: ["JSON"]),
-    .target(name: "HTTPServer", dependencies: ["CLinux", "HTTP", "Workers"]),
-    .target(name: "HTTPClient", dependencies: ["CCurl", "Workers"]),
+    .target(name: "LockstepHTTP", dependencies: ["LockstepJSON"]),
+    .target(name: "LockstepHTTPServer", dependencies: ["CLockstepLinux", "LockstepHTTP", "LockstepThreading"]),
+    .target(name: "LockstepHTTPClient", dependencies: ["CLockstepCurl", "LockstepThreading"]),
     .target(
       name: "Lockstep",
       dependencies: [
-        "CLinux", "CSodium", "CZlib", "HTTP", "HTTPClient", "HTTPServer", "JSON", "Migrations", "Reactor", "SQLite",
-        "Workers",
+        "CLockstepLinux", "CLockstepSodium", "CLockstepZlib", "LockstepHTTP", "LockstepHTTPClient",
+        "LockstepHTTPServer", "LockstepJSON", "LockstepMigrations", "LockstepReactor", "LockstepSQLite",
+        "LockstepThreading",
       ]
     ),
-    .target(name: "LockstepCommand", dependencies: ["HTTPServer", "JSON", "Lockstep", "Workers"]),
+    .target(
+      name: "LockstepCommand",
+      dependencies: ["LockstepHTTPServer", "LockstepJSON", "Lockstep", "LockstepThreading"]
+    ),
     .executableTarget(name: "LockstepExecutable", dependencies: ["LockstepCommand"]),
 
     // Tests, one target a room; Acceptance drives the binary from outside.
-    .target(name: "TestSupport", dependencies: ["HTTP", "HTTPServer", "Workers"], path: "Tests/TestSupport"),
-    .testTarget(name: "JSONTests", dependencies: ["JSON", "TestSupport"]),
-    .testTarget(name: "ReactorTests", dependencies: ["Reactor", "ReactorTesting"]),
-    .testTarget(name: "ReactorTestingTests", dependencies: ["Reactor", "ReactorTesting"]),
-    .testTarget(name: "WorkersTests", dependencies: ["Workers"]),
-    .testTarget(name: "SQLiteTests", dependencies: ["CSQLite", "SQLite", "TestSupport", "Workers"]),
-    .testTarget(name: "MigrationsTests", dependencies: ["Migrations"]),
-    .testTarget(name: "HTTPTests", dependencies: ["HTTP"]),
-    .testTarget(name: "HTTPServerTests", dependencies: ["HTTPServer", "TestSupport", "Workers"]),
+    .target(
+      name: "LockstepTestSupport",
+      dependencies: ["LockstepHTTP", "LockstepHTTPServer", "LockstepThreading"],
+      path: "Tests/LockstepTestSupport"
+    ),
+    .testTarget(name: "LockstepJSONTests", dependencies: ["LockstepJSON", "LockstepTestSupport"]),
+    .testTarget(name: "LockstepReactorTests", dependencies: ["LockstepReactor", "LockstepReactorTesting"]),
+    .testTarget(name: "LockstepReactorTestingTests", dependencies: ["LockstepReactor", "LockstepReactorTesting"]),
+    .testTarget(name: "LockstepThreadingTests", dependencies: ["LockstepThreading"]),
     .testTarget(
-      name: "HTTPClientTests",
-      dependencies: ["HTTP", "HTTPClient", "HTTPServer", "TestSupport", "Workers"]
+      name: "LockstepSQLiteTests",
+      dependencies: ["CLockstepSQLite", "LockstepSQLite", "LockstepTestSupport", "LockstepThreading"]
+    ),
+    .testTarget(name: "LockstepMigrationsTests", dependencies: ["LockstepMigrations"]),
+    .testTarget(name: "LockstepHTTPTests", dependencies: ["LockstepHTTP"]),
+    .testTarget(
+      name: "LockstepHTTPServerTests",
+      dependencies: ["LockstepHTTPServer", "LockstepTestSupport", "LockstepThreading"]
+    ),
+    .testTarget(
+      name: "LockstepHTTPClientTests",
+      dependencies: [
+        "LockstepHTTP", "LockstepHTTPClient", "LockstepHTTPServer", "LockstepTestSupport", "LockstepThreading",
+      ]
     ),
     .testTarget(
       name: "LockstepTests",
       dependencies: [
-        "CSQLite", "CZlib", "HTTP", "HTTPClient", "HTTPServer", "JSON", "Lockstep", "Migrations", "Reactor",
-        "ReactorTesting", "SQLite", "TestSupport", "Workers",
+        "CLockstepSQLite", "CLockstepZlib", "LockstepHTTP", "LockstepHTTPClient", "LockstepHTTPServer", "LockstepJSON",
+        "Lockstep", "LockstepMigrations", "LockstepReactor",
+        "LockstepReactorTesting", "LockstepSQLite", "LockstepTestSupport", "LockstepThreading",
       ]
     ),
-    .testTarget(name: "LockstepCommandTests", dependencies: ["HTTP", "Lockstep", "LockstepCommand"]),
+    .testTarget(name: "LockstepCommandTests", dependencies: ["LockstepHTTP", "Lockstep", "LockstepCommand"]),
     .testTarget(
-      name: "Acceptance",
-      dependencies: ["JSON", "LockstepExecutable", "SQLite", "ShoppingList", "TestSupport", "Workers"]
+      name: "LockstepAcceptanceTests",
+      dependencies: [
+        "LockstepJSON", "LockstepExecutable", "LockstepSQLite", "ShoppingList", "LockstepTestSupport",
+        "LockstepThreading",
+      ]
     ),
 
     // Examples: what somebody builds on the library, with nothing but what is public. Each is a package of its own too.
     .executableTarget(
       name: "ShoppingList",
-      dependencies: ["JSON", "Lockstep", "LockstepCommand", "Migrations", "Reactor", "SQLite"],
+      dependencies: [
+        "LockstepJSON", "Lockstep", "LockstepCommand", "LockstepMigrations", "LockstepReactor", "LockstepSQLite",
+      ],
       path: "Examples/ShoppingList/Sources/ShoppingList"
     ),
     .testTarget(
       name: "ShoppingListTests",
-      dependencies: ["Lockstep", "Reactor", "ReactorTesting", "ShoppingList"],
+      dependencies: ["Lockstep", "LockstepReactor", "LockstepReactorTesting", "ShoppingList"],
       path: "Examples/ShoppingList/Tests/ShoppingListTests"
     ),
 
     // Benchmarks, run by scripts/bench.
-    .executableTarget(name: "json-benchmark", dependencies: ["JSON"], path: "Benchmarks/JSON"),
-    .executableTarget(name: "reactor-benchmark", dependencies: ["Reactor"], path: "Benchmarks/Reactor"),
-    .executableTarget(name: "writes-benchmark", dependencies: ["SQLite", "Workers"], path: "Benchmarks/Writes"),
+    .executableTarget(name: "json-benchmark", dependencies: ["LockstepJSON"], path: "Benchmarks/JSON"),
+    .executableTarget(name: "reactor-benchmark", dependencies: ["LockstepReactor"], path: "Benchmarks/Reactor"),
+    .executableTarget(
+      name: "writes-benchmark",
+      dependencies: ["LockstepSQLite", "LockstepThreading"],
+      path: "Benchmarks/Writes"
+    ),
   ],
   swiftLanguageModes: [.v6]
 )
@@ -98,7 +131,8 @@ let package = Package(
 // and every return of one asks the runtime which executor the task prefers: a third of what a request costs outside the
 // kernel. The reactor's rooms are for everyone and don't depend on it, and nor does what others build.
 let openRooms: Set = [
-  "Reactor", "ReactorTesting", "ReactorTests", "ReactorTestingTests", "ShoppingList", "ShoppingListTests",
+  "LockstepReactor", "LockstepReactorTesting", "LockstepReactorTests", "LockstepReactorTestingTests", "ShoppingList",
+  "ShoppingListTests",
   "reactor-benchmark",
 ]
 for target in package.targets where target.type != .system && !openRooms.contains(target.name) {

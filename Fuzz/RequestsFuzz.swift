@@ -1,4 +1,4 @@
-import HTTP
+import LockstepHTTP
 
 // A libFuzzer target, run by scripts/fuzz. It is compiled in one module with what reads the parts of a request that the
 // parser of HTTP leaves as they are: queries, cursors, preconditions, how long a client wants to wait and whom a proxy names.

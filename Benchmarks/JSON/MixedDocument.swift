@@ -1,4 +1,4 @@
-import JSON
+import LockstepJSON
 
 /// Makes the document to measure with: the same bytes on every machine and in every run. Records like those of
 /// an app's state: identifiers, titles in several scripts, prose with escapes, numbers of all kinds, nesting.

@@ -2,7 +2,7 @@
 // turn, so that a noisy machine is noisy to both.
 
 import Foundation
-import JSON
+import LockstepJSON
 
 let usage = """
   usage: json-benchmark [--rounds N]

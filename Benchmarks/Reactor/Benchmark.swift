@@ -1,4 +1,4 @@
-import Reactor
+import LockstepReactor
 
 /// Prints a table of what the reactor library costs, on one core, and what it is meant to reach.
 ///

@@ -1,4 +1,4 @@
-import Reactor
+import LockstepReactor
 
 struct Favorite: Identifiable, Equatable, Sendable {
   let id: String

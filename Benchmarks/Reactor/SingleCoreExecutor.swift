@@ -1,5 +1,5 @@
 import Synchronization
-import Reactor
+import LockstepReactor
 
 /// Runs everything on the calling thread, as a server's event loop would.
 final class SingleCoreExecutor: TaskExecutor {

@@ -1,4 +1,4 @@
-import Reactor
+import LockstepReactor
 
 /// What a small form does: text comes in, is judged, and shown.
 struct Form: Reactor {

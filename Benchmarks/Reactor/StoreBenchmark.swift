@@ -1,4 +1,4 @@
-import Reactor
+import LockstepReactor
 import Synchronization
 
 /// A store with one bound value, watched by 100,000 tasks.

@@ -1,5 +1,5 @@
 import Glibc
-import SQLite
+import LockstepSQLite
 
 /// Writes as `Benchmarks/CLoop` does, but as a server does it: so many tasks at the same time, each of which wants one
 /// thing to be on disk and waits until it is.

@@ -1,4 +1,4 @@
-import Workers
+import LockstepThreading
 
 /// Runs tasks on one thread, as an event loop of the server does.
 final class OneThread: TaskExecutor {

@@ -8,7 +8,7 @@ let package = Package(
     .executableTarget(name: "ShoppingList", dependencies: [.product(name: "Lockstep", package: "lockstep")]),
     .testTarget(
       name: "ShoppingListTests",
-      dependencies: ["ShoppingList", .product(name: "ReactorTesting", package: "lockstep")]
+      dependencies: ["ShoppingList", .product(name: "LockstepReactorTesting", package: "lockstep")]
     ),
   ],
   swiftLanguageModes: [.v6]

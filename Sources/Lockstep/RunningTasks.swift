@@ -1,4 +1,4 @@
-import Workers
+import LockstepThreading
 
 /// Tasks that others, such as all screens', are children of: they end when the last of those has.
 ///

@@ -1,4 +1,4 @@
-import HTTP
+import LockstepHTTP
 
 /// A moment as the service tells it: RFC 3339 in UTC with milliseconds, `2026-11-21T05:00:00.000Z`.
 public struct Timestamp: Sendable, Hashable, Comparable, CustomStringConvertible {

@@ -1,5 +1,5 @@
 import Glibc
-import HTTPServer
+import LockstepHTTPServer
 import Lockstep
 
 /// `lockstep serve`: from the options to a server that runs until a signal.

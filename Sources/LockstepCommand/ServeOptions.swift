@@ -1,4 +1,4 @@
-import HTTP
+import LockstepHTTP
 import Lockstep
 
 /// Every option of `lockstep serve`. The parser, the variables and the help are made from this table.

@@ -1,6 +1,6 @@
 import Glibc
-import HTTPServer
-import Workers
+import LockstepHTTPServer
+import LockstepThreading
 
 /// SIGTERM and SIGINT, taken by a thread that waits for them instead of a handler that may do next to nothing.
 struct StopSignals {

@@ -1,4 +1,4 @@
-import JSON
+import LockstepJSON
 @testable import Lockstep
 import Testing
 

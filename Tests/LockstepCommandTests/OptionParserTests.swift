@@ -1,4 +1,4 @@
-import HTTP
+import LockstepHTTP
 import Lockstep
 import Testing
 

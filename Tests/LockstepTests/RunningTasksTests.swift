@@ -1,5 +1,5 @@
 import Synchronization
-import TestSupport
+import LockstepTestSupport
 import Testing
 
 @testable import Lockstep

@@ -5,7 +5,7 @@
 // prints: each user's token, a line each
 //
 // The store must have been made by lockstep, and nobody may have it open.
-#include <CSodium/sodium_header.h>
+#include <CLockstepSodium/sodium_header.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-import HTTPServer
+import LockstepHTTPServer
 
 extension Components {
   /// The directory of screens, which end with their sessions; nil where there are no users.

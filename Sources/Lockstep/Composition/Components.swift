@@ -1,5 +1,5 @@
-import HTTP
-import HTTPServer
+import LockstepHTTP
+import LockstepHTTPServer
 
 /// The one object that builds and holds what the product is made of. All wiring is here; whoever wants another part
 /// in its place, a test for instance, hands it in.

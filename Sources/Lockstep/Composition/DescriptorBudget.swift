@@ -1,4 +1,4 @@
-import JSON
+import LockstepJSON
 
 /// What the limit on open files leaves for connections, each of which takes one.
 struct DescriptorBudget {

@@ -1,4 +1,4 @@
-import HTTPServer
+import LockstepHTTPServer
 
 /// What comes from outside the product: the clocks, and where the log goes.
 public struct Environment: Sendable {

@@ -1,5 +1,5 @@
-import JSON
-import Workers
+import LockstepJSON
+import LockstepThreading
 
 /// Users' states as they are in the store: read from memory, and changed on the one path on which all changes go.
 struct LedgerUserStates: UserStates {

@@ -1,5 +1,5 @@
 import Glibc
-import HTTPServer
+import LockstepHTTPServer
 
 extension LockstepServer {
   /// What a server of these modules answers `GET /openapi.json` with: its OpenAPI 3.1 description, as JSON.

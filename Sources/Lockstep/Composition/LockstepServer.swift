@@ -1,7 +1,7 @@
-import HTTP
-import HTTPServer
-import JSON
-import Workers
+import LockstepHTTP
+import LockstepHTTPServer
+import LockstepJSON
+import LockstepThreading
 
 /// The whole product, serving: what the command runs and what tests run too.
 public final class LockstepServer: Sendable {

@@ -1,4 +1,4 @@
-import Migrations
+import LockstepMigrations
 
 /// Whether modules can be served as they are declared. What is wrong is a mistake in the program's code: it's told before
 /// anything is opened.

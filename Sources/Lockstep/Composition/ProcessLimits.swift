@@ -1,6 +1,6 @@
-import CLinux
+import CLockstepLinux
 import Glibc
-import Workers
+import LockstepThreading
 
 /// What the process may use of the machine.
 public enum ProcessLimits {

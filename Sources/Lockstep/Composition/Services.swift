@@ -1,5 +1,5 @@
-import HTTPServer
-import Workers
+import LockstepHTTPServer
+import LockstepThreading
 
 /// What a server needs of its store to know whether it can do its work.
 public protocol StoreHealth: Sendable {

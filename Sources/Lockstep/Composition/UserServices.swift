@@ -1,6 +1,6 @@
-import HTTPServer
-import SQLite
-import Workers
+import LockstepHTTPServer
+import LockstepSQLite
+import LockstepThreading
 
 /// What belongs to users, wired together: their accounts, and the way their state is read and changed.
 struct UserServices: Sendable {

@@ -1,4 +1,4 @@
-import HTTP
+import LockstepHTTP
 
 /// All that can be set about a server. Every value has its default here and nowhere else.
 public struct Configuration: Sendable {

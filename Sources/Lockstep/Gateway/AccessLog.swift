@@ -1,6 +1,6 @@
-import HTTP
-import HTTPServer
-import JSON
+import LockstepHTTP
+import LockstepHTTPServer
+import LockstepJSON
 
 /// A line for every request, and for what the engine refused before it was one. The path is in it, without the ids of screens; the query isn't:
 /// people put secrets there.

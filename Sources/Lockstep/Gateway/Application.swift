@@ -1,6 +1,6 @@
-import HTTP
-import HTTPServer
-import JSON
+import LockstepHTTP
+import LockstepHTTPServer
+import LockstepJSON
 
 /// The way of every request, from the engine to its handler and back, in one place and in one order: who asks →
 /// size → route → handler → problem, if there was one → CORS → compression → metrics → access log.

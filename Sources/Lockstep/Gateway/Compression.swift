@@ -1,5 +1,5 @@
-import CZlib
-import HTTP
+import CLockstepZlib
+import LockstepHTTP
 
 /// Sends bodies gzipped to clients that want them so.
 enum Compression {
@@ -76,7 +76,7 @@ private final class Deflater {
         output += [UInt8](unsafeUninitializedCapacity: 16 * 1024) { room, count in
           stream.pointee.next_out = room.baseAddress
           stream.pointee.avail_out = UInt32(room.count)
-          status = CZlib.deflate(stream, isLast ? Z_FINISH : Z_NO_FLUSH)
+          status = CLockstepZlib.deflate(stream, isLast ? Z_FINISH : Z_NO_FLUSH)
           count = room.count - Int(stream.pointee.avail_out)
         }
         guard status == Z_OK || status == Z_STREAM_END || status == Z_BUF_ERROR else { return false }

@@ -1,4 +1,4 @@
-import HTTP
+import LockstepHTTP
 import Synchronization
 
 /// A premise of which it's recorded each time that it held.

@@ -1,4 +1,4 @@
-import SQLite
+import LockstepSQLite
 
 /// A page in Prometheus' text format (version 0.0.4), family by family.
 struct MetricsPage {

@@ -1,5 +1,5 @@
-import HTTP
-import JSON
+import LockstepHTTP
+import LockstepJSON
 
 /// A document that is the same for everybody for as long as the server runs, with an ETag made of its bytes: who has it
 /// needn't be sent it again.

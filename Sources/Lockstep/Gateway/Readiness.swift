@@ -1,6 +1,6 @@
-import HTTP
+import LockstepHTTP
 import Synchronization
-import Workers
+import LockstepThreading
 
 /// Whether requests should be sent here.
 final class Readiness: Sendable {

@@ -1,5 +1,5 @@
-import HTTP
-import Workers
+import LockstepHTTP
+import LockstepThreading
 
 /// How many requests each route answered with which status, and how long they took.
 ///

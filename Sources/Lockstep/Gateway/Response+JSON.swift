@@ -1,5 +1,5 @@
-import HTTP
-import JSON
+import LockstepHTTP
+import LockstepJSON
 
 extension Response {
   /// An answer of JSON that may be kept and asked for again, but not used without asking.

@@ -1,5 +1,5 @@
-import HTTP
-import HTTPServer
+import LockstepHTTP
+import LockstepHTTPServer
 
 /// The routes of everything that belongs to users.
 struct UserRoutes: Sendable {

@@ -1,6 +1,6 @@
 import Glibc
-import JSON
-import Workers
+import LockstepJSON
+import LockstepThreading
 
 /// Writes log lines to a descriptor from a thread of its own, so that a terminal or pipe that nobody reads can stop the
 /// log but never the server.

@@ -1,4 +1,4 @@
-import SQLite
+import LockstepSQLite
 
 extension Logger {
   /// Writes that the store fails, and why, or that it doesn't any more.

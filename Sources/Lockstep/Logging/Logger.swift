@@ -1,4 +1,4 @@
-import JSON
+import LockstepJSON
 
 /// Writes what an operator should know, one line an event, with its facts as fields.
 ///

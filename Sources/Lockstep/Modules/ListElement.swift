@@ -1,4 +1,4 @@
-import JSON
+import LockstepJSON
 
 /// An element of a module's list, as the module's own code knows it.
 ///

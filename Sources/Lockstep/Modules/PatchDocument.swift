@@ -1,4 +1,4 @@
-import JSON
+import LockstepJSON
 
 /// A JSON patch (RFC 6902), with the document that it was read from, for the journal.
 struct PatchDocument: Sendable {

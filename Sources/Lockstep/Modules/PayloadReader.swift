@@ -1,4 +1,4 @@
-import JSON
+import LockstepJSON
 
 /// Takes a payload apart and gathers all that is wrong with it, so that a client hears of every fault at once.
 ///

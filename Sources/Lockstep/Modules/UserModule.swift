@@ -1,5 +1,5 @@
-import JSON
-import Migrations
+import LockstepJSON
+import LockstepMigrations
 
 /// A module whose state belongs to a user and is kept: all that the product knows of it, and all else follows from it.
 ///

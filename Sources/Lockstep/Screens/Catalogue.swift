@@ -1,4 +1,4 @@
-import JSON
+import LockstepJSON
 
 /// `GET /v1/reactors`: all reactors, those of users and those of screens.
 enum Catalogue {

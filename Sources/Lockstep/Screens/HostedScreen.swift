@@ -1,6 +1,6 @@
-import JSON
-import Reactor
-import Workers
+import LockstepJSON
+import LockstepReactor
+import LockstepThreading
 
 /// What a screen runs on, whatever its reactor.
 protocol ScreenEngine: AnyObject, Sendable {

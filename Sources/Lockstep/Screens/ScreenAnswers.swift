@@ -1,4 +1,4 @@
-import Workers
+import LockstepThreading
 
 /// The answers to requests about screens that came with an idempotency key, so that the same request, sent again, isn't done
 /// twice.

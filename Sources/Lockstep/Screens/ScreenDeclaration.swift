@@ -1,5 +1,5 @@
-import JSON
-import Reactor
+import LockstepJSON
+import LockstepReactor
 
 /// What clients know of a screen's reactor: the source of reading its actions, of writing its state and of the catalogue.
 struct ScreenDeclaration<R: Reactor>: Sendable {

@@ -1,5 +1,5 @@
-import JSON
-import Workers
+import LockstepJSON
+import LockstepThreading
 
 /// The screens that are open.
 ///

@@ -1,4 +1,4 @@
-import Reactor
+import LockstepReactor
 
 /// A reactor as a screen runs it: several actions are one step, of which all happen or none, and a step may depend on what
 /// is shown at that moment.

@@ -1,4 +1,4 @@
-import SQLite
+import LockstepSQLite
 
 extension CollectionService {
   /// The module's only collection.

@@ -1,4 +1,4 @@
-import SQLite
+import LockstepSQLite
 
 /// A module's tables: what a person can read of its collections with the `sqlite3` shell, and where they come from when
 /// they aren't in memory.

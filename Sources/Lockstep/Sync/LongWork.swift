@@ -1,4 +1,4 @@
-import Workers
+import LockstepThreading
 
 /// Makes what takes long to make, off the event loops: whole lists of thousands, the difference of two.
 ///

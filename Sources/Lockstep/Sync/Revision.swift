@@ -1,4 +1,4 @@
-import SQLite
+import LockstepSQLite
 
 /// How many transactions had changed a user's state at a point of its history, and in which era the last of them did.
 ///

@@ -1,5 +1,5 @@
-import JSON
-import Reactor
+import LockstepJSON
+import LockstepReactor
 
 /// An action that one of a user's collections is asked to take, whichever module it belongs to.
 struct UserAction: Sendable {

@@ -1,4 +1,4 @@
-import Workers
+import LockstepThreading
 
 /// Where a command that has one thing to do waits for what is asynchronous.
 enum Blocking {

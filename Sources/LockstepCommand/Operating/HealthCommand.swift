@@ -1,4 +1,4 @@
-import HTTPServer
+import LockstepHTTPServer
 import Lockstep
 
 /// `lockstep health`: asks a server whether it's ready. For a container's health check: nothing but a socket is opened, and

@@ -1,6 +1,6 @@
 import Glibc
 import Lockstep
-import Workers
+import LockstepThreading
 
 /// SIGINT and SIGTERM for a command that mustn't just end while a server has its order: a thread takes them, since of all
 /// threads those that nobody of ours has started would otherwise get them too.

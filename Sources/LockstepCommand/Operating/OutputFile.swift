@@ -1,5 +1,5 @@
 import Glibc
-import Workers
+import LockstepThreading
 
 /// A new file that a command writes, for its owner only.
 final class OutputFile: Sendable {

@@ -1,5 +1,5 @@
 import Lockstep
-import Workers
+import LockstepThreading
 
 /// Hashes a password in a command, as the server does.
 enum PasswordMaking {

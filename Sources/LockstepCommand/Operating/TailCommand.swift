@@ -1,6 +1,6 @@
 import Glibc
-import HTTP
-import JSON
+import LockstepHTTP
+import LockstepJSON
 import Lockstep
 
 /// `lockstep tail`: what happens to one user, as it happens.

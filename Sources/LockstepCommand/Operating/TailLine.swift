@@ -1,4 +1,4 @@
-import JSON
+import LockstepJSON
 import Lockstep
 
 /// An entry of the journal on one line.

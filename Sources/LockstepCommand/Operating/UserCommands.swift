@@ -1,6 +1,6 @@
 import Glibc
 import Lockstep
-import Workers
+import LockstepThreading
 
 /// `lockstep user …`: the accounts of a store, whether or not a server uses it.
 enum UserCommands {

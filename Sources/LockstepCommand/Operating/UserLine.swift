@@ -1,4 +1,4 @@
-import JSON
+import LockstepJSON
 import Lockstep
 
 /// A user in a list: a line for people, or for scripts.

@@ -1,9 +1,9 @@
 import Lockstep
-import SQLite
+import LockstepSQLite
 import Synchronization
-import TestSupport
+import LockstepTestSupport
 import Testing
-import Workers
+import LockstepThreading
 
 @testable import Lockstep
 

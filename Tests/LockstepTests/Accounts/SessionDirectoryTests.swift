@@ -1,7 +1,7 @@
-import SQLite
-import TestSupport
+import LockstepSQLite
+import LockstepTestSupport
 import Testing
-import Workers
+import LockstepThreading
 
 @testable import Lockstep
 

@@ -1,6 +1,6 @@
-import JSON
-import SQLite
-import TestSupport
+import LockstepJSON
+import LockstepSQLite
+import LockstepTestSupport
 import Testing
 
 @testable import Lockstep

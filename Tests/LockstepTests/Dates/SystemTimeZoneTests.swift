@@ -1,5 +1,5 @@
 import Foundation
-import TestSupport
+import LockstepTestSupport
 import Testing
 
 @testable import Lockstep

@@ -1,7 +1,7 @@
 import Glibc
-import TestSupport
+import LockstepTestSupport
 import Testing
-import Workers
+import LockstepThreading
 
 @testable import Lockstep
 

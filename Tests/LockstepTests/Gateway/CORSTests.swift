@@ -1,6 +1,6 @@
-import HTTP
+import LockstepHTTP
 import Lockstep
-import TestSupport
+import LockstepTestSupport
 import Testing
 
 @Suite("Pages of other origins get what the operator allows")

@@ -1,7 +1,7 @@
-import CZlib
-import HTTP
-import JSON
-import TestSupport
+import CLockstepZlib
+import LockstepHTTP
+import LockstepJSON
+import LockstepTestSupport
 import Testing
 
 @testable import Lockstep

@@ -1,6 +1,6 @@
-import HTTP
-import JSON
-import TestSupport
+import LockstepHTTP
+import LockstepJSON
+import LockstepTestSupport
 import Testing
 
 @testable import Lockstep

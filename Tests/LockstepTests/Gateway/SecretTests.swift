@@ -1,6 +1,6 @@
 import Foundation
-import JSON
-import TestSupport
+import LockstepJSON
+import LockstepTestSupport
 import Testing
 
 @testable import Lockstep

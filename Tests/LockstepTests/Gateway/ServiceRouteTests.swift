@@ -1,7 +1,7 @@
-import HTTP
-import JSON
+import LockstepHTTP
+import LockstepJSON
 import Lockstep
-import TestSupport
+import LockstepTestSupport
 import Testing
 
 @Suite("The service routes answer as the contract says")

@@ -1,5 +1,5 @@
-import HTTP
-import TestSupport
+import LockstepHTTP
+import LockstepTestSupport
 import Testing
 
 @testable import Lockstep

@@ -1,8 +1,8 @@
 import Glibc
 import Lockstep
-import TestSupport
+import LockstepTestSupport
 import Testing
-import Workers
+import LockstepThreading
 
 @Suite("The log writer never keeps the server waiting, and loses nothing it took")
 struct LogWriterTests {

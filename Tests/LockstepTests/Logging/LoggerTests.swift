@@ -1,4 +1,4 @@
-import JSON
+import LockstepJSON
 import Testing
 
 @testable import Lockstep

@@ -1,5 +1,5 @@
-import JSON
-import Migrations
+import LockstepJSON
+import LockstepMigrations
 import Testing
 
 @testable import Lockstep

@@ -1,10 +1,10 @@
 import Foundation
-import HTTP
-import SQLite
+import LockstepHTTP
+import LockstepSQLite
 import Synchronization
-import TestSupport
+import LockstepTestSupport
 import Testing
-import Workers
+import LockstepThreading
 
 @testable import Lockstep
 

@@ -1,8 +1,8 @@
 import Glibc
-import JSON
-import Migrations
-import SQLite
-import TestSupport
+import LockstepJSON
+import LockstepMigrations
+import LockstepSQLite
+import LockstepTestSupport
 import Testing
 
 @testable import Lockstep

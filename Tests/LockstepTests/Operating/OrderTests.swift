@@ -1,10 +1,10 @@
 import Glibc
-import JSON
-import SQLite
+import LockstepJSON
+import LockstepSQLite
 import Synchronization
-import TestSupport
+import LockstepTestSupport
 import Testing
-import Workers
+import LockstepThreading
 
 @testable import Lockstep
 

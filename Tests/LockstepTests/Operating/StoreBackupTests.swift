@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
-import SQLite
-import TestSupport
+import LockstepSQLite
+import LockstepTestSupport
 import Testing
 
 @testable import Lockstep

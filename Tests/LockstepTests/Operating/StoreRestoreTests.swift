@@ -1,8 +1,8 @@
 import Foundation
 import Glibc
-import JSON
-import SQLite
-import TestSupport
+import LockstepJSON
+import LockstepSQLite
+import LockstepTestSupport
 import Testing
 
 @testable import Lockstep

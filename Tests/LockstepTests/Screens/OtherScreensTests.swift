@@ -1,7 +1,7 @@
-import HTTP
-import JSON
+import LockstepHTTP
+import LockstepJSON
 import Synchronization
-import TestSupport
+import LockstepTestSupport
 import Testing
 
 @testable import Lockstep

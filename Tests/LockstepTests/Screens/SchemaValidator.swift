@@ -1,4 +1,4 @@
-import JSON
+import LockstepJSON
 
 /// Validates JSON against as much of JSON Schema as the catalogue and the OpenAPI description use. A keyword that it doesn't
 /// know is a fault too, and so is a member of an object that its schema doesn't name, unless it says what others are.

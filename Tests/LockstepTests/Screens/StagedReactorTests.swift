@@ -1,5 +1,5 @@
-import Reactor
-import ReactorTesting
+import LockstepReactor
+import LockstepReactorTesting
 import Testing
 
 @testable import Lockstep

@@ -1,4 +1,4 @@
-import ReactorTesting
+import LockstepReactorTesting
 import Synchronization
 
 @testable import Lockstep

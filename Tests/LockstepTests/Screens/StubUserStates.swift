@@ -1,4 +1,4 @@
-import Reactor
+import LockstepReactor
 import Synchronization
 
 @testable import Lockstep

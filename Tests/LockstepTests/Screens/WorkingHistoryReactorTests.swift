@@ -1,6 +1,6 @@
-import JSON
-import Reactor
-import ReactorTesting
+import LockstepJSON
+import LockstepReactor
+import LockstepReactorTesting
 import Testing
 
 @testable import Lockstep

@@ -1,5 +1,5 @@
-import JSON
-import SQLite
+import LockstepJSON
+import LockstepSQLite
 import Testing
 
 @testable import Lockstep

@@ -1,9 +1,9 @@
 import Foundation
 import Lockstep
-import SQLite
-import TestSupport
+import LockstepSQLite
+import LockstepTestSupport
 import Testing
-import Workers
+import LockstepThreading
 
 @Suite("The durable store")
 struct DurableStoreTests {

@@ -1,5 +1,5 @@
-import Migrations
-import SQLite
+import LockstepMigrations
+import LockstepSQLite
 import Testing
 
 @testable import Lockstep

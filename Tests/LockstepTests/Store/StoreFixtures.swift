@@ -1,7 +1,7 @@
 import Lockstep
-import SQLite
+import LockstepSQLite
 import Synchronization
-import TestSupport
+import LockstepTestSupport
 
 /// A clock that moves only when it is told to.
 final class StoreClock: Sendable {

@@ -1,8 +1,8 @@
 import Foundation
 import Glibc
-import TestSupport
+import LockstepTestSupport
 import Testing
-import Workers
+import LockstepThreading
 
 @testable import Lockstep
 

@@ -1,6 +1,6 @@
-import JSON
-import Migrations
-import SQLite
+import LockstepJSON
+import LockstepMigrations
+import LockstepSQLite
 import Testing
 
 @testable import Lockstep

@@ -1,9 +1,9 @@
-import HTTP
-import JSON
+import LockstepHTTP
+import LockstepJSON
 import Lockstep
-import ReactorTesting
+import LockstepReactorTesting
 import Synchronization
-import TestSupport
+import LockstepTestSupport
 import Testing
 
 /// A whole server of the product on a free port, with a store that does as it's told and a clock that stands still.

@@ -1,6 +1,6 @@
-import JSON
+import LockstepJSON
 import Lockstep
-import Reactor
+import LockstepReactor
 
 // Modules as somebody writes them who builds a server of their own: with what is public alone.
 

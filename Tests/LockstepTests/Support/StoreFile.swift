@@ -1,4 +1,4 @@
-import CSQLite
+import CLockstepSQLite
 
 /// A look into a store's file by any query, as the `sqlite3` shell would have it.
 enum StoreFile {

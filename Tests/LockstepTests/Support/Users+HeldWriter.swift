@@ -1,4 +1,4 @@
-import SQLite
+import LockstepSQLite
 import Testing
 
 @testable import Lockstep

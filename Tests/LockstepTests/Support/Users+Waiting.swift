@@ -1,4 +1,4 @@
-import TestSupport
+import LockstepTestSupport
 
 @testable import Lockstep
 

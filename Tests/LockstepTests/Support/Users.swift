@@ -1,8 +1,8 @@
-import HTTP
-import JSON
-import ReactorTesting
+import LockstepHTTP
+import LockstepJSON
+import LockstepReactorTesting
 import Synchronization
-import TestSupport
+import LockstepTestSupport
 import Testing
 
 @testable import Lockstep

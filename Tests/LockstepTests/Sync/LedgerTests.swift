@@ -1,8 +1,8 @@
-import JSON
-import SQLite
-import TestSupport
+import LockstepJSON
+import LockstepSQLite
+import LockstepTestSupport
 import Testing
-import Workers
+import LockstepThreading
 
 @testable import Lockstep
 

@@ -1,7 +1,7 @@
 import Foundation
-import JSON
-import SQLite
-import TestSupport
+import LockstepJSON
+import LockstepSQLite
+import LockstepTestSupport
 import Testing
 
 @testable import Lockstep

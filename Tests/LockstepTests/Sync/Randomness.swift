@@ -1,5 +1,5 @@
-import JSON
-import TestSupport
+import LockstepJSON
+import LockstepTestSupport
 
 extension SeededNumbers {
   /// A text of awkward characters, to so many scalars; none of them control characters unless they're asked for.

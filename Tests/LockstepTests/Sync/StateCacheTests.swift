@@ -1,9 +1,9 @@
-import HTTP
-import JSON
-import SQLite
-import TestSupport
+import LockstepHTTP
+import LockstepJSON
+import LockstepSQLite
+import LockstepTestSupport
 import Testing
-import Workers
+import LockstepThreading
 
 @testable import Lockstep
 

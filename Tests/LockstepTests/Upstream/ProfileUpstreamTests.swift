@@ -1,8 +1,8 @@
-import HTTP
-import HTTPClient
-import JSON
+import LockstepHTTP
+import LockstepHTTPClient
+import LockstepJSON
 import Synchronization
-import TestSupport
+import LockstepTestSupport
 import Testing
 
 @testable import Lockstep

@@ -1,5 +1,5 @@
-import JSON
-import TestSupport
+import LockstepJSON
+import LockstepTestSupport
 import Testing
 
 @Suite("Favorites over the wire")

@@ -1,5 +1,5 @@
-import SQLite
-import TestSupport
+import LockstepSQLite
+import LockstepTestSupport
 import Testing
 
 @testable import Lockstep

@@ -1,4 +1,4 @@
-import TestSupport
+import LockstepTestSupport
 import Testing
 
 @testable import Lockstep

@@ -1,5 +1,5 @@
-import JSON
-import TestSupport
+import LockstepJSON
+import LockstepTestSupport
 import Testing
 
 @testable import Lockstep

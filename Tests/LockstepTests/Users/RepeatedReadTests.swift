@@ -1,5 +1,5 @@
-import JSON
-import TestSupport
+import LockstepJSON
+import LockstepTestSupport
 import Testing
 
 @Suite("A client that asks the same again over one connection is never told of a state that isn't the latest")

@@ -1,6 +1,6 @@
-import JSON
+import LockstepJSON
 import Lockstep
-import Reactor
+import LockstepReactor
 
 /// Something to buy.
 struct ShoppingItem: ListElement, Equatable {

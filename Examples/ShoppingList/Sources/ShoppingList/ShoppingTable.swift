@@ -1,6 +1,6 @@
 import Lockstep
-import Migrations
-import SQLite
+import LockstepMigrations
+import LockstepSQLite
 
 /// The table `shopping_items`.
 struct ShoppingTable: ListTable {

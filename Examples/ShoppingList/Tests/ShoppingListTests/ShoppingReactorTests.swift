@@ -1,6 +1,6 @@
 import Lockstep
-import Reactor
-import ReactorTesting
+import LockstepReactor
+import LockstepReactorTesting
 import Testing
 
 @testable import ShoppingList

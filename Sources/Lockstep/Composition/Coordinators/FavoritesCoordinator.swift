@@ -1,4 +1,4 @@
-import Reactor
+import LockstepReactor
 
 /// From the list of favorites to each of them.
 struct FavoritesCoordinator: ScreenCoordinator, Coordinator {

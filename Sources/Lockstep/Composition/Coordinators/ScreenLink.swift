@@ -1,4 +1,4 @@
-import Reactor
+import LockstepReactor
 
 /// The way to a screen: whoever sends `POST` to its address opens it. Any coordinator may show any screen by one.
 struct ScreenLink: Presentable, Equatable {

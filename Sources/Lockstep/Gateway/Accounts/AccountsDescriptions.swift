@@ -1,5 +1,5 @@
-import HTTP
-import JSON
+import LockstepHTTP
+import LockstepJSON
 
 /// What is said of the routes in `AccountsRoutes`.
 enum AccountsDescriptions {

@@ -1,4 +1,4 @@
-import HTTP
+import LockstepHTTP
 
 extension Problem {
   /// What a client is told of an error of a route about accounts; nil for one that is a fault of ours.

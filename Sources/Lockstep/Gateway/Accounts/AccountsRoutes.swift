@@ -1,6 +1,6 @@
-import HTTP
-import JSON
-import Workers
+import LockstepHTTP
+import LockstepJSON
+import LockstepThreading
 
 /// `/v1/sessions` and `/v1/me` for who is logged in: who they are, their devices, and leaving.
 struct AccountsRoutes: Sendable {

@@ -1,5 +1,5 @@
-import HTTP
-import JSON
+import LockstepHTTP
+import LockstepJSON
 
 /// `POST /v1/users` and `POST /v1/sessions`: coming in.
 struct EntranceRoutes: Sendable {

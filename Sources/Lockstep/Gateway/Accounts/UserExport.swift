@@ -1,6 +1,6 @@
-import HTTP
-import JSON
-import SQLite
+import LockstepHTTP
+import LockstepJSON
+import LockstepSQLite
 
 /// All that is stored about a user, as one document of one moment.
 ///

@@ -1,5 +1,5 @@
-import HTTP
-import JSON
+import LockstepHTTP
+import LockstepJSON
 
 /// What is said of `GET /v1/changes`.
 struct ChangesDescription {

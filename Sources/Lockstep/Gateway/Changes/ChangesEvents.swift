@@ -1,6 +1,6 @@
-import HTTP
+import LockstepHTTP
 import Synchronization
-import Workers
+import LockstepThreading
 
 /// The changes feed as server-sent events: each commit's changes follow from those before, by the cursor that was sent.
 final class ChangesEvents: EventSource {

@@ -1,4 +1,4 @@
-import HTTP
+import LockstepHTTP
 
 /// What somebody asks of the changes feed.
 struct ChangesQuery: Sendable {

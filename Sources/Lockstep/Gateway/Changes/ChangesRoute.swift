@@ -1,4 +1,4 @@
-import HTTP
+import LockstepHTTP
 
 /// `GET /v1/changes`: what happened since a cursor, now or as soon as something does.
 struct ChangesRoute: Sendable {

@@ -1,4 +1,4 @@
-import JSON
+import LockstepJSON
 
 /// A part of a user's journal as clients see it: whole transactions, or it couldn't be gone on from.
 ///

@@ -1,5 +1,5 @@
-import HTTP
-import JSON
+import LockstepHTTP
+import LockstepJSON
 
 /// `GET /v1/journal`: what happened, oldest first.
 struct JournalRoute: Sendable {

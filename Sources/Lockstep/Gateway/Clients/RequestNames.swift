@@ -1,4 +1,4 @@
-import HTTP
+import LockstepHTTP
 import Synchronization
 
 /// The ids of requests, by which a line of the log is found again: the client's own (`X-Request-Id`), or one that is made where

@@ -1,4 +1,4 @@
-import HTTP
+import LockstepHTTP
 
 /// Whom the server believes who asks: the proxies that were named, and nobody else.
 ///

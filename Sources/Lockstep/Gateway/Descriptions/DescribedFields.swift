@@ -1,4 +1,4 @@
-import HTTP
+import LockstepHTTP
 
 // The header fields of answers: each is described once, and every answer refers to those that it may have.
 

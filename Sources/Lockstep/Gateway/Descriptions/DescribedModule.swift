@@ -1,5 +1,5 @@
-import HTTP
-import JSON
+import LockstepHTTP
+import LockstepJSON
 
 /// What there is to say of a module's routes, all of it made of its declaration.
 ///

@@ -1,5 +1,5 @@
-import HTTP
-import JSON
+import LockstepHTTP
+import LockstepJSON
 
 // The parameters that many routes share, each described once.
 

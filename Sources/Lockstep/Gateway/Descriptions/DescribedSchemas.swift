@@ -1,5 +1,5 @@
-import HTTP
-import JSON
+import LockstepHTTP
+import LockstepJSON
 
 // JSON Schemas that many routes share.
 

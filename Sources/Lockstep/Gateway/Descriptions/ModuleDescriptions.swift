@@ -1,5 +1,5 @@
-import HTTP
-import JSON
+import LockstepHTTP
+import LockstepJSON
 
 /// What is said of the routes of a module that the server was built with: like them, all of it follows from its declaration.
 struct ModuleDescriptions {

@@ -1,5 +1,5 @@
-import HTTP
-import JSON
+import LockstepHTTP
+import LockstepJSON
 
 /// The OpenAPI 3.1 description of a table of routes, made of what each says of itself.
 ///

@@ -1,5 +1,5 @@
-import HTTP
-import JSON
+import LockstepHTTP
+import LockstepJSON
 
 // The two kinds of routes that most are: what is said of all of them is said here.
 

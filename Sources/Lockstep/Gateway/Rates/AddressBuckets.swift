@@ -1,4 +1,4 @@
-import Workers
+import LockstepThreading
 
 /// The rates of addresses: a bucket for each network that has asked for anything lately. All loops share one table, so that it makes
 /// no difference on which of them a connection is.

@@ -1,4 +1,4 @@
-import HTTP
+import LockstepHTTP
 
 /// The limit on the requests of each address.
 struct AddressRates: Sendable {

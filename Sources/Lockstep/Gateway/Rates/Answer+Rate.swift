@@ -1,4 +1,4 @@
-import HTTP
+import LockstepHTTP
 
 extension Answer {
   /// The answer, and in it how much is left once it's sent.

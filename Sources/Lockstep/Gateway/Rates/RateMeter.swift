@@ -1,5 +1,5 @@
-import HTTP
-import JSON
+import LockstepHTTP
+import LockstepJSON
 import Synchronization
 
 /// A limit on requests at work: who is past it is told 429, and everybody how much they have left

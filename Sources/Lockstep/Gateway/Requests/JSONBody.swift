@@ -1,5 +1,5 @@
-import HTTP
-import JSON
+import LockstepHTTP
+import LockstepJSON
 
 /// What the body of a request says it is. Only a `PATCH` whose resource can be patched tells one kind of JSON from another;
 /// everywhere else JSON is JSON.

@@ -1,4 +1,4 @@
-import HTTP
+import LockstepHTTP
 
 /// What a request wants a resource to be, or not to be (RFC 9110, 13).
 struct Preconditions: Sendable {

@@ -1,4 +1,4 @@
-import HTTP
+import LockstepHTTP
 
 /// The parameters of a request's query, decoded: `+` and `%20` are spaces, as forms and browsers write them.
 struct QueryParameters {

@@ -1,4 +1,4 @@
-import HTTP
+import LockstepHTTP
 
 /// Lets in who has a token.
 struct SessionGate: Sendable {

@@ -1,5 +1,5 @@
-import HTTP
-import JSON
+import LockstepHTTP
+import LockstepJSON
 
 /// What is said of the routes in `ScreenRoutes`: what the screens take and show is made of their declarations.
 struct ScreenDescriptions {

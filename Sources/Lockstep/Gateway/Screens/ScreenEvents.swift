@@ -1,5 +1,5 @@
-import HTTP
-import Workers
+import LockstepHTTP
+import LockstepThreading
 
 /// A screen's states as server-sent events: the present one, unless the client has it, then each that is new. Who can't keep
 /// up misses states, never the latest.

@@ -1,6 +1,6 @@
-import HTTP
-import JSON
-import Reactor
+import LockstepHTTP
+import LockstepJSON
+import LockstepReactor
 
 extension Problem {
   /// There is no such screen, or it isn't there for who asks: told apart by nothing.

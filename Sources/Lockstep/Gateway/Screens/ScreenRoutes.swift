@@ -1,6 +1,6 @@
-import HTTP
-import JSON
-import Reactor
+import LockstepHTTP
+import LockstepJSON
+import LockstepReactor
 
 /// `/v1/reactors`: screens are opened, acted on, read, waited for and closed.
 struct ScreenRoutes: Sendable {

@@ -1,4 +1,4 @@
-import HTTP
+import LockstepHTTP
 import Synchronization
 
 /// An eye on a screen for somebody who waits. As long as there is one the screen doesn't end by itself.

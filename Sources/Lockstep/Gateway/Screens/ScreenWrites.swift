@@ -1,4 +1,4 @@
-import HTTP
+import LockstepHTTP
 
 extension ScreenAnswers {
   /// Answers a write, and the same write again as it was answered first, where it has a key.

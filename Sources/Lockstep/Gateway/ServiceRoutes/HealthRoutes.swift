@@ -1,5 +1,5 @@
-import HTTP
-import JSON
+import LockstepHTTP
+import LockstepJSON
 
 /// `GET /healthz` and `GET /readyz`: what a supervisor and a load balancer ask.
 struct HealthRoutes: Sendable {

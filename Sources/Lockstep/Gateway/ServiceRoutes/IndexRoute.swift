@@ -1,5 +1,5 @@
-import HTTP
-import JSON
+import LockstepHTTP
+import LockstepJSON
 
 /// `GET /`: where to begin. It's made from the route table, so it can't name what isn't there.
 enum IndexRoute {

@@ -1,5 +1,5 @@
-import HTTP
-import HTTPServer
+import LockstepHTTP
+import LockstepHTTPServer
 
 /// `GET /metrics`: what the process counted, in Prometheus' text format.
 struct MetricsRoute: Sendable {

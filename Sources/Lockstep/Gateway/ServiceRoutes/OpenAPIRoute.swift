@@ -1,6 +1,6 @@
-import HTTP
-import JSON
-import Workers
+import LockstepHTTP
+import LockstepJSON
+import LockstepThreading
 
 /// `GET /openapi.json`: what every route takes and answers, for programs to read. It's made from the route table, so it can't
 /// name what isn't there, when somebody asks for it first, beside the loops.

@@ -1,5 +1,5 @@
-import HTTP
-import JSON
+import LockstepHTTP
+import LockstepJSON
 
 /// `GET /problems/<slug>`: every problem's `type` can be fetched and explains itself.
 enum ProblemRoutes {

@@ -1,4 +1,4 @@
-import SQLite
+import LockstepSQLite
 
 /// What is measured of users and their store.
 struct UserFigures: Sendable {

@@ -1,5 +1,5 @@
-import HTTP
-import JSON
+import LockstepHTTP
+import LockstepJSON
 
 /// Several actions as one transaction: how they're read, and what a client is told of what they did.
 struct ActionBatch: Sendable {

@@ -1,5 +1,5 @@
-import HTTP
-import JSON
+import LockstepHTTP
+import LockstepJSON
 
 /// `POST /v1/actions`: several changes as one, of whichever modules.
 struct ActionsRoute: Sendable {

@@ -1,5 +1,5 @@
-import HTTP
-import JSON
+import LockstepHTTP
+import LockstepJSON
 
 /// `/v1/defaults`: suites of values by their keys.
 struct DefaultsRoutes: Sendable {

@@ -1,5 +1,5 @@
-import HTTP
-import JSON
+import LockstepHTTP
+import LockstepJSON
 
 /// `/v1/favorites`: a list.
 struct FavoritesRoutes: Sendable {

@@ -1,4 +1,4 @@
-import HTTP
+import LockstepHTTP
 
 /// What is kept of answers to writes with an idempotency key, and how what wasn't comes back.
 ///

@@ -1,5 +1,5 @@
-import HTTP
-import JSON
+import LockstepHTTP
+import LockstepJSON
 
 /// Which elements of a module's list are asked for: all, those whose ids begin so, or a page of either.
 struct ListQuery: Sendable, Equatable {

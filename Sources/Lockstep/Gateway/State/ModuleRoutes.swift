@@ -1,5 +1,5 @@
-import HTTP
-import JSON
+import LockstepHTTP
+import LockstepJSON
 
 /// `/v1/<module>`: a module that the server was built with, a list or a map. All of it follows from its declaration.
 struct ModuleRoutes: Sendable {

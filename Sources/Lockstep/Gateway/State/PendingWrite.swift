@@ -1,5 +1,5 @@
-import HTTP
-import Workers
+import LockstepHTTP
+import LockstepThreading
 
 /// A write on its way to the disk: its connection waits without a task, and is told when the write is settled.
 ///

@@ -1,5 +1,5 @@
-import HTTP
-import JSON
+import LockstepHTTP
+import LockstepJSON
 
 /// `/v1/profile`: a map of two fields.
 struct ProfileRoutes: Sendable {

@@ -1,6 +1,6 @@
-import CSodium
-import HTTP
-import JSON
+import CLockstepSodium
+import LockstepHTTP
+import LockstepJSON
 
 /// `/v1/admin/registered/{suite}`: what the app registers for everybody. Only with the administrator's token; without
 /// one these routes aren't there.

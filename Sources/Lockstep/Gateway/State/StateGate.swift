@@ -1,4 +1,4 @@
-import HTTP
+import LockstepHTTP
 
 /// Lets in who has a token to what is theirs. Whatever is answered there tells how far the user's state has come: what refuses
 /// too, where that is in memory.

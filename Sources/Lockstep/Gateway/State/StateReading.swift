@@ -1,4 +1,4 @@
-import HTTP
+import LockstepHTTP
 
 /// The short half of the way: a user's state, already encoded, to whoever asks for it.
 ///

@@ -1,6 +1,6 @@
-import CSodium
-import HTTP
-import JSON
+import CLockstepSodium
+import LockstepHTTP
+import LockstepJSON
 
 /// Every part of a user's state that has an address. What a client gets of it depends on the state alone, so it can be
 /// asked for, compared, waited for and looked up in the past, all in one way.

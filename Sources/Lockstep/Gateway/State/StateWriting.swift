@@ -1,7 +1,7 @@
-import HTTP
-import JSON
-import SQLite
-import Workers
+import LockstepHTTP
+import LockstepJSON
+import LockstepSQLite
+import LockstepThreading
 
 /// The long half of the way: what a request wants changed, through the ledger, to the answer that tells that it's on disk.
 ///

@@ -1,4 +1,4 @@
-import HTTP
+import LockstepHTTP
 import Synchronization
 
 /// An eye on a user's state for somebody who waits: what was seen of it last, and whether that is still all.

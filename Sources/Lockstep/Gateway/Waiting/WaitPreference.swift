@@ -1,4 +1,4 @@
-import HTTP
+import LockstepHTTP
 
 /// How long a client wants to be held until there is something new (RFC 7240, 4.3).
 struct WaitPreference: Sendable {

@@ -1,4 +1,4 @@
-import HTTP
+import LockstepHTTP
 
 /// What it takes to let a client wait.
 struct Waiting: Sendable {

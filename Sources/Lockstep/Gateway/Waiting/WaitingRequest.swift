@@ -1,4 +1,4 @@
-import HTTP
+import LockstepHTTP
 
 /// A look at the present on behalf of somebody who waits.
 struct Look: Sendable {

@@ -1,4 +1,4 @@
-import JSON
+import LockstepJSON
 
 /// The action that a verb on an element's address stands for.
 struct DeclaredVerb: Sendable {

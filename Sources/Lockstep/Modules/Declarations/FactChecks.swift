@@ -1,4 +1,4 @@
-import JSON
+import LockstepJSON
 
 /// A mistake in a module's code: what its reactor has decided can't be kept, or what was kept can't be read. Nothing of the
 /// transaction happens.

@@ -1,5 +1,5 @@
-import JSON
-import Reactor
+import LockstepJSON
+import LockstepReactor
 
 extension UserModule {
   /// A module whose state is one list, with a table of its own.

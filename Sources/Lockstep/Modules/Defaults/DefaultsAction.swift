@@ -1,4 +1,4 @@
-import JSON
+import LockstepJSON
 
 /// What somebody asks of one suite of their defaults.
 enum DefaultsAction: Sendable {

@@ -1,5 +1,5 @@
-import JSON
-import Reactor
+import LockstepJSON
+import LockstepReactor
 
 /// User defaults, as the product uses them.
 struct DefaultsModule: Sendable {

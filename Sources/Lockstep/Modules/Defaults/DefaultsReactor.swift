@@ -1,5 +1,5 @@
-import JSON
-import Reactor
+import LockstepJSON
+import LockstepReactor
 
 /// One suite of a user's defaults: values by their keys.
 struct DefaultsReactor: Reactor {

@@ -1,4 +1,4 @@
-import JSON
+import LockstepJSON
 
 /// What somebody asks of their favorites.
 enum FavoritesAction: Sendable {

@@ -1,5 +1,5 @@
-import JSON
-import Reactor
+import LockstepJSON
+import LockstepReactor
 
 /// Favorites, as the product uses them.
 struct FavoritesModule: Sendable {

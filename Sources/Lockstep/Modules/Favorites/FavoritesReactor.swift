@@ -1,5 +1,5 @@
-import JSON
-import Reactor
+import LockstepJSON
+import LockstepReactor
 
 /// A user's favorites: a list that they order themselves.
 struct FavoritesReactor: Reactor {

@@ -1,4 +1,4 @@
-import Reactor
+import LockstepReactor
 
 /// The list of a user's favorites, as a screen: it follows what any device does to them.
 struct FavoritesTopReactor: Reactor {

@@ -1,5 +1,5 @@
-import JSON
-import Reactor
+import LockstepJSON
+import LockstepReactor
 
 /// Logging in, as a screen. The password is in memory alone, from when it's typed until it's used, and shows nowhere.
 struct LoginReactor: Reactor {

@@ -1,5 +1,5 @@
-import JSON
-import Reactor
+import LockstepJSON
+import LockstepReactor
 
 /// One photo as a screen: whether it's a favorite, and since when.
 struct PhotoDetailReactor: Reactor {

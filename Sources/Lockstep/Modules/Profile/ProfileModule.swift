@@ -1,5 +1,5 @@
-import JSON
-import Reactor
+import LockstepJSON
+import LockstepReactor
 
 /// The profile, as the product uses it.
 struct ProfileModule: Sendable {

@@ -1,5 +1,5 @@
-import JSON
-import Reactor
+import LockstepJSON
+import LockstepReactor
 
 /// What somebody asks of their profile.
 enum ProfileAction: Sendable {

@@ -1,4 +1,4 @@
-import Reactor
+import LockstepReactor
 
 /// The form in which users say where they work.
 ///

@@ -1,4 +1,4 @@
-import JSON
+import LockstepJSON
 
 /// One type of an action as clients send it, `{"type", "payload"}`: what its payload is made of, read and described from
 /// one source.

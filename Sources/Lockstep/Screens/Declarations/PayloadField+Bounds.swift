@@ -1,4 +1,4 @@
-import JSON
+import LockstepJSON
 
 // Fields that say how much they take. JSON Schema counts characters where the bound is one of bytes: what it lets pass may
 // still be too long.

@@ -1,4 +1,4 @@
-import JSON
+import LockstepJSON
 
 /// Members of a payload that make one value: how they're described, and how they're read.
 public struct PayloadField<Value: Sendable>: Sendable {

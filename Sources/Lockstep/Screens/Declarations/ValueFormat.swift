@@ -1,5 +1,5 @@
-import JSON
-import Reactor
+import LockstepJSON
+import LockstepReactor
 
 /// A member of an object, as JSON Schema describes it.
 struct SchemaMember: Sendable {

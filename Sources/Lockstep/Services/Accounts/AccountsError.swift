@@ -1,5 +1,5 @@
-import SQLite
-import Workers
+import LockstepSQLite
+import LockstepThreading
 
 /// Why something about an account wasn't done. Nothing was changed then.
 public enum AccountsError: Error, Sendable, Equatable {

@@ -1,4 +1,4 @@
-import JSON
+import LockstepJSON
 
 /// What is told of an account: everything but its secrets.
 enum AccountsExport {

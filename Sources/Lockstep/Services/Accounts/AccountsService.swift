@@ -1,4 +1,4 @@
-import JSON
+import LockstepJSON
 
 /// What somebody says who wants to sign up or to log in.
 public struct Credentials: Sendable {

@@ -1,4 +1,4 @@
-import SQLite
+import LockstepSQLite
 
 /// A change to accounts whose slow part is over: passwords are hashed and checked, only the store is left.
 ///

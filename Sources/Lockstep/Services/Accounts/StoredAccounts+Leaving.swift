@@ -1,4 +1,4 @@
-import SQLite
+import LockstepSQLite
 
 extension StoredAccounts {
   /// See `AccountsService`.

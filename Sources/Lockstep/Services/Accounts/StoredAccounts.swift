@@ -1,5 +1,5 @@
-import JSON
-import SQLite
+import LockstepJSON
+import LockstepSQLite
 
 /// Accounts in the store.
 ///

@@ -1,4 +1,4 @@
-import HTTP
+import LockstepHTTP
 
 /// A moment as people write it, in their language and by their clocks.
 struct DateText: Sendable, Equatable, CustomStringConvertible {

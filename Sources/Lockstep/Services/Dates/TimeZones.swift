@@ -1,5 +1,5 @@
 import Glibc
-import Workers
+import LockstepThreading
 
 /// The time zones of the system's own database, read when they are asked for.
 ///

@@ -1,4 +1,4 @@
-import SQLite
+import LockstepSQLite
 
 /// The table `defaults`.
 struct DefaultsService: CollectionService {

@@ -1,5 +1,5 @@
-import JSON
-import SQLite
+import LockstepJSON
+import LockstepSQLite
 
 /// The table `favorites`.
 struct FavoritesService: CollectionService {

@@ -1,5 +1,5 @@
 import Glibc
-import HTTP
+import LockstepHTTP
 
 /// The folder in which a server keeps the backups of its store: `<store>-<identity>-<time>.db`, the newest last. The identity
 /// is the beginning of the store's.

@@ -1,6 +1,6 @@
 import Glibc
-import JSON
-import Workers
+import LockstepJSON
+import LockstepThreading
 
 /// Makes backups of the store that a server serves, every so often, and keeps the newest.
 ///

@@ -1,4 +1,4 @@
-import SQLite
+import LockstepSQLite
 
 /// Follows what happens to one user, from the store's file, beside the server that writes it.
 ///

@@ -1,4 +1,4 @@
-import SQLite
+import LockstepSQLite
 
 /// What an operator asks for about one user.
 public struct Order: Sendable {

@@ -1,5 +1,5 @@
-import SQLite
-import Workers
+import LockstepSQLite
+import LockstepThreading
 
 /// Where a server does what operators' commands ask for while it serves.
 ///

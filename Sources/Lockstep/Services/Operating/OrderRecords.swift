@@ -1,4 +1,4 @@
-import SQLite
+import LockstepSQLite
 
 /// The table `orders`, within the transaction that the connection is in.
 struct OrderRecords {

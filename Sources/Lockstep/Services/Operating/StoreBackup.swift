@@ -1,4 +1,4 @@
-import SQLite
+import LockstepSQLite
 
 /// Makes a copy of a store, as it is at one moment, while a server, of this process or another, serves on it.
 ///

@@ -1,4 +1,4 @@
-import SQLite
+import LockstepSQLite
 
 /// Looks through a whole store for what shouldn't be so, beside whoever serves on it, and changes nothing.
 ///

@@ -1,6 +1,6 @@
-import HTTP
-import SQLite
-import Workers
+import LockstepHTTP
+import LockstepSQLite
+import LockstepThreading
 
 /// All that a store holds about a user, as one document, written by an operator's command beside whoever uses the store.
 public struct StoreExport: Sendable {

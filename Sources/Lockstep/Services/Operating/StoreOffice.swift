@@ -1,5 +1,5 @@
 import Glibc
-import SQLite
+import LockstepSQLite
 
 /// Where an operator's command works on the accounts of a store, whether or not a server uses it.
 ///

@@ -1,5 +1,5 @@
 import Glibc
-import SQLite
+import LockstepSQLite
 
 /// Puts a backup in the place of a store.
 ///

@@ -1,4 +1,4 @@
-import SQLite
+import LockstepSQLite
 
 /// What kind of trouble an error is to whoever has to do something about it: what a command ends with follows from it.
 public enum Trouble: Sendable, Equatable {

@@ -1,4 +1,4 @@
-import SQLite
+import LockstepSQLite
 
 /// Looks whether a user's tables hold what their journal tells.
 struct UserCheck {

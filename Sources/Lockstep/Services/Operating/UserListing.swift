@@ -1,4 +1,4 @@
-import SQLite
+import LockstepSQLite
 
 /// What an operator sees of a user.
 public struct UserListing: Sendable, Equatable {

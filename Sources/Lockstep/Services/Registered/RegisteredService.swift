@@ -1,4 +1,4 @@
-import SQLite
+import LockstepSQLite
 
 /// The table `registered_defaults`.
 struct RegisteredService: Sendable {

@@ -1,5 +1,5 @@
-import Reactor
-import Workers
+import LockstepReactor
+import LockstepThreading
 
 /// The users whose state somebody follows: to each of them it's announced what was committed.
 ///

@@ -1,4 +1,4 @@
-import Reactor
+import LockstepReactor
 
 /// A user's state and how it's changed, as screens need it.
 protocol UserStates: Sendable {

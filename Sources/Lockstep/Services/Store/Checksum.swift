@@ -1,4 +1,4 @@
-import CSodium
+import CLockstepSodium
 
 /// What `sha256sum` says of a text: 64 hexadecimal digits.
 func checksum(of text: String) -> String {

@@ -1,4 +1,4 @@
-import SQLite
+import LockstepSQLite
 
 extension DurableStore {
   /// The bounds of a store.

@@ -1,6 +1,6 @@
 import Glibc
-import SQLite
-import Workers
+import LockstepSQLite
+import LockstepThreading
 
 extension DurableStore {
   /// Runs a unit of the writer and waits for it: for what a server needs before it serves.

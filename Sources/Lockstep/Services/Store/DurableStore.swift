@@ -1,6 +1,6 @@
 import Glibc
-import SQLite
-import Workers
+import LockstepSQLite
+import LockstepThreading
 
 /// The one file in which everything lasts.
 ///

@@ -1,4 +1,4 @@
-import SQLite
+import LockstepSQLite
 
 extension Migrator {
   /// What isn't, in a store that was examined, as the migrations that it has been through make it, in sentences: somebody has

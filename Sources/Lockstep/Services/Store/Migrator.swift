@@ -1,5 +1,5 @@
-import Migrations
-import SQLite
+import LockstepMigrations
+import LockstepSQLite
 
 /// Brings a store's schema up to date, or says why it can't.
 ///

@@ -1,5 +1,5 @@
-import Migrations
-import SQLite
+import LockstepMigrations
+import LockstepSQLite
 
 /// What a module needs of a store: that it's known there as what it is, and the steps of its own tables' schema.
 public struct ModuleSchema: Sendable {

@@ -1,4 +1,4 @@
-import Workers
+import LockstepThreading
 
 /// A check that costs something, asked for by many: one runs at a time, everybody who asks meanwhile shares its outcome,
 /// and so does everybody who asks within `lifetime` after it.

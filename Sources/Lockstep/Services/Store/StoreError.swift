@@ -1,6 +1,6 @@
 import Glibc
-import SQLite
-import Workers
+import LockstepSQLite
+import LockstepThreading
 
 /// Why a store can't be opened or written, each with a sentence that says what to do.
 public enum StoreError: Error, Sendable, Equatable {

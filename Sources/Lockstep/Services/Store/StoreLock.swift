@@ -1,6 +1,6 @@
 import Glibc
-import SQLite
-import Workers
+import LockstepSQLite
+import LockstepThreading
 
 /// The right to be the only server of a store, held until it is released or the process ends, however it ends.
 ///

@@ -1,5 +1,5 @@
-import SQLite
-import Workers
+import LockstepSQLite
+import LockstepThreading
 
 /// The store's readers, as users share them: none keeps more than half of the threads busy, however much they ask for, so
 /// that there is one for the others.

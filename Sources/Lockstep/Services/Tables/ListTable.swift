@@ -1,5 +1,5 @@
-import Migrations
-import SQLite
+import LockstepMigrations
+import LockstepSQLite
 
 /// Where a module keeps its list: a table of its own, which a person can read with the `sqlite3` shell and other programs can
 /// query. Five statements and what to bind; what they are called for, and in which order, the product sees to.

@@ -1,4 +1,4 @@
-import SQLite
+import LockstepSQLite
 
 /// A module's list in its table.
 struct ListTableService<Table: ListTable>: CollectionService {

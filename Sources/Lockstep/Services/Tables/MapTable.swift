@@ -1,6 +1,6 @@
-import JSON
-import Migrations
-import SQLite
+import LockstepJSON
+import LockstepMigrations
+import LockstepSQLite
 
 /// Where a module keeps its map: a table of its own. What is said of `ListTable` holds for it too.
 public protocol MapTable: Sendable {

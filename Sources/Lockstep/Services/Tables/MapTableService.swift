@@ -1,5 +1,5 @@
-import JSON
-import SQLite
+import LockstepJSON
+import LockstepSQLite
 
 /// A module's map in its table.
 struct MapTableService: CollectionService {

@@ -1,6 +1,6 @@
-import JSON
-import Migrations
-import SQLite
+import LockstepJSON
+import LockstepMigrations
+import LockstepSQLite
 
 /// The table `list_elements`, for lists that bring none of their own.
 struct SharedListTable<Element: ListElement>: ListTable {

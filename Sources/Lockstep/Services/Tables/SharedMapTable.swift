@@ -1,6 +1,6 @@
-import JSON
-import Migrations
-import SQLite
+import LockstepJSON
+import LockstepMigrations
+import LockstepSQLite
 
 /// The table `map_values`, for maps that bring none of their own.
 struct SharedMapTable: MapTable {

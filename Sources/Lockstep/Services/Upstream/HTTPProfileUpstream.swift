@@ -1,5 +1,5 @@
-import HTTPClient
-import JSON
+import LockstepHTTPClient
+import LockstepJSON
 
 /// An upstream that gets profiles by `POST`, and takes one with any status of 2xx.
 ///

@@ -1,4 +1,4 @@
-import JSON
+import LockstepJSON
 
 /// A profile on its way to an upstream.
 public struct OutgoingProfile: Sendable, Equatable {

@@ -1,5 +1,5 @@
-import HTTP
-import SQLite
+import LockstepHTTP
+import LockstepSQLite
 
 /// What happened to a user's state since a cursor, folded into one changeset a collection.
 struct ChangesFeed: Sendable {

@@ -1,5 +1,5 @@
-import JSON
-import Reactor
+import LockstepJSON
+import LockstepReactor
 
 /// The difference between two states of a collection, as the changes feed tells it.
 enum CollectionChange {

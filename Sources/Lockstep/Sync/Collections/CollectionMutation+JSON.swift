@@ -1,4 +1,4 @@
-import JSON
+import LockstepJSON
 
 // How facts look in the journal and to clients: `{"type":"inserted","payload":{"index":0,"item":{…}}}`.
 

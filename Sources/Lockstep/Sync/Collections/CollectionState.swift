@@ -1,4 +1,4 @@
-import JSON
+import LockstepJSON
 
 /// A fact about a collection: what did happen, enough on its own to get from one state to the next.
 enum CollectionMutation: Sendable, Equatable {

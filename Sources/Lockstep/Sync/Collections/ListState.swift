@@ -1,4 +1,4 @@
-import JSON
+import LockstepJSON
 
 /// An element of a list, as clients see it. It never changes: a change puts another one in its place.
 public final class ListItem: Sendable, Equatable {

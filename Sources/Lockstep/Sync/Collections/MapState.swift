@@ -1,4 +1,4 @@
-import JSON
+import LockstepJSON
 
 /// A value of a map. It never changes: a change puts another one in its place.
 public final class MapValue: Sendable, Equatable {

@@ -1,4 +1,4 @@
-import SQLite
+import LockstepSQLite
 
 /// Past states, rebuilt from a snapshot and the facts behind it.
 struct History: Sendable {

@@ -1,4 +1,4 @@
-import SQLite
+import LockstepSQLite
 
 /// An `Idempotency-Key`, with what tells whether the request is the same one again.
 struct IdempotencyKey: Sendable, Hashable {

@@ -1,5 +1,5 @@
-import JSON
-import SQLite
+import LockstepJSON
+import LockstepSQLite
 
 /// The table `journal`: what was asked for and what did happen, in order.
 struct Journal {

@@ -1,4 +1,4 @@
-import CSodium
+import CLockstepSodium
 
 /// Whose an idempotency key is: the same key of somebody else is another one.
 enum KeyOwner: Sendable, Hashable {

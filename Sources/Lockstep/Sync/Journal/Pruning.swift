@@ -1,5 +1,5 @@
-import SQLite
-import Workers
+import LockstepSQLite
+import LockstepThreading
 
 /// Keeps the journal from growing for ever, in small steps: now and then, after a user's transaction, a little of what is
 /// oldest of theirs goes, and a snapshot takes its place.

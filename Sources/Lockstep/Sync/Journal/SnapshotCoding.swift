@@ -1,4 +1,4 @@
-import JSON
+import LockstepJSON
 
 // How a collection looks in the table `snapshots`:
 // `{"kind":"list","revision":7,"items":[[3,{…}],…]}`, `{"kind":"map","revision":7,"values":[["key",3,…],…]}`.

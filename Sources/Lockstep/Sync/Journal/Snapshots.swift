@@ -1,4 +1,4 @@
-import SQLite
+import LockstepSQLite
 
 /// The table `snapshots`: collections as they were.
 struct Snapshots {

@@ -1,6 +1,6 @@
-import SQLite
+import LockstepSQLite
 import Synchronization
-import Workers
+import LockstepThreading
 
 /// What is done behind users' backs for their history: snapshots, so that the past is quickly rebuilt, and pruning.
 ///

@@ -1,4 +1,4 @@
-import SQLite
+import LockstepSQLite
 
 /// Changes to accounts, each answered once for each idempotency key: the answer is kept in the transaction that makes the
 /// change, so that a crash can't separate them.

@@ -1,5 +1,5 @@
-import JSON
-import SQLite
+import LockstepJSON
+import LockstepSQLite
 
 /// A user's state on its way from one revision to the next.
 struct Draft {

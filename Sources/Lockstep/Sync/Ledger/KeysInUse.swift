@@ -1,4 +1,4 @@
-import Workers
+import LockstepThreading
 
 /// The idempotency keys whose requests are still at work, so that the same request, sent again meanwhile, isn't done twice.
 final class KeysInUse: Sendable {

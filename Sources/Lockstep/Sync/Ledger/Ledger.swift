@@ -1,6 +1,6 @@
-import SQLite
+import LockstepSQLite
 import Synchronization
-import Workers
+import LockstepThreading
 
 /// Where users' states change: the one way in.
 ///

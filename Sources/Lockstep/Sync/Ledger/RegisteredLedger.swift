@@ -1,5 +1,5 @@
-import SQLite
-import Workers
+import LockstepSQLite
+import LockstepThreading
 
 /// Where what is registered for everybody changes: all of it is in memory. It's decided on the writer's thread and
 /// published once it's on disk.

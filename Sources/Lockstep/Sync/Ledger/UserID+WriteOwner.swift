@@ -1,4 +1,4 @@
-import SQLite
+import LockstepSQLite
 
 extension UserID {
   /// The user as an owner of writes: no user's long ones hold everybody else's up.

@@ -1,4 +1,4 @@
-import Workers
+import LockstepThreading
 
 /// A user's committed state in memory, with what was made of it for clients: made once, given to all who ask.
 final class HotState: Sendable {

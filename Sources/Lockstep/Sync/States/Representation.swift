@@ -1,4 +1,4 @@
-import HTTP
+import LockstepHTTP
 
 /// A resource as a client gets it: the same cursor means the same bytes.
 struct Representation: Sendable {

@@ -1,5 +1,5 @@
-import SQLite
-import Workers
+import LockstepSQLite
+import LockstepThreading
 
 /// The latest committed states of the users who are about, in memory.
 ///

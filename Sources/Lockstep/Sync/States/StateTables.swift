@@ -1,4 +1,4 @@
-import SQLite
+import LockstepSQLite
 
 /// All modules' tables together: a user's whole state on disk.
 struct StateTables: Sendable {

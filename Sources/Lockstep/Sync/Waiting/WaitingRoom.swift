@@ -1,6 +1,6 @@
-import HTTP
+import LockstepHTTP
 import Synchronization
-import Workers
+import LockstepThreading
 
 /// Everybody who waits for a state to change, by whose or what's it is (a user's, a screen's), and whoever brings them back.
 ///

@@ -1,4 +1,4 @@
-import Workers
+import LockstepThreading
 
 /// Limits the guessing of passwords, in memory: by network, by account and by session.
 ///

@@ -1,5 +1,5 @@
-import CSodium
-import Workers
+import CLockstepSodium
+import LockstepThreading
 
 /// How much work one hash takes, and so how much guessing takes.
 public struct Argon2Strength: Sendable, Equatable {

@@ -1,4 +1,4 @@
-import CSodium
+import CLockstepSodium
 import Synchronization
 
 /// A password as somebody has typed it. It shows nowhere, and its bytes are wiped when nobody holds it any more.

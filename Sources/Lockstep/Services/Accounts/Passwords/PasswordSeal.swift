@@ -1,4 +1,4 @@
-import CSodium
+import CLockstepSodium
 
 /// Seals what only who knows a password may open, and recognises a request with that password in it.
 ///

@@ -1,4 +1,4 @@
-import SQLite
+import LockstepSQLite
 
 /// A session as the store has it.
 struct StoredSession: Sendable {

@@ -1,4 +1,4 @@
-import SQLite
+import LockstepSQLite
 
 extension TokenKey {
   /// The store's key; where it has none yet, a new one. To be called at start, in a transaction.

@@ -1,4 +1,4 @@
-import SQLite
+import LockstepSQLite
 
 /// What the store knows of a user.
 struct Account: Sendable {

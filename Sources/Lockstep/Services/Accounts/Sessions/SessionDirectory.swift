@@ -1,5 +1,5 @@
-import SQLite
-import Workers
+import LockstepSQLite
+import LockstepThreading
 
 /// Who a token belongs to, from memory: the first thing that every request asks.
 ///

@@ -1,5 +1,5 @@
-import SQLite
-import Workers
+import LockstepSQLite
+import LockstepThreading
 
 /// Writes notes about sessions to the store, many at a time, with nobody waiting for it.
 ///

@@ -1,4 +1,4 @@
-import CSodium
+import CLockstepSodium
 
 /// libsodium, ready for use: whoever is handed one knows that it was initialised.
 public struct Sodium: Sendable {

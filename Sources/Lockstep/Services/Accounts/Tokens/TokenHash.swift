@@ -1,4 +1,4 @@
-import SQLite
+import LockstepSQLite
 
 /// What the store and the memory know of a token: its BLAKE2b-256, from which there is no way back.
 ///

@@ -1,5 +1,5 @@
-import CSodium
-import SQLite
+import CLockstepSodium
+import LockstepSQLite
 
 /// The key under which a store's tokens are tagged. It's kept in the store, and shows nowhere else.
 public struct TokenKey: Sendable, Equatable, Concealed, SQLiteConvertible {

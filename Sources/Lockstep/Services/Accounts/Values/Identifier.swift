@@ -1,4 +1,4 @@
-import SQLite
+import LockstepSQLite
 
 /// The id of a `Subject`: a UUIDv7 that can't be mistaken for the id of something else.
 public struct Identifier<Subject>: Hashable, Sendable, CustomStringConvertible {

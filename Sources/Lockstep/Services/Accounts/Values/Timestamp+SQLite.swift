@@ -1,4 +1,4 @@
-import SQLite
+import LockstepSQLite
 
 extension Timestamp: SQLiteConvertible {
   /// Milliseconds since 1970, an integer.

@@ -1,4 +1,4 @@
-import Workers
+import LockstepThreading
 
 /// Makes ids, each greater than the one before, also within a millisecond and when the clock goes back.
 ///

@@ -1,0 +1,94 @@
+import CLockstepLinux
+import Glibc
+import LockstepHTTP
+
+/// A socket that listens on one address. Each loop has its own; the kernel spreads the connections over them.
+struct ListeningSocket {
+  let descriptor: Int32
+  let address: PeerAddress
+
+  /// Listens on `host` (a name or an address of IPv4 or IPv6; `::` takes both) and `port` (0 takes a free one).
+  ///
+  /// With `isShared` other sockets of this user may listen on the same port too.
+  init(host: String, port: Int, isShared: Bool) throws(SystemError) {
+    let purpose = "listen on \(PeerAddress(host: host, port: port))"
+    var hints = addrinfo()
+    hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+    hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV
+    var found: UnsafeMutablePointer<addrinfo>?
+    let code = getaddrinfo(host, String(port), &hints, &found)
+    guard code == 0, let first = found else {
+      throw SystemError("getaddrinfo", purpose: purpose, code: code, reason: String(cString: gai_strerror(code)))
+    }
+    defer { freeaddrinfo(first) }
+    descriptor = try Self.open(first.pointee, isShared: isShared, purpose: purpose)
+    address = Self.localAddress(of: descriptor)
+  }
+
+  func close() {
+    _ = Glibc.close(descriptor)
+  }
+
+  private static func open(_ info: addrinfo, isShared: Bool, purpose: String) throws(SystemError) -> Int32 {
+    let type = info.ai_socktype | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
+    let descriptor = socket(info.ai_family, type, 0)
+    guard descriptor >= 0 else { throw SystemError("socket", purpose: purpose) }
+    set(descriptor, SOL_SOCKET, SO_REUSEADDR, 1)
+    if isShared { set(descriptor, SOL_SOCKET, SO_REUSEPORT, 1) }
+    if info.ai_family == AF_INET6 { set(descriptor, Int32(IPPROTO_IPV6), IPV6_V6ONLY, 0) }
+    guard bind(descriptor, info.ai_addr, info.ai_addrlen) == 0 else { throw closing(descriptor, "bind", purpose) }
+    guard listen(descriptor, 4096) == 0 else { throw closing(descriptor, "listen", purpose) }
+    return descriptor
+  }
+
+  private static func closing(_ descriptor: Int32, _ call: String, _ purpose: String) -> SystemError {
+    let error = SystemError(call, purpose: purpose)
+    _ = Glibc.close(descriptor)
+    return error
+  }
+
+  private static func set(_ descriptor: Int32, _ level: Int32, _ option: Int32, _ value: Int32) {
+    var value = value
+    setsockopt(descriptor, level, option, &value, socklen_t(MemoryLayout<Int32>.size))
+  }
+
+  private static func localAddress(of descriptor: Int32) -> PeerAddress {
+    var storage = sockaddr_storage()
+    var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+    _ = withUnsafeMutablePointer(to: &storage) {
+      // Every socket address begins like `sockaddr`, and `sockaddr_storage` is as large as any of them.
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(descriptor, $0, &length) }
+    }
+    return PeerAddress(storage, length: length)
+  }
+}
+
+extension PeerAddress {
+  /// The address in a socket's own form.
+  init(_ storage: sockaddr_storage, length: socklen_t) {
+    var storage = storage
+    var host = [CChar](repeating: 0, count: Int(NI_MAXHOST))
+    var port = [CChar](repeating: 0, count: Int(NI_MAXSERV))
+    let code = withUnsafePointer(to: &storage) {
+      // See `localAddress`: the same layout rule.
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        getnameinfo(
+          $0,
+          length,
+          &host,
+          socklen_t(host.count),
+          &port,
+          socklen_t(port.count),
+          NI_NUMERICHOST | NI_NUMERICSERV
+        )
+      }
+    }
+    guard code == 0 else {
+      self.init(host: "unknown", port: 0)
+      return
+    }
+    let text = String(decoding: host.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    let number = String(decoding: port.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    self.init(host: text.hasPrefix("::ffff:") ? String(text.dropFirst(7)) : text, port: Int(number) ?? 0)
+  }
+}

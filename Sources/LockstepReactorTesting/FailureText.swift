@@ -1,0 +1,141 @@
+import LockstepReactor
+
+/// What a `TestReactor` says when something is not as asserted: what, why, and how to mend it.
+enum FailureText {
+  static func wrongState(_ title: String, _ difference: String) -> String {
+    """
+    \(title) is not as asserted:
+
+    \(difference)
+
+    (− expected, + actual) Correct the assertion, or the reduce function.
+    """
+  }
+
+  static func noState(_ title: String, _ difference: String) -> String {
+    """
+    \(title) did not come. Expected:
+
+    \(difference)
+
+    (− expected, + as it is) Nothing has changed since the last asserted state. If time must pass first, \
+    call advance(by:); if nothing should change, remove the assertion.
+    """
+  }
+
+  static func noChange(_ title: String) -> String {
+    """
+    \(title) did not come.
+
+    The closure changes nothing, and a state that is equal to the one before is never shown. Remove the \
+    closure: that nothing else comes is asserted anyway.
+    """
+  }
+
+  static func unassertedStates(_ moment: String, _ differences: [String]) -> String {
+    """
+    \(count(differences.count, "state was", "states were")) not asserted before \(moment):
+
+    \(differences.joined(separator: "\n\n"))
+
+    (− before, + after) Assert each with a closure of send(_:_:) or receive(_:), or leave them with skipStates().
+    """
+  }
+
+  static func unassertedFailures<Action>(_ moment: String, _ failures: [ReactorFailure<Action>]) -> String {
+    """
+    \(count(failures.count, "error was", "errors were")) not asserted before \(moment):
+
+    \(failures.map { "    \($0.error), \(origin($0))" }.joined(separator: "\n"))
+
+    Assert each with receiveFailure(), or handle it in the effect and make it a mutation.
+    """
+  }
+
+  static func noFailure(_ description: String) -> String {
+    """
+    Expected \(description), but none was reported.
+
+    If time must pass first, call advance(by:). An error that an effect catches itself is not reported.
+    """
+  }
+
+  static func wrongFailure<Action>(_ description: String, _ failure: ReactorFailure<Action>) -> String {
+    """
+    Expected \(description), but another error was reported:
+
+        \(failure.error), \(origin(failure))
+
+    Correct the assertion, or what the effect throws.
+    """
+  }
+
+  static func unassertedIgnored<Action>(_ moment: String, _ actions: [Action]) -> String {
+    """
+    \(count(actions.count, "action was", "actions were")) ignored, and that was not asserted before \(moment):
+
+    \(actions.map { "    \($0)" }.joined(separator: "\n"))
+
+    Another effect of its lane runs, or transform(action:) filters it out. Assert it with receiveIgnored(), or \
+    do not send it.
+    """
+  }
+
+  static func noneIgnored(_ description: String) -> String {
+    """
+    Expected \(description) to be ignored, but no action was.
+
+    Correct the assertion, or the policy of the action.
+    """
+  }
+
+  static func wrongIgnored<Action>(_ description: String, _ action: Action) -> String {
+    """
+    Expected \(description) to be ignored, but another action was:
+
+        \(action)
+
+    Correct the assertion, or the policy of the action.
+    """
+  }
+
+  static func runningEffects(_ moment: String, _ actions: [String], allowed: Int) -> String {
+    if actions.count < allowed {
+      return """
+        Expected \(count(allowed, "running effect", "running effects")) at \(moment), but there \
+        \(actions.count == 1 ? "is" : "are") \(actions.count).
+
+        An effect has ended that was meant to go on. Correct finish(running:), or the effect.
+        """
+    }
+    return """
+      \(count(actions.count, "effect is", "effects are")) still running at \(moment):
+
+      \(actions.map { "    \($0)" }.joined(separator: "\n"))
+
+      Let them end with advance(by:), cancel them by an action, or say that they are meant to go on with \
+      finish(running: \(actions.count)).
+      """
+  }
+
+  static func refused(_ action: String) -> String {
+    """
+    send(\(action)) was refused: as many actions as the host's capacity are not settled yet.
+
+    Let effects end with advance(by:) before sending more.
+    """
+  }
+
+  private static func count(_ number: Int, _ one: String, _ many: String) -> String {
+    "\(number) \(number == 1 ? one : many)"
+  }
+
+  private static func origin<Action>(_ failure: ReactorFailure<Action>) -> String {
+    switch failure.origin {
+    case .action(let action): "from \(action)"
+    case .actionStream: "from a stream merged into the actions"
+    case .mutationStream: "from a stream merged into the mutations"
+    case .stateStream: "from a stream merged into the states"
+    }
+  }
+}

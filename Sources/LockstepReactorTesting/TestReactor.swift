@@ -1,0 +1,227 @@
+import LockstepReactor
+import Synchronization
+import Testing
+
+/// Runs a reactor in virtual time and checks every state it shows, every error, every effect and every
+/// action that it ignores.
+///
+/// Exhaustive by default: what the test did not assert is a failure, at the next `send`, at `finish`, or
+/// at the latest when the test lets go of it.
+///
+///     let test = TestReactor(Search(service: .fake, clock: clock), clock: clock)
+///     test.send(.type("swift")) { $0.query = "swift" }
+///     test.advance(by: .milliseconds(300))
+///     test.receive { $0.isSearching = true }
+///     test.finish()
+public final class TestReactor<R: Reactor> {
+  /// The clock that the test moves. Hand the same to the reactor.
+  public let clock: VirtualClock
+
+  /// The state that was asserted last.
+  public private(set) var state: R.State
+
+  private let host: ReactorHost<R>
+  private let record: TraceRecord<R>
+  private let failures: FailureReporter
+  private let origin: SourceLocation
+  private let running: Task<Void, Never>
+  private var isFinished = false
+
+  /// Hosts a reactor and lets it start.
+  ///
+  /// - Parameters:
+  ///   - reactor: What is tested.
+  ///   - clock: The clock of the test's world.
+  ///   - failures: Where failures go. Issues of Swift Testing unless told.
+  ///   - location: Where the test makes it.
+  public init(
+    _ reactor: R,
+    clock: VirtualClock = VirtualClock(),
+    failures: FailureReporter = .issue,
+    location: SourceLocation = #_sourceLocation
+  ) {
+    self.clock = clock
+    self.failures = failures
+    origin = location
+    let record = TraceRecord<R>()
+    let host = ReactorHost(reactor, trace: { record.add($0) })
+    self.record = record
+    self.host = host
+    state = host.currentState
+    running = clock.start { await host.run() }
+    clock.settle(location: location)
+  }
+
+  deinit {
+    if isFinished { return }
+    verifyNothingIsLeft(during: "the end of the test", allowedEffects: 0, origin)
+    running.cancel()
+  }
+
+  /// Sends an action, lets happen what happens without time passing, and asserts the states that come.
+  ///
+  /// Each closure turns the last asserted state into the one expected next. What comes beyond them is for
+  /// `receive` and `receiveFailure`, and a failure if it waits for them until the next `send` or `finish`.
+  public func send(
+    _ action: R.Action,
+    _ changes: (inout R.State) -> Void...,
+    location: SourceLocation = #_sourceLocation
+  ) {
+    verifyNothingWaits(before: "send(\(action))", location)
+    if host.send(action) != .accepted {
+      failures.report(FailureText.refused("\(action)"), location)
+      return
+    }
+    clock.settle(location: location)
+    for (index, change) in changes.enumerated() {
+      assertNextState("State \(index + 1) of \(changes.count) after send(\(action))", change, location)
+    }
+  }
+
+  /// Asserts the states that came since, from effects and merged streams.
+  public func receive(_ changes: (inout R.State) -> Void..., location: SourceLocation = #_sourceLocation) {
+    clock.settle(location: location)
+    for (index, change) in changes.enumerated() {
+      assertNextState("State \(index + 1) of \(changes.count) of receive()", change, location)
+    }
+  }
+
+  /// Asserts that an error was reported.
+  public func receiveFailure(
+    _ description: String = "an error",
+    where matches: (any Error) -> Bool = { _ in true },
+    location: SourceLocation = #_sourceLocation
+  ) {
+    clock.settle(location: location)
+    guard let failure = record.takeFailure() else {
+      failures.report(FailureText.noFailure(description), location)
+      return
+    }
+    if !matches(failure.error) {
+      failures.report(FailureText.wrongFailure(description, failure), location)
+    }
+  }
+
+  /// Asserts that an action was not given to `mutate`: another effect of its lane runs, or it was filtered out.
+  public func receiveIgnored(
+    _ description: String = "an action",
+    where matches: (R.Action) -> Bool = { _ in true },
+    location: SourceLocation = #_sourceLocation
+  ) {
+    clock.settle(location: location)
+    guard let action = record.takeIgnored() else {
+      failures.report(FailureText.noneIgnored(description), location)
+      return
+    }
+    if !matches(action) {
+      failures.report(FailureText.wrongIgnored(description, action), location)
+    }
+  }
+
+  /// Lets virtual time pass.
+  public func advance(by duration: Duration, location: SourceLocation = #_sourceLocation) {
+    clock.advance(by: duration, location: location)
+  }
+
+  /// Leaves the states that wait unasserted, and takes the last of them as the present one.
+  public func skipStates() {
+    clock.settle()
+    while let next = record.takeState() { state = next }
+  }
+
+  /// Ends the test: nothing may wait unasserted, and no effect may run but those expected to.
+  ///
+  /// - Parameters:
+  ///   - effects: How many effects are meant to go on for as long as the reactor lives.
+  ///   - location: Where the test ends.
+  public func finish(running effects: Int = 0, location: SourceLocation = #_sourceLocation) {
+    clock.settle(location: location)
+    isFinished = true
+    verifyNothingIsLeft(during: "finish()", allowedEffects: effects, location)
+    running.cancel()
+    clock.settle(location: location)
+  }
+}
+
+// MARK: Checks
+
+extension TestReactor {
+  private func assertNextState(_ title: String, _ change: (inout R.State) -> Void, _ location: SourceLocation) {
+    var expected = state
+    change(&expected)
+    guard let actual = record.takeState() else {
+      let text =
+        expected == state
+        ? FailureText.noChange(title) : FailureText.noState(title, difference(expected: expected, actual: state))
+      failures.report(text, location)
+      return
+    }
+    if actual != expected {
+      failures.report(FailureText.wrongState(title, difference(expected: expected, actual: actual)), location)
+    }
+    state = actual
+  }
+
+  private func verifyNothingWaits(before moment: String, _ location: SourceLocation) {
+    clock.settle(location: location)
+    var previous = state
+    var differences: [String] = []
+    while let next = record.takeState() {
+      differences.append(difference(expected: previous, actual: next))
+      previous = next
+    }
+    state = previous
+    if !differences.isEmpty { failures.report(FailureText.unassertedStates(moment, differences), location) }
+    let errors = Array(sequence(state: ()) { [record] _ in record.takeFailure() })
+    if !errors.isEmpty { failures.report(FailureText.unassertedFailures(moment, errors), location) }
+    let ignored = Array(sequence(state: ()) { [record] _ in record.takeIgnored() })
+    if !ignored.isEmpty { failures.report(FailureText.unassertedIgnored(moment, ignored), location) }
+  }
+
+  private func verifyNothingIsLeft(during moment: String, allowedEffects: Int, _ location: SourceLocation) {
+    verifyNothingWaits(before: moment, location)
+    let effects = record.runningEffects
+    if effects.count == allowedEffects { return }
+    let text = FailureText.runningEffects(moment, effects.map { "\($0)" }, allowed: allowedEffects)
+    failures.report(text, location)
+  }
+}
+
+/// What a host did and the test has not asserted yet.
+private final class TraceRecord<R: Reactor>: Sendable {
+  private struct Contents: Sendable {
+    var states: [R.State] = []
+    var failures: [ReactorFailure<R.Action>] = []
+    var ignored: [R.Action] = []
+    var running: [(effect: UInt64, action: R.Action)] = []
+  }
+
+  private let contents = Mutex(Contents())
+
+  var runningEffects: [R.Action] { contents.withLock { $0.running.map(\.action) } }
+
+  func add(_ trace: ReactorTrace<R>) {
+    contents.withLock { contents in
+      switch trace {
+      case .state(let state): contents.states.append(state)
+      case .failure(let failure): contents.failures.append(failure)
+      case .ignored(let action): contents.ignored.append(action)
+      case .effectStarted(let action, let effect): contents.running.append((effect, action))
+      case .effectEnded(_, let effect): contents.running.removeAll { $0.effect == effect }
+      case .action, .mutation: break
+      }
+    }
+  }
+
+  func takeState() -> R.State? {
+    contents.withLock { $0.states.isEmpty ? nil : $0.states.removeFirst() }
+  }
+
+  func takeFailure() -> ReactorFailure<R.Action>? {
+    contents.withLock { $0.failures.isEmpty ? nil : $0.failures.removeFirst() }
+  }
+
+  func takeIgnored() -> R.Action? {
+    contents.withLock { $0.ignored.isEmpty ? nil : $0.ignored.removeFirst() }
+  }
+}

@@ -1,0 +1,182 @@
+import Glibc
+import LockstepSQLite
+import LockstepTestSupport
+import Testing
+
+@Suite("The command ends as scripts expect it to")
+struct CommandTests {
+  /// Arguments, variables, the code, and what standard output or standard error begins with.
+  private static let runs: [(arguments: [String], variables: [String: String], code: Int32, text: String)] = [
+    ([], [:], 64, "Lockstep keeps an app's state"), (["--help"], [:], 0, "Lockstep keeps an app's state"),
+    (["-h"], [:], 0, "Lockstep keeps"), (["help"], [:], 0, "Lockstep keeps"), (["--version"], [:], 0, "lockstep "),
+    (["version"], [:], 0, "lockstep "), (["--version", "junk"], [:], 64, "lockstep: “junk” is one word too many"),
+    (["version", "--port"], [:], 64, "lockstep: “--port” is one word too many"),
+    (["serve", "--port", "0", "--data", "/dev/null"], [:], 74, "lockstep serve: /dev/null is no regular file"),
+    (["serve", "--port", "0", "--data", "{folder}/"], [:], 74, "lockstep serve: "),
+    (["serve", "--help"], [:], 0, "Serve until SIGTERM"),
+    (["serve", "--port", "x", "-h"], [:], 0, "Serve until SIGTERM"),
+    (["srve"], [:], 64, "lockstep: there is no command “srve”."), (["--serve"], [:], 64, "lockstep: there is no"),
+    (["serve", "--prot", "1"], [:], 64, "lockstep serve: there is no option --prot. `lockstep serve --help`"),
+    (["serve", "--port", "x"], [:], 64, "lockstep serve: --port can't be “x”: it must be a whole number"),
+    (["serve"], ["LOCKSTEP_PORT": "x"], 64, "lockstep serve: LOCKSTEP_PORT can't be “x”"),
+    (
+      ["serve", "--host", "256.1.1.1", "--port", "0", "--data", "{folder}/x.db"], [:], 69,
+      "lockstep serve: cannot listen"
+    ),
+    (
+      ["serve", "--port", "0", "--data", "/nonexistent/x.db"], [:], 74,
+      "lockstep serve: SQLite could not open /nonexistent/x.db"
+    ),
+    (["backup"], [:], 64, "lockstep backup: --to is missing"),
+    (["backup", "--help"], [:], 0, "Copy a store as it is at one moment"),
+    (["backup", "--to", "{folder}/b", "--data", "{folder}/x"], [:], 66, "lockstep backup: There is no file"),
+    (["backup", "--to", "{folder}/b"], ["LOCKSTEP_DATA": "/nowhere/x"], 66, "There is no file /nowhere/x"),
+    (
+      ["backup", "--to", "/dev/null"], ["LOCKSTEP_FORCE": "1", "LOCKSTEP_DATA": "/etc/passwd"], 73, "/dev/null is there"
+    ),
+    (["restore"], [:], 64, "lockstep restore: --from is missing"),
+    (["restore", "--from", "/etc/passwd", "--data", "{folder}/x"], [:], 65, "is no SQLite database"),
+    (["restore", "--from", "{folder}/none", "--data", "{folder}/x"], [:], 66, "lockstep restore: There is no file"),
+    (
+      ["health", "--url", "https://a.example"], [:], 64, "lockstep health: --url can't be “https://a.example”: it must"
+    ),
+    (["health", "--timeout", "0"], [:], 64, "lockstep health: --timeout can't be “0”"),
+  ]
+
+  @Test("Each way to call it has its exit code and its words", arguments: runs)
+  func codes(arguments: [String], variables: [String: String], code: Int32, text: String) async throws {
+    let folder = try TemporaryDirectory()
+    let words = arguments.map { $0.hasPrefix("{folder}/") ? folder.file(String($0.dropFirst(9))) : $0 }
+    let process = try LockstepProcess(words, in: folder, variables: variables)
+    #expect(await process.ended() == .exit(code))
+    let (shown, other) = code == 0 ? (process.output, process.errors) : (process.errors, process.output)
+    #expect(shown.contains(text) && shown.hasSuffix("\n"))
+    #expect(other.isEmpty)
+  }
+
+  @Test("A text that can't be printed is a failure", arguments: [">&-", ">/dev/full"])
+  func unprintable(redirection: String) async throws {
+    let process = try LockstepProcess(["--help"], in: TemporaryDirectory(), redirection: redirection)
+    #expect(await process.ended() == .exit(74))
+  }
+
+  @Test("What it's started without is taken by nothing else: no socket or file gets a standard stream's number")
+  func closedStreams() async throws {
+    let folder = try TemporaryDirectory()
+    let (process, port) = try await LockstepProcess.serving(in: folder, redirection: "<&- 2>&-")
+    let client = try RawClient(port: port)
+    try await client.send("GET /healthz HTTP/1.1\r\nHost: h\r\n\r\n")
+    #expect(try await client.response().status == 200)
+    for descriptor in [0, 2] {
+      var path = [CChar](repeating: 0, count: 256)
+      let count = readlink("/proc/\(process.id)/fd/\(descriptor)", &path, path.count)
+      #expect(String(decoding: path[..<max(0, count)].map { UInt8(bitPattern: $0) }, as: UTF8.self) == "/dev/null")
+    }
+    process.send(SIGTERM)
+    #expect(await process.ended() == .exit(0))
+  }
+
+  @Test("A limit on open files that --max-connections doesn't fit into is told at the start, with what to do")
+  func fewDescriptors() async throws {
+    let folder = try TemporaryDirectory()
+    let (process, _) = try await LockstepProcess.serving(in: folder, limit: 200)
+    process.send(SIGTERM)
+    #expect(await process.ended() == .exit(0))
+    let warnings = process.errors.split(separator: "\n").filter { $0.contains(" WARNING ") }
+    #expect(warnings.count == 1)
+    #expect(warnings.first?.contains("raise it to 10084") == true, "\(warnings)")
+    #expect(warnings.first?.contains("lower --max-connections to 116") == true)
+    let (enough, _) = try await LockstepProcess.serving(
+      ["--max-connections", "116"],
+      in: folder,
+      name: "two",
+      limit: 200
+    )
+    enough.send(SIGTERM)
+    #expect(await enough.ended() == .exit(0))
+    #expect(!enough.errors.contains("WARNING"))
+  }
+
+  @Test("A port that is taken is named, and no store is made", arguments: [1, 2])
+  func portTaken(threads: Int) async throws {
+    let folder = try TemporaryDirectory()
+    let (first, port) = try await LockstepProcess.serving(in: folder)
+    let second = try LockstepProcess(
+      ["serve", "--port", "\(port)", "--threads", "\(threads)", "--data", folder.file("second.db")],
+      in: folder,
+      name: "second"
+    )
+    #expect(await second.ended() == .exit(69))
+    #expect(
+      second.errors == "lockstep serve: cannot listen on 127.0.0.1:\(port): Address already in use (bind, errno 98)\n"
+    )
+    #expect(second.output.isEmpty)
+    #expect(access(folder.file("second.db"), F_OK) != 0)
+    first.send(SIGTERM)
+    #expect(await first.ended() == .exit(0))
+  }
+
+  @Test("What somebody else's server answers `health` with is shown, and not done")
+  func foreignHealth() async throws {
+    let server = try RawServer()
+    let folder = try TemporaryDirectory()
+    let process = try LockstepProcess(["health", "--url", "http://127.0.0.1:\(server.port)"], in: folder)
+    await aside { server.answerOne("HTTP/1.1 503 Full\r\nConnection: close\r\n\r\n\u{1B}]0;owned\u{7}\u{9B}2J") }
+    #expect(await process.ended() == .exit(1))
+    #expect(
+      process.errors
+        == #"lockstep health: the server isn't ready: it answers 503. \u{1b}]0;owned\u{7}\u{9b}2J"# + "\n"
+    )
+  }
+
+  @Test("A new store is its owner's alone, and opens again after a restart")
+  func store() async throws {
+    let folder = try TemporaryDirectory()
+    for name in ["first", "second"] {
+      let (process, port) = try await LockstepProcess.serving(in: folder, name: name)
+      let client = try RawClient(port: port)
+      try await client.send("GET /readyz HTTP/1.1\r\nHost: h\r\n\r\n")
+      #expect(try await client.response().status == 200)
+      var status = stat()
+      #expect(stat(folder.file("lockstep.db"), &status) == 0)
+      #expect(status.st_mode & 0o777 == 0o600)
+      process.send(SIGINT)
+      #expect(await process.ended() == .exit(0))
+      #expect(process.output == "lockstep: listening on http://127.0.0.1:\(port)\n")
+      #expect(access(folder.file("lockstep.db-wal"), F_OK) != 0)
+    }
+  }
+
+  @Test(
+    "A file that is no store is refused in a sentence, and left as it was",
+    arguments: ["garbage", "other", "newer"]
+  )
+  func strangeStore(kind: String) async throws {
+    let folder = try TemporaryDirectory()
+    let words: String
+    switch kind {
+    case "garbage":
+      try folder.write(
+        Array("This is a text and no database. ".utf8) + [UInt8](repeating: 0x41, count: 4096),
+        to: "lockstep.db"
+      )
+      words = "The file is no SQLite database"
+    case "other":
+      try Connection(path: folder.file("lockstep.db"), options: .init(journal: .asFound)).run("CREATE TABLE t (a)")
+      words = "is a SQLite database, but not a Lockstep store. Nothing in it was changed."
+    default:
+      let (process, _) = try await LockstepProcess.serving(in: folder, name: "maker")
+      process.send(SIGTERM)
+      #expect(await process.ended() == .exit(0))
+      let connection = try Connection(path: folder.file("lockstep.db"), options: .init(journal: .asFound))
+      try connection.run("PRAGMA user_version = 1000000")
+      words = "a newer lockstep has used it. Run that one, or restore a backup"
+    }
+    let before = try folder.contents(of: "lockstep.db")
+    let process = try LockstepProcess(["serve", "--port", "0", "--data", folder.file("lockstep.db")], in: folder)
+    #expect(await process.ended() == .exit(74))
+    #expect(process.errors.hasPrefix("lockstep serve: ") && process.errors.contains(words), "\(process.errors)")
+    #expect(process.output.isEmpty)
+    #expect(try folder.contents(of: "lockstep.db") == before)
+  }
+}

@@ -1,0 +1,215 @@
+import LockstepJSON
+import LockstepTestSupport
+import Testing
+
+/// A device that writes until the server is gone, remembers what was acknowledged, and holds the server to it.
+struct CrashClient {
+  /// One write.
+  struct Write {
+    enum Change {
+      case set(key: String, value: Int)
+      case remove(key: String)
+      case add(id: String, value: Int)
+      case discard(id: String)
+      /// Three changes as one: a count goes up, a value is set, a favorite comes or goes.
+      case batch(value: Int, id: String)
+    }
+
+    let change: Change
+    /// Its `Idempotency-Key`, if it has one.
+    let key: String?
+  }
+
+  /// What the user's state has of this device, by what was acknowledged.
+  struct Expected: Equatable {
+    var values: [String: Int] = [:]
+    var favorites: [Favorite] = []
+
+    struct Favorite: Equatable {
+      let id: String
+      var value: Int
+    }
+  }
+
+  /// What all its keys and ids begin with: devices of one user don't get in each other's way.
+  let prefix: String
+  let token: String
+  private var random: SeededNumbers
+  private var expected = Expected()
+  /// What was sent last, and not answered: it happened, or it didn't.
+  private var uncertain: Write?
+  /// The last write with a key that was answered, and its answer.
+  private var answered: (write: Write, answer: RawResponse)?
+  private var writes = 0
+
+  init(prefix: String, token: String, seed: UInt64) {
+    self.prefix = prefix
+    self.token = token
+    random = SeededNumbers(seed: seed)
+  }
+
+  // MARK: Writing
+
+  /// Writes until the connection breaks, and calls `acknowledged` after each answer.
+  mutating func write(to port: Int, acknowledged: () -> Void) async throws {
+    let client = try RawClient(port: port)
+    while true {
+      let write = next()
+      guard let answer = await Self.exchange(request(write), over: client) else {
+        uncertain = write
+        return
+      }
+      try accept(answer, to: write)
+      acknowledged()
+    }
+  }
+
+  private mutating func next() -> Write {
+    writes += 1
+    let name = "\(prefix)\(random.below(6))"
+    let key = random.once(in: 2) ? "\(prefix) \(writes)" : nil
+    switch random.below(8) {
+    case 0...2: return Write(change: .set(key: name, value: writes), key: key)
+    case 3 where expected.values[name] != nil: return Write(change: .remove(key: name), key: key)
+    case 4 where expected.favorites.contains { $0.id == name }: return Write(change: .discard(id: name), key: key)
+    case 3...5: return Write(change: .add(id: name, value: writes), key: key)
+    default: return Write(change: .batch(value: writes, id: name), key: "\(prefix) \(writes)")
+    }
+  }
+
+  private mutating func accept(_ answer: RawResponse, to write: Write) throws {
+    try #require((200...204).contains(answer.status), "\(write): \(answer.status) \(answer.text)")
+    expected.apply(write.change, by: prefix)
+    if write.key != nil { answered = (write, answer) }
+  }
+
+  // MARK: Holding to it
+
+  /// Whether all that was acknowledged is there, and nothing else but perhaps what was sent last.
+  mutating func check(at port: Int) async throws {
+    let client = try RawClient(port: port)
+    let found = try await state(over: client)
+    var ifItHappened = expected
+    if let uncertain { ifItHappened.apply(uncertain.change, by: prefix) }
+    try #require(found == expected || found == ifItHappened, "\(prefix): \(found), and not \(expected)")
+    if let answered {
+      let again = try #require(await Self.exchange(request(answered.write), over: client))
+      #expect(again.field("Idempotency-Replayed") == "true")
+      #expect(again.isSame(as: answered.answer), "\(again) and not \(answered.answer)")
+    }
+    guard let uncertain else { return }
+    // What a client's outbox does: it sends again what wasn't answered.
+    let answer = try #require(await Self.exchange(request(uncertain), over: client))
+    let hadHappened = found == ifItHappened && found != expected
+    if uncertain.key != nil {
+      try accept(answer, to: uncertain)
+      #expect((answer.field("Idempotency-Replayed") == "true") == hadHappened, "\(uncertain)")
+    } else {
+      // Without a key a removal that had happened finds nothing the second time.
+      let isGone = hadHappened && answer.status == 404
+      if isGone { expected.apply(uncertain.change, by: prefix) } else { try accept(answer, to: uncertain) }
+    }
+    self.uncertain = nil
+    let after = try await state(over: client)
+    try #require(after == expected, "\(prefix): \(after), and not \(expected)")
+  }
+
+  /// Whether what is rebuilt from the journal is, byte for byte, what the tables have.
+  func checkRebuilt(at port: Int) async throws {
+    let client = try RawClient(port: port)
+    for path in ["/v1/favorites", "/v1/defaults/standard", "/v1/profile"] {
+      let present = try #require(await Self.exchange(request("GET", path), over: client))
+      let cursor = try #require(present.field("Cursor"))
+      let rebuilt = try #require(await Self.exchange(request("GET", "\(path)?at=\(cursor)"), over: client))
+      #expect(rebuilt.status == 200 && rebuilt.body == present.body, "\(path)")
+      #expect(rebuilt.field("ETag") == present.field("ETag"))
+    }
+  }
+
+  private func state(over client: RawClient) async throws -> Expected {
+    var found = Expected()
+    let suite = try #require(await Self.exchange(request("GET", "/v1/defaults/standard"), over: client))
+    for (name, value) in try JSON(parsing: suite.body)["values"]?.objectValue ?? [:] where name.hasPrefix(prefix) {
+      found.values[name] = value.intValue
+    }
+    let list = try #require(await Self.exchange(request("GET", "/v1/favorites"), over: client))
+    for item in try JSON(parsing: list.body)["items"]?.arrayValue ?? [] {
+      guard let id = item["id"]?.stringValue, id.hasPrefix(prefix) else { continue }
+      found.favorites.append(Expected.Favorite(id: id, value: item["data"]?.intValue ?? -1))
+    }
+    return found
+  }
+
+  // MARK: Requests
+
+  private func request(_ write: Write) -> String {
+    let fields = write.key.map { ["Idempotency-Key: \($0)"] } ?? []
+    switch write.change {
+    case .set(let key, let value): return request("PUT", "/v1/defaults/standard/\(key)", "\(value)", fields)
+    case .remove(let key): return request("DELETE", "/v1/defaults/standard/\(key)", nil, fields)
+    case .add(let id, let value): return request("PUT", "/v1/favorites/\(id)", #"{"data":\#(value)}"#, fields)
+    case .discard(let id): return request("DELETE", "/v1/favorites/\(id)", nil, fields)
+    case .batch(let value, let id):
+      let actions: JSON = [
+        ["module": "defaults", "type": "increment", "payload": ["key": .string(prefix + "count"), "by": 1]],
+        [
+          "module": "defaults", "type": "set",
+          "payload": ["key": .string(prefix + "batch"), "value": .integer(Int64(value))],
+        ],
+        ["module": "favorites", "type": "toggle", "payload": ["id": .string(id), "data": .integer(Int64(value))]],
+      ]
+      return request("POST", "/v1/actions", (["actions": actions] as JSON).description, fields)
+    }
+  }
+
+  private func request(_ method: String, _ path: String, _ body: String? = nil, _ fields: [String] = []) -> String {
+    let length = body.map { ["Content-Length: \($0.utf8.count)"] } ?? []
+    let lines = ["\(method) \(path) HTTP/1.1", "Host: h", "Authorization: Bearer \(token)"] + fields + length
+    return lines.joined(separator: "\r\n") + "\r\n\r\n" + (body ?? "")
+  }
+
+  /// The answer; nil when the server is gone before it is whole.
+  private static func exchange(_ request: String, over client: RawClient) async -> RawResponse? {
+    do {
+      try await client.send(request)
+      return try await client.response()
+    } catch {
+      return nil
+    }
+  }
+}
+
+extension CrashClient.Expected {
+  /// Takes a change in.
+  fileprivate mutating func apply(_ change: CrashClient.Write.Change, by prefix: String) {
+    switch change {
+    case .set(let key, let value): values[key] = value
+    case .remove(let key): values[key] = nil
+    case .add(let id, let value):
+      if let place = favorites.firstIndex(where: { $0.id == id }) {
+        favorites[place].value = value
+      } else {
+        favorites.append(Favorite(id: id, value: value))
+      }
+    case .discard(let id): favorites.removeAll { $0.id == id }
+    case .batch(let value, let id):
+      values[prefix + "count", default: 0] += 1
+      values[prefix + "batch"] = value
+      if favorites.contains(where: { $0.id == id }) {
+        favorites.removeAll { $0.id == id }
+      } else {
+        favorites.append(Favorite(id: id, value: value))
+      }
+    }
+  }
+}
+
+extension RawResponse {
+  /// Whether another answer is this one again, but for when it was sent and that it says so.
+  fileprivate func isSame(as other: RawResponse) -> Bool {
+    func lasting(_ fields: [String]) -> [String] {
+      fields.filter { !$0.hasPrefix("Date:") && !$0.hasPrefix("Idempotency-Replayed:") }.sorted()
+    }
+    return status == other.status && body == other.body && lasting(fields) == lasting(other.fields)
+  }
+}

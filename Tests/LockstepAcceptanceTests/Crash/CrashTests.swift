@@ -1,0 +1,153 @@
+import Foundation
+import Glibc
+import LockstepJSON
+import LockstepSQLite
+import Synchronization
+import LockstepTestSupport
+import Testing
+
+/// The server is killed while devices write, again and again, and has to have kept its word each time.
+/// `LOCKSTEP_CRASH_ROUNDS` says how often, `LOCKSTEP_TEST_SEED` what the devices choose; scripts/crash-test sets both.
+@Suite("A server that is killed in the middle of its work")
+struct CrashTests {
+  private static let users = 3
+  private static let devicesOfEach = 3
+
+  @Test("Has every acknowledged write, none twice, and answers repeated requests as it did before")
+  func crashes() async throws {
+    let variables = ProcessInfo.processInfo.environment
+    let rounds = variables["LOCKSTEP_CRASH_ROUNDS"].flatMap { Int($0) } ?? 5
+    let seed = TestSeed.make(for: "Crashes")
+    var random = SeededNumbers(seed: seed)
+    let folder = try TemporaryDirectory()
+    let store = CrashStore(folder: folder)
+    var clients = try await Self.clients(of: store, seed: seed)
+    var total = 0
+    for round in 1...rounds {
+      let threshold = 1 + random.below(40 * clients.count)
+      let (killed, acknowledged) = try await store.round(clients, threshold: threshold, delay: random.below(2000))
+      clients = killed
+      total += acknowledged
+      // Now and then one is killed while it opens what the last one left.
+      if random.once(in: 4) { try await store.killWhileStarting(after: random.below(20_000)) }
+      let (process, port) = try await store.start()
+      for place in clients.indices { try await clients[place].check(at: port) }
+      for user in 0..<Self.users { try await clients[user * Self.devicesOfEach].checkRebuilt(at: port) }
+      try store.expectSound()
+      process.send(SIGKILL)
+      #expect(await process.ended() == .signal(SIGKILL))
+      if round % 25 == 0 { print("Crashes: \(round) rounds, \(total) writes acknowledged") }
+    }
+    print("Crashes: \(rounds) rounds, \(total) writes acknowledged, slowest start \(store.slowestStart)")
+  }
+
+  private static func clients(of store: CrashStore, seed: UInt64) async throws -> [CrashClient] {
+    let (process, port) = try await store.start()
+    var clients: [CrashClient] = []
+    for user in 0..<users {
+      let client = try RawClient(port: port)
+      let body = #"{"email":"\#(user)@example.com","password":"a good password"}"#
+      try await client.send("POST /v1/users HTTP/1.1\r\nHost: h\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)")
+      let token = try #require(try JSON(parsing: try await client.response().body)["token"]?.stringValue)
+      for device in 0..<devicesOfEach {
+        let number = UInt64(user * devicesOfEach + device)
+        clients.append(CrashClient(prefix: "d\(number)-", token: token, seed: seed &+ number))
+      }
+    }
+    process.send(SIGKILL)
+    #expect(await process.ended() == .signal(SIGKILL))
+    return clients
+  }
+}
+
+/// The store that survives, and the servers that don't.
+private final class CrashStore: Sendable {
+  private let folder: TemporaryDirectory
+  private let slowest = Mutex(Duration.zero)
+  private let starts = Count()
+
+  init(folder: TemporaryDirectory) {
+    self.folder = folder
+  }
+
+  /// The longest that a server took from its start until it listened: to be shown, never judged by.
+  var slowestStart: Duration { slowest.withLock { $0 } }
+
+  func start() async throws -> (process: LockstepProcess, port: Int) {
+    let clock = ContinuousClock()
+    let begin = clock.now
+    starts.add()
+    // Each has files of its own for what it prints: the last one's say where the last one listened.
+    let started = try await LockstepProcess.serving(["--log-level", "error"], in: folder, name: "run-\(starts.value)")
+    slowest.withLock { $0 = max($0, clock.now - begin) }
+    return started
+  }
+
+  /// Lets all devices write, kills the server after so many answers and a moment, and gives the devices and how many
+  /// answers they got.
+  func round(
+    _ clients: [CrashClient],
+    threshold: Int,
+    delay: Int
+  ) async throws -> (clients: [CrashClient], acknowledged: Int) {
+    let (process, port) = try await start()
+    let acknowledged = Count()
+    var killed = clients
+    try await withThrowingTaskGroup(of: (Int, CrashClient).self) { group in
+      for (place, client) in clients.enumerated() {
+        group.addTask {
+          var client = client
+          try await client.write(to: port) { acknowledged.add() }
+          return (place, client)
+        }
+      }
+      await eventually { acknowledged.value >= threshold }
+      Self.passTime(delay)
+      process.send(SIGKILL)
+      for try await (place, client) in group { killed[place] = client }
+    }
+    #expect(await process.ended() == .signal(SIGKILL))
+    return (killed, acknowledged.value)
+  }
+
+  func killWhileStarting(after delay: Int) async throws {
+    let process = try LockstepProcess(
+      ["serve", "--port", "0", "--data", folder.file("lockstep.db")],
+      in: folder,
+      name: "short"
+    )
+    Self.passTime(delay)
+    process.send(SIGKILL)
+    #expect(await process.ended() == .signal(SIGKILL))
+  }
+
+  /// Whether the file is whole, and no user's revisions have a gap.
+  func expectSound() throws {
+    let connection = try Connection(path: folder.file("lockstep.db"), options: .init(access: .readOnly))
+    let faults = try connection.all("PRAGMA integrity_check") { row in try row[0] as String }
+    #expect(faults == ["ok"])
+    #expect(try connection.all("PRAGMA foreign_key_check") { row in try row[0] as String } == [])
+    let gaps = try connection.all(
+      """
+      SELECT user_id FROM journal GROUP BY user_id
+      HAVING min(revision >> 20) <> 1 OR max(revision >> 20) <> count(DISTINCT revision)
+      UNION ALL
+      SELECT user_id FROM journal GROUP BY user_id, revision HAVING max(position) + 1 <> count(*)
+      """
+    ) { row in try row[0] as String }
+    #expect(gaps == [])
+  }
+
+  /// A while that is never the same, so that the server is killed at any point of its work; what is tested holds at
+  /// every one.
+  private static func passTime(_ turns: Int) {
+    for _ in 0..<turns { sched_yield() }
+  }
+}
+
+private final class Count: Sendable {
+  private let count = Atomic(0)
+
+  var value: Int { count.load(ordering: .relaxed) }
+  func add() { count.add(1, ordering: .relaxed) }
+}

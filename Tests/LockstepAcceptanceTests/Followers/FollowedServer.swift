@@ -1,0 +1,104 @@
+import Glibc
+import LockstepJSON
+import LockstepThreading
+import LockstepTestSupport
+import Testing
+
+/// The store that followers follow, the server that runs on it at present, and what all of them know together.
+final class FollowedServer: Sendable {
+  /// How many of a user's last revisions a cursor can always be gone on from; few enough that a run
+  /// comes to resets too.
+  static let keptRevisions = 100
+
+  /// What happened in all, to be shown.
+  struct Figures: Sendable {
+    var writes = 0
+    var refusals = 0
+    var polls = 0
+    var events = 0
+    var changesets = 0
+    var moves = 0
+    var disconnections = 0
+    var returns = 0
+    var resets = 0
+    var checks = 0
+  }
+
+  private struct Contents: Sendable {
+    var figures = Figures()
+    /// The bytes that were seen behind each ETag of a user's.
+    var representations: [String: [UInt8]] = [:]
+    /// The cursor that each follower has reached.
+    var reached: [Int: String] = [:]
+    var isEnding = false
+    var starts = 0
+  }
+
+  private let folder: TemporaryDirectory
+  private let contents = Monitor(Contents())
+
+  init(folder: TemporaryDirectory) {
+    self.folder = folder
+  }
+
+  var figures: Figures { contents.withLock { $0.figures } }
+
+  /// Whether the server was told to end, or is about to be: connections may break, and who waits be answered.
+  var isEnding: Bool { contents.withLock { $0.isEnding } }
+
+  func count(_ change: (inout Figures) -> Void) { contents.withLock { change(&$0.figures) } }
+
+  func note(_ cursor: String, of follower: Int) { contents.withLock { $0.reached[follower] = cursor } }
+
+  func hasReached(_ cursor: String, _ follower: Int) -> Bool { contents.withLock { $0.reached[follower] == cursor } }
+
+  /// Holds a representation to the promise of its ETag: the same bytes for ever, over all restarts.
+  func check(_ body: [UInt8], behind tag: String, at place: String) throws {
+    let known = contents.withLock { contents in
+      defer { contents.representations["\(place) \(tag)"] = body }
+      return contents.representations["\(place) \(tag)"]
+    }
+    guard known == nil || known == body else {
+      throw FollowedCopy.Fault(description: "\(place): other bytes behind the same ETag \(tag)")
+    }
+  }
+
+  // MARK: Starting and ending
+
+  func start(threads: Int) async throws -> (process: LockstepProcess, port: Int) {
+    let number = contents.withLock { contents in
+      contents.isEnding = false
+      contents.starts += 1
+      return contents.starts
+    }
+    let options = [
+      "--threads", "\(threads)", "--log-level", "error", "--admin-token", FollowedWriter.administrator,
+      "--history-days", "0", "--history-min", "\(Self.keptRevisions)",
+      // So long that none of its own accord ends in a test.
+      "--max-wait", "3600",
+    ]
+    return try await LockstepProcess.serving(options, in: folder, name: "run-\(number)")
+  }
+
+  /// Kills it, whatever it does just now.
+  func kill(_ process: LockstepProcess) async {
+    contents.withLock { $0.isEnding = true }
+    process.send(SIGKILL)
+    #expect(await process.ended() == .signal(SIGKILL))
+  }
+
+  /// Has it drain while everybody waits.
+  func drain(_ process: LockstepProcess) async {
+    contents.withLock { $0.isEnding = true }
+    process.send(SIGTERM)
+    #expect(await process.ended() == .exit(0), "\(process.errors)")
+  }
+
+  /// A new user's token.
+  static func signUp(_ name: String, at port: Int) async throws -> String {
+    let client = try RawClient(port: port)
+    let body = #"{"email":"\#(name)@example.com","password":"a good password"}"#
+    try await client.send("POST /v1/users HTTP/1.1\r\nHost: h\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)")
+    return try #require(try JSON(parsing: try await client.response().body)["token"]?.stringValue)
+  }
+}

@@ -1,0 +1,274 @@
+import Glibc
+import LockstepJSON
+import LockstepSQLite
+import LockstepTestSupport
+import Testing
+
+@Suite("The operator's commands, on a store that is served")
+struct OperatorTests {
+  private let folder: TemporaryDirectory
+
+  init() throws {
+    folder = try TemporaryDirectory()
+  }
+
+  private var store: String { folder.file("lockstep.db") }
+
+  /// Runs a command of the binary to its end, with a text as its standard input.
+  private func run(_ arguments: String..., input: String = "", name: String) async throws -> (
+    code: LockstepProcess.Ending?, output: String, errors: String
+  ) {
+    try folder.write(Array(input.utf8), to: "\(name).in")
+    let process = try LockstepProcess(
+      arguments,
+      in: folder,
+      name: name,
+      redirection: "<'\(folder.file("\(name).in"))'",
+      variables: ["LOCKSTEP_DATA": store]
+    )
+    return (await process.ended(), process.output, process.errors)
+  }
+
+  private func ask(_ port: Int, _ method: String, _ target: String, _ body: String? = nil, token: String? = nil)
+    async throws
+    -> RawResponse
+  {
+    let client = try RawClient(port: port)
+    var head = "\(method) \(target) HTTP/1.1\r\nHost: h\r\n"
+    if let token { head += "Authorization: Bearer \(token)\r\n" }
+    if let body { head += "Content-Length: \(body.utf8.count)\r\n" }
+    try await client.send("\(head)\r\n\(body ?? "")")
+    return try await client.response()
+  }
+
+  private func logIn(_ port: Int, _ password: String) async throws -> (status: Int, token: String) {
+    let answer = try await ask(port, "POST", "/v1/sessions", #"{"email":"ada@example.com","password":"\#(password)"}"#)
+    return (answer.status, (try? JSON(parsing: answer.body))?["token"]?.stringValue ?? "")
+  }
+
+  @Test("Users are added, disabled, enabled, given a password and erased while a server serves; no secret is printed")
+  func users() async throws {
+    let (server, port) = try await LockstepProcess.serving(["--registration", "closed"], in: folder)
+    let added = try await run("user", "add", "ada@example.com", input: "correct horse\n", name: "add")
+    #expect(added.code == .exit(0), "\(added.errors)")
+    let id = String(added.output.dropLast())
+    let (_, token) = try await logIn(port, "correct horse")
+    #expect(try await ask(port, "GET", "/v1/me", token: token).status == 200)
+
+    let disabled = try await run("user", "disable", "ada@example.com", name: "disable")
+    #expect(disabled.code == .exit(0) && disabled.output.contains(id))
+    #expect(try await ask(port, "GET", "/v1/me", token: token).status == 401)
+    #expect(try await logIn(port, "correct horse").status == 403)
+    #expect(try await run("user", "list", name: "list").output.contains("disabled"))
+
+    #expect(try await run("user", "enable", id, name: "enable").code == .exit(0))
+    let (_, second) = try await logIn(port, "correct horse")
+    let reset = try await run("user", "reset-password", id, input: "another password", name: "reset")
+    #expect(reset.code == .exit(0), "\(reset.errors)")
+    #expect(try await ask(port, "GET", "/v1/me", token: second).status == 401)
+    #expect(try await logIn(port, "correct horse").status == 401)
+    let (_, third) = try await logIn(port, "another password")
+
+    let export = try await run("user", "export", "ADA@example.com", name: "export")
+    let document = try JSON(parsing: Array(export.output.utf8))
+    #expect(document["user"]?["id"]?.stringValue == id && document["journal"] == [])
+    let told = try JSON(parsing: try await ask(port, "GET", "/v1/me/export", token: third).body)
+    #expect(document["user"] == told["user"] && document["cursor"] == told["cursor"])
+
+    #expect(try await run("user", "erase", id, name: "unsure").code == .exit(64))
+    #expect(try await run("user", "erase", id, "--yes", name: "erase").code == .exit(0))
+    #expect(try await ask(port, "GET", "/v1/me", token: third).status == 401)
+    #expect(try await run("user", "list", name: "nobody").output.isEmpty)
+    server.send(SIGTERM)
+    #expect(await server.ended() == .exit(0))
+    for name in ["add", "disable", "enable", "reset", "export", "erase", "run"] {
+      let text = try ["out", "err"].map { String(decoding: try folder.contents(of: "\(name).\($0)"), as: UTF8.self) }
+        .joined()
+      for secret in ["correct horse", "another password", "argon2"] { #expect(!text.contains(secret), "\(name)") }
+    }
+  }
+
+  @Test("A password's line may end as other systems end lines")
+  func lineEnd() async throws {
+    let (server, port) = try await LockstepProcess.serving(in: folder)
+    let added = try await run("user", "add", "ada@example.com", input: "correct horse\r\nmore\n", name: "add")
+    #expect(added.code == .exit(0), "\(added.errors)")
+    #expect(try await logIn(port, "correct horse").status == 201)
+    let reset = try await run("user", "reset-password", "ada@example.com", input: "its own \r\r\n", name: "reset")
+    #expect(reset.code == .exit(0), "\(reset.errors)")
+    #expect(try await logIn(port, #"its own \r"#).status == 201)
+    server.send(SIGTERM)
+    #expect(await server.ended() == .exit(0))
+  }
+
+  @Test(
+    "Who ends a command that a server hasn't obeyed yet has taken it back",
+    arguments: [(SIGINT, 130), (SIGTERM, 143)] as [(Int32, Int32)]
+  )
+  func interrupted(signal: Int32, code: Int32) async throws {
+    let (server, port) = try await LockstepProcess.serving(in: folder)
+    _ = try await run("user", "add", "ada@example.com", input: "correct horse\n", name: "add")
+    server.send(SIGSTOP)
+    let command = try LockstepProcess(
+      ["user", "erase", "ada@example.com", "--yes", "--data", store],
+      in: folder,
+      name: "erase"
+    )
+    let connection = try Connection(path: store, options: .init(access: .readOnly, journal: .asFound))
+    func orders() throws -> [Int] { try connection.all("SELECT count(*) FROM orders") { row in try row[0] } }
+    try await eventually { try orders() == [1] }
+    command.send(signal)
+    #expect(await command.ended() == .exit(code))
+    #expect(
+      command.errors == "lockstep user erase: Interrupted. The order was withdrawn, and nothing was changed.\n"
+    )
+    #expect(try orders() == [0])
+    server.send(SIGCONT)
+    #expect(try await logIn(port, "correct horse").status == 201)
+    server.send(SIGTERM)
+    #expect(await server.ended() == .exit(0))
+  }
+
+  @Test("What can't be done has its code and its words")
+  func refusals() async throws {
+    let (server, _) = try await LockstepProcess.serving(in: folder)
+    _ = try await run("user", "add", "ada@example.com", input: "correct horse\n", name: "first")
+    let cases: [(arguments: [String], input: String, code: Int32, words: String)] = [
+      (["user", "add", "ada@EXAMPLE.com"], "correct horse\n", 73, "with the address ada@EXAMPLE.com already"),
+      (["user", "add", "nonsense"], "x", 64, "<address> can't be “nonsense”: The address has no @"),
+      (["user", "add", "bob@example.com"], "short\n", 64, "The password is shorter than 8 characters."),
+      (["user", "add", "bob@example.com"], "", 64, "the first line of standard input should be the new password"),
+      (["user", "add"], "", 64, "<address> is missing: lockstep user add <address> [options]"),
+      (["user", "disable", "bob@example.com"], "", 67, "There is no user bob@example.com in the store."),
+      (["user"], "", 64, "lockstep user <command>"), (["user", "none"], "", 64, "there is no command “user none”"),
+      (["tail", "--user", "bob@example.com"], "", 67, "There is no user bob@example.com"),
+      (["tail"], "", 64, "--user is missing"),
+      (
+        ["tail", "--user", "ada@example.com", "--since", "x"], "", 64,
+        "--since can't be “x”: it must be a cursor, a time"
+      ),
+      (["tail", "--user", "ada@example.com", "--since", "0.1.0"], "", 64, "isn't of this user's history"),
+    ]
+    for (index, entry) in cases.enumerated() {
+      try folder.write(Array(entry.input.utf8), to: "case.in")
+      let process = try LockstepProcess(
+        entry.arguments,
+        in: folder,
+        name: "case\(index)",
+        redirection: "<'\(folder.file("case.in"))'",
+        variables: ["LOCKSTEP_DATA": store]
+      )
+      #expect(await process.ended() == .exit(entry.code), "\(entry.arguments)")
+      #expect(process.errors.contains(entry.words), "\(process.errors)")
+      #expect(process.output.isEmpty)
+    }
+    server.send(SIGTERM)
+    #expect(await server.ended() == .exit(0))
+  }
+
+  @Test("What happens to a user is told as it happens, without colours where nobody looks")
+  func tail() async throws {
+    let (server, port) = try await LockstepProcess.serving(in: folder)
+    _ = try await run("user", "add", "ada@example.com", input: "correct horse\n", name: "add")
+    let (_, token) = try await logIn(port, "correct horse")
+    let tail = try LockstepProcess(["tail", "--user", "ada@example.com", "--data", store], in: folder, name: "tail")
+    for number in 1...3 {
+      #expect(try await ask(port, "PUT", "/v1/favorites/\(number)", "{}", token: token).status == 201)
+      await eventually { tail.output.split(separator: "\n").count == number }
+    }
+    let last = try #require(tail.output.split(separator: "\n").last)
+    #expect(last.hasSuffix(#"favorites  add {"id":"3"}  =>  inserted 3"#), "\(last)")
+    #expect(!tail.output.contains("\u{1B}"))
+    tail.send(SIGINT)
+    #expect(await tail.ended() == .signal(SIGINT))
+    let json = try await run("tail", "--user", "ada@example.com", "--once", "--json", "-n", "1", name: "json")
+    #expect(try JSON(parsing: Array(json.output.utf8))["action"]?["payload"]?["id"] == "3")
+    server.send(SIGTERM)
+    #expect(await server.ended() == .exit(0))
+  }
+
+  @Test("A store is checked while it's served; damage ends with 65 and is said where it is")
+  func check() async throws {
+    let (server, port) = try await LockstepProcess.serving(in: folder)
+    _ = try await run("user", "add", "ada@example.com", input: "correct horse\n", name: "add")
+    let (_, token) = try await logIn(port, "correct horse")
+    _ = try await ask(port, "PUT", "/v1/favorites/a", #"{"title":"A"}"#, token: token)
+    let whole = try await run("check", name: "whole")
+    #expect(whole.code == .exit(0) && whole.output.hasSuffix("\nNo damage.\n"), "\(whole.output)")
+    #expect(whole.output.contains("users         1: each has what the journal rebuilds"))
+    let over = try await run("check", "--max-favorites", "0", name: "over")
+    #expect(over.code == .exit(0) && over.output.contains("1 favorites, of 0 that are allowed"))
+    server.send(SIGTERM)
+    #expect(await server.ended() == .exit(0))
+    try Connection(path: store).run("UPDATE favorites SET title = 'B'")
+    let damaged = try await run("check", name: "damaged")
+    #expect(damaged.code == .exit(65) && damaged.output.contains("users         DAMAGED: 1 found"), "\(damaged.output)")
+    #expect(
+      damaged.output.contains("first differ at “a”") && damaged.output.contains("lockstep restore --from <backup>")
+    )
+  }
+
+  @Test("A server that keeps backups makes one when it starts, which can be restored")
+  func backups() async throws {
+    let backups = folder.file("backups")
+    let (server, port) = try await LockstepProcess.serving(["--backup-dir", backups], in: folder)
+    await eventually { server.errors.contains("backup made") }
+    let made = try #require(server.errors.split(separator: "file=").last?.prefix { $0 != " " })
+    #expect(made.hasPrefix("\(backups)/lockstep-") && made.hasSuffix("Z.db"))
+    let metrics = try await ask(port, "GET", "/metrics")
+    #expect(metrics.text.contains("\nlockstep_backups_total 1\n"))
+    server.send(SIGTERM)
+    #expect(await server.ended() == .exit(0))
+    let restored = try await run("restore", "--from", String(made), "--data", folder.file("new.db"), name: "restore")
+    #expect(restored.code == .exit(0), "\(restored.errors)")
+    #expect(try await run("check", "--data", folder.file("new.db"), name: "check").code == .exit(0))
+  }
+
+  @Test("What openapi prints is what a server gives, for passwords of the same length; it leaves nothing behind")
+  func openAPI() async throws {
+    let (server, port) = try await LockstepProcess.serving(["--password-min", "12"], in: folder)
+    let given = try await ask(port, "GET", "/openapi.json")
+    #expect(given.status == 200)
+    let scratch = folder.file("scratch")
+    try #require(mkdir(scratch, 0o700) == 0)
+    let process = try LockstepProcess(
+      ["openapi"],
+      in: folder,
+      name: "openapi",
+      variables: ["LOCKSTEP_PASSWORD_MIN": "12", "TMPDIR": scratch]
+    )
+    #expect(await process.ended() == .exit(0))
+    #expect(process.output == given.text + "\n")
+    #expect(process.errors == "")
+    #expect(rmdir(scratch) == 0, "nothing is in it")
+    #expect(try await run("openapi", name: "default").output != process.output)
+    server.send(SIGTERM)
+    #expect(await server.ended() == .exit(0))
+  }
+
+  @Test(
+    "bash completes commands, their second words, options and choices",
+    arguments: [
+      ("lockstep ", 1, "serve"), ("lockstep user re", 2, "reset-password"), ("lockstep backup --fo", 2, "--force"),
+      ("lockstep serve --log-format j", 3, "json"), ("lockstep user erase --y", 3, "--yes"),
+      ("lockstep completions f", 2, "fish"),
+    ]
+  )
+  func completions(line: String, index: Int, word: String) async throws {
+    let printed = try await run("completions", "bash", name: "bash")
+    #expect(printed.code == .exit(0))
+    try folder.write(Array(printed.output.utf8), to: "completions.bash")
+    let script = """
+      set -eu
+      source "$1"
+      IFS=' ' read -ra COMP_WORDS <<<"$2"
+      COMP_CWORD=$3
+      [[ ${COMP_WORDS[COMP_CWORD]+x} ]] || COMP_WORDS+=("")
+      _lockstep
+      printf '%s\\n' "${COMPREPLY[@]}"
+      """
+    let words = ["bash", "-c", script, "-", folder.file("completions.bash"), line, "\(index)"]
+    let completed = try await ChildProcess.run(words)
+    #expect(String(decoding: completed, as: UTF8.self).split(separator: "\n").contains(Substring(word)))
+  }
+}

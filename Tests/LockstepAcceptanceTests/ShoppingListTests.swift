@@ -1,0 +1,127 @@
+import Glibc
+import LockstepJSON
+import LockstepTestSupport
+import Testing
+
+@Suite("The example is a whole server: a shopping list beside all else")
+struct ShoppingListTests {
+  private static let password = "correct horse"
+
+  /// A server of the example, and somebody who is logged in.
+  private struct Shop {
+    let process: LockstepProcess
+    let port: Int
+    let token: String
+
+    init(in folder: TemporaryDirectory, name: String = "run", token: String? = nil) async throws {
+      (process, port) = try await LockstepProcess.serving(in: folder, name: name, binary: "ShoppingList")
+      if let token {
+        self.token = token
+      } else {
+        let body = #"{"email":"ada@example.com","password":"\#(ShoppingListTests.password)"}"#
+        let answer = try await Self.ask(port, "POST", "/v1/users", body, [])
+        self.token = try #require(try JSON(parsing: answer.body)["token"]?.stringValue)
+      }
+    }
+
+    static func request(_ method: String, _ target: String, _ body: String?, _ fields: [String]) -> String {
+      let length = body.map { ["Content-Length: \($0.utf8.count)"] } ?? []
+      let head = ["\(method) \(target) HTTP/1.1", "Host: h"] + fields + length
+      return head.joined(separator: "\r\n") + "\r\n\r\n" + (body ?? "")
+    }
+
+    static func ask(
+      _ port: Int,
+      _ method: String,
+      _ target: String,
+      _ body: String?,
+      _ fields: [String]
+    ) async throws -> RawResponse {
+      let client = try RawClient(port: port)
+      defer { client.close() }
+      try await client.send(request(method, target, body, fields))
+      return try await client.response()
+    }
+
+    var authorization: String { "Authorization: Bearer \(token)" }
+
+    func ask(_ method: String, _ target: String, _ body: String? = nil, _ fields: [String] = []) async throws
+      -> RawResponse
+    {
+      try await Self.ask(port, method, target, body, fields + [authorization])
+    }
+
+    func json(_ target: String) async throws -> JSON { try JSON(parsing: try await ask("GET", target).body) }
+
+    func stop() async {
+      process.send(SIGTERM)
+      #expect(await process.ended() == .exit(0))
+    }
+  }
+
+  @Test("Routes, waiting, changesets, journal, time travel and catalogue, before a restart and after; then it's erased")
+  func everything() async throws {
+    let folder = try TemporaryDirectory()
+    let shop = try await Shop(in: folder)
+    #expect(try await shop.ask("PUT", "/v1/shopping/milk", #"{"name":"Milk","amount":2}"#).status == 201)
+    let before = try await shop.ask("GET", "/v1/shopping")
+    let cursor = try #require(before.field("ETag")).dropFirst().dropLast()
+
+    // Somebody waits for the list, and is told as soon as it's another.
+    let waiter = try RawClient(port: shop.port)
+    let condition = ["If-None-Match: \"\(cursor)\"", "Prefer: wait=30", shop.authorization]
+    try await waiter.send(Shop.request("GET", "/v1/shopping", nil, condition))
+    let actions =
+      #"[{"type":"add","payload":{"id":"bread","name":"Bread"}},{"type":"move","payload":{"id":"bread","index":0}}]"#
+    #expect(try await shop.ask("POST", "/v1/shopping/actions", actions).status == 200)
+    let told = try await waiter.response()
+    #expect(told.status == 200)
+    let list = try await shop.ask("GET", "/v1/shopping")
+    #expect(told.body == list.body)
+
+    let changes = try await shop.json("/v1/changes?since=\(cursor)&collections=shopping")
+    let bread = try await shop.json("/v1/shopping").objectValue?["items"]?[0] ?? .null
+    #expect(changes["changesets"]?[0]?["insertions"] == [["index": 0, "item": bread]])
+    let entries = try await shop.json("/v1/journal")["entries"]?.arrayValue ?? []
+    #expect(entries.compactMap { $0["action"]?["type"]?.stringValue } == ["add", "add", "move"])
+    #expect(try await shop.ask("GET", "/v1/shopping?at=\(cursor)").body == before.body)
+    let catalogue = try await shop.json("/v1/reactors")["items"]?.arrayValue ?? []
+    let types = catalogue.first { $0["name"] == "shopping" }?["actions"]?.arrayValue?.compactMap {
+      $0["type"]?.stringValue
+    }
+    #expect(types == ["add", "change", "move", "remove", "clearBought"])
+    let twice = try await shop.ask("PUT", "/v1/shopping/loaf", #"{"name":"bread"}"#)
+    #expect(twice.status == 409)
+    #expect(twice.text.contains("Bread is on the list already, as “bread”."))
+    await shop.stop()
+
+    let again = try await Shop(in: folder, name: "again", token: shop.token)
+    let after = try await again.ask("GET", "/v1/shopping")
+    #expect(after.body == list.body)
+    #expect(after.field("ETag") == list.field("ETag"))
+    #expect(try await again.ask("GET", "/v1/shopping?at=\(cursor)").body == before.body)
+    let goodbye = #"{"password":"\#(Self.password)"}"#
+    #expect(try await again.ask("DELETE", "/v1/me", goodbye).status == 204)
+    await again.stop()
+    let file = String(decoding: try folder.contents(of: "lockstep.db"), as: UTF8.self)
+    #expect(!file.contains("Bread"))
+  }
+
+  @Test("A store that has a shopping list is refused by a server that hasn't, and what is there stays")
+  func withoutModule() async throws {
+    let folder = try TemporaryDirectory()
+    let shop = try await Shop(in: folder)
+    #expect(try await shop.ask("PUT", "/v1/shopping/milk", #"{"name":"Milk"}"#).status == 201)
+    await shop.stop()
+    let other = try LockstepProcess(
+      ["serve", "--port", "0", "--data", folder.file("lockstep.db")],
+      in: folder,
+      name: "other"
+    )
+    #expect(await other.ended() == .exit(74))
+    #expect(other.errors.contains("was served with the module shopping, which this server doesn't have"))
+    let again = try await Shop(in: folder, name: "again", token: shop.token)
+    #expect(try await again.json("/v1/shopping")["count"] == 1)
+    await again.stop()
+  }
+}

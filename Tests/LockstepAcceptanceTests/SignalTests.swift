@@ -1,0 +1,86 @@
+import Glibc
+import LockstepTestSupport
+import Testing
+
+@Suite("Signals stop the server as an operator expects")
+struct SignalTests {
+  @Test(
+    "The first signal drains: a request that is on its way is answered, then it ends with 0",
+    arguments: [SIGTERM, SIGINT]
+  )
+  func drains(signal: Int32) async throws {
+    // One loop, so that what came before another's request was read before it.
+    let (process, port) = try await LockstepProcess.serving(
+      ["--threads", "1", "--drain-timeout", "1h", "--body-grace", "1h"],
+      in: TemporaryDirectory()
+    )
+    let idle = try RawClient(port: port)
+    try await idle.send("GET /healthz HTTP/1.1\r\nHost: h\r\n\r\n")
+    #expect(try await idle.response().status == 200)
+    let half = try RawClient(port: port)
+    try await half.send("POST /v1/users HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\n\r\n{")
+    try await idle.send("GET /healthz HTTP/1.1\r\nHost: h\r\n\r\n")
+    // The answer to a request that came after the half one: so that one was read.
+    #expect(try await idle.response().status == 200)
+    process.send(signal)
+    #expect(try await idle.isClosed())
+    #expect(throws: RawClient.Failure.self) { try RawClient(port: port) }
+    try await half.send("}")
+    let answer = try await half.response()
+    #expect(answer.status == 422)
+    #expect(answer.field("Connection") == "close")
+    #expect(await process.ended() == .exit(0))
+    #expect(process.errors.contains("INFO draining") && process.errors.hasSuffix("INFO stopped\n"))
+  }
+
+  @Test("The second signal ends it at once", arguments: [SIGTERM, SIGINT])
+  func second(signal: Int32) async throws {
+    let (process, port) = try await LockstepProcess.serving(
+      ["--threads", "1", "--drain-timeout", "1h", "--body-grace", "1h"],
+      in: TemporaryDirectory()
+    )
+    let half = try RawClient(port: port)
+    try await half.send("POST /v1/users HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\n\r\n{")
+    let other = try RawClient(port: port)
+    try await other.send("GET /healthz HTTP/1.1\r\nHost: h\r\n\r\n")
+    _ = try await other.response()
+    process.send(signal)
+    #expect(try await other.isClosed())
+    process.send(SIGTERM)
+    #expect(await process.ended() == .exit(130))
+    #expect(try await half.isClosed())
+  }
+
+  @Test(
+    "A signal ends it too when nobody reads its log, or nobody can",
+    arguments: ["2>&-", "2>/dev/full", "1>&- 2>&-", "2>&9"]
+  )
+  func unreadLog(redirection: String) async throws {
+    var ends: [Int32] = [0, 0]
+    try #require(pipe(&ends) == 0)
+    defer { for end in ends { close(end) } }
+    let flags = fcntl(ends[1], F_GETFL)
+    _ = fcntl(ends[1], F_SETFL, flags | O_NONBLOCK)
+    let bytes = [UInt8](repeating: 0x78, count: 4096)
+    while write(ends[1], bytes, bytes.count) > 0 {}
+    _ = fcntl(ends[1], F_SETFL, flags)
+    let folder = try TemporaryDirectory()
+    let process = try LockstepProcess(
+      ["serve", "--port", "0", "--access-log", "--data", folder.file("lockstep.db")],
+      in: folder,
+      redirection: redirection,
+      descriptor: ends[1]
+    )
+    if redirection.hasPrefix("2") {
+      let client = try RawClient(port: try await process.port())
+      for _ in 0..<10 {
+        try await client.send("GET /readyz HTTP/1.1\r\nHost: h\r\n\r\n")
+        #expect(try await client.response().status == 200)
+      }
+    }
+    // The store is made after the signals are taken care of.
+    await eventually { access(folder.file("lockstep.db"), F_OK) == 0 }
+    process.send(SIGTERM)
+    #expect(await process.ended() == .exit(0))
+  }
+}

@@ -1,0 +1,137 @@
+import Foundation
+import Glibc
+import Synchronization
+import LockstepTestSupport
+import Testing
+
+/// The real binary, running: started with what a test says, ended by its own process id and nobody else's.
+final class LockstepProcess: Sendable {
+  struct Failure: Error, CustomStringConvertible {
+    let description: String
+  }
+
+  /// How it ended.
+  enum Ending: Equatable {
+    case exit(Int32)
+    case signal(Int32)
+  }
+
+  let id: pid_t
+  let folder: TemporaryDirectory
+  private let ending = Mutex<Ending?>(nil)
+  private let name: String
+
+  /// A product that was built beside this test's own bundle.
+  private static func path(of binary: String) -> String {
+    var path = [CChar](repeating: 0, count: 4096)
+    let count = readlink("/proc/self/exe", &path, path.count)
+    let own = String(decoding: path[..<max(0, count)].map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    return URL(fileURLWithPath: own).deletingLastPathComponent().appendingPathComponent(binary).path
+  }
+
+  /// What a shell replaces itself with a program by that has none of root's powers, where the tests are run by root.
+  static let powerless = #"$([ "$(id -u)" = 0 ] && echo exec setpriv --bounding-set -all --inh-caps -all || echo exec)"#
+
+  /// Starts the binary. What it prints goes to files in the folder, unless `redirection` says something else, such as
+  /// `2>&-`; `limit` is the most descriptors it may have.
+  init(
+    _ arguments: [String],
+    in folder: TemporaryDirectory,
+    name: String = "run",
+    redirection: String = "",
+    limit: Int? = nil,
+    variables: [String: String] = [:],
+    descriptor: Int32? = nil,
+    binary: String = "lockstep",
+    isPowerless: Bool = false
+  ) throws {
+    self.folder = folder
+    self.name = name
+    let limiting = limit.map { "ulimit -n \($0); " } ?? ""
+    // The shell replaces itself, so the process that was started is the binary.
+    let script =
+      "\(limiting)\(isPowerless ? Self.powerless : "exec") \"$0\" \"$@\" >'\(folder.file("\(name).out"))' 2>'\(folder.file("\(name).err"))' "
+      + redirection
+    let words = ["/bin/sh", "-c", script, Self.path(of: binary)] + arguments
+    let environment = ["PATH=/usr/bin:/bin"] + variables.map { "\($0.key)=\($0.value)" }
+    id = try ChildProcess.spawn(words, environment, passing: descriptor)
+  }
+
+  deinit {
+    guard ending.withLock({ $0 }) == nil else { return }
+    kill(id, SIGKILL)
+    waitpid(id, nil, 0)
+  }
+
+  /// Serves on a free port with a store in the folder; returns once it listens.
+  static func serving(
+    _ arguments: [String] = [],
+    in folder: TemporaryDirectory,
+    name: String = "run",
+    redirection: String = "",
+    limit: Int? = nil,
+    descriptor: Int32? = nil,
+    binary: String = "lockstep",
+    isPowerless: Bool = false
+  ) async throws -> (process: LockstepProcess, port: Int) {
+    let process = try LockstepProcess(
+      ["serve", "--port", "0", "--threads", "1", "--data", folder.file("lockstep.db")] + arguments,
+      in: folder,
+      name: name,
+      redirection: redirection,
+      limit: limit,
+      descriptor: descriptor,
+      binary: binary,
+      isPowerless: isPowerless
+    )
+    return (process, try await process.port())
+  }
+
+  /// The port of the line that says where it listens.
+  func port() async throws -> Int {
+    await eventually { self.output.hasSuffix("\n") || self.hasEnded }
+    let start = "lockstep: listening on http://127.0.0.1:"
+    guard output.hasPrefix(start), let port = Int(output.dropFirst(start.count).dropLast()) else {
+      throw Failure(description: "it doesn't listen; it said: \(output) \(errors)")
+    }
+    return port
+  }
+
+  /// What it printed to standard output so far.
+  var output: String { text("\(name).out") }
+  /// What it printed to standard error so far.
+  var errors: String { text("\(name).err") }
+
+  private func text(_ file: String) -> String {
+    String(decoding: (try? folder.contents(of: file)) ?? [], as: UTF8.self)
+  }
+
+  func send(_ signal: Int32) {
+    guard ending.withLock({ $0 }) == nil else { return }
+    kill(id, signal)
+  }
+
+  /// Waits for its end.
+  func ended() async -> Ending? {
+    await eventually { self.hasEnded }
+    return ending.withLock { $0 }
+  }
+
+  private var hasEnded: Bool {
+    ending.withLock { ending in
+      if ending != nil { return true }
+      var status: Int32 = 0
+      guard waitpid(id, &status, WNOHANG) == id else { return false }
+      ending = status & 0x7F == 0 ? .exit(status >> 8 & 0xFF) : .signal(status & 0x7F)
+      return true
+    }
+  }
+
+  /// The CPU time it has used, in hundredths of a second.
+  var processorTicks: Int {
+    let stat = (try? String(contentsOfFile: "/proc/\(id)/stat", encoding: .utf8)) ?? ""
+    let fields = stat.split(separator: ")").last?.split(separator: " ") ?? []
+    guard fields.count > 12 else { return 0 }
+    return (Int(fields[11]) ?? 0) + (Int(fields[12]) ?? 0)
+  }
+}

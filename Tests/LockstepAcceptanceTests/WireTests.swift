@@ -1,0 +1,127 @@
+import Glibc
+import LockstepTestSupport
+import Testing
+
+@Suite("The binary serves whoever speaks HTTP, and outlives whoever doesn't")
+struct WireTests {
+  private static let request = "GET /healthz HTTP/1.1\r\nHost: h\r\n\r\n"
+
+  private func serving(_ body: (LockstepProcess, Int) async throws -> Void) async throws {
+    let (process, port) = try await LockstepProcess.serving(in: TemporaryDirectory())
+    try await body(process, port)
+    process.send(SIGTERM)
+    #expect(await process.ended() == .exit(0))
+  }
+
+  @Test("A connection is kept for many requests, and answers what was sent ahead in order")
+  func keepAliveAndPipelining() async throws {
+    try await serving { _, port in
+      let client = try RawClient(port: port)
+      for _ in 0..<20 {
+        try await client.send(Self.request)
+        #expect(try await client.response().text == #"{"status":"ok"}"#)
+      }
+      let paths = (0..<100).map { $0 % 2 == 0 ? "/healthz" : "/nowhere/\($0)" }
+      try await client.send(paths.map { "GET \($0) HTTP/1.1\r\nHost: h\r\n\r\n" }.joined())
+      for path in paths {
+        let answer = try await client.response()
+        #expect(answer.text.contains(path == "/healthz" ? "ok" : path + "."))
+      }
+    }
+  }
+
+  private static let malformed = [
+    "nonsense\r\n\r\n", "GET /\r\n\r\n", "GET / HTTP/1.1\r\n\r\n", "GET / HTTP/1.1\nHost: h\n\n",
+    "GET  / HTTP/1.1\r\nHost: h\r\n\r\n", "GET / HTTP/1.1\r\nHost: h\r\nHost: h\r\n\r\n",
+    "GET / HTTP/1.1\r\nHost: h\r\n folded\r\n\r\n", "GET / HTTP/1.1\r\nHost : h\r\n\r\n",
+    "GET / HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
+    "GET / HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n",
+    "GET / HTTP/1.1\r\nHost: h\r\nContent-Length: -1\r\n\r\n", "GET /\u{1} HTTP/1.1\r\nHost: h\r\n\r\n",
+    "GET / HTTP/1.1\r\nHost: h\r\nX: \u{0}\r\n\r\n", "\u{16}\u{3}\u{1}\u{2}\u{0}\u{1}\r\n\r\n",
+  ]
+
+  @Test("What isn't a request is refused with 400 and the connection's end, and the server goes on")
+  func malformedRequests() async throws {
+    try await serving { _, port in
+      for request in Self.malformed {
+        let client = try RawClient(port: port)
+        try await client.send(request)
+        let answer = try await client.response()
+        #expect(answer.status == 400, "\(request.debugDescription)")
+        #expect(answer.field("Connection") == "close")
+        #expect(answer.text.contains("/problems/malformed-request"))
+        client.finishSending()
+        #expect(try await client.isClosed())
+      }
+      let client = try RawClient(port: port)
+      try await client.send(Self.request)
+      #expect(try await client.response().status == 200)
+    }
+  }
+
+  @Test("500 connections of random bytes leave it serving, with nothing open")
+  func garbage() async throws {
+    let seed = UInt64.random(in: 0...UInt64.max)
+    print("seed of the random bytes: \(seed)")
+    var state = seed
+    func next() -> UInt8 {
+      state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+      return UInt8(truncatingIfNeeded: state >> 40)
+    }
+    let starts = ["", "GET / HTTP/1.1\r\n", "PUT / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n"]
+    try await serving { _, port in
+      for number in 0..<500 {
+        let client = try RawClient(port: port)
+        let bytes = Array(starts[number % 3].utf8) + (0..<Int(next())).map { _ in next() }
+        // The server may have closed already: that's an answer too.
+        try? await client.send(bytes)
+        if number % 2 == 0 { client.close() } else { client.reset() }
+      }
+      let client = try RawClient(port: port)
+      var metrics = ""
+      for _ in 0..<1000 where !metrics.contains("lockstep_http_connections 1\n") {
+        try await client.send("GET /metrics HTTP/1.1\r\nHost: h\r\n\r\n")
+        metrics = try await client.response().text
+      }
+      #expect(metrics.contains("lockstep_http_connections 1\n"), "seed \(seed)")
+      #expect(metrics.contains("lockstep_http_connections_accepted_total 501\n"), "seed \(seed)")
+    }
+  }
+
+  @Test("Without descriptors it waits without turning, and serves again when there are some")
+  func descriptorsExhausted() async throws {
+    let (process, port) = try await LockstepProcess.serving(in: TemporaryDirectory(), limit: 40)
+    let first = try RawClient(port: port)
+    func pauses() async throws -> Int {
+      try await first.send("GET /metrics HTTP/1.1\r\nHost: h\r\n\r\n")
+      let line = try await first.response().text.split(separator: "\n")
+        .first { $0.hasPrefix("lockstep_http_accept_pauses_total ") }
+      return line.flatMap { Int($0.drop { $0 != " " }.dropFirst()) } ?? 0
+    }
+    var crowd = try (0..<60).map { _ in try RawClient(port: port) }
+    var (count, start, ticks) = (0, ContinuousClock.now, 0)
+    while count == 0 {
+      // Before the question: how long its answer takes to be noticed is part of the time.
+      (start, ticks) = (ContinuousClock.now, process.processorTicks)
+      count = try await pauses()
+    }
+    let begun = count
+    while count < begun + 5 {
+      await aside { usleep(20_000) }
+      count = try await pauses()
+    }
+    // Each failed accept is a pause of a tenth of a second for its loop; a loop that turned would have had thousands. How
+    // long this machine took is measured, not assumed.
+    let hundredths = Int((ContinuousClock.now - start) / .milliseconds(10))
+    #expect(count - begun <= hundredths + 10)
+    #expect(process.processorTicks - ticks <= hundredths / 2 + 5)
+    for client in crowd.prefix(40) { client.close() }
+    crowd.removeFirst(40)
+    for client in crowd {
+      try await client.send(Self.request)
+      #expect(try await client.response().status == 200)
+    }
+    process.send(SIGTERM)
+    #expect(await process.ended() == .exit(0))
+  }
+}

@@ -1,0 +1,274 @@
+import LockstepHTTP
+import Synchronization
+import LockstepTestSupport
+import Testing
+
+@testable import LockstepHTTPClient
+
+@Suite("A client posts, and says how that went")
+struct HTTPClientTests {
+  /// Runs `body` with a client that goes through no proxy, and has been shut down when this returns.
+  static func withClient(
+    _ change: (inout HTTPClient.Configuration) -> Void = { _ in },
+    _ body: (HTTPClient) async throws -> Void
+  ) async throws {
+    var configuration = HTTPClient.Configuration(userAgent: "tests/1")
+    configuration.usesProxies = false
+    // Longer than a test may take: only who tests time-outs wants one.
+    configuration.bounds = HTTPClient.Bounds(connectTime: .seconds(600), totalTime: .seconds(600))
+    change(&configuration)
+    let client = try HTTPClient(configuration)
+    do {
+      try await body(client)
+    } catch {
+      Issue.record(error)
+    }
+    await aside { client.shutDown() }
+  }
+
+  static func post(_ client: HTTPClient, to url: String, _ body: String = "{}") async -> Result<Int, TransferFailure> {
+    do throws(TransferFailure) {
+      return .success(try await client.post(Array(body.utf8), type: "application/json", to: url))
+    } catch {
+      return .failure(error)
+    }
+  }
+
+  private func kind(_ result: Result<Int, TransferFailure>) -> TransferFailure.Kind? {
+    if case .failure(let failure) = result { failure.kind } else { nil }
+  }
+
+  @Test("What arrives is the body, of its type, with the credentials of the URL")
+  func arrives() async throws {
+    let seen = Mutex<[String]>([])
+    try await LoopbackServer.run { request in
+      let body = try await request.body.collect()
+      let fields = request.head
+      seen.withLock {
+        $0.append(
+          [
+            request.head.method.name, request.head.path, fields["content-type"] ?? "-", fields["authorization"] ?? "-",
+            fields["user-agent"] ?? "-", fields["expect"] ?? "-", String(decoding: body, as: UTF8.self),
+          ].joined(separator: " ")
+        )
+      }
+      return Response(status: .noContent)
+    } _: { port in
+      try await Self.withClient { client in
+        let result = await Self.post(client, to: "http://u:p%40w@127.0.0.1:\(port)/a/b", #"{"x":"ü"}"#)
+        #expect(result == .success(204))
+        #expect(seen.withLock { $0 } == [#"POST /a/b application/json Basic dTpwQHc= tests/1 - {"x":"ü"}"#])
+        let long = String(repeating: "x", count: 200_000)
+        #expect(await Self.post(client, to: "http://127.0.0.1:\(port)/", long) == .success(204))
+        #expect(seen.withLock { $0.last?.hasSuffix(" - \(long)") } == true)
+      }
+    }
+  }
+
+  @Test(
+    "Whatever status comes is the answer, and a redirect isn't followed",
+    arguments: [200, 201, 302, 307, 404, 500]
+  )
+  func statuses(status: Int) async throws {
+    let server = try RawServer()
+    // Where a redirect leads to nobody takes a connection.
+    let nobody = try RawServer(listens: false)
+    try await Self.withClient { client in
+      let answer =
+        "HTTP/1.1 \(status) X\r\nLocation: http://127.0.0.1:\(nobody.port)/x\r\nContent-Length: 4\r\n\r\ndone"
+      async let answered: Void = aside { server.answerOne(answer) }
+      #expect(await Self.post(client, to: "http://127.0.0.1:\(server.port)/") == .success(status))
+      await answered
+    }
+  }
+
+  @Test("Who listens nowhere, or has no name, isn't reached, and the detail says so")
+  func unreachable() async throws {
+    let server = try RawServer(listens: false)
+    try await Self.withClient { client in
+      let refused = await Self.post(client, to: "http://secret:word@127.0.0.1:\(server.port)/key")
+      #expect(kind(refused) == .connection)
+      #expect(!"\(refused)".contains("secret") && !"\(refused)".contains("word") && "\(refused)".contains("127.0.0.1"))
+      // A part of a name has 63 letters at most: this one needn't even be asked for.
+      let nameless = await Self.post(client, to: "http://\(String(repeating: "a", count: 64)).example/")
+      #expect(kind(nameless) == .name)
+      #expect(kind(await Self.post(client, to: "ftp://127.0.0.1:\(server.port)/")) == .notBegun)
+      #expect(kind(await Self.post(client, to: "http://[")) == .notBegun)
+    }
+  }
+
+  @Test("Who is slow to take a connection, and who doesn't answer, is given up when the time is over")
+  func timeOuts() async throws {
+    let full = try RawServer()
+    // The only place is taken, so the next has to wait.
+    let first = try RawClient(port: full.port)
+    try await Self.withClient {
+      $0.bounds.connectTime = .milliseconds(30)
+    } _: { client in
+      #expect(kind(await Self.post(client, to: "http://127.0.0.1:\(full.port)/")) == .timeOut)
+    }
+    first.close()
+    let silent = try RawServer()
+    try await Self.withClient {
+      $0.bounds.totalTime = .milliseconds(30)
+    } _: { client in
+      #expect(kind(await Self.post(client, to: "http://127.0.0.1:\(silent.port)/")) == .timeOut)
+    }
+  }
+
+  @Test(
+    "What isn't a whole answer isn't one",
+    arguments: [
+      ("", TransferFailure.Kind.broken), ("hello\r\n\r\n", .broken), ("HTTP/1.1 200 OK\r\nContent-Le", .broken),
+      ("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf", .broken),
+      ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf", .broken),
+      ("HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n" + String(repeating: "x", count: 99), .tooLong),
+      ("HTTP/1.1 200 OK\r\nX: " + String(repeating: "x", count: 99) + "\r\n\r\n", .tooLong),
+    ]
+  )
+  func incomplete(answer: String, expected: TransferFailure.Kind) async throws {
+    let server = try RawServer()
+    try await Self.withClient {
+      $0.bounds.answerBytes = 99
+    } _: { client in
+      async let answered: Void = aside { server.answerOne(answer) }
+      #expect(kind(await Self.post(client, to: "http://127.0.0.1:\(server.port)/")) == expected)
+      await answered
+    }
+  }
+
+  @Test("Past the bound a transfer is refused at once; when one ends there is room again")
+  func overloaded() async throws {
+    let silent = try RawServer()
+    try await LoopbackServer.run { _ in
+      Response(status: .ok)
+    } _: { port in
+      try await Self.withClient {
+        $0.bounds.transfers = 1
+      } _: { client in
+        let hanging = Task { await Self.post(client, to: "http://127.0.0.1:\(silent.port)/") }
+        await eventually { client.running == 1 }
+        #expect(kind(await Self.post(client, to: "http://127.0.0.1:\(port)/")) == .overloaded)
+        hanging.cancel()
+        #expect(kind(await hanging.value) == .cancelled)
+        #expect(client.running == 0)
+        #expect(await Self.post(client, to: "http://127.0.0.1:\(port)/") == .success(200))
+      }
+    }
+  }
+
+  @Test("A cancelled task doesn't wait, and the server sees that nobody does")
+  func cancelled() async throws {
+    let began = Atomic(false)
+    let gone = Atomic(false)
+    try await LoopbackServer.run { _ in
+      began.store(true, ordering: .sequentiallyConsistent)
+      // Until the engine has noticed that the client is gone.
+      await withTaskCancellationHandler {
+        await eventually { gone.load(ordering: .sequentiallyConsistent) }
+      } onCancel: {
+        gone.store(true, ordering: .sequentiallyConsistent)
+      }
+      return Response(status: .ok)
+    } _: { port in
+      try await Self.withClient { client in
+        let task = Task { await Self.post(client, to: "http://127.0.0.1:\(port)/") }
+        await eventually { began.load(ordering: .sequentiallyConsistent) }
+        task.cancel()
+        #expect(kind(await task.value) == .cancelled)
+        await eventually { gone.load(ordering: .sequentiallyConsistent) }
+        let late = Task {
+          withUnsafeCurrentTask { $0?.cancel() }
+          return await Self.post(client, to: "http://127.0.0.1:\(port)/")
+        }
+        #expect(kind(await late.value) == .cancelled)
+      }
+    }
+  }
+
+  @Test("Shutting down cancels what runs, and what comes later")
+  func shutDown() async throws {
+    let silent = try RawServer()
+    try await Self.withClient { client in
+      let hanging = Task { await Self.post(client, to: "http://127.0.0.1:\(silent.port)/") }
+      await eventually { client.running == 1 }
+      await aside { client.shutDown() }
+      #expect(kind(await hanging.value) == .cancelled)
+      #expect(kind(await Self.post(client, to: "http://127.0.0.1:\(silent.port)/")) == .cancelled)
+    }
+  }
+
+  @Test("A server that was restarted is reached again, over a new connection")
+  func recovers() async throws {
+    let server = try RawServer()
+    let whole = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
+    try await Self.withClient { client in
+      for (answer, expected) in [(whole, nil), ("", TransferFailure.Kind.broken), (whole, nil)] {
+        async let answered: Void = aside { server.answerOne(answer) }
+        let result = await Self.post(client, to: "http://127.0.0.1:\(server.port)/")
+        #expect(kind(result) == expected)
+        await answered
+      }
+    }
+  }
+
+  @Test("Many at a time are each answered once, as the server said, or not at all where they were cancelled")
+  func many() async throws {
+    let seed = TestSeed.make(for: "HTTPClientTests.many")
+    try await LoopbackServer.run { request in
+      let body = try await request.body.collect()
+      return Response(status: Self.status(of: Int(String(decoding: body, as: UTF8.self)) ?? -1))
+    } _: { port in
+      try await Self.withClient {
+        $0.bounds.transfers = 300
+      } _: { client in
+        var numbers = SeededNumbers(seed: seed)
+        var tasks: [(number: Int, isCancelled: Bool, task: Task<Result<Int, TransferFailure>, Never>)] = []
+        for number in 0..<200 {
+          let task = Task { await Self.post(client, to: "http://127.0.0.1:\(port)/", "\(number)") }
+          let isCancelled = numbers.once(in: 4)
+          if isCancelled { task.cancel() }
+          tasks.append((number, isCancelled, task))
+        }
+        for (number, isCancelled, task) in tasks {
+          let result = await task.value
+          #expect(result == .success(Self.status(of: number).code) || isCancelled && kind(result) == .cancelled)
+        }
+        #expect(client.running == 0)
+      }
+    }
+  }
+
+  private static func status(of number: Int) -> Status { [.ok, .created, .conflict][(number + 3) % 3] }
+
+  @Test("Nobody need shut it down: one that's dropped lets go of all it had")
+  func dropped() async throws {
+    weak var transfers: Transfers?
+    do {
+      let client = try HTTPClient(HTTPClient.Configuration(userAgent: "tests/1"))
+      transfers = client.transfers
+      #expect(transfers != nil)
+    }
+    await eventually { transfers == nil }
+  }
+
+  @Test("Without libcurl, or with one that isn't, it's said which")
+  func library() {
+    #expect {
+      try CurlLibrary(files: ["libnowhere.so.4", "libnowhere-either.so.4"])
+    } throws: {
+      "\($0)"
+        .hasPrefix(
+          "cannot use libnowhere.so.4 (Debian's package libcurl4 or libcurl3-gnutls): libnowhere.so.4: cannot open"
+        )
+    }
+    #expect(throws: LibraryUnavailable(file: "libc.so.6", reason: "it has no curl_global_init")) {
+      try CurlLibrary(files: ["libc.so.6"])
+    }
+  }
+
+  @Test("Where the first isn't there, the second is taken")
+  func second() throws {
+    #expect(try CurlLibrary(files: ["libnowhere.so.4", "libcurl.so.4"]).file == "libcurl.so.4")
+  }
+}

@@ -1,0 +1,212 @@
+import LockstepHTTP
+import Synchronization
+import LockstepTestSupport
+import Testing
+
+@Suite("Requests that wait cost no task, and are answered the moment there is something to tell")
+struct ParkingTests {
+  private static let request = "GET / HTTP/1.1\r\nHost: h\r\n\r\n"
+
+  @Test("It is answered when it's woken, and the connection goes on")
+  func woken() async throws {
+    let bell = Bell()
+    try await TestServer.run(answer: { $0.head.path == "/" ? .held(bell) : .now(.text("next")) }) { server in
+      let client = try server.connect()
+      try await client.send(Self.request + "GET /next HTTP/1.1\r\nHost: h\r\n\r\n")
+      await eventually { bell.waiting == 1 }
+      bell.ring()
+      #expect(try await client.response().text == "woken")
+      #expect(try await client.response().text == "next")
+      #expect(bell.released == 1)
+    }
+  }
+
+  @Test("Woken for nothing it waits on, and may be woken from any thread at any time")
+  func wokenForNothing() async throws {
+    let isReady = Atomic(false)
+    let bell = Bell { _ in isReady.load(ordering: .sequentiallyConsistent) }
+    try await TestServer.run(answer: { _ in .held(bell) }) { server in
+      let client = try server.connect()
+      try await client.send(Self.request)
+      await eventually { bell.waiting == 1 }
+      bell.ring()
+      await eventually { bell.waiting == 2 }
+      isReady.store(true, ordering: .sequentiallyConsistent)
+      await withDiscardingTaskGroup { group in
+        for _ in 0..<8 { group.addTask { bell.ring() } }
+      }
+      #expect(try await client.response().text == "woken")
+      // What rings too late finds nobody, and does the next request no harm.
+      bell.ring()
+      try await client.send(Self.request)
+      await eventually { bell.waiting >= 3 }
+      bell.ring()
+      #expect(try await client.response().status == 200)
+    }
+  }
+
+  @Test("It is answered when its time is over")
+  func timeOver() async throws {
+    let bell = Bell(deadline: 6_000_000_000)
+    try await TestServer.run(answer: { _ in .held(bell) }) { server in
+      let client = try server.connect()
+      try await client.send(Self.request)
+      await eventually { bell.waiting == 1 }
+      server.advance(by: 5.3)
+      #expect(try await client.response().text == "timeOver")
+    }
+  }
+
+  @Test("A client that goes away is noticed at once, and nothing of it stays", arguments: [false, true])
+  func gone(resets: Bool) async throws {
+    let bell = Bell()
+    try await TestServer.run(answer: { _ in .held(bell) }) { server in
+      let client = try server.connect()
+      try await client.send(Self.request)
+      await eventually { bell.waiting == 1 }
+      if resets { client.reset() } else { client.close() }
+      await eventually { server.server.counters.open == 0 }
+      #expect(bell.released == 1)
+      bell.ring()
+    }
+  }
+
+  @Test("A client that only sends no more still gets its answer, at once")
+  func halfClosed() async throws {
+    let bell = Bell()
+    try await TestServer.run(answer: { _ in .held(bell) }) { server in
+      let client = try server.connect()
+      try await client.send(Self.request)
+      await eventually { bell.waiting == 1 }
+      client.finishSending()
+      #expect(try await client.response().text == "leaving")
+      #expect(try await client.isClosed())
+    }
+  }
+
+  @Test("A server that stops answers everybody who waits")
+  func draining() async throws {
+    let bell = Bell()
+    try await TestServer.run(loops: 2, answer: { _ in .held(bell) }) { server in
+      var clients: [RawClient] = []
+      for _ in 0..<50 {
+        let client = try server.connect()
+        try await client.send(Self.request)
+        clients.append(client)
+      }
+      await eventually { bell.waiting == 50 }
+      server.server.drain()
+      for client in clients {
+        let response = try await client.response()
+        #expect(response.text == "leaving")
+        #expect(response.field("Connection") == "close")
+      }
+    }
+  }
+
+  @Test("Two thousand who wait for the same are told by one ring")
+  func many() async throws {
+    let bell = Bell()
+    try await TestServer.run(loops: 2, answer: { _ in .held(bell) }) { server in
+      var clients: [RawClient] = []
+      for _ in 0..<2000 {
+        let client = try server.connect()
+        try await client.send(Self.request)
+        clients.append(client)
+      }
+      await eventually { bell.waiting == 2000 }
+      bell.ring()
+      for client in clients { #expect(try await client.response().text == "woken") }
+    }
+  }
+}
+
+@Suite("A body can come piece by piece over a connection that is parked in between")
+struct EventSourceTests {
+  private static let request = "GET / HTTP/1.1\r\nHost: h\r\n\r\n"
+
+  private static func answer(_ bell: Bell) -> @Sendable (Request) -> Answer {
+    { _ in .events(Response(status: .ok), bell) }
+  }
+
+  @Test("Each piece is a chunk, in order, and the connection goes on behind the last")
+  func pieces() async throws {
+    let bell = Bell()
+    try await TestServer.run(answer: Self.answer(bell)) { server in
+      let client = try server.connect()
+      try await client.send(Self.request)
+      await eventually { bell.waiting == 1 }
+      bell.tell(.bytes(Array("one,".utf8)))
+      bell.tell(.bytes(Array("two".utf8)))
+      bell.tell(.end)
+      #expect(try await client.response().text == "one,two")
+      #expect(bell.released == 1)
+      try await client.send("HEAD / HTTP/1.1\r\nHost: h\r\n\r\n")
+      #expect(try await client.response(toHead: true).field("Transfer-Encoding") == "chunked")
+    }
+  }
+
+  @Test("What there is to tell at the beginning needs no waking, and silence is broken when its time is over")
+  func deadline() async throws {
+    let bell = Bell(deadline: 3_000_000_000)
+    try await TestServer.run(answer: Self.answer(bell)) { server in
+      bell.tell(.bytes(Array("first".utf8)))
+      let client = try server.connect()
+      try await client.send("GET / HTTP/1.0\r\n\r\n")
+      await eventually { bell.waiting == 1 }
+      server.advance(by: 2.3)
+      // The deadline has passed for good, so it's asked again and again; one is enough to see.
+      await eventually { server.server.counters.sent > 100 }
+      bell.tell(.end)
+      let text = try await client.readToEnd()
+      #expect(text.contains("first: alive\n"))
+    }
+  }
+
+  @Test("A client that goes away is noticed at once")
+  func gone() async throws {
+    let bell = Bell()
+    try await TestServer.run(answer: Self.answer(bell)) { server in
+      let client = try server.connect()
+      try await client.send(Self.request)
+      await eventually { bell.waiting == 1 }
+      client.close()
+      await eventually { server.server.counters.open == 0 }
+      #expect(bell.released == 1)
+    }
+  }
+
+  @Test("A server that stops ends the body properly")
+  func draining() async throws {
+    let bell = Bell()
+    try await TestServer.run(answer: Self.answer(bell)) { server in
+      let client = try server.connect()
+      try await client.send(Self.request)
+      await eventually { bell.waiting == 1 }
+      bell.tell(.bytes(Array("all".utf8)))
+      server.server.drain()
+      #expect(try await client.response().text == "all")
+      #expect(try await client.isClosed())
+    }
+  }
+
+  @Test("A client that reads nothing is asked for nothing more, and is cut when its time is over")
+  func slow() async throws {
+    let bell = Bell()
+    try await TestServer.run(answer: Self.answer(bell)) { server in
+      let client = try server.connect(receiveBuffer: 64 * 1024)
+      try await client.send(Self.request)
+      await eventually { bell.waiting == 1 }
+      for _ in 0..<200 { bell.tell(.bytes([UInt8](repeating: 1, count: 128 * 1024))) }
+      // It may take a little more at any moment, and each time that counts as progress; and the loop may come to run only
+      // after many a step of the clock.
+      await eventually {
+        server.advance(by: 31)
+        return server.server.counters.open == 0
+      }
+      #expect(server.server.counters.sent < 200 * 128 * 1024)
+      #expect(bell.released == 1)
+      _ = client
+    }
+  }
+}

@@ -1,0 +1,83 @@
+@testable import LockstepHTTP
+import Testing
+
+@Suite("The router's table is checked when it's made, and a lookup costs the same in a large one")
+struct RouterTableTests {
+  @Test(
+    "A table that can't be is refused with a sentence that names the route",
+    arguments: [
+      ([Route("/a"), Route("/b"), Route("/a")], "Two routes answer GET /a."),
+      ([Route("/{a}"), Route("/{b}")], "Two routes answer GET /{b}."),
+      ([Route(.put, "/a/{x}/c"), Route(.put, "/a/{y}/c")], "Two routes answer PUT /a/{y}/c."),
+      ([Route(.other("BREW"), "/a")], "A route can't answer BREW, which no client of ours sends."),
+      ([Route("a")], "The pattern a doesn't begin with a slash."),
+      ([Route("")], "The pattern  doesn't begin with a slash."),
+      ([Route("/{a}/{a}")], "The pattern /{a}/{a} has two parameters of the name a."),
+      ([Route("/{}")], "The pattern /{} has a part that is neither literal nor a whole {parameter}: {}."),
+      ([Route("/a{b}")], "The pattern /a{b} has a part that is neither literal nor a whole {parameter}: a{b}."),
+      ([Route("/{a}b")], "The pattern /{a}b has a part that is neither literal nor a whole {parameter}: {a}b."),
+      ([Route("/{a")], "The pattern /{a has a part that is neither literal nor a whole {parameter}: {a."),
+      ([Route("/{")], "The pattern /{ has a part that is neither literal nor a whole {parameter}: {."),
+      ([Route("/{{a}}")], "The pattern /{{a}} has a part that is neither literal nor a whole {parameter}: {{a}}."),
+    ]
+  )
+  func refusals(routes: [Route], sentence: String) {
+    let error = #expect(throws: Router.TableError.self) { try Router(routes) }
+    #expect(error?.description == sentence)
+  }
+
+  @Test("The same path with another method, or with and without a slash at its end, is another route")
+  func neighbours() throws {
+    let router = try Router([Route("/a"), Route(.put, "/a"), Route("/a/"), Route("/{a}")])
+    #expect(router.routes.map(\.pattern) == ["/a", "/a", "/a/", "/{a}"])
+  }
+
+  @Test("Each of 1,000 routes is found, and nothing beside them")
+  func thousandRoutes() throws {
+    let router = try Router((0..<1000).map { Route("/v1/resource\($0)/{id}/part\($0 % 7)") })
+    for number in 0..<1000 {
+      let found = try router.found("/v1/resource\(number)/x/part\(number % 7)")
+      #expect(found == "/v1/resource\(number)/{id}/part\(number % 7) id=x")
+      #expect(try router.found("/v1/resource\(number)/x/part\(number % 7 + 1)") == nil)
+    }
+    #expect(try router.found("/v1/resource1000/x/part6") == nil)
+  }
+
+  // A lookup in the table compares what stands in one unbroken run of taken slots, so the longest run bounds its steps.
+  @Test("A lookup among many parts compares no more of them than a handful", arguments: [1, 10, 100, 1000, 10_000])
+  func steps(count: Int) throws {
+    let entries = (0..<count).map { (part: Array("resource\($0)".utf8), node: $0) }
+    let table = SegmentTable(entries)
+    for entry in entries { #expect(entry.part.withUnsafeBytes { table.find($0) } == entry.node) }
+    #expect(try longestRun(of: table) <= 24)
+  }
+
+  @Test("A table without parts finds nothing, and a part is found by all its bytes")
+  func smallTables() {
+    #expect(find("a", in: []) == nil)
+    #expect(find("", in: []) == nil)
+    #expect(find("", in: ["a"]) == nil)
+    #expect(find("", in: ["", "a"]) == 0)
+    #expect(find("a", in: ["", "a"]) == 1)
+    #expect(find("ab", in: ["a", "abc"]) == nil)
+    #expect(find("é", in: ["e\u{301}"]) == nil)
+  }
+
+  /// The slots are nobody's business but the table's, so they are looked at from outside.
+  private func longestRun(of table: SegmentTable) throws -> Int {
+    let slots = try #require(Mirror(reflecting: table).children.first { $0.label == "slots" })
+    var longest = 0
+    var run = 0
+    for slot in Mirror(reflecting: slots.value).children {
+      run = Mirror(reflecting: slot.value).children.isEmpty ? 0 : run + 1
+      longest = max(longest, run)
+    }
+    try #require(longest > 0)
+    return longest
+  }
+
+  private func find(_ part: String, in parts: [String]) -> Int? {
+    let table = SegmentTable(parts.enumerated().map { (Array($0.element.utf8), $0.offset) })
+    return Array(part.utf8).withUnsafeBytes { table.find($0) }
+  }
+}

@@ -1,0 +1,119 @@
+@testable import LockstepHTTP
+
+/// What a server makes of the bytes a client sends, told line by line: each head with all that it says, each body, and
+/// how it ended. Two ways to cut the same bytes mean the same when they tell the same.
+func conversation(_ pieces: [[UInt8]], limits: Limits = Limits(), takesEmptyLines: Bool = false) -> [String] {
+  var conversation = Conversation(limits: limits, takesEmptyLines: takesEmptyLines)
+  for piece in pieces { conversation.receive(piece) }
+  return conversation.end()
+}
+
+/// Plays the part of a connection: keeps what isn't used up, and hands it on with what comes.
+private struct Conversation {
+  private enum Stage {
+    case head
+    case length(remaining: Int)
+    case chunked(ChunkedDecoder)
+    case over
+  }
+
+  private let limits: Limits
+  private let takesEmptyLines: Bool
+  private var parser: RequestParser
+  private var stage = Stage.head
+  private var pending: [UInt8] = []
+  private var body: [UInt8] = []
+  private var told: [String] = []
+
+  init(limits: Limits, takesEmptyLines: Bool) {
+    self.limits = limits
+    self.takesEmptyLines = takesEmptyLines
+    parser = RequestParser(limits: limits)
+  }
+
+  mutating func receive(_ piece: [UInt8]) {
+    pending += piece
+    do throws(Problem) {
+      while try step() {}
+    } catch {
+      if !body.isEmpty { told.append("began a body: \(text(body))") }
+      told.append("refused: \(error.kind.status.code) \(error.kind.slug): \(error.detail)")
+      stage = .over
+    }
+  }
+
+  /// What was told, with what is left over: nothing may be lost or used twice.
+  consuming func end() -> [String] {
+    switch stage {
+    case .over: break
+    case .head: told.append("waits for a head with \(pending.count) bytes")
+    case .length(let remaining): told.append("waits for \(remaining) more bytes behind: \(text(body))")
+    case .chunked: told.append("waits for more chunks behind: \(text(body)), with \(pending.count) bytes")
+    }
+    return told
+  }
+
+  /// Takes what it can from the pending bytes. Gives whether there may be more to take.
+  private mutating func step() throws(Problem) -> Bool {
+    switch stage {
+    case .over:
+      return false
+    case .head:
+      guard case .head(let head, let consumed) = try parser.parse(pending) else {
+        if takesEmptyLines { pending.removeFirst(parser.takeEmptyLines()) }
+        return false
+      }
+      pending.removeFirst(consumed)
+      told.append("\(consumed) bytes: \(describe(head))")
+      begin(head.body)
+      return true
+    case .length(let remaining):
+      let count = min(remaining, pending.count)
+      body += pending.prefix(count)
+      pending.removeFirst(count)
+      stage = .length(remaining: remaining - count)
+      guard count == remaining else { return false }
+      endBody()
+      return true
+    case .chunked(var decoder):
+      let used = try decoder.decode(pending, into: &body)
+      pending.removeFirst(used)
+      stage = .chunked(decoder)
+      guard decoder.isDone else { return false }
+      endBody()
+      return true
+    }
+  }
+
+  private mutating func begin(_ framing: RequestHead.Body) {
+    body = []
+    switch framing {
+    case .none: stage = .head
+    case .length(let length): stage = .length(remaining: length)
+    case .chunked: stage = .chunked(ChunkedDecoder(limits: limits))
+    }
+  }
+
+  private mutating func endBody() {
+    told.append("body: \(text(body))")
+    body = []
+    stage = .head
+  }
+}
+
+/// All that a head says, in one line.
+func describe(_ head: RequestHead) -> String {
+  let fields = head.bytes.withUnsafeBytes { bytes in
+    head.fieldPlaces.map { "\(text(bytes.slice($0.name)))=\(text(bytes.slice($0.value)))" }
+  }
+  return [
+    head.method.name, "\(head.targetForm)", "path \(head.path)", "query \(head.query)",
+    head.isVersion11 ? "1.1" : "1.0", "body \(head.body)", head.keepsAlive ? "keep" : "close",
+    head.expectsContinue ? "expects" : "sends", fields.joined(separator: "; "),
+  ].joined(separator: " | ")
+}
+
+/// Bytes as they are, readable in a failure: every byte is a character of its own.
+func text(_ bytes: some Sequence<UInt8>) -> String {
+  String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
+}

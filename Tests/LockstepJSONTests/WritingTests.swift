@@ -1,0 +1,88 @@
+import LockstepJSON
+import Testing
+
+@Suite struct WritingTests {
+  @Test("Compact text has no white space, and members are in their order")
+  func compact() {
+    let value: JSON = ["z": [1, 2.5, "x", true, false, nil], "a": [:], "m": [], "k": ["n": [["d": -7]]]]
+    #expect(value.description == #"{"z":[1,2.5,"x",true,false,null],"a":{},"m":[],"k":{"n":[{"d":-7}]}}"#)
+    #expect(value.encoded() == Array(value.description.utf8))
+  }
+
+  @Test("Pretty text has one element a line")
+  func pretty() {
+    let value: JSON = ["a": [1, ["b": nil]], "c": [], "d": [:], "e": "f"]
+    let text = """
+      {
+        "a": [
+          1,
+          {
+            "b": null
+          }
+        ],
+        "c": [],
+        "d": {},
+        "e": "f"
+      }
+      """
+    #expect(String(decoding: value.encoded(.pretty), as: UTF8.self) == text)
+    #expect(String(decoding: JSON.integer(1).encoded(.pretty), as: UTF8.self) == "1")
+  }
+
+  @Test(
+    "Strings are escaped only where they must be",
+    arguments: [
+      ("", #""""#), ("plain", #""plain""#), ("a\"b\\c/d", #""a\"b\\c/d""#), ("\n\r\t\u{8}\u{C}", #""\n\r\t\b\f""#),
+      ("\u{0}\u{1}\u{F}\u{10}\u{1F}", #""\u0000\u0001\u000f\u0010\u001f""#),
+      ("\u{7F}é東🌌\u{2028}", "\"\u{7F}é東🌌\u{2028}\""),
+    ]
+  )
+  func escapes(_ string: String, _ text: String) {
+    #expect(JSON.string(string).description == text)
+    #expect(JSON.object([string: 0]).description == "{\(text):0}")
+  }
+
+  @Test("Appending leaves what is there")
+  func appending() {
+    var bytes = Array("data: ".utf8)
+    JSON.array([1, "a"]).encode(into: &bytes)
+    #expect(String(decoding: bytes, as: UTF8.self) == #"data: [1,"a"]"#)
+  }
+
+  @Test("Hot paths can write their JSON by hand")
+  func byHand() {
+    var bytes: [UInt8] = []
+    bytes.append(json: "say \"hi\"\n")
+    bytes.append(json: -42)
+    bytes.append(json: Int64.min)
+    bytes.append(json: UInt64.max)
+    bytes.append(json: 0.5)
+    bytes.append(json: true)
+    bytes.append(json: JSON.array([nil]))
+    let text = #""say \"hi\"\n"-42-9223372036854775808184467440737095516150.5true[null]"#
+    #expect(String(decoding: bytes, as: UTF8.self) == text)
+  }
+
+  @Test("Integers of every length are written in full")
+  func integerLengths() {
+    var power: UInt64 = 1
+    for _ in 0..<20 {
+      for value in [power - 1, power, power + 1] {
+        #expect(JSON(value).description == String(value))
+        #expect(JSON(Int64(truncatingIfNeeded: value)).description == String(Int64(truncatingIfNeeded: value)))
+      }
+      power = power.multipliedReportingOverflow(by: 10).partialValue
+    }
+  }
+
+  @Test("The measured size and depth are those of the text", arguments: measured)
+  func measures(_ value: JSON, _ depth: Int) {
+    #expect(value.encodedByteCount == value.encoded().count)
+    #expect(value.depth == depth)
+  }
+
+  static let measured: [(JSON, Int)] = [
+    (nil, 0), (true, 0), (false, 0), (-10, 0), (.unsigned(.max), 0), (1.5, 0), ("a\"é\n\u{1}", 0), ([], 1), ([:], 1),
+    ([1, 2, 3], 1), (["a": 1, "b\n": [[], [[1]]]], 4),
+  ]
+}

@@ -1,0 +1,192 @@
+import LockstepReactorTesting
+import Testing
+
+@Suite("Virtual clock")
+struct VirtualClockTests {
+  let scheduler = TestScheduler()
+  var clock: VirtualClock { scheduler.clock }
+
+  @Test("sleepers wake in order of time, whatever the order of falling asleep")
+  func orderOfTime() {
+    let observer = scheduler.createObserver(String.self)
+    for (time, name) in [(30, "c"), (10, "a"), (20, "b")] {
+      scheduler.scheduleAt(time) { observer.next(name) }
+    }
+    scheduler.start()
+    #expect(observer.events == [.next(10, "a"), .next(20, "b"), .next(30, "c")])
+  }
+
+  @Test("sleepers of the same time wake in the order in which they fell asleep")
+  func orderOfSleeping() {
+    let observer = scheduler.createObserver(Int.self)
+    for number in 1...5 { scheduler.scheduleAt(10) { observer.next(number) } }
+    scheduler.start()
+    #expect(observer.elements == [1, 2, 3, 4, 5])
+  }
+
+  @Test("what one sleeper causes has happened before the next one of the same time wakes")
+  func causesBeforeTies() {
+    let observer = scheduler.createObserver(String.self)
+    scheduler.scheduleAt(10) {
+      await withTaskGroup(of: Void.self) { group in
+        group.addTask {
+          await Task.yield()
+          observer.next("first's child")
+        }
+      }
+    }
+    scheduler.scheduleAt(10) { observer.next("second") }
+    scheduler.start()
+    #expect(observer.elements == ["first's child", "second"])
+  }
+
+  @Test("advance(to:) is inclusive, and leaves later sleepers asleep")
+  func advanceIsInclusive() {
+    let observer = scheduler.createObserver(Int.self)
+    for time in [9, 10, 11] { scheduler.scheduleAt(time) { observer.next(time) } }
+    scheduler.advance(to: 10)
+    #expect(observer.events == [.next(9, 9), .next(10, 10)])
+    #expect(clock.sleeperCount == 1)
+    #expect(scheduler.time == 10)
+  }
+
+  @Test("advance(by:) adds to the present, and time never goes back")
+  func advanceBy() {
+    clock.advance(by: .seconds(3))
+    clock.advance(by: .milliseconds(500))
+    #expect(clock.now.offset == .milliseconds(3500))
+    clock.advance(to: .init(offset: .seconds(1)))
+    #expect(clock.now.offset == .milliseconds(3500))
+  }
+
+  @Test("a sleeper that sleeps again wakes within the same advance, at its own time")
+  func chainedSleeps() {
+    let observer = scheduler.createObserver(Int.self)
+    clock.start { [clock] in
+      for beat in 1...3 {
+        try? await clock.sleep(for: .seconds(10))
+        observer.next(beat)
+      }
+    }
+    scheduler.advance(to: 100)
+    #expect(observer.events == [.next(10, 1), .next(20, 2), .next(30, 3)])
+  }
+
+  @Test("a cancelled sleeper throws CancellationError at once, without time passing")
+  func cancelledSleeper() {
+    let observer = scheduler.createObserver(String.self)
+    let task = clock.start { [clock] in
+      do {
+        try await clock.sleep(for: .seconds(50))
+      } catch {
+        observer.next("\(error)")
+      }
+    }
+    clock.settle()
+    scheduler.scheduleAt(10) { task.cancel() }
+    scheduler.start()
+    #expect(observer.events == [.next(10, "CancellationError()")])
+    #expect(clock.sleeperCount == 0)
+  }
+
+  @Test("a task that is cancelled before it sleeps does not sleep")
+  func cancelledBeforeSleep() {
+    let observer = scheduler.createObserver(String.self)
+    clock.start { [clock] in
+      withUnsafeCurrentTask { $0?.cancel() }
+      do { try await clock.sleep(for: .seconds(50)) } catch { observer.next("\(error)") }
+    }
+    scheduler.start()
+    #expect(observer.events == [.next(0, "CancellationError()")])
+  }
+
+  @Test("a deadline in the past is no sleep at all")
+  func pastDeadline() {
+    let observer = scheduler.createObserver(String.self)
+    scheduler.advance(to: 20)
+    scheduler.scheduleAt(10) { observer.next("late") }
+    clock.settle()
+    #expect(observer.events == [.next(20, "late")])
+  }
+
+  @Test("structured children and actors stay in the world")
+  func structuredWork() {
+    actor Adder {
+      var sum = 0
+      func add(_ number: Int) -> Int {
+        sum += number
+        return sum
+      }
+    }
+    let observer = scheduler.createObserver(Int.self)
+    clock.start { [clock] in
+      let adder = Adder()
+      await withTaskGroup(of: Void.self) { group in
+        for number in 1...3 {
+          group.addTask {
+            try? await clock.sleep(for: .seconds(number))
+            observer.next(await adder.add(number))
+          }
+        }
+      }
+    }
+    scheduler.start()
+    #expect(observer.events == [.next(1, 1), .next(2, 3), .next(3, 6)])
+  }
+
+  @Test("a timer without end is reported, with what to do")
+  func endlessTimer() {
+    let failures = FailureLog()
+    let clock = VirtualClock(failures: failures.reporter)
+    clock.start { while !Task.isCancelled { try? await clock.sleep(for: .seconds(1)) } }
+    clock.run(maximumWakes: 100)
+    #expect(
+      failures.texts == [
+        """
+        The virtual clock still has sleepers after 100 wakes: a timer seems to repeat without end.
+        Cancel what repeats, or move the time with advance(to:) or advance(by:) instead of run().
+        """
+      ]
+    )
+  }
+
+  @Test("moving the time from within the world is refused, with what to do instead")
+  func reentrantAdvance() {
+    let failures = FailureLog()
+    let clock = VirtualClock(failures: failures.reporter)
+    clock.start { clock.advance(by: .seconds(1)) }
+    clock.run()
+    #expect(clock.now.offset == .zero)
+    #expect(
+      failures.texts == [
+        """
+        The virtual clock was moved while it is already moving.
+        Move it from the test only, never from a task inside its world; there, use sleep.
+        """
+      ]
+    )
+  }
+
+  @Test("the same world gives the same record a thousand times")
+  func deterministic() {
+    func record() -> [Recorded<String>] {
+      let scheduler = TestScheduler()
+      let clock = scheduler.clock
+      let observer = scheduler.createObserver(String.self)
+      for task in 0..<8 {
+        clock.start {
+          for beat in 0..<4 {
+            await Task.yield()
+            try? await clock.sleep(for: .seconds((task * 7 + beat * 3) % 5))
+            observer.next("\(task).\(beat)")
+          }
+        }
+      }
+      scheduler.start()
+      return observer.events
+    }
+    let first = record()
+    #expect(first.count == 32)
+    for _ in 1..<1000 { #expect(record() == first) }
+  }
+}

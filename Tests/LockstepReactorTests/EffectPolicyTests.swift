@@ -1,0 +1,203 @@
+import LockstepReactor
+import LockstepReactorTesting
+import Testing
+
+@Suite("Effect policies")
+struct EffectPolicyTests {
+  let world = World()
+  var clock: VirtualClock { world.clock }
+
+  /// Three actions at 100, 110 and 120, each of which takes 15 seconds for its first mutation and 15 more.
+  private func sendThree(_ policy: EffectPolicy) {
+    for (time, name) in [(100, "a"), (110, "b"), (120, "c")] {
+      world.send(time, clock.steps(name, policy: policy, [(15, name + "1"), (15, name + "2")]))
+    }
+    world.scheduler.start()
+  }
+
+  @Test("all: every effect runs beside the others")
+  func all() {
+    sendThree(.all)
+    #expect(
+      world.states.events == [
+        .next(0, ""), .next(115, "a1"), .next(125, "a1 b1"), .next(130, "a1 b1 a2"), .next(135, "a1 b1 a2 c1"),
+        .next(140, "a1 b1 a2 c1 b2"), .next(150, "a1 b1 a2 c1 b2 c2"), .completed(1000),
+      ]
+    )
+  }
+
+  @Test("latest: the newest cancels the previous")
+  func latest() {
+    sendThree(.latest("search"))
+    #expect(
+      world.states.events == [.next(0, ""), .next(135, "c1"), .next(150, "c1 c2"), .completed(1000)]
+    )
+    #expect(world.failures.events == [])
+  }
+
+  @Test("first: what comes while one runs is ignored")
+  func first() {
+    sendThree(.first("submit"))
+    world.scheduler.advance(to: 1000)
+    #expect(
+      world.states.events == [.next(0, ""), .next(115, "a1"), .next(130, "a1 a2"), .completed(1000)]
+    )
+  }
+
+  @Test("a lane with a computed name is the lane of that name, and no other's")
+  func computedLanes() {
+    for (time, name, photo) in [(100, "a", 1), (110, "b", 2), (120, "c", 1)] {
+      let policy = EffectPolicy.first(Lane("photo \(photo)"))
+      world.send(time, clock.steps(name, policy: policy, [(15, name + "1"), (15, name + "2")]))
+    }
+    world.scheduler.start()
+    #expect(
+      world.states.events == [
+        .next(0, ""), .next(115, "a1"), .next(125, "a1 b1"), .next(130, "a1 b1 a2"), .next(140, "a1 b1 a2 b2"),
+        .completed(1000),
+      ]
+    )
+  }
+
+  @Test("serial: one after another, in the order of sending")
+  func serial() {
+    sendThree(.serial("queue"))
+    #expect(
+      world.states.events == [
+        .next(0, ""), .next(115, "a1"), .next(130, "a1 a2"), .next(145, "a1 a2 b1"), .next(160, "a1 a2 b1 b2"),
+        .next(175, "a1 a2 b1 b2 c1"), .next(190, "a1 a2 b1 b2 c1 c2"), .completed(1000),
+      ]
+    )
+  }
+
+  @Test("after the first has ended, the next one runs")
+  func firstAgain() {
+    world.send(100, clock.steps("a", policy: .first("x"), [(10, "a")]))
+    world.send(110, clock.steps("b", policy: .first("x"), [(10, "b")]))
+    world.send(111, clock.steps("c", policy: .first("x"), [(10, "c")]))
+    world.scheduler.start()
+    #expect(world.host.currentState == "a c")
+  }
+
+  @Test("a serial action decides on the state of the moment when its turn comes")
+  func serialSeesTheStateOfItsTurn() {
+    let look = Script.Action(description: "look", policy: .serial("x")) { .just("saw(\($0))") }
+    world.send(100, clock.steps("a", policy: .serial("x"), [(10, "a")]), look)
+    world.scheduler.start()
+    #expect(world.host.currentState == "a saw(a)")
+  }
+
+  @Test("a mutation that a cancelled effect has given but nobody reduced yet is dropped")
+  func nothingOfTheCancelledIsReduced() {
+    // The old effect sends the new action, and then emits: the loop finds both, in this order.
+    let host = world.host
+    let new = clock.steps("new", policy: .latest("x"), [(10, "new")])
+    let old = Script.Action(description: "old", policy: .latest("x")) { _ in
+      .run { emit in
+        host.send(new)
+        try await emit("old")
+      }
+    }
+    world.send(100, old)
+    world.scheduler.start()
+    #expect(world.states.events == [.next(0, ""), .next(110, "new"), .completed(1000)])
+    #expect(world.failures.events == [])
+  }
+
+  @Test("lanes do not know of each other")
+  func lanes() {
+    world.send(100, clock.steps("a", policy: .latest("one"), [(20, "a")]))
+    world.send(110, clock.steps("b", policy: .latest("two"), [(20, "b")]))
+    world.scheduler.start()
+    #expect(world.host.currentState == "a b")
+  }
+
+  @Test("a latest action without work of its own cancels what runs in its lane")
+  func cancelAction() {
+    world.send(100, clock.steps("a", policy: .latest("x"), [(20, "a")]))
+    world.send(110, Script.Action(description: "cancel", policy: .latest("x")) { _ in .none })
+    world.scheduler.start()
+    #expect(world.host.currentState == "")
+    #expect(world.failures.events == [])
+  }
+
+  @Test("a failed effect lets the next of its lane run")
+  func serialAfterFailure() {
+    world.send(
+      100,
+      clock.steps("a", policy: .serial("x"), [(10, "a")], error: Broken()),
+      clock.steps("b", policy: .serial("x"), [(10, "b")])
+    )
+    world.scheduler.start()
+    #expect(world.host.currentState == "a b")
+    #expect(world.failures.events == [.next(110, #"Broken(name: "broken") from action(a)"#)])
+  }
+
+  @Test("a cancelled effect that does not listen still cannot change the state")
+  func deafEffect() {
+    let deaf = Script.Action(description: "deaf", policy: .latest("x")) { [clock] _ in
+      .run { emit in
+        for number in 1...3 {
+          try? await clock.sleep(for: .seconds(10))
+          try? await emit("deaf\(number)")
+        }
+      }
+    }
+    world.send(100, deaf)
+    world.send(115, clock.steps("new", policy: .latest("x"), [(10, "new")]))
+    world.scheduler.start()
+    #expect(world.states.events == [.next(0, ""), .next(110, "deaf1"), .next(125, "deaf1 new"), .completed(1000)])
+  }
+
+  @Test("a serial action waits for a cancelled effect that is still unwinding, too")
+  func serialWaitsForUnwinding() {
+    let log = world.scheduler.createObserver(String.self)
+    let gate = Gate()
+    world.send(100, unwinding(log, gate))
+    world.send(110, cancelling)
+    world.send(120, clock.steps("b", policy: .serial("x"), [(10, "b")]))
+    world.scheduler.scheduleAt(200) { gate.open() }
+    world.scheduler.start()
+    #expect(log.events == [.next(200, "unwound")])
+    #expect(world.states.events == [.next(0, ""), .next(210, "b"), .completed(1000)])
+  }
+
+  @Test("a first action is not kept out by an effect that was cancelled and is still unwinding")
+  func firstAfterCancellation() {
+    let log = world.scheduler.createObserver(String.self)
+    let gate = Gate()
+    world.send(100, unwinding(log, gate))
+    world.send(110, cancelling)
+    world.send(120, clock.steps("b", policy: .first("x"), [(10, "b")]))
+    world.scheduler.scheduleAt(200) { gate.open() }
+    world.scheduler.start()
+    #expect(world.states.events == [.next(0, ""), .next(130, "b"), .completed(1000)])
+  }
+
+  /// Does not end before the gate opens, cancelled or not.
+  private func unwinding(_ log: TestObserver<String>, _ gate: Gate) -> Script.Action {
+    Script.Action(description: "unwinding", policy: .latest("x")) { _ in
+      .run { _ in
+        await gate.wait()
+        log.next("unwound")
+      }
+    }
+  }
+
+  private var cancelling: Script.Action {
+    Script.Action(description: "cancel", policy: .latest("x")) { _ in .none }
+  }
+
+  @Test("what waits in a serial lane counts against the capacity")
+  func serialIsBounded() {
+    let world = World(capacity: 2)
+    let admissions = world.scheduler.createObserver(Admission.self)
+    let work = world.clock.steps("work", policy: .serial("x"), [(10, "done")])
+    world.scheduler.scheduleAt(100) { [host = world.host] in
+      for _ in 1...3 { admissions.next(host.send(work)) }
+    }
+    world.scheduler.start()
+    #expect(admissions.elements == [.accepted, .accepted, .full])
+    #expect(world.host.currentState == "done done")
+  }
+}

@@ -1,0 +1,21 @@
+import LockstepReactorTesting
+import Testing
+
+@testable import LockstepReactor
+
+@Suite("Inbox")
+struct InboxTests {
+  @Test("sending changes the queue in place: the array moves when it grows, not at each action")
+  func noCopies() {
+    let host = ReactorHost(Setting(), capacity: 10_000)
+    var places: [UInt] = []
+    for number in 1...1_000 {
+      host.send(number)
+      places.append(
+        host.inbox.contents.withState { $0.inputs.withUnsafeBytes { UInt(bitPattern: $0.baseAddress) } }
+      )
+    }
+    let moves = zip(places, places.dropFirst()).filter { $0 != $1 }.count
+    #expect(moves < 20)
+  }
+}

@@ -1,0 +1,118 @@
+import LockstepReactor
+import LockstepReactorTesting
+import Testing
+
+@Suite("Validation")
+struct ValidationTests {
+  @Test(
+    "only ok is valid; empty and validating have nothing to say",
+    arguments: [
+      (ValidationResult.ok(message: "free"), true, "free"), (.ok, true, ""), (.empty, false, ""),
+      (.validating, false, ""), (.failed(message: "taken"), false, "taken"),
+    ]
+  )
+  func results(result: ValidationResult, isValid: Bool, message: String) {
+    #expect(result.isValid == isValid)
+    #expect(result.message == message)
+  }
+
+  @Test("several validations are one flag: all of them are valid")
+  func combination() {
+    #expect([ValidationResult.ok, .ok(message: "x")].areAllValid)
+    #expect(![ValidationResult.ok, .empty].areAllValid)
+    #expect(![ValidationResult.validating, .ok].areAllValid)
+    #expect([ValidationResult]().areAllValid)
+  }
+
+  @Test(
+    "text is trimmed before it is judged",
+    arguments: [
+      ("", ValidationResult.empty), ("  \n\t ", .empty), (" ab ", .failed(message: "short")), (" abc ", .ok),
+      ("abcde", .ok), ("abc def", .failed(message: "long")),
+    ]
+  )
+  func text(input: String, expected: ValidationResult) {
+    let validator = Validator.text(3...5, tooShort: "short", tooLong: "long")
+    #expect(validator.validate(input) == expected)
+  }
+
+  @Test("normalising gives what is checked, sent and stored")
+  func normalise() {
+    let validator = Validator.text(1...10, tooShort: "", tooLong: "")
+    #expect(validator.normalise("  a b \u{3000}") == "a b")
+    #expect("".trimmingWhitespace() == "")
+    #expect("é".trimmingWhitespace() == "é")
+  }
+
+  @Test("of two rules the first that complains is heard")
+  func conjunction() {
+    let even = Validator<Int> { $0.isMultiple(of: 2) ? .ok : .failed(message: "odd") }
+    let small = Validator<Int> { $0 < 10 ? .ok : .failed(message: "big") }
+    let both = even.and(small)
+    #expect(both.validate(4) == .ok)
+    #expect(both.validate(11) == .failed(message: "odd"))
+    #expect(both.validate(12) == .failed(message: "big"))
+  }
+
+  @Test("of validations that take time the newest input wins")
+  func newestWins() {
+    let scheduler = TestScheduler()
+    let world = World(scheduler, Username(clock: scheduler.clock))
+    // "slow" takes 50 seconds to be judged, "quick" 5; both after a pause of 10.
+    world.send(100, "slow")
+    world.send(120, "quick")
+    scheduler.start()
+    #expect(
+      world.states.events == [
+        .next(0, .empty), .next(100, .validating), .next(135, .ok(message: "quick")), .completed(1000),
+      ]
+    )
+  }
+
+  @Test("a check that throws has judged: it failed, and the error is reported")
+  func checkThatThrows() {
+    let scheduler = TestScheduler()
+    let world = World(scheduler, Username(clock: scheduler.clock))
+    world.send(100, "broken")
+    scheduler.start()
+    #expect(
+      world.states.events == [
+        .next(0, .empty), .next(100, .validating), .next(115, .failed(message: "This could not be checked.")),
+        .completed(1000),
+      ]
+    )
+    #expect(world.failures.events == [.next(115, #"Broken(name: "broken") from action("broken")"#)])
+  }
+
+  @Test("a check that a newer input cancels judges nothing, whatever it throws")
+  func cancelledCheck() {
+    let scheduler = TestScheduler()
+    let world = World(scheduler, Username(clock: scheduler.clock))
+    world.send(100, "slow and broken")
+    world.send(120, "quick")
+    scheduler.start()
+    #expect(world.states.elements == [.empty, .validating, .ok(message: "quick")])
+    #expect(world.failures.events == [])
+  }
+}
+
+private struct Username: Reactor {
+  let clock: VirtualClock
+  var initialState: ValidationResult { .empty }
+
+  func policy(for action: String) -> EffectPolicy { .latest("username") }
+
+  func mutate(_ name: String, in state: ValidationResult) -> Effect<ValidationResult> {
+    .validating(pause: .seconds(10), clock: clock, as: { $0 }) {
+      do {
+        try await clock.sleep(for: .seconds(name.hasPrefix("slow") ? 50 : 5))
+      } catch {
+        throw name.hasSuffix("broken") ? Broken() : error
+      }
+      if name.hasSuffix("broken") { throw Broken() }
+      return .ok(message: name)
+    }
+  }
+
+  static func reduce(_ state: inout ValidationResult, _ mutation: ValidationResult) { state = mutation }
+}

@@ -1,0 +1,135 @@
+import LockstepSQLite
+import Testing
+import LockstepTestSupport
+
+@Suite("Values")
+struct ValueTests {
+  private let folder: TemporaryDirectory
+  private let connection: Connection
+
+  init() throws {
+    folder = try TemporaryDirectory()
+    connection = try Connection(path: folder.file("values.db"))
+    try connection.execute("CREATE TABLE kept (value ANY) STRICT")
+  }
+
+  /// Stores the value in a table and reads it back.
+  private func roundTrip<Value: SQLiteConvertible>(_ value: Value) throws -> Value? {
+    try connection.run("DELETE FROM kept")
+    try connection.run("INSERT INTO kept VALUES (?)", value)
+    return try connection.first("SELECT value FROM kept") { row in try row[0] as Value }
+  }
+
+  @Test(
+    "Integers come back exactly, at both ends of 64 bits",
+    arguments: [.min, -1, 0, 1, 9_007_199_254_740_993, .max] as [Int64]
+  )
+  func integers(value: Int64) throws {
+    #expect(try roundTrip(value) == value)
+    #expect(try roundTrip(Int(value)) == Int(value))
+  }
+
+  @Test(
+    "Floating-point numbers come back bit for bit",
+    arguments: [
+      0.0, 0.1, -1.5, .greatestFiniteMagnitude, .leastNonzeroMagnitude, .leastNormalMagnitude, .infinity, -.infinity,
+      .pi, 9_007_199_254_740_992,
+    ] as [Double]
+  )
+  func doubles(value: Double) throws {
+    #expect(try roundTrip(value)?.bitPattern == value.bitPattern)
+  }
+
+  @Test("NaN, which SQLite has not, is stored as NULL")
+  func notANumber() throws {
+    #expect(try roundTrip(Optional(Double.nan)) == .some(nil))
+    let error = #expect(throws: SQLiteError.self) { try self.roundTrip(Double.nan) }
+    #expect(error?.kind == .mismatch)
+  }
+
+  @Test(
+    "Text comes back byte for byte, with NUL characters and any UTF-8",
+    arguments: [
+      "", "a", "\0", "a\0b", "'; DROP TABLE kept; --", "é", "e\u{301}", "\u{FEFF}x", "\u{FFFF}", "\u{10FFFF}", "👩‍👩‍👧‍👦",
+      String(repeating: "long ", count: 10_000),
+    ] as [String]
+  )
+  func text(value: String) throws {
+    #expect(try roundTrip(value).map { Array($0.utf8) } == Array(value.utf8))
+  }
+
+  @Test("Blobs come back byte for byte", arguments: [[], [0], [0, 1, 0], Array(0...255)] as [[UInt8]])
+  func blobs(value: [UInt8]) throws {
+    #expect(try roundTrip(value) == value)
+    #expect(try connection.first("SELECT typeof(value) FROM kept") { row in try row[0] as String } == "blob")
+  }
+
+  @Test(
+    "A value of whatever kind comes back as it is",
+    arguments: [.null, .integer(1), .real(0.5), .text("a"), .blob([1])] as [SQLiteValue]
+  )
+  func anyKind(value: SQLiteValue) throws {
+    #expect(try roundTrip(value) == value)
+  }
+
+  @Test("Truth is stored as 1 and 0", arguments: [(true, 1), (false, 0)])
+  func truth(value: Bool, stored: Int) throws {
+    #expect(try roundTrip(value) == value)
+    #expect(try connection.first("SELECT value FROM kept") { row in try row[0] as Int } == stored)
+  }
+
+  @Test("An absent value is NULL, and NULL is an absent value of any type")
+  func absent() throws {
+    #expect(try roundTrip(String?.none) == .some(nil))
+    #expect(try connection.first("SELECT value FROM kept") { row in try row.value(at: 0) } == .null)
+    #expect(try connection.first("SELECT value FROM kept") { row in try row[0] as [UInt8]? } == .some(nil))
+    #expect(try roundTrip(Optional("there")) == "there")
+    #expect(try roundTrip(Optional([UInt8]())) == .some([]))
+  }
+
+  @Test(
+    "A column that holds another kind of value than is asked for is an error",
+    arguments: [.null, .integer(2), .real(1), .text("1"), .blob([1])] as [SQLiteValue]
+  )
+  func mismatch(value: SQLiteValue) throws {
+    try connection.run("INSERT INTO kept VALUES (?)", value)
+    func read<Value: SQLiteConvertible>(_: Value.Type) throws {
+      _ = try connection.first("SELECT value FROM kept") { row in try row[0] as Value }
+    }
+    func isMismatch(_ error: any Error) -> Bool { (error as? SQLiteError)?.kind == .mismatch }
+    if case .integer = value {} else { #expect(performing: { try read(Int.self) }, throws: isMismatch) }
+    if case .real = value {} else { #expect(performing: { try read(Double.self) }, throws: isMismatch) }
+    if case .text = value {} else { #expect(performing: { try read(String.self) }, throws: isMismatch) }
+    if case .blob = value {} else { #expect(performing: { try read([UInt8].self) }, throws: isMismatch) }
+    // 2 is neither true nor false.
+    #expect(performing: { try read(Bool.self) }, throws: isMismatch)
+  }
+
+  @Test("A mismatch names the column and what it holds")
+  func mismatchText() throws {
+    let error = #expect(throws: SQLiteError.self) {
+      try self.connection.first("SELECT 'one' AS number") { row in try row[0] as Int }
+    }
+    #expect(
+      error?.description
+        == "SQLite could not run \"SELECT 'one' AS number\" on \(folder.file("values.db")): "
+        + "column 0 (number) holds text, which is no Int (code 20)."
+    )
+  }
+
+  @Test("Text that is not UTF-8 is an error, and is not repaired")
+  func invalidText() throws {
+    let error = #expect(throws: SQLiteError.self) {
+      try self.connection.first("SELECT CAST(x'ff' AS TEXT) AS name") { row in try row[0] as String }
+    }
+    #expect(error?.message == "column 0 (name) holds text that is not UTF-8")
+  }
+
+  @Test("A column that the row does not have is an error", arguments: [-1, 1, Int.max, Int.min])
+  func noSuchColumn(index: Int) throws {
+    let error = #expect(throws: SQLiteError.self) {
+      try self.connection.first("SELECT 1") { row in try row[index] as Int }
+    }
+    #expect(error?.message == "there is no column \(index) among the 1 of the row")
+  }
+}

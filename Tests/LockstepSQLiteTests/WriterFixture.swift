@@ -1,0 +1,130 @@
+import LockstepSQLite
+import LockstepTestSupport
+import LockstepThreading
+
+/// A database with one table and a writer.
+final class WriterFixture: Sendable {
+  /// A unit's own error.
+  struct Refused: Error, Equatable {}
+
+  let folder: TemporaryDirectory
+  let path: String
+  let writer: Writer
+
+  /// SQLite's readers take the writer's lock for an instant when they look at a log that is just being written to, so that
+  /// a writer that doesn't wait at all fails now and then.
+  init(
+    options: Writer.Options = .init(),
+    busyTimeout: Duration = .seconds(600),
+    monotonic: @escaping @Sendable () -> Int64 = { 0 }
+  ) throws {
+    folder = try TemporaryDirectory()
+    path = folder.file("t.db")
+    writer = try Self.writer(path: path, options: options, busyTimeout: busyTimeout, monotonic: monotonic)
+  }
+
+  deinit {
+    writer.shutDown()
+  }
+
+  static func writer(
+    path: String,
+    options: Writer.Options = .init(),
+    busyTimeout: Duration = .seconds(600),
+    monotonic: @escaping @Sendable () -> Int64 = { 0 }
+  ) throws -> Writer {
+    let connection = try Connection(path: path, options: .init(busyTimeout: busyTimeout))
+    try connection.execute("CREATE TABLE kept (number INTEGER PRIMARY KEY, filler BLOB) STRICT")
+    return try Writer(connection: connection, options: options, monotonic: monotonic)
+  }
+
+  /// Another connection, to look with.
+  func connection() throws -> Connection {
+    try Connection(path: path, options: .init(access: .readOnly))
+  }
+
+  /// What another connection sees committed.
+  static func numbers(in path: String) throws -> [Int] {
+    let connection = try Connection(path: path, options: .init(access: .readOnly))
+    return try connection.all("SELECT number FROM kept ORDER BY number") { row in try row[0] as Int }
+  }
+
+  /// What another connection sees committed.
+  var numbers: [Int] { get throws { try Self.numbers(in: path) } }
+
+  /// Submits a unit that holds the writer up until the gate is opened, and returns when it does: what is submitted until
+  /// then shares one transaction with it.
+  func hold(_ gate: Gate) async throws {
+    try writer.submit({ _ in gate.pass() }, settled: { _ in })
+    await gate.arrival()
+  }
+
+  /// Submits a unit, and notes what becomes of it.
+  func submit(_ outcomes: Log<String>, _ unit: @escaping @Sendable (Connection) throws -> Void) throws {
+    try writer.submit(unit, settled: { outcomes.add(Self.word(for: $0)) })
+  }
+
+  /// What became of a unit, in a word.
+  static func word(for result: Result<Void, any Error>) -> String {
+    switch result {
+    case .success: "written"
+    case .failure(is Refused): "refused"
+    case .failure(let error as SQLiteError): "\(error.kind)"
+    case .failure(let error): "\(error)"
+    }
+  }
+}
+
+extension Connection {
+  /// Writes a row.
+  func keep(_ number: Int, filler: Int = 0) throws {
+    try run("INSERT INTO kept VALUES (?, zeroblob(?))", number, filler)
+  }
+}
+
+/// Holds a thread up until it is opened.
+final class Gate: Sendable {
+  private struct State {
+    var hasArrived = false
+    var isOpen = false
+    var waiting: CheckedContinuation<Void, Never>?
+  }
+
+  private let state = Monitor(State())
+
+  /// For the thread: says that it is here, and waits.
+  func pass() {
+    let waiting = state.withLock { state in
+      state.hasArrived = true
+      return state.waiting.take()
+    }
+    waiting?.resume()
+    state.wait { $0.isOpen ? () : nil }
+  }
+
+  /// Returns when the thread stands at the gate.
+  func arrival() async {
+    await withCheckedContinuation { continuation in
+      let hasArrived = state.withLock { state in
+        if !state.hasArrived { state.waiting = continuation }
+        return state.hasArrived
+      }
+      if hasArrived { continuation.resume() }
+    }
+  }
+
+  /// Lets the thread pass.
+  func open() {
+    state.withLock { $0.isOpen = true }
+    state.wakeAll()
+  }
+}
+
+/// What happened, in its order.
+final class Log<Entry: Sendable>: Sendable {
+  private let entries = Monitor<[Entry]>([])
+
+  func add(_ entry: Entry) { entries.withLock { $0.append(entry) } }
+
+  var all: [Entry] { entries.withLock { $0 } }
+}

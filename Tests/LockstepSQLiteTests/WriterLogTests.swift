@@ -1,0 +1,116 @@
+import LockstepTestSupport
+import Testing
+import LockstepThreading
+
+@testable import LockstepSQLite
+
+@Suite("The log of the writer")
+struct WriterLogTests {
+  /// Makes the log longer by a page at least, so many times.
+  private func write(pages: Int, to fixture: WriterFixture) async throws {
+    for _ in 0..<pages {
+      try await fixture.writer.write { connection in _ = try connection.run("INSERT INTO kept VALUES (NULL, NULL)") }
+    }
+  }
+
+  private func fixture(pages: Int, patience: Duration = .zero) throws -> WriterFixture {
+    try WriterFixture(options: .init(checkpointPages: pages, checkpointPatience: patience))
+  }
+
+  /// How many pages the log has.
+  private func log(of fixture: WriterFixture) -> Int { fixture.writer.statistics.logPages }
+
+  /// How many pages the log has after each of so many transactions.
+  private func lengths(of fixture: WriterFixture, writes: Int) async -> Result<[Int], any Error> {
+    var lengths: [Int] = []
+    do {
+      for _ in 0..<writes {
+        try await write(pages: 1, to: fixture)
+        lengths.append(log(of: fixture))
+      }
+      return .success(lengths)
+    } catch {
+      return .failure(error)
+    }
+  }
+
+  @Test("It is emptied whenever it has grown by so many pages, and doesn't grow beyond them")
+  func bounded() async throws {
+    let fixture = try fixture(pages: 20)
+    let longest = try #require(try await lengths(of: fixture, writes: 200).get().max())
+    #expect(longest >= 20)
+    #expect(longest < 30)
+    let statistics = fixture.writer.statistics
+    #expect(statistics.checkpointTime.count >= 5)
+    #expect(statistics.failedCheckpoints == 0)
+  }
+
+  @Test("Whoever reads for long makes it longer as long as they do; then it is short again, and so is its file")
+  func longReader() async throws {
+    let fixture = try fixture(pages: 20)
+    try await write(pages: 1, to: fixture)
+    let reader = try Connection(path: fixture.path, options: .init(access: .readOnly))
+    let count = { try reader.first("SELECT count(*) FROM kept") { row in try row[0] as Int } }
+    try reader.execute("BEGIN")
+    #expect(try count() == 1)
+    try await write(pages: 300, to: fixture)
+    #expect(log(of: fixture) > 300)
+    #expect(try count() == 1)
+    try reader.execute("COMMIT")
+    // One that is due again moves all of it, and the transaction after that starts it anew.
+    try await write(pages: 30, to: fixture)
+    #expect(log(of: fixture) < 30)
+    #expect(try fixture.folder.contents(of: "t.db-wal").count < 45 * 4_200)
+    #expect(fixture.writer.statistics.failedCheckpoints == 0)
+  }
+
+  @Test("What a unit wants erased leaves it at once; where somebody reads just then, with a later transaction")
+  func erased() async throws {
+    let fixture = try fixture(pages: 1_000)
+    func erase() async throws { try await fixture.writer.write { $0.eraseLog() } }
+    func size() throws -> Int { try fixture.folder.contents(of: "t.db-wal").count }
+    try await write(pages: 5, to: fixture)
+    #expect(try size() > 0)
+    try await erase()
+    try await write(pages: 0, to: fixture)
+    try await eventually { try size() == 0 }
+    try await write(pages: 5, to: fixture)
+    let reader = try Connection(path: fixture.path, options: .init(access: .readOnly))
+    try reader.execute("BEGIN; SELECT count(*) FROM kept")
+    try await erase()
+    try await write(pages: 1, to: fixture)
+    #expect(try size() > 0)
+    try reader.execute("COMMIT")
+    try await write(pages: 100, to: fixture)
+    #expect(log(of: fixture) < 50)
+    #expect(fixture.writer.statistics.failedCheckpoints == 0)
+  }
+
+  @Test("Readers that overlap all the time make it wait for them, and don't keep it from starting anew")
+  func overlappingReaders() async throws {
+    let fixture = try fixture(pages: 10, patience: .seconds(20))
+    let path = fixture.path
+    let isDone = Monitor(false)
+    let reading = Gate()
+    async let readers: Void = aside {
+      // There is always one that reads: each begins before the one before it ends.
+      var last: Connection?
+      while !isDone.withLock({ $0 }) {
+        guard let next = try? Connection(path: path, options: .init(access: .readOnly)) else { continue }
+        try? next.execute("BEGIN; SELECT count(*) FROM kept")
+        last = next
+        reading.pass()
+      }
+      _ = last
+    }
+    reading.open()
+    await reading.arrival()
+    let lengths = await lengths(of: fixture, writes: 130)
+    isDone.withLock { $0 = true }
+    await readers
+    let longest = try #require(try lengths.get().max())
+    // It may have been kept from starting anew until it waited.
+    #expect(longest < 10 * (LogKeeper.tolerance + 3))
+    #expect(fixture.writer.statistics.failedCheckpoints == 0)
+  }
+}

@@ -1,0 +1,22 @@
+import LockstepHTTP
+import LockstepHTTPServer
+import Testing
+
+/// A little HTTP server on a free port of loopback, for whatever asks others.
+public enum LoopbackServer {
+  /// Runs `body` with the port of a server that answers so, and which has stopped when this returns.
+  public static func run(
+    respond: @escaping @Sendable (Request) async throws -> Response,
+    _ body: (Int) async throws -> Void
+  ) async throws {
+    let server = try Server(Server.Configuration())
+    try server.start { request in .later { try await respond(request) } }
+    do {
+      try await body(server.address.port)
+    } catch {
+      Issue.record(error)
+    }
+    server.drain()
+    await aside { server.join() }
+  }
+}

@@ -1,0 +1,90 @@
+import Testing
+import LockstepThreading
+
+@Suite("The queue of work")
+struct WorkQueueTests {
+  private func queue(_ work: Int..., capacity: Int = 10) throws -> WorkQueue<Int> {
+    let queue = WorkQueue<Int>(name: "test", capacity: capacity)
+    for work in work { try queue.offer(work) }
+    return queue
+  }
+
+  @Test("First in, first out, one at a time or many")
+  func order() throws {
+    let queue = try queue(1, 2, 3, 4, 5)
+    #expect(queue.next() == 1)
+    #expect(queue.takeWaiting(atMost: 2) == [2, 3])
+    try queue.offer(6)
+    #expect(queue.count == 3)
+    #expect(queue.takeWaiting() == [4, 5, 6])
+    #expect(queue.takeWaiting() == [])
+    #expect(queue.count == 0)
+  }
+
+  @Test("Who waits for a bounded time gets what is there or comes, and nothing when the time is over")
+  func bounded() async throws {
+    let queue = try queue(1)
+    #expect(queue.next(withinNanoseconds: 0) == 1)
+    #expect(queue.next(withinNanoseconds: 0) == nil)
+    #expect(queue.next(withinNanoseconds: -1) == nil)
+    #expect(queue.next(withinNanoseconds: 1_000_000) == nil)
+    let taken = Monitor<[Int?]>([])
+    let thread = try NamedThread(name: "taker") {
+      let work = queue.next(withinNanoseconds: 3_600_000_000_000)
+      taken.withLock { $0.append(work) }
+    }
+    try queue.offer(2)
+    thread.join()
+    #expect(taken.withLock { $0 } == [2])
+    queue.close()
+    #expect(queue.next(withinNanoseconds: 3_600_000_000_000) == nil)
+  }
+
+  @Test("What is taken makes room")
+  func capacity() throws {
+    let queue = try queue(1, 2, capacity: 2)
+    #expect(throws: WorkerPool.Overloaded(pool: "test", capacity: 2)) { try queue.offer(3) }
+    #expect(queue.takeWaiting(atMost: 1) == [1])
+    try queue.offer(4)
+    #expect(throws: WorkerPool.Overloaded.self) { try queue.offer(5) }
+    #expect(queue.takeWaiting() == [2, 4])
+  }
+
+  @Test("A closed queue gives what it has, and then nothing")
+  func closed() throws {
+    let queue = try queue(1, 2)
+    queue.close()
+    #expect(throws: WorkerPool.ShutDown(pool: "test")) { try queue.offer(3) }
+    #expect(queue.next() == 1)
+    #expect(queue.next() == 2)
+    #expect(queue.next() == nil)
+  }
+
+  @Test("Whatever is offered and taken, it is as with an array", arguments: 1...5)
+  func model(round: Int) throws {
+    let seed = UInt64.random(in: 0 ... .max)
+    // An inexact generator is enough: it only has to give the same numbers for the same seed.
+    var state = seed
+    func random(_ limit: UInt64) -> Int {
+      state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+      return Int((state >> 33) % limit)
+    }
+    let queue = WorkQueue<Int>(name: "test", capacity: 20)
+    var model: [Int] = []
+    for number in 0..<2_000 {
+      switch random(4) {
+      case 0, 1:
+        let isTaken = (try? queue.offer(number)) != nil
+        #expect(isTaken == (model.count < 20), "seed \(seed)")
+        if isTaken { model.append(number) }
+      case 2 where !model.isEmpty:
+        #expect(queue.next() == model.removeFirst(), "seed \(seed)")
+      default:
+        let limit = random(8)
+        #expect(queue.takeWaiting(atMost: limit) == Array(model.prefix(limit)), "seed \(seed)")
+        model.removeFirst(min(limit, model.count))
+      }
+      #expect(queue.count == model.count, "seed \(seed)")
+    }
+  }
+}

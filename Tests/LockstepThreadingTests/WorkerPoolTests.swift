@@ -1,0 +1,199 @@
+import Foundation
+import Synchronization
+import Testing
+import LockstepThreading
+
+@Suite("Worker pools")
+struct WorkerPoolTests {
+  private struct Failed: Error, Equatable {}
+
+  /// Holds the pool's threads up until it is opened.
+  private final class Gate: Sendable {
+    private let hasArrival = Atomic(false)
+    private let opened = DispatchSemaphore(value: 0)
+
+    /// For a worker: says that it is here, and waits.
+    func pass() {
+      hasArrival.store(true, ordering: .releasing)
+      opened.wait()
+    }
+
+    /// Returns when a worker stands at the gate. It must not block: the test's threads are few, and the work that is
+    /// waited for needs one of them to be offered.
+    func arrival() async {
+      while !hasArrival.load(ordering: .acquiring) { await Task.yield() }
+    }
+
+    /// Lets one worker pass.
+    func open() { opened.signal() }
+  }
+
+  private final class Log: Sendable {
+    private let entries = Mutex<[Int]>([])
+    func add(_ entry: Int) { entries.withLock { $0.append(entry) } }
+    var all: [Int] { entries.withLock { $0 } }
+  }
+
+  /// An actor to see where a caller goes on.
+  private actor Caller {
+    func run(on pool: WorkerPool) async throws -> String {
+      preconditionIsolated()
+      let worker = try await pool.run { Thread.current.description }
+      preconditionIsolated()
+      return worker
+    }
+  }
+
+  private func pool(threads: Int = 1, capacity: Int = 4) throws -> WorkerPool {
+    try WorkerPool(name: "test", threads: threads, capacity: capacity)
+  }
+
+  /// Starts work that holds the pool's only thread up, and returns when it does.
+  private func block(_ pool: WorkerPool, with gate: Gate, in group: inout ThrowingTaskGroup<Void, any Error>) async {
+    group.addTask { try await pool.run { gate.pass() } }
+    await gate.arrival()
+  }
+
+  @Test("The result of the work, or its error, is the caller's")
+  func results() async throws {
+    let pool = try pool()
+    defer { pool.shutDown() }
+    #expect(try await pool.run { 6 * 7 } == 42)
+    await #expect(throws: Failed()) { try await pool.run { throw Failed() } }
+    #expect(try await pool.run { "still here" } == "still here")
+  }
+
+  @Test("Work runs on the pool's own threads, which bear its name")
+  func threads() async throws {
+    let pool = try pool(threads: 2)
+    defer { pool.shutDown() }
+    let name = try await pool.run { try String(contentsOfFile: "/proc/thread-self/comm", encoding: .utf8) }
+    #expect(["test-1\n", "test-2\n"].contains(name))
+  }
+
+  @Test("An actor that asks goes on as itself")
+  func actors() async throws {
+    let pool = try pool()
+    defer { pool.shutDown() }
+    _ = try await Caller().run(on: pool)
+  }
+
+  @Test("Beyond its capacity the pool refuses at once, and takes more when there is room again")
+  func overload() async throws {
+    let pool = try pool(capacity: 1)
+    defer { pool.shutDown() }
+    let gate = Gate()
+    let refused = try await withThrowingTaskGroup(of: Void.self) { group in
+      await block(pool, with: gate, in: &group)
+      // One of these two waits in the queue, and the other is refused, whichever comes first.
+      let answers = Log()
+      for number in 1...2 {
+        group.addTask {
+          do {
+            try await pool.run {}
+          } catch let error as WorkerPool.Overloaded {
+            #expect(error.description == "the pool \"test\" is overloaded: 1 pieces of work wait already")
+            answers.add(number)
+            gate.open()
+          }
+        }
+      }
+      try await group.waitForAll()
+      return answers.all.count
+    }
+    #expect(refused == 1)
+    #expect(try await pool.run { true })
+  }
+
+  @Test("A single thread does its work in the order in which it was accepted")
+  func order() async throws {
+    let pool = try pool(capacity: 100)
+    defer { pool.shutDown() }
+    let gate = Gate()
+    let log = Log()
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      await block(pool, with: gate, in: &group)
+      let queuer = Queuer()
+      for number in 1...50 {
+        group.addTask { try await queuer.run(number, on: pool, log: log) }
+        // The actor is ours again only after the work lies in the queue.
+        while await queuer.count < number { await Task.yield() }
+      }
+      gate.open()
+      try await group.waitForAll()
+    }
+    #expect(log.all == Array(1...50))
+  }
+
+  /// Offers work to a pool, and counts what it has offered.
+  private actor Queuer {
+    private(set) var count = 0
+
+    func run(_ number: Int, on pool: WorkerPool, log: Log) async throws {
+      count += 1
+      try await pool.run { log.add(number) }
+    }
+  }
+
+  @Test("Shutting down finishes what waits, and refuses what comes after")
+  func shutDown() async throws {
+    let pool = try pool(capacity: 10)
+    let gate = Gate()
+    let log = Log()
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      await block(pool, with: gate, in: &group)
+      let queuer = Queuer()
+      for number in 1...5 { group.addTask { try await queuer.run(number, on: pool, log: log) } }
+      while await queuer.count < 5 { await Task.yield() }
+      gate.open()
+      pool.shutDown()
+      #expect(log.all.count == 5)
+      try await group.waitForAll()
+    }
+    let error = await #expect(throws: WorkerPool.ShutDown.self) { try await pool.run {} }
+    #expect(error?.description == "the pool \"test\" has been shut down")
+    pool.shutDown()
+  }
+
+  @Test("Work goes on to its end though its task is cancelled")
+  func cancellation() async throws {
+    let pool = try pool()
+    defer { pool.shutDown() }
+    let gate = Gate()
+    let log = Log()
+    await withTaskGroup(of: Void.self) { group in
+      group.addTask {
+        _ = try? await pool.run {
+          gate.pass()
+          log.add(1)
+        }
+      }
+      await gate.arrival()
+      group.cancelAll()
+      gate.open()
+    }
+    #expect(log.all == [1])
+  }
+
+  @Test("Many callers on many threads all get their own answer")
+  func storm() async throws {
+    let pool = try pool(threads: 3, capacity: 10_000)
+    defer { pool.shutDown() }
+    let sum = try await withThrowingTaskGroup(of: Int.self) { group in
+      for number in 1...2_000 { group.addTask { try await pool.run { number } } }
+      return try await group.reduce(0, +)
+    }
+    #expect(sum == 2_001_000)
+  }
+
+  @Test("A pool that is dropped ends its threads and lets go of its work")
+  func dropped() async throws {
+    weak var gone: WorkerPool?
+    do {
+      let pool = try pool()
+      gone = pool
+      try await pool.run {}
+    }
+    #expect(gone == nil)
+  }
+}
