@@ -50,6 +50,12 @@ let package = Package(
         "CLockstepLinux", "CLockstepSodium", "CLockstepZlib", "LockstepHTTP", "LockstepHTTPClient",
         "LockstepHTTPServer", "LockstepJSON", "LockstepMigrations", "LockstepReactor", "LockstepSQLite",
         "LockstepThreading",
+      ],
+      path: "Sources",
+      sources: [
+        "Lockstep", "LockstepAccounts", "LockstepCollections", "LockstepLogging", "LockstepMaintenance",
+        "LockstepMiddleware", "LockstepModules", "LockstepRoutes", "LockstepScreens", "LockstepStore", "LockstepSync",
+        "LockstepTime",
       ]
     ),
     .target(
