@@ -41,26 +41,89 @@ let package = Package(
         .embedInCode("sqlite/0007_orders.sql"),
       ]
     ),
-    .target(name: "LockstepHTTP", dependencies: ["LockstepJSON"]),
+    .target(name: "LockstepTime", dependencies: ["LockstepThreading"]),
+    .target(name: "LockstepLogging", dependencies: ["LockstepJSON", "LockstepThreading", "LockstepTime"]),
+    .target(name: "LockstepHTTP", dependencies: ["LockstepJSON", "LockstepTime"]),
     .target(name: "LockstepHTTPServer", dependencies: ["CLockstepLinux", "LockstepHTTP", "LockstepThreading"]),
     .target(name: "LockstepHTTPClient", dependencies: ["CLockstepCurl", "LockstepThreading"]),
     .target(
-      name: "Lockstep",
+      name: "LockstepCollections",
+      dependencies: ["LockstepJSON", "LockstepReactor", "LockstepTime"]
+    ),
+    .target(
+      name: "LockstepStore",
       dependencies: [
-        "CLockstepLinux", "CLockstepSodium", "CLockstepZlib", "LockstepHTTP", "LockstepHTTPClient",
-        "LockstepHTTPServer", "LockstepJSON", "LockstepMigrations", "LockstepReactor", "LockstepSQLite",
-        "LockstepThreading",
-      ],
-      path: "Sources",
-      sources: [
-        "Lockstep", "LockstepAccounts", "LockstepCollections", "LockstepLogging", "LockstepMaintenance",
-        "LockstepMiddleware", "LockstepModules", "LockstepRoutes", "LockstepScreens", "LockstepStore", "LockstepSync",
+        "CLockstepSodium", "LockstepCollections", "LockstepJSON", "LockstepLogging", "LockstepMigrations",
+        "LockstepReactor", "LockstepSQLite", "LockstepThreading", "LockstepTime",
+      ]
+    ),
+    .target(
+      name: "LockstepAccounts",
+      dependencies: [
+        "CLockstepSodium", "LockstepCollections", "LockstepJSON", "LockstepSQLite", "LockstepStore",
+        "LockstepThreading", "LockstepTime",
+      ]
+    ),
+    .target(
+      name: "LockstepSync",
+      dependencies: [
+        "LockstepAccounts", "LockstepCollections", "LockstepHTTP", "LockstepJSON", "LockstepReactor", "LockstepSQLite",
+        "LockstepStore", "LockstepThreading", "LockstepTime",
+      ]
+    ),
+    .target(
+      name: "LockstepModules",
+      dependencies: [
+        "LockstepCollections", "LockstepJSON", "LockstepReactor", "LockstepSQLite", "LockstepStore", "LockstepSync",
         "LockstepTime",
       ]
     ),
     .target(
+      name: "LockstepMaintenance",
+      dependencies: [
+        "LockstepAccounts", "LockstepCollections", "LockstepHTTP", "LockstepJSON", "LockstepLogging",
+        "LockstepModules", "LockstepSQLite", "LockstepStore", "LockstepSync", "LockstepThreading", "LockstepTime",
+      ]
+    ),
+    .target(
+      name: "LockstepScreens",
+      dependencies: [
+        "LockstepAccounts", "LockstepCollections", "LockstepHTTP", "LockstepHTTPClient", "LockstepJSON",
+        "LockstepLogging", "LockstepModules", "LockstepReactor", "LockstepStore", "LockstepSync", "LockstepThreading",
+        "LockstepTime",
+      ]
+    ),
+    .target(
+      name: "LockstepMiddleware",
+      dependencies: [
+        "CLockstepZlib", "LockstepAccounts", "LockstepCollections", "LockstepHTTP", "LockstepHTTPServer",
+        "LockstepJSON", "LockstepLogging", "LockstepSQLite", "LockstepStore", "LockstepSync", "LockstepThreading",
+      ]
+    ),
+    .target(
+      name: "LockstepRoutes",
+      dependencies: [
+        "LockstepAccounts", "LockstepCollections", "LockstepHTTP", "LockstepHTTPServer", "LockstepJSON",
+        "LockstepMaintenance", "LockstepMiddleware", "LockstepModules", "LockstepReactor", "LockstepSQLite",
+        "LockstepScreens", "LockstepStore", "LockstepSync", "LockstepThreading",
+      ]
+    ),
+    .target(
+      name: "Lockstep",
+      dependencies: [
+        "CLockstepLinux", "LockstepAccounts", "LockstepCollections", "LockstepHTTP", "LockstepHTTPServer",
+        "LockstepJSON", "LockstepLogging", "LockstepMaintenance", "LockstepMiddleware", "LockstepMigrations",
+        "LockstepModules", "LockstepReactor", "LockstepRoutes", "LockstepScreens", "LockstepSQLite", "LockstepStore",
+        "LockstepSync", "LockstepThreading", "LockstepTime",
+      ]
+    ),
+    .target(
       name: "LockstepCommand",
-      dependencies: ["LockstepHTTPServer", "LockstepJSON", "Lockstep", "LockstepThreading"]
+      dependencies: [
+        "Lockstep", "LockstepAccounts", "LockstepCollections", "LockstepHTTP", "LockstepHTTPServer", "LockstepJSON",
+        "LockstepLogging", "LockstepMaintenance", "LockstepMiddleware", "LockstepScreens", "LockstepStore",
+        "LockstepThreading", "LockstepTime",
+      ]
     ),
     .executableTarget(name: "LockstepExecutable", dependencies: ["LockstepCommand"]),
 
@@ -79,26 +142,32 @@ let package = Package(
       dependencies: ["CLockstepSQLite", "LockstepSQLite", "LockstepTestSupport", "LockstepThreading"]
     ),
     .testTarget(name: "LockstepMigrationsTests", dependencies: ["LockstepMigrations"]),
-    .testTarget(name: "LockstepHTTPTests", dependencies: ["LockstepHTTP"]),
+    .testTarget(name: "LockstepHTTPTests", dependencies: ["LockstepHTTP", "LockstepJSON", "LockstepTime"]),
     .testTarget(
       name: "LockstepHTTPServerTests",
-      dependencies: ["LockstepHTTPServer", "LockstepTestSupport", "LockstepThreading"]
+      dependencies: ["LockstepHTTP", "LockstepHTTPServer", "LockstepTestSupport", "LockstepThreading"]
     ),
     .testTarget(
       name: "LockstepHTTPClientTests",
-      dependencies: [
-        "LockstepHTTP", "LockstepHTTPClient", "LockstepHTTPServer", "LockstepTestSupport", "LockstepThreading",
-      ]
+      dependencies: ["LockstepHTTP", "LockstepHTTPClient", "LockstepTestSupport"]
     ),
     .testTarget(
       name: "LockstepTests",
       dependencies: [
+        "LockstepAccounts", "LockstepCollections", "LockstepLogging", "LockstepMaintenance", "LockstepMiddleware",
+        "LockstepModules", "LockstepRoutes", "LockstepScreens", "LockstepStore", "LockstepSync", "LockstepTime",
         "CLockstepSQLite", "CLockstepZlib", "LockstepHTTP", "LockstepHTTPClient", "LockstepHTTPServer", "LockstepJSON",
         "Lockstep", "LockstepMigrations", "LockstepReactor",
         "LockstepReactorTesting", "LockstepSQLite", "LockstepTestSupport", "LockstepThreading",
       ]
     ),
-    .testTarget(name: "LockstepCommandTests", dependencies: ["LockstepHTTP", "Lockstep", "LockstepCommand"]),
+    .testTarget(
+      name: "LockstepCommandTests",
+      dependencies: [
+        "Lockstep", "LockstepAccounts", "LockstepCollections", "LockstepCommand", "LockstepHTTP", "LockstepJSON",
+        "LockstepMaintenance", "LockstepTime",
+      ]
+    ),
     .testTarget(
       name: "LockstepAcceptanceTests",
       dependencies: [

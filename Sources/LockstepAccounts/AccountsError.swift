@@ -1,4 +1,6 @@
+import LockstepCollections
 import LockstepSQLite
+import LockstepStore
 import LockstepThreading
 
 /// Why something about an account wasn't done. Nothing was changed then.
@@ -31,7 +33,7 @@ public enum AccountsError: Error, Sendable, Equatable {
 
 extension AccountsError {
   /// What was thrown by work on another thread: an error of its own, SQLite's, or that there is no room in the queue.
-  init(thrown error: any Error) {
+  package init(thrown error: any Error) {
     self =
       switch error {
       case let error as AccountsError: error

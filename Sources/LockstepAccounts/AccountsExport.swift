@@ -1,8 +1,10 @@
+import LockstepCollections
 import LockstepJSON
+import LockstepStore
 
 /// What is told of an account: everything but its secrets.
-enum AccountsExport {
-  static func json(_ account: Account, _ sessions: [Session]) -> JSONObject {
+package enum AccountsExport {
+  package static func json(_ account: Account, _ sessions: [Session]) -> JSONObject {
     [
       "user": [
         "id": .string(account.user.id.description),

@@ -1,3 +1,4 @@
+import LockstepCollections
 import LockstepJSON
 
 /// What somebody says who wants to sign up or to log in.

@@ -1,4 +1,5 @@
 import LockstepSQLite
+import LockstepStore
 
 /// A change to accounts whose slow part is over: passwords are hashed and checked, only the store is left.
 ///
@@ -8,13 +9,13 @@ import LockstepSQLite
 public struct AccountsWrite<Value: Sendable>: Sendable {
   /// What was written, once the transaction is on disk.
   public struct Written: Sendable {
-    let value: Value
+    package let value: Value
     let ended: [EndedSession]
   }
 
   private let body: @Sendable (Connection) throws -> (Value, [EndedSession])
 
-  init(_ body: @escaping @Sendable (Connection) throws -> (Value, [EndedSession])) {
+  package init(_ body: @escaping @Sendable (Connection) throws -> (Value, [EndedSession])) {
     self.body = body
   }
 

@@ -1,3 +1,7 @@
+import LockstepCollections
+import LockstepStore
+import LockstepTime
+
 extension StoredAccounts {
   /// How long a session stays in the store after it has expired, in milliseconds: a day. Its last use may be known to the memory alone, and it
   /// must not be swept away before that is written.
@@ -43,7 +47,7 @@ extension StoredAccounts {
     let account = newAccount(address, hash)
     let new = newSession(of: account.user, device: device)
     return AccountsWrite { connection in
-      try UserRecords(connection: connection).insert(account)
+      guard try UserRecords(connection: connection).insert(account) else { throw AccountsError.addressTaken }
       try SessionRecords(connection: connection).insert(new.stored)
       return (new.signedIn, [])
     }
@@ -111,7 +115,7 @@ extension StoredAccounts {
     return check.value(at: "/device") { () throws(DeviceName.Invalid) in try DeviceName(device) }
   }
 
-  func account(withKey key: String) async throws(AccountsError) -> Account? {
+  package func account(withKey key: String) async throws(AccountsError) -> Account? {
     try await read { try UserRecords(connection: $0).account(withKey: key) }
   }
 

@@ -1,4 +1,6 @@
+import LockstepCollections
 import LockstepSQLite
+import LockstepStore
 
 extension StoredAccounts {
   /// See `AccountsService`.
@@ -112,7 +114,7 @@ private struct Confirmation: Sendable {
   let passwordVersion: Int
 
   /// Throws when something of that has changed.
-  func check(in connection: Connection) throws {
+  package func check(in connection: Connection) throws {
     guard try SessionRecords(connection: connection).exists(session, of: user),
       let account = try UserRecords(connection: connection).account(user)
     else { throw AccountsError.sessionEnded }

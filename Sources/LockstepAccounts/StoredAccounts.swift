@@ -1,5 +1,8 @@
+import LockstepCollections
 import LockstepJSON
 import LockstepSQLite
+import LockstepStore
+import LockstepTime
 
 /// Accounts in the store.
 ///
@@ -9,9 +12,9 @@ public final class StoredAccounts: AccountsService {
   /// Who a token belongs to.
   public let directory: SessionDirectory
 
-  let configuration: AccountsConfiguration
+  package let configuration: AccountsConfiguration
   let hasher: any PasswordHashing
-  let limiter: AttemptLimiter
+  package let limiter: AttemptLimiter
   let mint: TokenMint
   private let ids: UUIDv7Generator
   private let readers: Readers
@@ -83,10 +86,10 @@ public final class StoredAccounts: AccountsService {
 
   var now: Timestamp { Timestamp(millisecondsSince1970: time.millisecondsSince1970()) }
 
-  func newUserID() -> UserID { UserID(ids.next()) }
-  func newSessionID() -> SessionID { SessionID(ids.next()) }
+  package func newUserID() -> UserID { UserID(ids.next()) }
+  package func newSessionID() -> SessionID { SessionID(ids.next()) }
 
-  func read<Value: Sendable>(
+  package func read<Value: Sendable>(
     _ body: @escaping @Sendable (Connection) throws -> Value
   ) async throws(AccountsError) -> Value {
     do {
@@ -96,7 +99,7 @@ public final class StoredAccounts: AccountsService {
     }
   }
 
-  func commit<Value>(_ write: AccountsWrite<Value>) async throws(AccountsError) -> Value {
+  package func commit<Value>(_ write: AccountsWrite<Value>) async throws(AccountsError) -> Value {
     directory.endings.begin()
     defer { directory.endings.finish() }
     do {

@@ -1,4 +1,6 @@
 import Lockstep
+import LockstepCollections
+import LockstepHTTP
 
 /// The `lockstep` command: finds the subcommand and runs it.
 enum Command {

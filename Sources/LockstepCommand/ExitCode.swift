@@ -1,4 +1,5 @@
 import Lockstep
+import LockstepMaintenance
 
 /// How the command ends, after BSD's `sysexits.h`, so that scripts can tell one failure from another.
 enum ExitCode: Int32 {

@@ -1,4 +1,6 @@
 import Lockstep
+import LockstepAccounts
+import LockstepMiddleware
 
 /// Reads what people write as values: numbers, sizes, times, choices. Each refusal says what would be right.
 enum OptionValue {

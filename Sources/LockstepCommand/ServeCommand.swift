@@ -1,6 +1,10 @@
 import Glibc
-import LockstepHTTPServer
 import Lockstep
+import LockstepCollections
+import LockstepHTTPServer
+import LockstepLogging
+import LockstepStore
+import LockstepTime
 
 /// `lockstep serve`: from the options to a server that runs until a signal.
 enum ServeCommand {

@@ -1,5 +1,6 @@
-import LockstepHTTP
 import Lockstep
+import LockstepHTTP
+import LockstepScreens
 
 /// Every option of `lockstep serve`. The parser, the variables and the help are made from this table.
 enum ServeOptions {

@@ -1,5 +1,6 @@
 import Glibc
 import Lockstep
+import LockstepCollections
 
 /// The command, as a program's `main.swift` runs it:
 ///

@@ -1,6 +1,7 @@
 import Glibc
 import LockstepJSON
 import LockstepThreading
+import LockstepTime
 
 /// Writes log lines to a descriptor from a thread of its own, so that a terminal or pipe that nobody reads can stop the
 /// log but never the server.

@@ -1,4 +1,5 @@
 import LockstepJSON
+import LockstepTime
 
 /// Writes what an operator should know, one line an event, with its facts as fields.
 ///

@@ -1,5 +1,6 @@
 import Glibc
 import LockstepHTTP
+import LockstepTime
 
 /// The folder in which a server keeps the backups of its store: `<store>-<identity>-<time>.db`, the newest last. The identity
 /// is the beginning of the store's.

@@ -1,24 +1,26 @@
 import Glibc
 import LockstepJSON
+import LockstepLogging
 import LockstepThreading
+import LockstepTime
 
 /// Makes backups of the store that a server serves, every so often, and keeps the newest.
 ///
 /// Each is made on a thread of its own, which lets the server's go first. One that fails, because the disk is full or not
 /// there, is logged and counted, and tried again before long; the server goes on, and none of the older ones goes.
-final class BackupKeeper: Sendable {
+package final class BackupKeeper: Sendable {
   /// What there is to measure of backups.
-  struct Figures: Sendable, Equatable {
+  package struct Figures: Sendable, Equatable {
     /// Backups that were made.
-    var made = 0
+    package var made = 0
     /// Backups that weren't, for whatever reason.
-    var failures = 0
+    package var failures = 0
     /// When the last one was made, in milliseconds since 1970; nil before the first, where the folder held none.
-    var last: Int64?
+    package var last: Int64?
     /// How large it was.
-    var bytes = 0
+    package var bytes = 0
     /// How long it took.
-    var duration = Duration.zero
+    package var duration = Duration.zero
   }
 
   /// The server stops: what is being made is given up.
@@ -37,7 +39,7 @@ final class BackupKeeper: Sendable {
   private let isStopping = Monitor(false)
 
   /// Keeps backups of the store of this identity in a folder. Throws where there is no thread to make them on.
-  init(
+  package init(
     _ plan: BackupPlan,
     folder: String,
     store: String,
@@ -55,11 +57,11 @@ final class BackupKeeper: Sendable {
   }
 
   /// What was measured so far.
-  var figures: Figures { figuresNow.withLock { $0 } }
+  package var figures: Figures { figuresNow.withLock { $0 } }
 
   /// Makes one whenever it's time, until the task is cancelled. The first at once, unless the folder has one that isn't old
   /// enough yet: a server that is restarted often doesn't fill the disk.
-  func attend(by clock: any Clock<Duration>) async {
+  package func attend(by clock: any Clock<Duration>) async {
     var wait = timeToFirst
     while true {
       if wait > .zero { try? await clock.sleep(for: wait) }
@@ -102,7 +104,7 @@ final class BackupKeeper: Sendable {
   }
 
   /// Gives up what is being made, and returns when the thread has ended. Blocks.
-  func shutDown() {
+  package func shutDown() {
     isStopping.withLock { $0 = true }
     isStopping.wakeAll()
     pool.shutDown()

@@ -1,3 +1,5 @@
+import LockstepStore
+
 /// Whoever may tell an operator's command to end before it has done its work: a person who types Ctrl-C, a supervisor.
 public protocol Interruption: Sendable {
   /// From now on the command isn't ended: that it's told to is only noted.

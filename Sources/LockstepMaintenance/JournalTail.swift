@@ -1,4 +1,7 @@
+import LockstepCollections
 import LockstepSQLite
+import LockstepStore
+import LockstepTime
 
 /// Follows what happens to one user, from the store's file, beside the server that writes it.
 ///

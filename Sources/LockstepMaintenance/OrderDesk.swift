@@ -1,5 +1,9 @@
+import LockstepAccounts
+import LockstepCollections
 import LockstepSQLite
+import LockstepStore
 import LockstepThreading
+import LockstepTime
 
 /// Where a server does what operators' commands ask for while it serves.
 ///
@@ -9,7 +13,7 @@ import LockstepThreading
 ///
 /// A server that dies in between has nothing in memory any more: the next one only has to say so. So there is one desk for a
 /// store at a time: to a second one, what the first is just doing would look like what a dead server has left.
-struct OrderDesk: Sendable {
+package struct OrderDesk: Sendable {
   /// How long an order waits at most until it's looked at.
   static let interval = Duration.seconds(1)
 
@@ -22,8 +26,24 @@ struct OrderDesk: Sendable {
   /// Told of each order that was carried out: what kind, and about whom.
   let note: @Sendable (String, UserID) -> Void
 
+  package init(
+    accounts: StoredAccounts,
+    readers: Readers,
+    writer: Writer,
+    forget: @escaping @Sendable (UserID) -> Void,
+    now: @escaping @Sendable () -> Timestamp,
+    note: @escaping @Sendable (String, UserID) -> Void
+  ) {
+    self.accounts = accounts
+    self.readers = readers
+    self.writer = writer
+    self.forget = forget
+    self.now = now
+    self.note = note
+  }
+
   /// Looks once a second until the task is cancelled. What can't be done, because the store fails, is tried again.
-  func attend(by clock: any Clock<Duration>) async {
+  package func attend(by clock: any Clock<Duration>) async {
     while (try? await clock.sleep(for: Self.interval)) != nil {
       try? await work()
     }

@@ -1,10 +1,11 @@
 import Glibc
+import LockstepStore
 
 /// A file in the making, beside the one that it is to become: `<target>.partial`, which nobody takes for a whole one.
 ///
 /// Only one may make it at a time, which a lock (`flock`) sees to that ends with the process. So one that was left behind by
 /// a process that was killed is known by having no lock, and is made anew.
-final class PartialFile {
+package final class PartialFile {
   static let suffix = ".partial"
   /// What SQLite may leave beside a database, and what must not lie beside another one of the same name.
   static let companions = ["-wal", "-shm", "-journal"]
@@ -104,7 +105,7 @@ final class PartialFile {
   }
 
   /// Removes what lies beside a database of this path.
-  static func removeCompanions(of path: String) {
+  package static func removeCompanions(of path: String) {
     for suffix in companions { unlink(path + suffix) }
   }
 

@@ -1,4 +1,5 @@
 import LockstepSQLite
+import LockstepStore
 
 /// Makes a copy of a store, as it is at one moment, while a server, of this process or another, serves on it.
 ///

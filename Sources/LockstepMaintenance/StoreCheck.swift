@@ -1,4 +1,7 @@
+import LockstepCollections
 import LockstepSQLite
+import LockstepStore
+import LockstepSync
 
 /// Looks through a whole store for what shouldn't be so, beside whoever serves on it, and changes nothing.
 ///

@@ -1,6 +1,12 @@
+import LockstepAccounts
+import LockstepCollections
 import LockstepHTTP
+import LockstepModules
 import LockstepSQLite
+import LockstepStore
+import LockstepSync
 import LockstepThreading
+import LockstepTime
 
 /// All that a store holds about a user, as one document, written by an operator's command beside whoever uses the store.
 public struct StoreExport: Sendable {

@@ -1,5 +1,8 @@
 import Glibc
+import LockstepCollections
 import LockstepSQLite
+import LockstepStore
+import LockstepTime
 
 /// Where an operator's command works on the accounts of a store, whether or not a server uses it.
 ///

@@ -1,7 +1,7 @@
 import Glibc
 
 /// Where a file is, whatever it's called.
-enum StorePath {
+package enum StorePath {
   /// The folder that a path's last name is in.
   static func folder(of path: String) -> String {
     guard let slash = path.lastIndex(of: "/") else { return "." }
@@ -30,7 +30,7 @@ enum StorePath {
   }
 
   /// Whether others than its owner may read or write the file.
-  static func isOpenToOthers(_ path: String) -> Bool {
+  package static func isOpenToOthers(_ path: String) -> Bool {
     var status = stat()
     return stat(path, &status) == 0 && status.st_mode & 0o077 != 0
   }

@@ -1,5 +1,7 @@
 import Glibc
+import LockstepCollections
 import LockstepSQLite
+import LockstepStore
 
 /// Puts a backup in the place of a store.
 ///

@@ -1,4 +1,8 @@
+import LockstepCollections
+import LockstepModules
 import LockstepSQLite
+import LockstepStore
+import LockstepSync
 
 /// Looks whether a user's tables hold what their journal tells.
 struct UserCheck {

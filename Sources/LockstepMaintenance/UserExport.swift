@@ -1,6 +1,10 @@
+import LockstepCollections
 import LockstepHTTP
 import LockstepJSON
+import LockstepModules
 import LockstepSQLite
+import LockstepStore
+import LockstepSync
 
 /// All that is stored about a user, as one document of one moment.
 ///
@@ -8,7 +12,7 @@ import LockstepSQLite
 /// moment as what is told first follows from what it is: the state is held in memory as it was, and neither an entry of the
 /// journal nor a snapshot ever changes. They can only go: where one does before it was told, because the user is erased or
 /// the past is pruned, the answer is cut, so that the client sees that it isn't whole.
-struct UserExport: Sendable {
+package struct UserExport: Sendable {
   /// About how much of the journal is read at a time.
   static let pieceBytes = 1024 * 1024
 
@@ -22,23 +26,28 @@ struct UserExport: Sendable {
   let registered: @Sendable () -> Revision
   let readers: UserReaders
   /// The server's own modules.
-  let own: [UserModule]
+  package let own: [UserModule]
 
-  /// The document, or that the client has it already.
-  func response(of user: UserID, _ preconditions: Preconditions) async throws -> Response {
-    guard let contents = try await contents(of: user) else { throw SessionGate.unauthorized(true) }
-    var fields = HeaderFields()
-    fields.append(.etag, "\"\(contents.tag)\"")
-    fields.append(.cacheControl, "private, no-cache")
-    fields.append(.vary, "Authorization")
-    fields.append(.cursor, contents.cursor)
-    if preconditions.isFresh(contents.tag) { return Response(status: .notModified, fields: fields) }
-    fields.append(.contentType, "application/json")
-    return Response(status: .ok, fields: fields, body: .stream { try await write(contents, of: user, to: $0) })
+  package init(
+    store: String,
+    account: @escaping @Sendable (UserID, Connection) throws -> JSONObject?,
+    states: StateTables,
+    present: @escaping @Sendable (UserID) async throws -> UserState,
+    registered: @escaping @Sendable () -> Revision,
+    readers: UserReaders,
+    own: [UserModule]
+  ) {
+    self.store = store
+    self.account = account
+    self.states = states
+    self.present = present
+    self.registered = registered
+    self.readers = readers
+    self.own = own
   }
 
   /// Writes the document; false where there is no such user.
-  func write(_ user: UserID, to writer: any BodyWriter) async throws -> Bool {
+  package func write(_ user: UserID, to writer: any BodyWriter) async throws -> Bool {
     guard let contents = try await contents(of: user) else { return false }
     try await write(contents, of: user, to: writer)
     return true
@@ -46,14 +55,14 @@ struct UserExport: Sendable {
 
   // MARK: What there is
 
-  private func contents(of user: UserID) async throws -> Contents? {
+  package func contents(of user: UserID) async throws -> Contents? {
     let state = try await present(user)
     return try await readers.read(for: user) { try gather(of: user, state, from: $0) }
   }
 
   /// What is in a document: its short parts, and which the long ones are.
-  private struct Contents: Sendable {
-    let cursor: String
+  package struct Contents: Sendable {
+    package let cursor: String
     /// The account's members, with the brace before them and none behind.
     let account: [UInt8]
     let state: UserState
@@ -64,7 +73,7 @@ struct UserExport: Sendable {
     let keys: [UInt8]
 
     /// The same tag means the same bytes: the state and the journal follow from the cursor, as far back as they are kept.
-    var tag: String {
+    package var tag: String {
       let kept = snapshots.map { "\($0.collection) \($0.revision.rawValue)" }.joined(separator: "\n")
       return Digest.text(of: account + keys + Array("\(cursor) \(journal?.rawValue ?? 0)\n\(kept)".utf8))
     }
@@ -94,7 +103,7 @@ struct UserExport: Sendable {
 
   // MARK: Telling it
 
-  private func write(_ contents: Contents, of user: UserID, to writer: any BodyWriter) async throws {
+  package func write(_ contents: Contents, of user: UserID, to writer: any BodyWriter) async throws {
     var pieces = Pieces(writer: writer)
     try await pieces.append(contents.account)
     try await pieces.append(#","cursor":"\#(contents.cursor)","favorites":"#.utf8)
@@ -128,7 +137,7 @@ struct UserExport: Sendable {
     try await pieces.append(#","modules":{"#.utf8)
     for (index, module) in own.enumerated() {
       try await pieces.append(name: module.name, isFirst: index == 0)
-      switch module.service.kind {
+      switch module.kind {
       case .list: try await pieces.append(contents.state.list(CollectionName(module.name)))
       case .map: try await pieces.append(contents.state.map(CollectionName(module.name)))
       }
@@ -151,7 +160,7 @@ struct UserExport: Sendable {
           of: user,
           after: start,
           upTo: end,
-          limit: JournalRoute.limit,
+          limit: 1_000,
           bytes: Self.pieceBytes,
           from: journal,
           store: store

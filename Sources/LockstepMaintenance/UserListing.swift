@@ -1,4 +1,6 @@
+import LockstepCollections
 import LockstepSQLite
+import LockstepTime
 
 /// What an operator sees of a user.
 public struct UserListing: Sendable, Equatable {

@@ -1,13 +1,14 @@
 import LockstepHTTP
 import LockstepHTTPServer
 import LockstepJSON
+import LockstepLogging
 
 /// A line for every request, and for what the engine refused before it was one. The path is in it, without the ids of screens; the query isn't:
 /// people put secrets there.
-struct AccessLog: Sendable {
+package struct AccessLog: Sendable {
   private let logger: Logger
 
-  init(_ logger: Logger) {
+  package init(_ logger: Logger) {
     self.logger = logger
   }
 

@@ -1,6 +1,7 @@
 import LockstepHTTP
 import LockstepHTTPServer
 import LockstepJSON
+import LockstepLogging
 
 /// The way of every request, from the engine to its handler and back, in one place and in one order: who asks →
 /// size → route → handler → problem, if there was one → CORS → compression → metrics → access log.
@@ -16,7 +17,7 @@ public struct Application: Sendable {
   private let logger: Logger
   private let monotonic: @Sendable () -> Int64
 
-  init(
+  package init(
     router: Router,
     cors: CORSPolicy,
     limits: Limits,
@@ -65,7 +66,7 @@ public struct Application: Sendable {
   }
 
   /// Counts and logs what the engine answered by itself.
-  func note(_ refusal: EngineRefusal) {
+  package func note(_ refusal: EngineRefusal) {
     metrics.record(refusal: refusal.kind.status)
     accessLog?.record(refusal)
   }
@@ -205,7 +206,7 @@ public struct Application: Sendable {
   }
 
   private func failure(_ error: any Error, _ request: Request, of route: Int?) -> Response {
-    if let problem = error as? Problem ?? StateWriting.problem(for: error) { return problem.response }
+    if let problem = error as? Problem ?? Problem.telling(of: error) { return problem.response }
     let pattern = route.map { router.routes[$0].pattern } ?? ""
     let name = request.name ?? names.next()
     logger.log(

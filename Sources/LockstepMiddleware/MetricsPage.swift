@@ -1,36 +1,38 @@
 import LockstepSQLite
 
 /// A page in Prometheus' text format (version 0.0.4), family by family.
-struct MetricsPage {
-  enum Kind: String {
+package struct MetricsPage {
+  package enum Kind: String {
     case counter
     case gauge
     case histogram
   }
 
-  private(set) var text = ""
+  package private(set) var text = ""
   private var family = ""
 
+  package init() {}
+
   /// Begins a family; its samples follow.
-  mutating func family(_ name: String, _ kind: Kind, _ help: String) {
+  package mutating func family(_ name: String, _ kind: Kind, _ help: String) {
     family = name
     text += "# HELP \(name) \(help)\n# TYPE \(name) \(kind.rawValue)\n"
   }
 
   /// A family of one sample.
-  mutating func single(_ name: String, _ kind: Kind, _ help: String, _ value: Double) {
+  package mutating func single(_ name: String, _ kind: Kind, _ help: String, _ value: Double) {
     family(name, kind, help)
     sample(value, [])
   }
 
   /// A sample of the present family.
-  mutating func sample(_ value: Double, _ labels: [(String, String)], suffix: String = "") {
+  package mutating func sample(_ value: Double, _ labels: [(String, String)], suffix: String = "") {
     let list = labels.map { "\($0)=\"\(Self.escaped($1))\"" }.joined(separator: ",")
     text += "\(family)\(suffix)\(list.isEmpty ? "" : "{\(list)}") \(Self.number(value))\n"
   }
 
   /// A histogram of the present family: `counts` has one entry a bound and one for what is over the last.
-  mutating func histogram(bounds: [Double], counts: [Int], sum: Double, _ labels: [(String, String)]) {
+  package mutating func histogram(bounds: [Double], counts: [Int], sum: Double, _ labels: [(String, String)]) {
     var cumulated = 0
     for (bound, count) in zip(bounds.map(Self.number) + ["+Inf"], counts) {
       cumulated += count
@@ -41,7 +43,7 @@ struct MetricsPage {
   }
 
   /// A family of one histogram, whose measures are `unit` times as large as what is shown of them.
-  mutating func histogram(_ name: String, _ help: String, _ histogram: Histogram, unit: Double = 1) {
+  package mutating func histogram(_ name: String, _ help: String, _ histogram: Histogram, unit: Double = 1) {
     family(name, .histogram, help)
     self.histogram(
       bounds: histogram.bounds.map { Double($0) / unit },

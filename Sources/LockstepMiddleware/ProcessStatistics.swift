@@ -1,16 +1,16 @@
 import Glibc
 
 /// What the kernel says about this process.
-struct ProcessStatistics: Sendable {
-  var residentBytes = 0
-  var cpuSeconds = 0.0
-  var openDescriptors = 0
-  var maxDescriptors = 0
+package struct ProcessStatistics: Sendable {
+  package var residentBytes = 0
+  package var cpuSeconds = 0.0
+  package var openDescriptors = 0
+  package var maxDescriptors = 0
 
   /// Asks the kernel. What it can't say is 0.
   ///
   /// Costs the caller's thread some microseconds, however many descriptors are open.
-  static func current() async -> ProcessStatistics {
+  package static func current() async -> ProcessStatistics {
     var statistics = ProcessStatistics()
     statistics.residentBytes = residentPages() * Int(sysconf(Int32(_SC_PAGESIZE)))
     var usage = rusage()

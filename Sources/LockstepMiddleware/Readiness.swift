@@ -1,9 +1,10 @@
 import LockstepHTTP
-import Synchronization
+import LockstepLogging
 import LockstepThreading
+import Synchronization
 
 /// Whether requests should be sent here.
-final class Readiness: Sendable {
+package final class Readiness: Sendable {
   /// How long the store may take to show that it can be written: less than those who ask wait, `lockstep health` among them.
   static let patience = Duration.milliseconds(1500)
 
@@ -32,19 +33,19 @@ final class Readiness: Sendable {
   private let logger: Logger
 
   /// Ready when `checkStore` succeeds, which writes to the store, in time by this clock.
-  init(logger: Logger, clock: any Clock<Duration>, checkStore: @escaping @Sendable () async throws -> Void) {
+  package init(logger: Logger, clock: any Clock<Duration>, checkStore: @escaping @Sendable () async throws -> Void) {
     self.logger = logger
     self.clock = clock
     self.checkStore = checkStore
   }
 
   /// From now on the server isn't ready: it stops.
-  func beginDraining() {
+  package func beginDraining() {
     isDraining.store(true, ordering: .relaxed)
   }
 
   /// Throws a problem that says what is not ready.
-  func check() async throws {
+  package func check() async throws {
     guard !isDraining.load(ordering: .relaxed) else { throw Self.problem("The server is about to stop.", of: "server") }
     do {
       try await outcome().get()

@@ -4,18 +4,18 @@ import LockstepThreading
 /// How many requests each route answered with which status, and how long they took.
 ///
 /// Each loop counts for itself, so loops don't wait for each other; they are added up when somebody looks.
-final class RequestMetrics: Sendable {
+package final class RequestMetrics: Sendable {
   /// The upper bounds of the histogram's buckets, in seconds; one more bucket takes what is slower.
-  static let bounds: [Double] = [
+  package static let bounds: [Double] = [
     0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60,
   ]
   fileprivate static let nanosecondBounds = bounds.map { Int64($0 * 1_000_000_000) }
 
   /// What is known of one route.
-  struct Counts: Sendable {
-    var byStatus: [(status: Int, count: Int)] = []
-    var buckets = [Int](repeating: 0, count: RequestMetrics.bounds.count + 1)
-    var nanoseconds: Int64 = 0
+  package struct Counts: Sendable {
+    package var byStatus: [(status: Int, count: Int)] = []
+    package var buckets = [Int](repeating: 0, count: RequestMetrics.bounds.count + 1)
+    package var nanoseconds: Int64 = 0
 
     fileprivate mutating func add(status: Int, count: Int) {
       if let index = byStatus.firstIndex(where: { $0.status == status }) {
@@ -33,7 +33,7 @@ final class RequestMetrics: Sendable {
   }
 
   /// What one loop counts.
-  final class Shard: Sendable {
+  package final class Shard: Sendable {
     fileprivate let counts: Monitor<[Counts]>
 
     fileprivate init(routes: Int) {
@@ -58,9 +58,14 @@ final class RequestMetrics: Sendable {
   }
 
   /// What a route is called in a label.
-  struct Label: Sendable {
-    let method: String
-    let pattern: String
+  package struct Label: Sendable {
+    package let method: String
+    package let pattern: String
+
+    package init(method: String, pattern: String) {
+      self.method = method
+      self.pattern = pattern
+    }
 
     fileprivate static let unmatched = Label(method: "", pattern: "unmatched")
   }
@@ -69,16 +74,16 @@ final class RequestMetrics: Sendable {
   private let labels: [Label]
 
   /// For these routes, by their index in the table, and one more entry for what matches none.
-  init(routes: [Label], loops: Int) {
+  package init(routes: [Label], loops: Int) {
     labels = routes
     shards = (0..<max(1, loops)).map { _ in Shard(routes: routes.count + 1) }
   }
 
   /// Where a loop counts.
-  func shard(ofLoop loop: Int) -> Shard { shards[loop % shards.count] }
+  package func shard(ofLoop loop: Int) -> Shard { shards[loop % shards.count] }
 
   /// The counts of each route that was asked for, in the table's order, and at the end those of what matched none.
-  func total() -> [(label: Label, counts: Counts)] {
+  package func total() -> [(label: Label, counts: Counts)] {
     var total = (labels + [.unmatched]).map { (label: $0, counts: Counts()) }
     for shard in shards {
       let counts = shard.counts.withLock { $0 }

@@ -1,11 +1,23 @@
+import LockstepAccounts
 import LockstepHTTP
+import LockstepMiddleware
 
 /// Lets in who has a token.
-struct SessionGate: Sendable {
+package struct SessionGate: Sendable {
   let directory: SessionDirectory
   let millisecondsSince1970: @Sendable () -> Int64
   /// The limit on the requests of each token; nil: there is none.
   let rates: RateMeter?
+
+  package init(
+    directory: SessionDirectory,
+    millisecondsSince1970: @escaping @Sendable () -> Int64,
+    rates: RateMeter? = nil
+  ) {
+    self.directory = directory
+    self.millisecondsSince1970 = millisecondsSince1970
+    self.rates = rates
+  }
 
   /// Answers for the session that a request's token belongs to: at once where it's in memory. Where it's nobody's, `orElse`
   /// may know an answer.
@@ -22,7 +34,7 @@ struct SessionGate: Sendable {
     switch found ?? .refused {
     case .session(let session): return try admit(session, request, answer)
     case .refused:
-      let problem = Self.unauthorized(request.head.has(.authorization))
+      let problem = Problem.unauthorized(request.head.has(.authorization))
       guard let orElse else { throw problem }
       return .later {
         guard let known = try await orElse() else { throw problem }
@@ -31,7 +43,7 @@ struct SessionGate: Sendable {
     case .unknown(let token):
       return .then {
         if let session = try await load(token, at: now) { return try admit(session, request, answer) }
-        guard let known = try await orElse?() else { throw Self.unauthorized(true) }
+        guard let known = try await orElse?() else { throw Problem.unauthorized(true) }
         return .now(known)
       }
     }
@@ -54,15 +66,5 @@ struct SessionGate: Sendable {
   static func bearerToken(in field: UnsafeRawBufferPointer) -> Slice<UnsafeRawBufferPointer>? {
     guard let token = field.behind(prefix: "bearer ") else { return nil }
     return token.drop { $0 == UInt8(ascii: " ") }
-  }
-
-  static func unauthorized(_ hasToken: Bool) -> Problem {
-    var fields = HeaderFields()
-    fields.append(.wwwAuthenticate, hasToken ? "Bearer error=\"invalid_token\"" : "Bearer")
-    let detail =
-      hasToken
-      ? "The token isn't valid, or isn't any more. POST /v1/sessions gives a new one."
-      : "This needs a token: send Authorization: Bearer <token>. POST /v1/sessions gives one."
-    return Problem(.unauthorized, detail: detail, fields: fields)
   }
 }

@@ -1,8 +1,9 @@
+import LockstepLogging
 import LockstepSQLite
 
 extension Logger {
   /// Writes that the store fails, and why, or that it doesn't any more.
-  func log(_ trouble: Writer.Trouble) {
+  package func log(_ trouble: Writer.Trouble) {
     switch trouble {
     case .began(.commit, let error):
       log(.error, "nothing can be written to the store", ["error": .string("\(error)")])

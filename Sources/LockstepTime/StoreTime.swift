@@ -20,7 +20,7 @@ public struct StoreTime: Sendable {
   )
 
   /// How much time has passed, as a count of nanoseconds.
-  var elapsedNanoseconds: @Sendable () -> Int64 {
+  package var elapsedNanoseconds: @Sendable () -> Int64 {
     { [elapsed] in
       let (seconds, attoseconds) = elapsed().components
       return seconds * 1_000_000_000 + attoseconds / 1_000_000_000

@@ -1,5 +1,3 @@
-import LockstepHTTP
-
 /// A moment as the service tells it: RFC 3339 in UTC with milliseconds, `2026-11-21T05:00:00.000Z`.
 public struct Timestamp: Sendable, Hashable, Comparable, CustomStringConvertible {
   /// Milliseconds since the beginning of 1970 in UTC; never negative.
@@ -50,5 +48,16 @@ extension Timestamp {
   /// So long before it.
   public func earlier(by duration: Duration) -> Timestamp {
     Timestamp(millisecondsSince1970: millisecondsSince1970 - duration.wholeMilliseconds)
+  }
+}
+
+extension Duration {
+  /// In milliseconds, what is less than one left out; as far as 63 bits go.
+  package var wholeMilliseconds: Int64 {
+    let (seconds, attoseconds) = components
+    let (milliseconds, overflows) = seconds.multipliedReportingOverflow(by: 1_000)
+    // Half of the range, so that a time of today can still be added.
+    if overflows || milliseconds > .max / 2 { return .max / 2 }
+    return milliseconds + attoseconds / 1_000_000_000_000_000
   }
 }

@@ -1,4 +1,3 @@
-import Lockstep
 import Testing
 
 @testable import LockstepCommand

@@ -1,8 +1,10 @@
 import LockstepJSON
-@testable import Lockstep
 import Testing
 
+@testable import LockstepCollections
 @testable import LockstepCommand
+@testable import LockstepMaintenance
+@testable import LockstepTime
 
 @Suite("What the operator's commands print")
 struct OperatorTextTests {

@@ -1,5 +1,6 @@
-import LockstepHTTP
 import Lockstep
+import LockstepAccounts
+import LockstepHTTP
 import Testing
 
 @testable import LockstepCommand

@@ -1,8 +1,9 @@
-import Synchronization
 import LockstepTestSupport
+import Synchronization
 import Testing
 
-@testable import Lockstep
+@testable import LockstepCollections
+import LockstepThreading
 
 @Suite("Running tasks")
 struct RunningTasksTests {

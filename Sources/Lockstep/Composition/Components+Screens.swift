@@ -1,4 +1,8 @@
 import LockstepHTTPServer
+import LockstepLogging
+import LockstepRoutes
+import LockstepScreens
+import LockstepStore
 
 extension Components {
   /// The directory of screens, which end with their sessions; nil where there are no users.

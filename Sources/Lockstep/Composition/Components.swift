@@ -1,5 +1,11 @@
+import LockstepAccounts
 import LockstepHTTP
 import LockstepHTTPServer
+import LockstepLogging
+import LockstepMaintenance
+import LockstepMiddleware
+import LockstepRoutes
+import LockstepScreens
 
 /// The one object that builds and holds what the product is made of. All wiring is here; whoever wants another part
 /// in its place, a test for instance, hands it in.

@@ -1,4 +1,5 @@
 import LockstepJSON
+import LockstepLogging
 
 /// What the limit on open files leaves for connections, each of which takes one.
 struct DescriptorBudget {

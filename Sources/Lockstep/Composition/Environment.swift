@@ -1,4 +1,6 @@
 import LockstepHTTPServer
+import LockstepLogging
+import LockstepTime
 
 /// What comes from outside the product: the clocks, and where the log goes.
 public struct Environment: Sendable {

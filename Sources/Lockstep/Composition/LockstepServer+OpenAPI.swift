@@ -1,5 +1,7 @@
 import Glibc
+import LockstepCollections
 import LockstepHTTPServer
+import LockstepMaintenance
 
 extension LockstepServer {
   /// What a server of these modules answers `GET /openapi.json` with: its OpenAPI 3.1 description, as JSON.

@@ -1,7 +1,10 @@
 import LockstepHTTP
 import LockstepHTTPServer
 import LockstepJSON
+import LockstepLogging
+import LockstepMaintenance
 import LockstepThreading
+import LockstepTime
 
 /// The whole product, serving: what the command runs and what tests run too.
 public final class LockstepServer: Sendable {

@@ -1,3 +1,4 @@
+import LockstepCollections
 import LockstepMigrations
 
 /// Whether modules can be served as they are declared. What is wrong is a mistake in the program's code: it's told before
@@ -46,7 +47,7 @@ enum ModuleCheck {
         )
       }
       let needed: Set<String>
-      switch (module.service.kind, verb) {
+      switch (module.kind, verb) {
       case (.list, _): needed = ["id"]
       case (.map, .put): needed = ["key", "value"]
       case (.map, .delete): needed = ["key"]
@@ -62,7 +63,7 @@ enum ModuleCheck {
   }
 
   private static func checkMigrations(of module: UserModule) throws(InvalidModule) {
-    let numbers = module.migrations.map(\.number)
+    let numbers = module.service.migrations.map(\.number)
     guard numbers == Array(1..<(numbers.count + 1)) else {
       let found = numbers.map { "\($0)" }.joined(separator: ", ")
       throw InvalidModule(module.name, "its migrations must be numbered 1, 2, 3 …, and are \(found).")

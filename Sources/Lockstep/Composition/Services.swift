@@ -1,5 +1,10 @@
+import LockstepCollections
 import LockstepHTTPServer
+import LockstepRoutes
+import LockstepScreens
+import LockstepStore
 import LockstepThreading
+import LockstepTime
 
 /// What a server needs of its store to know whether it can do its work.
 public protocol StoreHealth: Sendable {

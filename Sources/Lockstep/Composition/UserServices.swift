@@ -1,6 +1,16 @@
+import LockstepAccounts
+import LockstepCollections
 import LockstepHTTPServer
+import LockstepLogging
+import LockstepMaintenance
+import LockstepModules
+import LockstepRoutes
 import LockstepSQLite
+import LockstepScreens
+import LockstepStore
+import LockstepSync
 import LockstepThreading
+import LockstepTime
 
 /// What belongs to users, wired together: their accounts, and the way their state is read and changed.
 struct UserServices: Sendable {

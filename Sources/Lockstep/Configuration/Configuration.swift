@@ -1,4 +1,10 @@
+import LockstepAccounts
 import LockstepHTTP
+import LockstepLogging
+import LockstepMaintenance
+import LockstepMiddleware
+import LockstepScreens
+import LockstepSync
 
 /// All that can be set about a server. Every value has its default here and nowhere else.
 public struct Configuration: Sendable {

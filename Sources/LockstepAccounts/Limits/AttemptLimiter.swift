@@ -1,3 +1,4 @@
+import LockstepCollections
 import LockstepThreading
 
 /// Limits the guessing of passwords, in memory: by network, by account and by session.
@@ -43,11 +44,11 @@ public final class AttemptLimiter: Sendable {
   }
 
   /// How many attempts came to nothing.
-  struct Figures: Sendable, Equatable {
+  package struct Figures: Sendable, Equatable {
     /// For a wrong password, or an address that nobody has.
-    var failed = 0
+    package var failed = 0
     /// For a limit, without a look at the password.
-    var refused = 0
+    package var refused = 0
   }
 
   private let limits: AttemptLimits
@@ -66,7 +67,7 @@ public final class AttemptLimiter: Sendable {
   }
 
   /// What was counted so far.
-  var figures: Figures { state.withLock { $0.figures } }
+  package var figures: Figures { state.withLock { $0.figures } }
 
   /// Pays for a login to the account of this address's key, which is at most as long as an address may be.
   public func logIn(account: String, from network: ClientNetwork) throws(AccountsError) -> Attempt {

@@ -2,8 +2,8 @@ import Synchronization
 
 /// How much of a limit somebody has used, as one moment: the one at which all of it is there again (the generic cell rate
 /// algorithm). Eight bytes, no lock, and no clock: the moments of the server's monotonic clock are handed in.
-struct RateBucket: ~Copyable, Sendable {
-  enum Outcome: Equatable {
+package struct RateBucket: ~Copyable, Sendable {
+  package enum Outcome: Equatable {
     case taken
     /// Nothing is left; so many nanoseconds later there is.
     case wait(Int64)
@@ -13,8 +13,11 @@ struct RateBucket: ~Copyable, Sendable {
 
   private let restoredAt = Atomic(Int64.min)
 
+  package init() {
+  }
+
   /// Uses one up, if there is one.
-  func take(_ limit: RateLimit, at now: Int64) -> Outcome {
+  package func take(_ limit: RateLimit, at now: Int64) -> Outcome {
     let (interval, span) = (limit.interval, limit.span)
     var restored = restoredAt.load(ordering: .relaxed)
     while true {
@@ -28,20 +31,20 @@ struct RateBucket: ~Copyable, Sendable {
   }
 
   /// Whether there is one to be used up.
-  func hasAny(_ limit: RateLimit, at now: Int64) -> Bool {
+  package func hasAny(_ limit: RateLimit, at now: Int64) -> Bool {
     let restored = restoredAt.load(ordering: .relaxed)
     return restored != .max && max(restored, now) - now <= limit.span - limit.interval
   }
 
   /// How long until all is there again, in nanoseconds.
-  func recovery(at now: Int64) -> Int64 { max(restoredAt.load(ordering: .relaxed), now) - now }
+  package func recovery(at now: Int64) -> Int64 { max(restoredAt.load(ordering: .relaxed), now) - now }
 
   /// From now on it is nobody's.
-  func close() { restoredAt.store(.max, ordering: .relaxed) }
+  package func close() { restoredAt.store(.max, ordering: .relaxed) }
 }
 
 /// Whoever has a rate: a session, or an address.
-protocol RateBearer: AnyObject, Sendable {
+package protocol RateBearer: AnyObject, Sendable {
   /// See `RateBucket`.
   func take(_ limit: RateLimit, at now: Int64) -> RateBucket.Outcome
   /// See `RateBucket`.

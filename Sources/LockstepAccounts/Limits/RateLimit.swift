@@ -25,10 +25,10 @@ public struct RateLimit: Sendable, Equatable {
   private static func bounded(_ number: Int, _ most: Int) -> Int { max(1, min(number, most)) }
 
   /// How long until one more is there, in nanoseconds.
-  var interval: Int64 { Int64(seconds) * 1_000_000_000 / Int64(requests) }
+  package var interval: Int64 { Int64(seconds) * 1_000_000_000 / Int64(requests) }
 
   /// How long until all of a burst is there again: of the slowest limits, some decades.
-  var span: Int64 {
+  package var span: Int64 {
     let (span, overflows) = interval.multipliedReportingOverflow(by: Int64(burst))
     return overflows ? .max / 4 : min(span, .max / 4)
   }

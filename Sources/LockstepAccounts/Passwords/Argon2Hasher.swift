@@ -1,4 +1,5 @@
 import CLockstepSodium
+import LockstepStore
 import LockstepThreading
 
 /// How much work one hash takes, and so how much guessing takes.

@@ -1,4 +1,5 @@
 import CLockstepSodium
+import LockstepStore
 import Synchronization
 
 /// A password as somebody has typed it. It shows nowhere, and its bytes are wiped when nobody holds it any more.

@@ -1,3 +1,5 @@
+import LockstepStore
+
 /// What a new password must be. There are no rules about kinds of characters: they make passwords worse.
 public struct PasswordRules: Sendable, Equatable {
   /// How many characters (Unicode scalars) it must have at least. Default: 8.

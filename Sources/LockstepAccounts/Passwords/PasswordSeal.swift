@@ -1,10 +1,11 @@
 import CLockstepSodium
+import LockstepStore
 
 /// Seals what only who knows a password may open, and recognises a request with that password in it.
 ///
 /// Both keys are derived from the password as slowly as its hash is. So whoever has the store can guess the password by
 /// what is sealed, or by a fingerprint, no faster than by its hash; and without the password neither tells anything.
-struct PasswordSeal: Sendable, Concealed {
+package struct PasswordSeal: Sendable, Concealed {
   private let sealingKey: [UInt8]
   private let fingerprintKey: [UInt8]
 
@@ -25,10 +26,10 @@ struct PasswordSeal: Sendable, Concealed {
   }
 
   /// What tells a request again, without telling what is in it.
-  func fingerprint(of request: [UInt8]) -> [UInt8] { Hash.of("sealed request", fingerprintKey, request) }
+  package func fingerprint(of request: [UInt8]) -> [UInt8] { Hash.of("sealed request", fingerprintKey, request) }
 
   /// The bytes, sealed: a nonce, and what libsodium's secret box makes of them.
-  func seal(_ bytes: [UInt8]) -> [UInt8] {
+  package func seal(_ bytes: [UInt8]) -> [UInt8] {
     var nonce = [UInt8](repeating: 0, count: Int(crypto_secretbox_NONCEBYTES))
     randombytes_buf(&nonce, nonce.count)
     var sealed = [UInt8](repeating: 0, count: bytes.count + Int(crypto_secretbox_MACBYTES))
@@ -38,7 +39,7 @@ struct PasswordSeal: Sendable, Concealed {
   }
 
   /// What was sealed; nil where it was under another password, or has been changed.
-  func open(_ sealed: [UInt8]) -> [UInt8]? {
+  package func open(_ sealed: [UInt8]) -> [UInt8]? {
     let (nonceLength, macLength) = (Int(crypto_secretbox_NONCEBYTES), Int(crypto_secretbox_MACBYTES))
     guard sealed.count >= nonceLength + macLength else { return nil }
     let (nonce, box) = (Array(sealed.prefix(nonceLength)), Array(sealed.dropFirst(nonceLength)))

@@ -1,5 +1,8 @@
+import LockstepCollections
 import LockstepSQLite
+import LockstepStore
 import LockstepThreading
+import LockstepTime
 
 /// Who a token belongs to, from memory: the first thing that every request asks.
 ///
@@ -56,7 +59,7 @@ public final class SessionDirectory: Sendable {
   private static let refusedCount = 16_384
 
   /// What is being written that may end sessions.
-  let endings = SessionEndings()
+  package let endings = SessionEndings()
 
   private let shards: [Monitor<Shard>]
   private let listeners = Monitor<[@Sendable ([SessionID]) -> Void]>([])
@@ -170,7 +173,7 @@ public final class SessionDirectory: Sendable {
   }
 
   /// How many sessions are in memory.
-  var count: Int { shards.reduce(0) { $0 + $1.withLock { $0.table.count } } }
+  package var count: Int { shards.reduce(0) { $0 + $1.withLock { $0.table.count } } }
 
   private func shard(of hash: TokenHash) -> Monitor<Shard> {
     shards[Int(truncatingIfNeeded: hash.words.y % UInt64(Self.shardCount))]

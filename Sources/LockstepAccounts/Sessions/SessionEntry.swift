@@ -1,3 +1,6 @@
+import LockstepStore
+import LockstepTime
+
 /// A session in memory, and what is known of its use. Times are in milliseconds since 1970.
 struct SessionEntry: Sendable {
   /// How long a use goes unnoted: it's noted, and written, so often at most.

@@ -1,4 +1,6 @@
+import LockstepCollections
 import LockstepSQLite
+import LockstepStore
 import LockstepThreading
 
 /// Writes notes about sessions to the store, many at a time, with nobody waiting for it.

@@ -1,3 +1,5 @@
+import LockstepStore
+
 /// A bounded number of sessions, found by their tokens' hashes: those used most lately stay, at least half as many as
 /// there is room for, and beyond that only those that a request still holds.
 ///

@@ -1,4 +1,5 @@
 import CLockstepSodium
+import LockstepStore
 
 /// What a device shows instead of a password: `ls_` and 64 characters of base64url. It shows in no log and no error.
 ///

@@ -1,23 +1,5 @@
 import CLockstepSodium
-import LockstepSQLite
-
-/// The key under which a store's tokens are tagged. It's kept in the store, and shows nowhere else.
-public struct TokenKey: Sendable, Equatable, Concealed, SQLiteConvertible {
-  let words: SIMD4<UInt64>
-
-  init(random: () -> UInt64) {
-    words = SIMD4(random(), random(), random(), random())
-  }
-
-  /// 32 bytes.
-  public var sqliteValue: SQLiteValue { TokenHash(words: words).sqliteValue }
-
-  /// Takes 32 bytes only.
-  public init?(sqliteValue: SQLiteValue) {
-    guard let bits = TokenHash(sqliteValue: sqliteValue) else { return nil }
-    words = bits.words
-  }
-}
+import LockstepStore
 
 /// Makes a store's tokens, and recognises them.
 ///

@@ -36,14 +36,14 @@ public struct ActionCase<Action: Sendable>: Sendable {
 }
 
 /// A value that a reader without faults has read.
-func present<Value>(_ value: Value?) throws(Refusal) -> Value {
+package func present<Value>(_ value: Value?) throws(Refusal) -> Value {
   guard let value else { throw .invalid("", "It can't be read.") }
   return value
 }
 
 extension Array {
   /// Reads an action, `{"type", "payload"}`. Throws every fault, at its place in that.
-  func read<Action>(_ action: JSON, from network: ClientNetwork) throws(Refusal) -> Action
+  package func read<Action>(_ action: JSON, from network: ClientNetwork) throws(Refusal) -> Action
   where Element == ActionCase<Action> {
     var reader = PayloadReader(action)
     let (type, payload) = (reader.text("type"), reader.value("payload"))
@@ -60,14 +60,14 @@ extension Array {
   }
 
   /// The cases as the catalogue shows them.
-  func catalogue<Action>() -> JSON where Element == ActionCase<Action> {
+  package func catalogue<Action>() -> JSON where Element == ActionCase<Action> {
     .array(map { ["type": .string($0.type), "payload": $0.payload] })
   }
 }
 
 extension Refusal {
   /// The same with its faults further down.
-  func moved(under pointer: String) -> Refusal {
+  package func moved(under pointer: String) -> Refusal {
     guard case .invalid(let faults) = self else { return self }
     return .invalid(faults.map { FieldFault(pointer: pointer + $0.pointer, detail: $0.detail) })
   }

@@ -26,10 +26,10 @@ public protocol ListElement: Identifiable, Sendable where ID == String {
 
 extension ListElement {
   /// The element as it goes over the wire.
-  var encoded: [UInt8] { Self.format.encode(self).encoded() }
+  package var encoded: [UInt8] { Self.format.encode(self).encoded() }
 
   /// Reads an element as it went over the wire; nil where it's none.
-  init?(encoded: [UInt8]) {
+  package init?(encoded: [UInt8]) {
     guard let object = JSON(trusting: encoded).objectValue else { return nil }
     self.init(object)
   }

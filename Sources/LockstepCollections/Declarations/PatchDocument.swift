@@ -1,12 +1,12 @@
 import LockstepJSON
 
 /// A JSON patch (RFC 6902), with the document that it was read from, for the journal.
-struct PatchDocument: Sendable {
-  let json: JSON
+package struct PatchDocument: Sendable {
+  package let json: JSON
   private let patch: JSONPatch
 
   /// Reads a document. Throws what is wrong with it.
-  init(_ json: JSON) throws(Refusal) {
+  package init(_ json: JSON) throws(Refusal) {
     do throws(JSONPatchFormatError) {
       patch = try JSONPatch(parsing: json)
     } catch {
@@ -16,12 +16,12 @@ struct PatchDocument: Sendable {
   }
 
   /// The patch that leaves nothing but these values.
-  static func replacing(_ present: MapState, by values: JSONObject) throws(Refusal) -> PatchDocument {
+  package static func replacing(_ present: MapState, by values: JSONObject) throws(Refusal) -> PatchDocument {
     try PatchDocument([["op": "replace", "path": "", "value": .object(values)]])
   }
 
   /// The document after the patch. A `test` that fails is a conflict; an operation that can't be done is a fault.
-  func applied(to document: JSON) throws(Refusal) -> JSON {
+  package func applied(to document: JSON) throws(Refusal) -> JSON {
     do throws(JSONPatchError) {
       return try patch.applied(to: document)
     } catch {

@@ -15,7 +15,7 @@ extension PayloadField<String> {
 extension PayloadField<String> {
   /// What somebody has typed on a screen, right or wrong: up to 4 KiB, far more than any of it may have, and little enough for
   /// thousands of screens.
-  static func typed(_ name: String) -> PayloadField { .text(name, bytes: 0...4_096) }
+  package static func typed(_ name: String) -> PayloadField { .text(name, bytes: 0...4_096) }
 }
 
 extension PayloadField<String?> {

@@ -2,11 +2,11 @@ import LockstepJSON
 
 /// Members of a payload that make one value: how they're described, and how they're read.
 public struct PayloadField<Value: Sendable>: Sendable {
-  let members: [SchemaMember]
+  package let members: [SchemaMember]
   /// Reads the value; nil, and a fault in the reader, where it can't be.
-  let read: @Sendable (inout PayloadReader, ClientNetwork) -> Value?
+  package let read: @Sendable (inout PayloadReader, ClientNetwork) -> Value?
 
-  init(_ members: [SchemaMember], read: @escaping @Sendable (inout PayloadReader, ClientNetwork) -> Value?) {
+  package init(_ members: [SchemaMember], read: @escaping @Sendable (inout PayloadReader, ClientNetwork) -> Value?) {
     self.members = members
     self.read = read
   }
@@ -22,15 +22,6 @@ extension PayloadField {
   public static func text(_ name: String, oneOf texts: [String]) -> PayloadField where Value == String {
     let schema: JSON = ["type": "string", "enum": .array(texts.map(JSON.string))]
     return PayloadField([SchemaMember(name: name, schema: schema)]) { reader, _ in reader.text(name) }
-  }
-
-  /// A password, which nothing shows again.
-  static func password(_ name: String) -> PayloadField where Value == Password {
-    PayloadField([SchemaMember(name: name, schema: ["type": "string", "writeOnly": true])]) { reader, _ in
-      guard let text = reader.text(name) else { return nil }
-      if text.utf8.count > 4_096 { reader.add(name, "It must have at most 4096 bytes, and has \(text.utf8.count).") }
-      return Password(text)
-    }
   }
 
   /// An id or a key, as clients choose them.
@@ -65,10 +56,10 @@ extension PayloadField<Int?> {
 
 extension PayloadField<ClientNetwork> {
   /// Nothing that is sent: where it came from.
-  static var network: PayloadField { PayloadField([]) { _, network in network } }
+  package static var network: PayloadField { PayloadField([]) { _, network in network } }
 }
 
 extension JSON {
   /// A whole number from 0 on.
-  static var indexSchema: JSON { ["type": "integer", "minimum": 0] }
+  package static var indexSchema: JSON { ["type": "integer", "minimum": 0] }
 }

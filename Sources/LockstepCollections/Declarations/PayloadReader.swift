@@ -3,15 +3,15 @@ import LockstepJSON
 /// Takes a payload apart and gathers all that is wrong with it, so that a client hears of every fault at once.
 ///
 /// A member that nobody asks for is a fault: it may be a misspelled one, and would be lost in silence.
-struct PayloadReader {
+package struct PayloadReader {
   private let payload: JSONObject
   /// The members that were asked for.
   private var known: [String] = []
   private let isObject: Bool
-  private(set) var faults: [FieldFault] = []
+  package private(set) var faults: [FieldFault] = []
 
   /// A reader of an object; anything else is a fault of its own, and the only one.
-  init(_ payload: JSON) {
+  package init(_ payload: JSON) {
     self.payload = payload.objectValue ?? JSONObject()
     isObject = payload.objectValue != nil
     if !isObject {
@@ -20,16 +20,16 @@ struct PayloadReader {
   }
 
   /// The member as it is; nil where it isn't there.
-  mutating func value(_ name: String) -> JSON? {
+  package mutating func value(_ name: String) -> JSON? {
     known.append(name)
     return payload[name]
   }
 
   /// Members that say what the server says, and which a client may send back as it got them: nothing is done with them.
-  mutating func passOver(_ names: String...) { known += names }
+  package mutating func passOver(_ names: String...) { known += names }
 
   /// A member that must be there.
-  mutating func required(_ name: String) -> JSON? {
+  package mutating func required(_ name: String) -> JSON? {
     let value = value(name)
     if value == nil, isObject { add(name, "It is missing.") }
     return value
@@ -50,7 +50,7 @@ struct PayloadReader {
   }
 
   /// A string that must be there.
-  mutating func text(_ name: String) -> String? {
+  package mutating func text(_ name: String) -> String? {
     guard let value = required(name) else { return nil }
     if value.stringValue == nil { add(name, "It must be a string, and is \(value.typeName).") }
     return value.stringValue
@@ -64,10 +64,10 @@ struct PayloadReader {
   }
 
   /// A string of any length; nil where it isn't there or null.
-  mutating func nullableText(_ name: String) -> String? { string(name, upTo: .max) }
+  package mutating func nullableText(_ name: String) -> String? { string(name, upTo: .max) }
 
   /// A string; nil where it isn't there or null.
-  mutating func string(_ name: String, upTo bound: Int) -> String? {
+  package mutating func string(_ name: String, upTo bound: Int) -> String? {
     guard let value = value(name), !value.isNull else { return nil }
     guard let text = value.stringValue else {
       add(name, "It must be a string, and is \(value.typeName).")
@@ -81,7 +81,7 @@ struct PayloadReader {
   }
 
   /// A place in a list; nil where it isn't there or null.
-  mutating func index(_ name: String, isRequired: Bool = false) -> Int? {
+  package mutating func index(_ name: String, isRequired: Bool = false) -> Int? {
     guard let value = isRequired ? required(name) : value(name), isRequired || !value.isNull else { return nil }
     guard let number = value.uint64Value else {
       add(name, "It must be a whole number from 0 on.")
@@ -91,22 +91,22 @@ struct PayloadReader {
   }
 
   /// Adds faults that were found elsewhere, of members that nothing is known to be wrong with yet.
-  mutating func add(_ others: [FieldFault]) {
+  package mutating func add(_ others: [FieldFault]) {
     guard isObject else { return }
     let known = Set(faults.map(\.pointer))
     faults += others.filter { !known.contains($0.pointer) }
   }
 
   /// Adds a fault of a member.
-  mutating func add(_ name: String, _ detail: String) { add([name], detail) }
+  package mutating func add(_ name: String, _ detail: String) { add([name], detail) }
 
   /// Adds a fault further down.
-  mutating func add(_ path: [String], _ detail: String) {
+  package mutating func add(_ path: [String], _ detail: String) {
     faults.append(FieldFault(pointer: JSONPointer(tokens: path).description, detail: detail))
   }
 
   /// Throws all that was found, once all members were asked for that may be there.
-  func finish() throws(Refusal) {
+  package func finish() throws(Refusal) {
     let faults = faults + strangers
     if !faults.isEmpty { throw .invalid(faults) }
   }
@@ -121,13 +121,13 @@ struct PayloadReader {
   }
 
   /// What is wrong with a member that isn't known.
-  static let unknown = "There is no such member here."
+  package static let unknown = "There is no such member here."
 }
 
 /// What the id of a favorite or the key of a default may be: clients choose them.
-enum ElementName {
+package enum ElementName {
   /// What is wrong with a name; nil when nothing is.
-  static func fault(of text: String) -> String? {
+  package static func fault(of text: String) -> String? {
     let count = text.utf8.count
     guard count >= 1 else { return "It is empty; it must have 1 to 256 bytes." }
     guard count <= 256 else { return "It must have 1 to 256 bytes, and has \(count)." }

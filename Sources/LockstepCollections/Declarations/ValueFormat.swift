@@ -1,16 +1,23 @@
 import LockstepJSON
 import LockstepReactor
+import LockstepTime
 
 /// A member of an object, as JSON Schema describes it.
-struct SchemaMember: Sendable {
-  let name: String
+package struct SchemaMember: Sendable {
+  package let name: String
   let schema: JSON
-  var isRequired = true
+  let isRequired: Bool
+
+  package init(name: String, schema: JSON, isRequired: Bool = true) {
+    self.name = name
+    self.schema = schema
+    self.isRequired = isRequired
+  }
 }
 
 extension JSON {
   /// The JSON Schema (2020-12) of an object with these members. Others may be there.
-  static func schema(ofObject members: [SchemaMember]) -> JSON {
+  package static func schema(ofObject members: [SchemaMember]) -> JSON {
     let required = members.filter(\.isRequired).map { JSON.string($0.name) }
     return [
       "type": "object",
@@ -20,7 +27,7 @@ extension JSON {
   }
 
   /// The same of what clients send: no others may be there, since what nobody asks for would be lost in silence.
-  static func closedSchema(of members: [SchemaMember]) -> JSON {
+  package static func closedSchema(of members: [SchemaMember]) -> JSON {
     var schema = JSON.schema(ofObject: members).objectValue ?? JSONObject()
     schema["additionalProperties"] = false
     return .object(schema)
@@ -121,34 +128,4 @@ extension ValueFormat {
   public static func list<Element>(of element: ValueFormat<Element>) -> ValueFormat where Value == [Element] {
     ValueFormat(schema: ["type": "array", "items": element.schema]) { .array($0.map(element.encode)) }
   }
-}
-
-extension ValueFormat<ValidationResult> {
-  /// What is known about an input.
-  static var validation: ValueFormat {
-    ValueFormat(
-      .member("kind", .text(oneOf: ["ok", "empty", "validating", "failed"]), \.kind),
-      .member("message", .text, \.message)
-    )
-  }
-}
-
-extension ValidationResult {
-  fileprivate var kind: String {
-    switch self {
-    case .ok: "ok"
-    case .empty: "empty"
-    case .validating: "validating"
-    case .failed: "failed"
-    }
-  }
-}
-
-/// A field of a state that clients aren't shown: it makes no difference between two states, so that a screen's cursor
-/// changes when clients see something else, and only then.
-@propertyWrapper
-struct Unshown<Value: Sendable>: Sendable, Equatable {
-  var wrappedValue: Value
-
-  static func == (left: Unshown, right: Unshown) -> Bool { true }
 }

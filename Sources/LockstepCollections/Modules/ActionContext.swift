@@ -1,3 +1,5 @@
+import LockstepTime
+
 /// What the decision on an action may look at besides the state that it's about.
 public struct ActionContext: Sendable {
   private let surroundings: UserAction.Surroundings

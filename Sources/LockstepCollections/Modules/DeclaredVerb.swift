@@ -1,14 +1,14 @@
 import LockstepJSON
 
 /// The action that a verb on an element's address stands for.
-struct DeclaredVerb: Sendable {
+package struct DeclaredVerb: Sendable {
   /// The action's type.
-  let type: String
+  package let type: String
   /// The members of its payload.
-  let members: Set<String>
+  package let members: Set<String>
   /// The members of an element that aren't for clients to choose. They may send them back as they got them, and nothing is
   /// done with them.
-  let passedOver: Set<String>
+  package let passedOver: Set<String>
 
   /// The verbs of a declaration, by the actions' types.
   ///

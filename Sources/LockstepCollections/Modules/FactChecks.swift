@@ -2,10 +2,10 @@ import LockstepJSON
 
 /// A mistake in a module's code: what its reactor has decided can't be kept, or what was kept can't be read. Nothing of the
 /// transaction happens.
-struct ModuleFault: Error, CustomStringConvertible {
-  let description: String
+package struct ModuleFault: Error, CustomStringConvertible {
+  package let description: String
 
-  init(_ module: String, _ reason: String) {
+  package init(_ module: String, _ reason: String) {
     description = "a mistake in the module \(module): \(reason)"
   }
 }

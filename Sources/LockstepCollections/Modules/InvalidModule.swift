@@ -3,7 +3,7 @@ public struct InvalidModule: Error, Sendable, Equatable, CustomStringConvertible
   /// Which module, what is wrong with it, and what would be right.
   public let description: String
 
-  init(_ module: String, _ reason: String) {
+  package init(_ module: String, _ reason: String) {
     description = "The module “\(module)” can't be served: \(reason)"
   }
 }

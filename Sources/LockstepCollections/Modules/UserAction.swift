@@ -1,28 +1,35 @@
 import LockstepJSON
 import LockstepReactor
+import LockstepTime
 
 /// An action that one of a user's collections is asked to take, whichever module it belongs to.
-struct UserAction: Sendable {
+package struct UserAction: Sendable {
   /// What a decision may look at besides the collection itself.
-  struct Surroundings: Sendable {
+  package struct Surroundings: Sendable {
     /// The user's state, with what earlier actions of the same transaction did to it.
-    let state: UserState
+    package let state: UserState
     /// What the app has registered for everybody.
-    let registered: RegisteredDefaults
+    package let registered: RegisteredDefaults
     /// When the transaction takes place.
-    let now: Timestamp
+    package let now: Timestamp
+
+    package init(state: UserState, registered: RegisteredDefaults, now: Timestamp) {
+      self.state = state
+      self.registered = registered
+      self.now = now
+    }
   }
 
   /// Which collection.
-  let collection: CollectionName
+  package let collection: CollectionName
   /// The action as the journal tells it, in JSON: `{"type": …, "payload": …}`. Written where the action is made, so that
   /// the writer's thread needn't.
-  let record: String
+  package let record: String
   /// Asks the module's reactor. Throws its refusal.
-  let decide: @Sendable (Surroundings) throws -> [CollectionMutation]
+  package let decide: @Sendable (Surroundings) throws -> [CollectionMutation]
 
   /// An action on its way to a collection.
-  init(
+  package init(
     collection: CollectionName,
     record: String,
     decide: @escaping @Sendable (Surroundings) throws -> [CollectionMutation]
@@ -36,7 +43,7 @@ struct UserAction: Sendable {
 extension Reactor {
   /// What an action does to a state at once. A reactor whose state is committed takes no time over an action: whatever
   /// took time would hold up every other write.
-  func decision(on action: Action, in state: State) throws -> [Mutation] {
+  package func decision(on action: Action, in state: State) throws -> [Mutation] {
     switch mutate(action, in: state).immediateMutations {
     case .success(let mutations): return mutations
     // Nothing cancels a decision: passed on, it would be taken for a server that stops.

@@ -2,7 +2,7 @@ import LockstepJSON
 import LockstepReactor
 
 extension UserModule {
-  /// A module whose state is one list, with a table of its own.
+  /// A module whose state is one list, kept as JSON in a table of the product's.
   ///
   /// It's served as `/v1/<name>`: read whole, in pages or by `prefix`, as of a cursor and while waiting, each element at
   /// `/v1/<name>/<id>`; written by `POST /v1/<name>/actions`, `POST /v1/actions` and the verbs. Its changesets are in the
@@ -10,7 +10,7 @@ extension UserModule {
   ///
   /// - Parameters:
   ///   - name: Its name: a small letter, then up to 63 letters, digits, `_` or `-`. Stores remember it: it's never changed.
-  ///   - table: Where its elements are kept.
+  ///   - element: What it's a list of.
   ///   - quota: How much a user may have of it.
   ///   - actions: What clients can ask for. The payload is in the journal as it was sent, so it holds no secrets.
   ///   - verbs: The types of the actions that `PUT`, `PATCH` and `DELETE` of an element stand for. Their payloads have the
@@ -19,48 +19,6 @@ extension UserModule {
   ///   - reactor: Makes the reactor that decides on an action. `mutate` decides at once and refuses by `.failure` with a
   ///     `Refusal`: what takes time would hold up everybody's writes, and is an error. Its transforms aren't called.
   /// - Returns: The module. What is wrong with the declaration is told when a server starts with it.
-  public static func list<R: Reactor, Table: ListTable>(
-    _ name: String,
-    table: Table,
-    quota: CollectionQuota = CollectionQuota(),
-    actions: [ActionCase<R.Action>],
-    verbs: [ElementVerb: String] = [:],
-    reactor: @escaping @Sendable (ActionContext) -> R
-  ) -> UserModule where R.State == ListState, R.Mutation == ListMutation {
-    let collection = CollectionName(name)
-    let state = JSON.schema(ofObject: [
-      SchemaMember(name: "cursor", schema: ["type": "string"]), SchemaMember(name: "count", schema: .indexSchema),
-      SchemaMember(name: "items", schema: ["type": "array", "items": Table.Element.format.schema]),
-    ])
-    var module = UserModule(
-      service: ListTableService(module: name, table: table),
-      cases: actions,
-      state: state
-    ) { type, payload, action in
-      UserAction(collection: collection, record: record(type, payload)) { surroundings in
-        let state = surroundings.state.list(collection)
-        let mutations = try reactor(ActionContext(surroundings)).decision(on: action, in: state)
-        for mutation in mutations { try mutation.check(by: Table.Element.self, of: name) }
-        try quota.check((state.count, state.bytes), state.size(after: mutations), of: name)
-        return mutations.map(CollectionMutation.list)
-      }
-    }
-    module.verbs = DeclaredVerb.verbs(verbs, actions, element: Table.Element.format.schema)
-    module.migrations = table.migrations
-    return module
-  }
-
-  /// A module whose state is one list, kept as JSON in a table of the product's: see the other `list`, which this is but for
-  /// the table.
-  ///
-  /// - Parameters:
-  ///   - name: Its name.
-  ///   - element: What it's a list of.
-  ///   - quota: How much a user may have of it.
-  ///   - actions: What clients can ask for.
-  ///   - verbs: The types of the actions that `PUT`, `PATCH` and `DELETE` of an element stand for.
-  ///   - reactor: Makes the reactor that decides on an action.
-  /// - Returns: The module.
   public static func list<R: Reactor, Element: ListElement>(
     _ name: String,
     of element: Element.Type,
@@ -69,14 +27,23 @@ extension UserModule {
     verbs: [ElementVerb: String] = [:],
     reactor: @escaping @Sendable (ActionContext) -> R
   ) -> UserModule where R.State == ListState, R.Mutation == ListMutation {
-    list(
-      name,
-      table: SharedListTable<Element>(module: name),
-      quota: quota,
-      actions: actions,
-      verbs: verbs,
-      reactor: reactor
-    )
+    let collection = CollectionName(name)
+    let state = JSON.schema(ofObject: [
+      SchemaMember(name: "cursor", schema: ["type": "string"]), SchemaMember(name: "count", schema: .indexSchema),
+      SchemaMember(name: "items", schema: ["type": "array", "items": Element.format.schema]),
+    ])
+    var module = UserModule(name, kind: .list, cases: actions, state: state) { type, payload, action in
+      UserAction(collection: collection, record: record(type, payload)) { surroundings in
+        let state = surroundings.state.list(collection)
+        let mutations = try reactor(ActionContext(surroundings)).decision(on: action, in: state)
+        for mutation in mutations { try mutation.check(by: Element.self, of: name) }
+        try quota.check((state.count, state.bytes), state.size(after: mutations), of: name)
+        return mutations.map(CollectionMutation.list)
+      }
+    }
+    module.verbs = DeclaredVerb.verbs(verbs, actions, element: Element.format.schema)
+    module.canRead = { Element(encoded: $0) != nil }
+    return module
   }
 
   /// A module whose state is one map: values by keys. What is said of `list` holds for it too.
@@ -84,7 +51,6 @@ extension UserModule {
   /// - Parameters:
   ///   - name: Its name.
   ///   - value: The JSON Schema of a value. Default: any.
-  ///   - table: Where its values are kept. Default: as JSON in a table of the product's.
   ///   - quota: How much a user may have of it.
   ///   - actions: What clients can ask for.
   ///   - verbs: The types of the actions that `PUT` and `DELETE` of a value stand for. Their payloads have the member `key`,
@@ -94,23 +60,17 @@ extension UserModule {
   public static func map<R: Reactor>(
     _ name: String,
     value: JSON = [:],
-    table: (any MapTable)? = nil,
     quota: CollectionQuota = CollectionQuota(),
     actions: [ActionCase<R.Action>],
     verbs: [ElementVerb: String] = [:],
     reactor: @escaping @Sendable (ActionContext) -> R
   ) -> UserModule where R.State == MapState, R.Mutation == MapMutation {
     let collection = CollectionName(name)
-    let table = table ?? SharedMapTable(module: name)
     let state = JSON.schema(ofObject: [
       SchemaMember(name: "cursor", schema: ["type": "string"]), SchemaMember(name: "count", schema: .indexSchema),
       SchemaMember(name: "values", schema: ["type": "object", "additionalProperties": value]),
     ])
-    var module = UserModule(
-      service: MapTableService(module: name, table: table),
-      cases: actions,
-      state: state
-    ) { type, payload, action in
+    var module = UserModule(name, kind: .map, cases: actions, state: state) { type, payload, action in
       UserAction(collection: collection, record: record(type, payload)) { surroundings in
         let state = surroundings.state.map(collection)
         let mutations = try reactor(ActionContext(surroundings)).decision(on: action, in: state)
@@ -120,7 +80,6 @@ extension UserModule {
       }
     }
     module.verbs = DeclaredVerb.verbs(verbs, actions)
-    module.migrations = table.migrations
     return module
   }
 

@@ -1,44 +1,41 @@
 import LockstepJSON
-import LockstepMigrations
 
 /// A module whose state belongs to a user and is kept: all that the product knows of it, and all else follows from it.
 ///
 /// One of a server's own is declared by `UserModule.list(…)` or `UserModule.map(…)`.
 public struct UserModule: Sendable {
   /// Its name, which its actions and collections carry.
-  public var name: String { service.module }
-  /// Its tables.
-  let service: any CollectionService
+  public let name: String
+  /// Whether its collections are lists or maps.
+  package let kind: CollectionMutation.Kind
+  /// Whether it has several collections, each with a name of its own, instead of the one that is always there.
+  package let hasParts: Bool
   /// Its actions as the catalogue shows them.
-  let actions: JSON
+  package let actions: JSON
   /// The JSON Schema of its state, as clients get it.
-  let state: JSON
+  package let state: JSON
   /// Reads an action as `POST /v1/actions` takes it; nil when the module has no such type.
-  let read: @Sendable (_ type: String, _ payload: JSON) throws(Refusal) -> UserAction?
+  package let read: @Sendable (_ type: String, _ payload: JSON) throws(Refusal) -> UserAction?
   /// The action that each verb on an element's address stands for, of a module that has no routes of its own.
-  var verbs: [ElementVerb: DeclaredVerb] = [:]
-  /// The steps of its own tables' schema.
-  var migrations: [Migration] = []
-
-  /// A module whose actions are of these cases, each on its way to a collection by `make`.
-  init<Action>(
-    service: any CollectionService,
-    cases: [ActionCase<Action>],
-    state: JSON,
-    make: @escaping @Sendable (Action) -> UserAction
-  ) {
-    self.init(service: service, cases: cases, state: state) { _, _, action in make(action) }
-  }
+  package var verbs: [ElementVerb: DeclaredVerb] = [:]
+  /// Whether an element that a store has kept as JSON can be read by this program's own type.
+  package var canRead: @Sendable (_ element: [UInt8]) -> Bool = { _ in true }
+  /// Where a store keeps it; nil: in a table that modules share. Only stores look inside.
+  package var storage: (any ModuleStorage)?
 
   /// A module whose actions are of these cases, each on its way to a collection by `make`, which is told its type and
   /// payload too.
-  init<Action>(
-    service: any CollectionService,
+  package init<Action>(
+    _ name: String,
+    kind: CollectionMutation.Kind,
+    hasParts: Bool = false,
     cases: [ActionCase<Action>],
     state: JSON,
     make: @escaping @Sendable (_ type: String, _ payload: JSON, Action) -> UserAction
   ) {
-    self.service = service
+    self.name = name
+    self.kind = kind
+    self.hasParts = hasParts
     self.state = state
     actions = cases.catalogue()
     read = { type, payload throws(Refusal) in
@@ -48,3 +45,6 @@ public struct UserModule: Sendable {
     }
   }
 }
+
+/// How one store keeps a module. It is a store's business what is inside.
+package protocol ModuleStorage: Sendable {}

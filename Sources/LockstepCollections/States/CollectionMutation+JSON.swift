@@ -4,7 +4,7 @@ import LockstepJSON
 
 extension CollectionMutation {
   /// How many bytes the element takes that it's about, where it says.
-  var bytes: Int {
+  package var bytes: Int {
     switch self {
     case .list(.inserted(_, let item, _)), .list(.modified(_, let item)): item.count
     case .map(.set(_, let value)): value.count
@@ -41,7 +41,7 @@ extension CollectionMutation {
   }
 
   /// The JSON array of facts.
-  static func encoded(_ mutations: some Sequence<CollectionMutation>) -> [UInt8] {
+  package static func encoded(_ mutations: some Sequence<CollectionMutation>) -> [UInt8] {
     var bytes = [UInt8(ascii: "[")]
     for (index, mutation) in mutations.enumerated() {
       if index > 0 { bytes.append(UInt8(ascii: ",")) }
@@ -68,13 +68,13 @@ extension CollectionMutation {
 
 extension CollectionMutation {
   /// The kind of collection whose facts are read.
-  enum Kind: String, Sendable {
+  package enum Kind: String, Sendable {
     case list
     case map
   }
 
   /// Reads the JSON form; nil when it's none.
-  init?(_ json: JSON, of kind: Kind) {
+  package init?(_ json: JSON, of kind: Kind) {
     guard let payload = json["payload"] else { return nil }
     let fact: CollectionMutation?
     switch kind {

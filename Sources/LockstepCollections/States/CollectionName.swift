@@ -1,31 +1,31 @@
 /// Which part of a user's state: `favorites`, `profile`, or one of several alike, `defaults/standard`.
-struct CollectionName: Sendable, Hashable, Comparable, CustomStringConvertible {
+package struct CollectionName: Sendable, Hashable, Comparable, CustomStringConvertible {
   /// The module that it belongs to.
-  let module: String
+  package let module: String
   /// Which of the module's collections, where it has several.
-  let part: String?
+  package let part: String?
 
-  init(_ module: String, part: String? = nil) {
+  package init(_ module: String, part: String? = nil) {
     self.module = module
     self.part = part
   }
 
   /// Reads the text form.
-  init(text: some StringProtocol) {
+  package init(text: some StringProtocol) {
     let slash = text.firstIndex(of: "/")
     module = String(text[..<(slash ?? text.endIndex)])
     part = slash.map { String(text[text.index(after: $0)...]) }
   }
 
   /// `favorites`, `defaults/standard`.
-  var description: String { part.map { "\(module)/\($0)" } ?? module }
+  package var description: String { part.map { "\(module)/\($0)" } ?? module }
 
   /// Looked up many times in each write, so only what differs most goes in.
-  func hash(into hasher: inout Hasher) {
+  package func hash(into hasher: inout Hasher) {
     hasher.combine(part ?? module)
   }
 
-  static func < (left: CollectionName, right: CollectionName) -> Bool {
+  package static func < (left: CollectionName, right: CollectionName) -> Bool {
     (left.module, left.part ?? "") < (right.module, right.part ?? "")
   }
 }

@@ -1,25 +1,25 @@
 import LockstepJSON
 
 /// A fact about a collection: what did happen, enough on its own to get from one state to the next.
-enum CollectionMutation: Sendable, Equatable {
+package enum CollectionMutation: Sendable, Equatable {
   case list(ListMutation)
   case map(MapMutation)
 }
 
 /// A collection at one revision: a list or a map.
-enum CollectionState: Sendable, Equatable {
+package enum CollectionState: Sendable, Equatable {
   case list(ListState)
   case map(MapState)
 
   /// The last revision that changed it.
-  var revision: Revision {
+  package var revision: Revision {
     switch self {
     case .list(let list): list.revision
     case .map(let map): map.revision
     }
   }
 
-  var count: Int {
+  package var count: Int {
     switch self {
     case .list(let list): list.count
     case .map(let map): map.count
@@ -27,7 +27,7 @@ enum CollectionState: Sendable, Equatable {
   }
 
   /// How many bytes its elements take.
-  var bytes: Int {
+  package var bytes: Int {
     switch self {
     case .list(let list): list.bytes
     case .map(let map): map.bytes
@@ -35,7 +35,7 @@ enum CollectionState: Sendable, Equatable {
   }
 
   /// An empty collection of the kind that a fact belongs to.
-  init(for mutation: CollectionMutation) {
+  package init(for mutation: CollectionMutation) {
     switch mutation {
     case .list: self = .list(ListState())
     case .map: self = .map(MapState())
@@ -43,7 +43,7 @@ enum CollectionState: Sendable, Equatable {
   }
 
   /// Applies facts of one revision. Those of the other kind, as only a damaged journal could have them, change nothing.
-  mutating func apply(_ mutations: [CollectionMutation], revision: Revision) {
+  package mutating func apply(_ mutations: [CollectionMutation], revision: Revision) {
     switch self {
     case .list(var list):
       // The state holds nothing while it's worked on: a second reference would have every array copied.

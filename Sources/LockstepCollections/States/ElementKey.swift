@@ -42,5 +42,5 @@ public struct ElementKey: Sendable, Hashable, Comparable, ExpressibleByStringLit
     hasher.combine(UInt8.max)
   }
 
-  func hasPrefix(_ prefix: String) -> Bool { text.utf8.starts(with: prefix.utf8) }
+  package func hasPrefix(_ prefix: String) -> Bool { text.utf8.starts(with: prefix.utf8) }
 }

@@ -9,7 +9,7 @@ public final class ListItem: Sendable, Equatable {
   /// The revision in which it became what it is.
   public let revision: Revision
 
-  init(id: ElementKey, encoded: [UInt8], revision: Revision) {
+  package init(id: ElementKey, encoded: [UInt8], revision: Revision) {
     self.id = id
     self.encoded = encoded
     self.revision = revision
@@ -78,12 +78,12 @@ public struct ListState: Sendable, Equatable {
   }
 
   /// An empty list at a revision.
-  init(revision: Revision) {
+  package init(revision: Revision) {
     self.revision = revision
   }
 
   /// A list of these elements, in their order, at a revision.
-  init(_ items: [ListItem], revision: Revision) {
+  package init(_ items: [ListItem], revision: Revision) {
     self.revision = revision
     self.items = items
     byID = Dictionary(items.map { ($0.id, $0) }) { first, _ in first }
@@ -136,7 +136,7 @@ public struct ListState: Sendable, Equatable {
 
 extension JSON {
   /// Reads what this process has written itself. Anything else reads as null.
-  init(trusting encoded: [UInt8]) {
+  package init(trusting encoded: [UInt8]) {
     self = (try? JSON(parsing: encoded, limits: JSONLimits(maximumDepth: JSONLimits.highestDepth))) ?? .null
   }
 }

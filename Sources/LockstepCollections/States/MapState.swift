@@ -7,7 +7,7 @@ public final class MapValue: Sendable, Equatable {
   /// The revision in which it became what it is.
   public let revision: Revision
 
-  init(encoded: [UInt8], revision: Revision) {
+  package init(encoded: [UInt8], revision: Revision) {
     self.encoded = encoded
     self.revision = revision
   }
@@ -48,7 +48,7 @@ public struct MapState: Sendable, Equatable {
   public init() { self.init([:], revision: .none) }
 
   /// A map of these values at a revision.
-  init(_ values: [ElementKey: MapValue] = [:], revision: Revision = .none) {
+  package init(_ values: [ElementKey: MapValue] = [:], revision: Revision = .none) {
     self.revision = revision
     self.values = values
     bytes = values.reduce(0) { $0 + $1.key.text.utf8.count + $1.value.encoded.count }
@@ -64,7 +64,7 @@ public struct MapState: Sendable, Equatable {
   }
 
   /// How many values there would be after facts that name each key once at most, and how many bytes they would take.
-  func size(after mutations: [MapMutation]) -> (count: Int, bytes: Int) {
+  package func size(after mutations: [MapMutation]) -> (count: Int, bytes: Int) {
     mutations.reduce((count, bytes)) { size, mutation in
       switch mutation {
       case .set(let key, let value):

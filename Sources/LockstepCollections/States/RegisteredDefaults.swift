@@ -1,5 +1,5 @@
 /// What the app has registered for everybody, and what it was before.
-struct RegisteredDefaults: Sendable {
+package struct RegisteredDefaults: Sendable {
   /// What a key was from a revision on; nil where it was taken back.
   private struct Change: Sendable {
     let revision: Revision
@@ -10,18 +10,21 @@ struct RegisteredDefaults: Sendable {
   private var revisions: [Revision] = []
   private var suites: [String: [ElementKey: [Change]]] = [:]
 
+  /// Nothing.
+  package init() {}
+
   /// Takes in a change; they come in the order of their revisions.
-  mutating func apply(_ key: String, in suite: String, value: [UInt8]?, revision: Revision) {
+  package mutating func apply(_ key: String, in suite: String, value: [UInt8]?, revision: Revision) {
     let change = Change(revision: revision, value: value.map { MapValue(encoded: $0, revision: revision) })
     suites[suite, default: [:]][ElementKey(key), default: []].append(change)
     if revision > self.revision { revisions.append(revision) }
   }
 
   /// The last revision.
-  var revision: Revision { revisions.last ?? .none }
+  package var revision: Revision { revisions.last ?? .none }
 
   /// Whether a revision is one of this history.
-  func knows(_ revision: Revision) -> Bool {
+  package func knows(_ revision: Revision) -> Bool {
     if revision == .none || revision == self.revision { return true }
     var range = revisions[...]
     while let middle = range.dropFirst(range.count / 2).first {
@@ -33,24 +36,24 @@ struct RegisteredDefaults: Sendable {
   }
 
   /// The suites in which anything was ever registered.
-  var suiteNames: [String] { suites.keys.sorted() }
+  package var suiteNames: [String] { suites.keys.sorted() }
 
   /// The values of a suite as they were at a revision.
-  func values(of suite: String, at revision: Revision) -> [ElementKey: MapValue] {
+  package func values(of suite: String, at revision: Revision) -> [ElementKey: MapValue] {
     guard let keys = suites[suite] else { return [:] }
     return keys.compactMapValues { changes in changes.last { $0.revision <= revision }?.value }
   }
 
   /// The value of a key as it was at a revision.
-  func value(of key: String, in suite: String, at revision: Revision) -> MapValue? {
+  package func value(of key: String, in suite: String, at revision: Revision) -> MapValue? {
     suites[suite]?[ElementKey(key)]?.last { $0.revision <= revision }?.value
   }
 
   /// The values of a suite as they are.
-  func values(of suite: String) -> [ElementKey: MapValue] { values(of: suite, at: revision) }
+  package func values(of suite: String) -> [ElementKey: MapValue] { values(of: suite, at: revision) }
 
   /// The last revision, up to one, that changed what shows of a suite to a user who has set the given keys.
-  func shownRevision(of suite: String, behind own: [ElementKey: MapValue], at revision: Revision) -> Revision {
+  package func shownRevision(of suite: String, behind own: [ElementKey: MapValue], at revision: Revision) -> Revision {
     guard let keys = suites[suite] else { return .none }
     return keys.reduce(Revision.none) { last, entry in
       guard own[entry.key] == nil, let change = entry.value.last(where: { $0.revision <= revision }) else {

@@ -1,29 +1,32 @@
 /// All of a user's state at one revision: what was committed, or what a transaction is about to.
-struct UserState: Sendable {
+package struct UserState: Sendable {
   /// +1 for each transaction that changed anything.
-  var revision = Revision.none
+  package var revision = Revision.none
   /// How many bytes the user's history has had up to here: see `Journal.End`. 0 for a state of the past.
-  var written = 0
+  package var written = 0
   /// The collections that have ever been changed, by name.
-  var collections: [CollectionName: CollectionState] = [:]
+  package var collections: [CollectionName: CollectionState] = [:]
+
+  /// Nothing, as it's before the first transaction.
+  package init() {}
 
   /// A list; empty where nothing has ever been in it.
-  func list(_ name: CollectionName) -> ListState {
+  package func list(_ name: CollectionName) -> ListState {
     if case .list(let list)? = collections[name] { list } else { ListState() }
   }
 
   /// A map; empty where nothing has ever been in it.
-  func map(_ name: CollectionName) -> MapState {
+  package func map(_ name: CollectionName) -> MapState {
     if case .map(let map)? = collections[name] { map } else { MapState() }
   }
 
   /// The module's collections, by name.
-  func collections(of module: String) -> [(name: CollectionName, state: CollectionState)] {
+  package func collections(of module: String) -> [(name: CollectionName, state: CollectionState)] {
     collections.filter { $0.key.module == module }.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
   }
 
   /// Applies facts of the revision that is being made.
-  mutating func apply(_ mutations: [CollectionMutation], to name: CollectionName, revision: Revision) {
+  package mutating func apply(_ mutations: [CollectionMutation], to name: CollectionName, revision: Revision) {
     guard let first = mutations.first else { return }
     // Taken out while it's worked on: a second reference would have every array copied.
     var collection = collections.removeValue(forKey: name) ?? CollectionState(for: first)
@@ -32,13 +35,13 @@ struct UserState: Sendable {
   }
 
   /// How many bytes the elements take.
-  var bytes: Int { collections.values.reduce(0) { $0 + $1.bytes } }
+  package var bytes: Int { collections.values.reduce(0) { $0 + $1.bytes } }
 
   /// About how much memory it takes without its elements.
-  var orderCost: Int { collections.values.reduce(256) { $0 + 64 + $1.count * 40 } }
+  package var orderCost: Int { collections.values.reduce(256) { $0 + 64 + $1.count * 40 } }
 
   /// About how much memory it takes.
-  var cost: Int {
+  package var cost: Int {
     collections.values.reduce(512) { $0 + 256 + $1.bytes + $1.count * 160 }
   }
 }

@@ -3,20 +3,20 @@
 /// To clients it's an opaque string, and the same for every resource: `since`, `at`, and the inside of an ETag. It names
 /// its store, and its revisions name their era: one of another store, or of what came after a backup that was restored
 /// since, isn't mistaken for one of this store's history.
-struct Cursor: Sendable, Hashable {
+package struct Cursor: Sendable, Hashable {
   /// The first digits of the store's identity.
-  let store: String
+  package let store: String
   /// The user's revision.
-  let revision: Revision
+  package let revision: Revision
   /// The revision of the registered defaults.
-  var registered = Revision.none
+  package var registered = Revision.none
   /// What tells apart representations that share their revisions, such as a page of a list; of `[A-Za-z0-9_-]`.
-  var detail: String?
+  package var detail: String?
 
   /// How many digits of a store's identity a cursor carries.
-  static let storeDigits = 8
+  package static let storeDigits = 8
 
-  init(store: String, revision: Revision, registered: Revision = .none, detail: String? = nil) {
+  package init(store: String, revision: Revision, registered: Revision = .none, detail: String? = nil) {
     self.store = store
     self.revision = revision
     self.registered = registered
@@ -24,7 +24,7 @@ struct Cursor: Sendable, Hashable {
   }
 
   /// Reads the text form; nil when it doesn't have a cursor's form.
-  init?(_ text: some StringProtocol) {
+  package init?(_ text: some StringProtocol) {
     // As bytes: every poll brings one, and characters would cost many times as much.
     var rest = Array(text.utf8)[...]
     let store = Self.takePart(of: &rest)
@@ -52,7 +52,7 @@ struct Cursor: Sendable, Hashable {
   }
 
   /// The text form, of `[A-Za-z0-9._-]`.
-  var text: String {
+  package var text: String {
     let points = "\(store).\(revision).\(registered)"
     return detail.map { "\(points).\($0)" } ?? points
   }

@@ -1,5 +1,3 @@
-import LockstepSQLite
-
 /// The id of a `Subject`: a UUIDv7 that can't be mistaken for the id of something else.
 public struct Identifier<Subject>: Hashable, Sendable, CustomStringConvertible {
   /// The id itself.
@@ -18,17 +16,6 @@ public struct Identifier<Subject>: Hashable, Sendable, CustomStringConvertible {
 
   /// The text form.
   public var description: String { uuid.description }
-}
-
-extension Identifier: SQLiteConvertible {
-  /// The text form, so that a person can read it.
-  public var sqliteValue: SQLiteValue { .text(description) }
-
-  /// Takes the text form only.
-  public init?(sqliteValue: SQLiteValue) {
-    guard case .text(let text) = sqliteValue else { return nil }
-    self.init(text)
-  }
 }
 
 /// Who a user is.

@@ -1,5 +1,3 @@
-import LockstepSQLite
-
 /// How many transactions had changed a user's state at a point of its history, and in which era the last of them did.
 ///
 /// Revisions of one history are ordered by their numbers, which have no gaps. The era tells histories apart that share their
@@ -12,24 +10,24 @@ public struct Revision: Sendable, Hashable, Comparable {
   public static let none = Revision(rawValue: 0)
 
   /// How it's stored.
-  let rawValue: Int
+  package let rawValue: Int
 
-  init(rawValue: Int) {
+  package init(rawValue: Int) {
     self.rawValue = rawValue
   }
 
   /// - Parameters:
   ///   - number: At most 2⁴³ - 1.
   ///   - era: When it was made.
-  init(number: Int, era: Era = .unknown) {
+  package init(number: Int, era: Era = .unknown) {
     rawValue = number << Era.bits | era.value
   }
 
   /// How many there were up to it, with it.
-  var number: Int { rawValue >> Era.bits }
+  package var number: Int { rawValue >> Era.bits }
 
   /// The one after it.
-  func next(in era: Era) -> Revision { Revision(number: number + 1, era: era) }
+  package func next(in era: Era) -> Revision { Revision(number: number + 1, era: era) }
 
   /// In the order in which they were made.
   public static func < (left: Revision, right: Revision) -> Bool { left.rawValue < right.rawValue }
@@ -37,7 +35,7 @@ public struct Revision: Sendable, Hashable, Comparable {
 
 /// One run of a server on a store, from its start to its end: 20 random bits. Two runs that write the same revision, because
 /// the second began with a copy of the store from before the first did, have the same one in a millionth of all cases.
-struct Era: Sendable, Hashable {
+package struct Era: Sendable, Hashable {
   static let bits = 20
 
   /// That of revisions from before there were eras.
@@ -50,26 +48,15 @@ struct Era: Sendable, Hashable {
   }
 
   /// - Parameter random: 64 random bits.
-  init(random: UInt64) {
+  package init(random: UInt64) {
     value = 1 + Int(random % (1 << Self.bits - 1))
   }
 
   /// The same run, for the history of one user. A device whose user changes, or who signs up anew, keeps no cursor that the other
   /// history takes for its own: revisions of two users that have the same number are alike in a millionth of all cases.
-  func of(_ user: UserID) -> Era {
+  package func of(_ user: UserID) -> Era {
     guard self != .unknown else { return self }
     return Era(random: UInt64(value) &+ user.uuid.low)
-  }
-}
-
-extension Revision: SQLiteConvertible {
-  /// An integer.
-  public var sqliteValue: SQLiteValue { rawValue.sqliteValue }
-
-  /// Takes an integer.
-  public init?(sqliteValue: SQLiteValue) {
-    guard let rawValue = Int(sqliteValue: sqliteValue) else { return nil }
-    self.init(rawValue: rawValue)
   }
 }
 
@@ -82,7 +69,7 @@ extension Revision: LosslessStringConvertible {
   public init?(_ text: String) { self.init(utf8: Array(text.utf8)[...]) }
 
   /// Reads the one form that `description` writes.
-  init?(utf8 text: ArraySlice<UInt8>) {
+  package init?(utf8 text: ArraySlice<UInt8>) {
     let hyphen = text.firstIndex(of: UInt8(ascii: "-"))
     guard let number = Self.number(text[..<(hyphen ?? text.endIndex)]), number <= Int.max >> Era.bits else {
       return nil

@@ -1,12 +1,12 @@
 /// An id made of a time and 74 random bits (RFC 9562, 5.7): ids made later sort later.
 public struct UUIDv7: Hashable, Sendable, Comparable, CustomStringConvertible {
   /// The first eight bytes: 48 bits of time, the version, 12 random bits.
-  let high: UInt64
+  package let high: UInt64
   /// The last eight bytes: the variant, 62 random bits.
-  let low: UInt64
+  package let low: UInt64
 
   /// An id of its parts; of the random ones as many bits are used as there is room for.
-  init(milliseconds: Int64, random12: UInt64, random62: UInt64) {
+  package init(milliseconds: Int64, random12: UInt64, random62: UInt64) {
     high = UInt64(truncatingIfNeeded: milliseconds) << 16 | 0x7000 | random12 & 0xFFF
     low = 0x8000_0000_0000_0000 | random62 & 0x3FFF_FFFF_FFFF_FFFF
   }

@@ -1,4 +1,5 @@
 import Lockstep
+import LockstepMaintenance
 
 /// `lockstep backup`: a copy of a store, while a server serves on it.
 enum BackupCommand {

@@ -1,4 +1,6 @@
 import Lockstep
+import LockstepCollections
+import LockstepMaintenance
 
 /// `lockstep check`: whether a store is whole.
 enum CheckCommand {

@@ -1,5 +1,6 @@
 import Glibc
 import Lockstep
+import LockstepMaintenance
 import LockstepThreading
 
 /// SIGINT and SIGTERM for a command that mustn't just end while a server has its order: a thread takes them, since of all

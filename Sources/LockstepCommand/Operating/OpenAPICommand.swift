@@ -1,4 +1,5 @@
 import Lockstep
+import LockstepCollections
 
 /// `lockstep openapi`: the description of this server's routes, for whoever makes a client of it.
 enum OpenAPICommand {

@@ -1,4 +1,6 @@
 import Lockstep
+import LockstepAccounts
+import LockstepStore
 import LockstepThreading
 
 /// Hashes a password in a command, as the server does.

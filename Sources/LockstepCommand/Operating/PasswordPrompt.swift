@@ -1,5 +1,7 @@
 import Glibc
 import Lockstep
+import LockstepAccounts
+import LockstepCollections
 
 /// Where a new password comes from: a person at a terminal, who doesn't see it and types it twice, or standard input. Never
 /// an argument, which everybody on the machine can read with `ps`.

@@ -1,4 +1,6 @@
 import Lockstep
+import LockstepCollections
+import LockstepMaintenance
 
 /// `lockstep restore`: a backup in the place of a store.
 enum RestoreCommand {

@@ -1,4 +1,6 @@
 import Lockstep
+import LockstepMaintenance
+import LockstepTime
 
 /// Settings of a command that works on a store.
 protocol StoreSettings: Sendable {

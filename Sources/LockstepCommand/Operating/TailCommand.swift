@@ -1,7 +1,9 @@
 import Glibc
+import Lockstep
 import LockstepHTTP
 import LockstepJSON
-import Lockstep
+import LockstepMaintenance
+import LockstepTime
 
 /// `lockstep tail`: what happens to one user, as it happens.
 enum TailCommand {

@@ -1,5 +1,6 @@
-import LockstepJSON
 import Lockstep
+import LockstepJSON
+import LockstepMaintenance
 
 /// An entry of the journal on one line.
 enum TailLine {

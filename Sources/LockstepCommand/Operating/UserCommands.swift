@@ -1,5 +1,8 @@
 import Glibc
 import Lockstep
+import LockstepCollections
+import LockstepMaintenance
+import LockstepStore
 import LockstepThreading
 
 /// `lockstep user …`: the accounts of a store, whether or not a server uses it.

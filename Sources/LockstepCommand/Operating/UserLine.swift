@@ -1,5 +1,7 @@
-import LockstepJSON
 import Lockstep
+import LockstepJSON
+import LockstepMaintenance
+import LockstepTime
 
 /// A user in a list: a line for people, or for scripts.
 enum UserLine {

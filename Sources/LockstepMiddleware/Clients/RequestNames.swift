@@ -5,9 +5,9 @@ import Synchronization
 /// somebody needs it.
 ///
 /// Each loop has its own. One that is made is `<start>-<loop>-<number>`: unlike those of other starts and other loops, and cheap.
-final class RequestNames: Sendable {
+package final class RequestNames: Sendable {
   /// The longest that a client may give.
-  static let longest = 128
+  package static let longest = 128
 
   private let prefix: String
   private let made = Atomic(0)
@@ -15,7 +15,7 @@ final class RequestNames: Sendable {
   /// - Parameters:
   ///   - start: When the server started, in milliseconds since 1970.
   ///   - loop: Which loop's they are.
-  init(start: Int64, loop: Int) {
+  package init(start: Int64, loop: Int) {
     prefix = "\(String(start, radix: 36))-\(loop)-"
   }
 

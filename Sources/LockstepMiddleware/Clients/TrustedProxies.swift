@@ -4,7 +4,7 @@ import LockstepHTTP
 ///
 /// They are asked for `X-Forwarded-For` alone, which nginx, HAProxy and Caddy all write. To read `Forwarded` (RFC 7239) too would be a
 /// hole: a proxy that writes the one passes the other on as the client sent it.
-struct TrustedProxies: Sendable {
+package struct TrustedProxies: Sendable {
   private let networks: [IPNetwork]
 
   /// Of so many addresses from the right at most the client is looked for: more proxies in a row there aren't, and a client
@@ -12,7 +12,7 @@ struct TrustedProxies: Sendable {
   private static let longestWay = 32
 
   /// Nil where there are none: then nothing has to be looked at.
-  init?(_ networks: [IPNetwork]) {
+  package init?(_ networks: [IPNetwork]) {
     if networks.isEmpty { return nil }
     self.networks = networks
   }

@@ -1,3 +1,4 @@
+import LockstepAccounts
 import LockstepThreading
 
 /// The rates of addresses: a bucket for each network that has asked for anything lately. All loops share one table, so that it makes
@@ -5,7 +6,7 @@ import LockstepThreading
 ///
 /// Never more than `capacity` are kept, some 100 bytes each. When there are more, those that have the most left are forgotten first,
 /// as all are that have everything: a flood of new addresses can't wash out the one that is at its end.
-final class AddressBuckets: Sendable {
+package final class AddressBuckets: Sendable {
   /// A network's bucket.
   final class Bucket: RateBearer {
     private let bucket = RateBucket()
@@ -22,7 +23,7 @@ final class AddressBuckets: Sendable {
   private let shards: [Monitor<[IPAddress: Bucket]>]
   private let shardCapacity: Int
 
-  init(capacity: Int = 65_536) {
+  package init(capacity: Int = 65_536) {
     shardCapacity = max(4, capacity / Self.shardCount)
     shards = (0..<Self.shardCount).map { _ in Monitor([:]) }
   }

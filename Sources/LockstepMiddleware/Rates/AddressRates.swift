@@ -1,12 +1,17 @@
 import LockstepHTTP
 
 /// The limit on the requests of each address.
-struct AddressRates: Sendable {
-  let meter: RateMeter
+package struct AddressRates: Sendable {
+  package let meter: RateMeter
   let buckets: AddressBuckets
 
+  package init(meter: RateMeter, buckets: AddressBuckets) {
+    self.meter = meter
+    self.buckets = buckets
+  }
+
   /// What supervisors and load balancers ask all the time, from few addresses: they mustn't take a busy server for a broken one.
-  private static let unlimited: Set<String> = ["/healthz", "/readyz", MetricsRoute.pattern]
+  private static let unlimited: Set<String> = ["/healthz", "/readyz", "/metrics"]
 
   /// Answers a request where its address may have one more; throws 429 otherwise.
   func answer(_ request: Request, _ answer: () throws -> Answer) throws -> Answer {

@@ -1,23 +1,24 @@
+import LockstepAccounts
 import LockstepHTTP
 import LockstepJSON
 import Synchronization
 
 /// A limit on requests at work: who is past it is told 429, and everybody how much they have left
 /// (draft-ietf-httpapi-ratelimit-headers).
-final class RateMeter: Sendable {
+package final class RateMeter: Sendable {
   /// What the limit is counted by; its name in the fields.
-  enum Partition: String, Sendable, CaseIterable {
+  package enum Partition: String, Sendable, CaseIterable {
     case token
     case address
   }
 
-  let partition: Partition
+  package let partition: Partition
   let limit: RateLimit
   private let policy: HeaderFields
   private let monotonic: @Sendable () -> Int64
   private let refusals = Atomic(0)
 
-  init(_ limit: RateLimit, by partition: Partition, monotonic: @escaping @Sendable () -> Int64) {
+  package init(_ limit: RateLimit, by partition: Partition, monotonic: @escaping @Sendable () -> Int64) {
     self.partition = partition
     self.limit = limit
     self.monotonic = monotonic
@@ -28,11 +29,11 @@ final class RateMeter: Sendable {
   }
 
   /// How many requests it has refused.
-  var refused: Int { refusals.load(ordering: .relaxed) }
+  package var refused: Int { refusals.load(ordering: .relaxed) }
 
   /// Answers a request of somebody, which came at `now`, and says in the answer how much is left. Throws 429 where it's one too many:
   /// then nothing is used up.
-  func answer(_ client: any RateBearer, at now: Int64, _ answer: () throws -> Answer) throws -> Answer {
+  package func answer(_ client: any RateBearer, at now: Int64, _ answer: () throws -> Answer) throws -> Answer {
     if case .wait(let time) = client.take(limit, at: now) { throw refusal(of: client, for: time) }
     let reading = RateReading(meter: self, client: client)
     do {
@@ -78,7 +79,7 @@ struct RateReading: Sendable {
 
   /// An error with what it says of the limit, where a client is told of it at all.
   func told(_ error: any Error) -> any Error {
-    guard var problem = error as? Problem ?? StateWriting.problem(for: error) else { return error }
+    guard var problem = error as? Problem ?? Problem.telling(of: error) else { return error }
     problem.fields.append(contentsOf: fields)
     return problem
   }

@@ -3,13 +3,13 @@ import LockstepJSON
 
 /// What the body of a request says it is. Only a `PATCH` whose resource can be patched tells one kind of JSON from another;
 /// everywhere else JSON is JSON.
-enum BodyType: String {
+package enum BodyType: String {
   case json
   case mergePatch
   case jsonPatch
 
   /// The type of a request's body. Throws `unsupported-media-type` for one that isn't read.
-  init(of head: RequestHead) throws(Problem) {
+  package init(of head: RequestHead) throws(Problem) {
     guard let field = head[.contentType] else {
       self = .json
       return
@@ -34,7 +34,7 @@ enum BodyType: String {
 
 extension JSON {
   /// Reads the body of a request. Throws `malformed-json`, or `validation-failed` for a number that can't be kept.
-  init(body: [UInt8]) throws(Problem) {
+  package init(body: [UInt8]) throws(Problem) {
     do throws(JSONParseError) {
       try self.init(parsing: body)
     } catch {
@@ -49,7 +49,7 @@ extension JSON {
 
 extension Request {
   /// Answers with the body: at once where it has come already.
-  func withBody(_ answer: @escaping @Sendable ([UInt8]) throws -> Answer) throws -> Answer {
+  package func withBody(_ answer: @escaping @Sendable ([UInt8]) throws -> Answer) throws -> Answer {
     guard case .source(let source) = body else {
       guard case .bytes(let bytes) = body else { return try answer([]) }
       return try answer(bytes)

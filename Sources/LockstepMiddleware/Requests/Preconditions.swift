@@ -1,32 +1,34 @@
+import LockstepCollections
 import LockstepHTTP
+import LockstepSync
 
 /// What a request wants a resource to be, or not to be (RFC 9110, 13).
-struct Preconditions: Sendable {
+package struct Preconditions: Sendable {
   /// A list of entity tags, or any at all.
-  enum Tags: Sendable, Equatable {
+  package enum Tags: Sendable, Equatable {
     case any
     case these([Tag])
   }
 
   /// An entity tag, without its quotes.
-  struct Tag: Sendable, Equatable {
-    let text: String
-    let isWeak: Bool
+  package struct Tag: Sendable, Equatable {
+    package let text: String
+    package let isWeak: Bool
   }
 
-  let ifMatch: Tags?
-  let ifNoneMatch: Tags?
+  package let ifMatch: Tags?
+  package let ifNoneMatch: Tags?
 
   /// The preconditions of a request. Throws `invalid-parameter` where a list of tags can't be read.
-  init(of head: RequestHead) throws(Problem) {
+  package init(of head: RequestHead) throws(Problem) {
     ifMatch = try Self.tags(head, .ifMatch)
     ifNoneMatch = try Self.tags(head, .ifNoneMatch)
   }
 
-  var isEmpty: Bool { ifMatch == nil && ifNoneMatch == nil }
+  package var isEmpty: Bool { ifMatch == nil && ifNoneMatch == nil }
 
   /// Whether what a client has is still what there is: then it needs no answer with a body.
-  func isFresh(_ representation: Representation) -> Bool {
+  package func isFresh(_ representation: Representation) -> Bool {
     switch ifNoneMatch {
     case nil: false
     case .any: true
@@ -35,7 +37,7 @@ struct Preconditions: Sendable {
   }
 
   /// The same for a tag that is no cursor.
-  func isFresh(_ tag: String) -> Bool {
+  package func isFresh(_ tag: String) -> Bool {
     switch ifNoneMatch {
     case nil: false
     case .any: true
@@ -44,7 +46,7 @@ struct Preconditions: Sendable {
   }
 
   /// The tag by which a client has shown that what it has is fresh.
-  func freshTag(for representation: Representation) -> String? {
+  package func freshTag(for representation: Representation) -> String? {
     guard case .these(let tags)? = ifNoneMatch else { return nil }
     // Nearly always it's the very tag that was given out.
     return tags.first { $0.text == representation.tag || representation.cursor.isValidated(by: $0.text) }?.text
@@ -52,7 +54,7 @@ struct Preconditions: Sendable {
 
   /// Whether a write may go on, by the present representation; nil where there is none. `isOwn` tells whether that is
   /// what the client itself has put there: to create, `If-None-Match: *`, minds nothing else.
-  func allowsWrite(to cursor: Cursor?, isOwn: Bool = true) -> Bool {
+  package func allowsWrite(to cursor: Cursor?, isOwn: Bool = true) -> Bool {
     switch ifMatch {
     case nil: break
     case .any: if cursor == nil { return false }
@@ -109,7 +111,7 @@ extension Preconditions.Tag {
 extension Cursor {
   /// Whether a tag stands for the same bytes. Of a part of a collection, such as a page, only its own bytes count: what
   /// happened elsewhere in the collection since doesn't concern who has it.
-  func isValidated(by tag: String) -> Bool {
+  package func isValidated(by tag: String) -> Bool {
     if tag == text { return true }
     guard let digest, let other = Cursor(tag) else { return false }
     return other.store == store && other.digest == digest

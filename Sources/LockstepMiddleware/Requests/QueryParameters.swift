@@ -1,11 +1,11 @@
 import LockstepHTTP
 
 /// The parameters of a request's query, decoded: `+` and `%20` are spaces, as forms and browsers write them.
-struct QueryParameters {
+package struct QueryParameters {
   private var values: [(name: String, value: String)] = []
 
   /// Reads a query. Throws `invalid-parameter` where it can't be decoded.
-  init(_ query: ArraySlice<UInt8>) throws(Problem) {
+  package init(_ query: ArraySlice<UInt8>) throws(Problem) {
     var rest = query
     while !rest.isEmpty {
       let pair = rest.prefix { $0 != UInt8(ascii: "&") }
@@ -17,7 +17,7 @@ struct QueryParameters {
   }
 
   /// The value of a parameter; nil where it isn't there. Throws where it's there twice: which one counts?
-  func text(_ name: String) throws(Problem) -> String? {
+  package func text(_ name: String) throws(Problem) -> String? {
     guard let first = values.firstIndex(where: { $0.name == name }) else { return nil }
     guard !values[(first + 1)...].contains(where: { $0.name == name }) else {
       throw Problem(.invalidParameter, detail: "The parameter \(name) is there more than once.")
@@ -26,7 +26,7 @@ struct QueryParameters {
   }
 
   /// All parameters and their values. Throws where one is there twice.
-  var all: [(name: String, value: String)] {
+  package var all: [(name: String, value: String)] {
     get throws(Problem) {
       for (name, _) in values { _ = try text(name) }
       return values
@@ -34,7 +34,7 @@ struct QueryParameters {
   }
 
   /// A whole number within bounds; nil where it isn't there.
-  func integer(_ name: String, in range: ClosedRange<Int>) throws(Problem) -> Int? {
+  package func integer(_ name: String, in range: ClosedRange<Int>) throws(Problem) -> Int? {
     guard let text = try text(name) else { return nil }
     guard let number = Int(text), range.contains(number) else {
       throw Problem(
@@ -74,7 +74,7 @@ struct QueryParameters {
 
 extension Request {
   /// The parameters of the query.
-  var query: QueryParameters {
+  package var query: QueryParameters {
     get throws(Problem) { try QueryParameters(head.queryBytes) }
   }
 }

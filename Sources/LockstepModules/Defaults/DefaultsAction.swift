@@ -1,7 +1,8 @@
+import LockstepCollections
 import LockstepJSON
 
 /// What somebody asks of one suite of their defaults.
-enum DefaultsAction: Sendable {
+package enum DefaultsAction: Sendable {
   case set(key: String, value: EncodedValue)
   case remove(key: String)
   /// Replaces each key's value whole; null removes it.
@@ -16,10 +17,10 @@ enum DefaultsAction: Sendable {
 
 extension DefaultsAction {
   /// The suite that is meant where none is named.
-  static let standardSuite = "standard"
+  package static let standardSuite = "standard"
 
   /// The collection of a suite.
-  static func collection(_ suite: String) -> CollectionName { CollectionName("defaults", part: suite) }
+  package static func collection(_ suite: String) -> CollectionName { CollectionName("defaults", part: suite) }
 
   /// How the journal tells it, in JSON.
   func record(suite: String) -> String {
@@ -79,20 +80,20 @@ struct SuiteAction: Sendable {
 }
 
 /// A value and how it's written: done where the action is made, so that the writer's thread needn't.
-struct EncodedValue: Sendable {
+package struct EncodedValue: Sendable {
   let isNull: Bool
   let bytes: [UInt8]
 
-  init(_ value: JSON) {
+  package init(_ value: JSON) {
     isNull = value.isNull
     bytes = value.encoded()
   }
 }
 
 /// What a suite may be called.
-enum SuiteName {
+package enum SuiteName {
   /// What is wrong with a name; nil when nothing is.
-  static func fault(of text: String) -> String? {
+  package static func fault(of text: String) -> String? {
     let isPlain = text.utf8.allSatisfy { byte in
       switch byte {
       case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
@@ -106,11 +107,11 @@ enum SuiteName {
 }
 
 /// What a default may be.
-enum DefaultValue {
-  static let maximumBytes = 256 * 1024
+package enum DefaultValue {
+  package static let maximumBytes = 256 * 1024
 
   /// What is wrong with a value; nil when nothing is.
-  static func fault(of value: JSON) -> String? {
+  package static func fault(of value: JSON) -> String? {
     if value.isNull { return "A value can't be null; to remove a value, delete it." }
     return fault(ofEncoded: value.encoded())
   }

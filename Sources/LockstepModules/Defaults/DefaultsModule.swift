@@ -1,21 +1,29 @@
+import LockstepCollections
 import LockstepJSON
 import LockstepReactor
+import LockstepSync
 
 /// User defaults, as the product uses them.
-struct DefaultsModule: Sendable {
-  let quota: DefaultsQuota
+package struct DefaultsModule: Sendable {
+  package let quota: DefaultsQuota
 
-  var userModule: UserModule {
-    UserModule(
-      service: DefaultsService(),
-      cases: SuiteAction.cases,
-      state: Self.stateSchema,
-      make: { action($0.action, suite: $0.suite) }
-    )
+  package init(quota: DefaultsQuota) {
+    self.quota = quota
+  }
+
+  package var userModule: UserModule {
+    var module = UserModule("defaults", kind: .map, hasParts: true, cases: SuiteAction.cases, state: Self.stateSchema) {
+      _,
+      _,
+      action in
+      self.action(action.action, suite: action.suite)
+    }
+    module.storage = DefaultsService()
+    return module
   }
 
   /// An action on its way to the reactor of a suite.
-  func action(_ action: DefaultsAction, suite: String) -> UserAction {
+  package func action(_ action: DefaultsAction, suite: String) -> UserAction {
     let collection = DefaultsAction.collection(suite)
     return UserAction(collection: collection, record: action.record(suite: suite)) { surroundings in
       let state = surroundings.state.map(collection)

@@ -1,15 +1,22 @@
+import LockstepCollections
 import LockstepJSON
 import LockstepReactor
+import LockstepSync
 
 /// One suite of a user's defaults: values by their keys.
-struct DefaultsReactor: Reactor {
+package struct DefaultsReactor: Reactor {
   let quota: DefaultsQuota
   /// What shows of a key where the user has set nothing.
   let registered: @Sendable (_ key: String) -> MapValue?
 
-  var initialState: MapState { MapState() }
+  package init(quota: DefaultsQuota, registered: @escaping @Sendable (_ key: String) -> MapValue?) {
+    self.quota = quota
+    self.registered = registered
+  }
 
-  func mutate(_ action: DefaultsAction, in state: MapState) -> Effect<MapMutation> {
+  package var initialState: MapState { MapState() }
+
+  package func mutate(_ action: DefaultsAction, in state: MapState) -> Effect<MapMutation> {
     do {
       let mutations = try mutations(for: action, in: state)
       try checkQuota(of: mutations, in: state)
@@ -19,7 +26,7 @@ struct DefaultsReactor: Reactor {
     }
   }
 
-  static func reduce(_ state: inout MapState, _ mutation: MapMutation) { state.apply(mutation) }
+  package static func reduce(_ state: inout MapState, _ mutation: MapMutation) { state.apply(mutation) }
 
   private func mutations(for action: DefaultsAction, in state: MapState) throws(Refusal) -> [MapMutation] {
     switch action {

@@ -1,10 +1,11 @@
+import LockstepCollections
 import LockstepSQLite
+import LockstepStore
 
 /// The table `defaults`.
 struct DefaultsService: CollectionService {
   let module = "defaults"
   let kind = CollectionMutation.Kind.map
-  let hasParts = true
 
   func load(of user: UserID, from connection: Connection) throws -> [CollectionName: CollectionState] {
     var suites: [String: [ElementKey: MapValue]] = [:]

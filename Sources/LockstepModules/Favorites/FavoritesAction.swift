@@ -1,7 +1,8 @@
+import LockstepCollections
 import LockstepJSON
 
 /// What somebody asks of their favorites.
-enum FavoritesAction: Sendable {
+package enum FavoritesAction: Sendable {
   /// Puts an element at the end or at a place, or replaces the one of that id where it is.
   case add(id: String, FavoriteContent, index: Int?)
   /// Changes an element's content by a merge patch (RFC 7396).
@@ -16,9 +17,14 @@ enum FavoritesAction: Sendable {
 }
 
 /// What of a favorite is the client's to choose.
-struct FavoriteContent: Sendable {
-  var title: String?
+package struct FavoriteContent: Sendable {
+  package var title: String?
   var data: JSON?
+
+  package init(title: String? = nil, data: JSON? = nil) {
+    self.title = title
+    self.data = data
+  }
 
   static let titleBytes = 512
   static let dataBytes = 16 * 1024
@@ -73,7 +79,7 @@ extension FavoriteContent {
 
 extension FavoriteContent: Equatable {
   /// Equal when clients see the same bytes: a `String` equals others that they can tell apart.
-  static func == (left: FavoriteContent, right: FavoriteContent) -> Bool {
+  package static func == (left: FavoriteContent, right: FavoriteContent) -> Bool {
     left.title.map { ElementKey($0) } == right.title.map { ElementKey($0) }
       && left.data?.encoded() == right.data?.encoded()
   }
@@ -111,7 +117,7 @@ extension FavoriteContent {
 
 extension PayloadReader {
   /// What is the client's to choose of a favorite. A title or data of null is none.
-  mutating func favorite() -> FavoriteContent {
+  package mutating func favorite() -> FavoriteContent {
     passOver("id", "addedAt", "updatedAt")
     let title = string("title", upTo: FavoriteContent.titleBytes)
     guard let data = value("data"), !data.isNull else { return FavoriteContent(title: title) }

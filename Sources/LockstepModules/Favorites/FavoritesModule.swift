@@ -1,21 +1,29 @@
+import LockstepCollections
 import LockstepJSON
 import LockstepReactor
+import LockstepSync
 
 /// Favorites, as the product uses them.
-struct FavoritesModule: Sendable {
+package struct FavoritesModule: Sendable {
   let quota: FavoritesQuota
 
-  var userModule: UserModule {
-    UserModule(
-      service: FavoritesService(),
-      cases: FavoritesAction.cases,
-      state: Self.stateSchema,
-      make: action(_:)
-    )
+  package init(quota: FavoritesQuota) {
+    self.quota = quota
+  }
+
+  package var userModule: UserModule {
+    var module = UserModule("favorites", kind: .list, cases: FavoritesAction.cases, state: Self.stateSchema) {
+      _,
+      _,
+      action in
+      self.action(action)
+    }
+    module.storage = FavoritesService()
+    return module
   }
 
   /// An action on its way to the reactor.
-  func action(_ action: FavoritesAction) -> UserAction {
+  package func action(_ action: FavoritesAction) -> UserAction {
     UserAction(collection: FavoritesReactor.collection, record: action.record.description) { surroundings in
       let reactor = FavoritesReactor(quota: quota, now: surroundings.now)
       let state = surroundings.state.list(FavoritesReactor.collection)

@@ -1,17 +1,20 @@
+import LockstepCollections
 import LockstepJSON
 import LockstepReactor
+import LockstepSync
+import LockstepTime
 
 /// A user's favorites: a list that they order themselves.
-struct FavoritesReactor: Reactor {
-  static let collection = CollectionName("favorites")
+package struct FavoritesReactor: Reactor {
+  package static let collection = CollectionName("favorites")
 
   let quota: FavoritesQuota
   /// The time that elements get which change.
   let now: Timestamp
 
-  var initialState: ListState { ListState() }
+  package var initialState: ListState { ListState() }
 
-  func mutate(_ action: FavoritesAction, in state: ListState) -> Effect<ListMutation> {
+  package func mutate(_ action: FavoritesAction, in state: ListState) -> Effect<ListMutation> {
     do {
       guard let mutation = try mutation(for: action, in: state) else { return .none }
       return .just(mutation)
@@ -20,7 +23,7 @@ struct FavoritesReactor: Reactor {
     }
   }
 
-  static func reduce(_ state: inout ListState, _ mutation: ListMutation) { state.apply(mutation) }
+  package static func reduce(_ state: inout ListState, _ mutation: ListMutation) { state.apply(mutation) }
 
   /// What an action does; nil where it changes nothing.
   private func mutation(for action: FavoritesAction, in state: ListState) throws(Refusal) -> ListMutation? {
@@ -114,7 +117,7 @@ struct FavoritesReactor: Reactor {
 
 extension FavoriteContent {
   /// The content of an element.
-  init(of item: ListItem) {
+  package init(of item: ListItem) {
     let object = item.object
     self.init(title: object["title"]?.stringValue, data: object["data"])
   }

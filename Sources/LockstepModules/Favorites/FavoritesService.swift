@@ -1,5 +1,7 @@
+import LockstepCollections
 import LockstepJSON
 import LockstepSQLite
+import LockstepStore
 
 /// The table `favorites`.
 struct FavoritesService: CollectionService {

@@ -1,20 +1,25 @@
+import LockstepCollections
 import LockstepJSON
 import LockstepReactor
 
 /// The profile, as the product uses it.
-struct ProfileModule: Sendable {
-  var userModule: UserModule {
-    UserModule(
-      service: ProfileService(),
+package struct ProfileModule: Sendable {
+  package init() {}
+  package var userModule: UserModule {
+    var module = UserModule(
+      "profile",
+      kind: .map,
       cases: ProfileAction.cases,
-      // What `GET /v1/profile` gives, which is what `save` takes.
-      state: .schema(ofObject: ProfileAction.schemaMembers),
-      make: action(_:)
-    )
+      state: .schema(ofObject: ProfileAction.schemaMembers)
+    ) { _, _, action in
+      self.action(action)
+    }
+    module.storage = ProfileService()
+    return module
   }
 
   /// An action on its way to the reactor.
-  func action(_ action: ProfileAction) -> UserAction {
+  package func action(_ action: ProfileAction) -> UserAction {
     UserAction(collection: ProfileReactor.collection, record: action.record.description) { surroundings in
       let state = surroundings.state.map(ProfileReactor.collection)
       return try ProfileReactor().decision(on: action, in: state).map(CollectionMutation.map)

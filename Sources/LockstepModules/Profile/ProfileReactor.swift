@@ -1,8 +1,9 @@
+import LockstepCollections
 import LockstepJSON
 import LockstepReactor
 
 /// What somebody asks of their profile.
-enum ProfileAction: Sendable {
+package enum ProfileAction: Sendable {
   /// Saves the fields that are there; the others stay.
   case save(JSONObject)
 
@@ -15,7 +16,7 @@ enum ProfileAction: Sendable {
   ]
 
   /// The fields: what each may be, the reactor judges.
-  static let schemaMembers = ProfileReactor.fields.map {
+  package static let schemaMembers = ProfileReactor.fields.map {
     SchemaMember(name: $0, schema: ["type": "string", "pattern": #"\S"#], isRequired: false)
   }
 
@@ -28,15 +29,15 @@ enum ProfileAction: Sendable {
 }
 
 /// A user's profile: a map of two fields.
-struct ProfileReactor: Reactor {
-  static let collection = CollectionName("profile")
+package struct ProfileReactor: Reactor {
+  package static let collection = CollectionName("profile")
   /// The fields that a profile may have, in the order in which clients see them.
-  static let fields = ["companyName", "position"]
+  package static let fields = ["companyName", "position"]
   static let characters = 200
 
-  var initialState: MapState { MapState() }
+  package var initialState: MapState { MapState() }
 
-  func mutate(_ action: ProfileAction, in state: MapState) -> Effect<MapMutation> {
+  package func mutate(_ action: ProfileAction, in state: MapState) -> Effect<MapMutation> {
     switch action {
     case .save(let fields):
       do {
@@ -47,7 +48,7 @@ struct ProfileReactor: Reactor {
     }
   }
 
-  static func reduce(_ state: inout MapState, _ mutation: MapMutation) { state.apply(mutation) }
+  package static func reduce(_ state: inout MapState, _ mutation: MapMutation) { state.apply(mutation) }
 
   private func changes(to fields: JSONObject, in state: MapState) throws(Refusal) -> [MapMutation] {
     var mutations: [MapMutation] = []
@@ -82,7 +83,7 @@ struct ProfileReactor: Reactor {
   }
 
   /// What is known about a text for a field, which is trimmed before it's saved.
-  static func validation(of text: String) -> ValidationResult {
+  package static func validation(of text: String) -> ValidationResult {
     let trimmed = text.trimmingWhitespace()
     if trimmed.isEmpty { return .empty }
     // Scalars, of at most four bytes each: what looks like one character may have any number of them.

@@ -1,4 +1,6 @@
+import LockstepCollections
 import LockstepSQLite
+import LockstepStore
 
 /// The table `profiles`.
 struct ProfileService: CollectionService {

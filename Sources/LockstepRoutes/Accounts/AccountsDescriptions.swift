@@ -1,3 +1,5 @@
+import LockstepAccounts
+import LockstepCollections
 import LockstepHTTP
 import LockstepJSON
 
@@ -97,7 +99,7 @@ enum AccountsDescriptions {
 
   /// All of a module, as the export has it.
   private static func contents(of described: DescribedModule) -> JSON {
-    switch described.module.service.kind {
+    switch described.module.kind {
     case .list: .arraySchema(of: described.element)
     case .map: ["type": "object", "additionalProperties": described.element]
     }

@@ -1,3 +1,4 @@
+import LockstepAccounts
 import LockstepHTTP
 
 extension Problem {
@@ -7,7 +8,7 @@ extension Problem {
     case let problem as Problem: self = problem
     case let error as AccountsError: self.init(error)
     default:
-      guard let problem = StateWriting.problem(for: error) else { return nil }
+      guard let problem = Problem.telling(of: error) else { return nil }
       self = problem
     }
   }
@@ -24,7 +25,7 @@ extension Problem {
     case .wrongCredentials:
       self.init(.unauthorized, detail: detail)
       fields.append(.wwwAuthenticate, "Bearer")
-    case .sessionEnded: self = SessionGate.unauthorized(true)
+    case .sessionEnded: self = Problem.unauthorized(true)
     case .noSuchSession: self.init(.notFound, detail: detail)
     case .tooManyAttempts(let seconds):
       self.init(.tooManyRequests, detail: detail)

@@ -1,9 +1,15 @@
+import LockstepAccounts
+import LockstepCollections
 import LockstepHTTP
 import LockstepJSON
+import LockstepMaintenance
+import LockstepMiddleware
+import LockstepStore
+import LockstepSync
 import LockstepThreading
 
 /// `/v1/sessions` and `/v1/me` for who is logged in: who they are, their devices, and leaving.
-struct AccountsRoutes: Sendable {
+package struct AccountsRoutes: Sendable {
   let accounts: StoredAccounts
   let ledger: AccountsLedger
   let gate: SessionGate
@@ -12,7 +18,23 @@ struct AccountsRoutes: Sendable {
   /// Told of a user who is gone.
   let forget: @Sendable (UserID) -> Void
 
-  var routes: [Route] {
+  package init(
+    accounts: StoredAccounts,
+    ledger: AccountsLedger,
+    gate: SessionGate,
+    export: UserExport,
+    shares: Shares<UserID>,
+    forget: @escaping @Sendable (UserID) -> Void
+  ) {
+    self.accounts = accounts
+    self.ledger = ledger
+    self.gate = gate
+    self.export = export
+    self.shares = shares
+    self.forget = forget
+  }
+
+  package var routes: [Route] {
     [
       Route(.get, "/v1/sessions", summary: "The devices that are logged in.") { request in
         try reading(request) { session, preconditions in

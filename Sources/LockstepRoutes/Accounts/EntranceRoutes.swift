@@ -1,8 +1,13 @@
+import LockstepAccounts
+import LockstepCollections
 import LockstepHTTP
 import LockstepJSON
+import LockstepMiddleware
+import LockstepStore
+import LockstepSync
 
 /// `POST /v1/users` and `POST /v1/sessions`: coming in.
-struct EntranceRoutes: Sendable {
+package struct EntranceRoutes: Sendable {
   /// One of the two ways in.
   private struct Entrance: Sendable {
     let faults: @Sendable (Credentials) -> [FieldFault]
@@ -18,7 +23,12 @@ struct EntranceRoutes: Sendable {
   let accounts: StoredAccounts
   let ledger: AccountsLedger
 
-  var routes: [Route] {
+  package init(accounts: StoredAccounts, ledger: AccountsLedger) {
+    self.accounts = accounts
+    self.ledger = ledger
+  }
+
+  package var routes: [Route] {
     let accounts = accounts
     let signUp = Entrance(faults: accounts.signUpFaults(in:)) { credentials throws(AccountsError) in
       try await accounts.prepareSignUp(credentials)

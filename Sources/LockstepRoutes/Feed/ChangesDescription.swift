@@ -1,3 +1,4 @@
+import LockstepCollections
 import LockstepHTTP
 import LockstepJSON
 

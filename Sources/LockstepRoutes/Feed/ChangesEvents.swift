@@ -1,6 +1,8 @@
+import LockstepCollections
 import LockstepHTTP
-import Synchronization
+import LockstepSync
 import LockstepThreading
+import Synchronization
 
 /// The changes feed as server-sent events: each commit's changes follow from those before, by the cursor that was sent.
 final class ChangesEvents: EventSource {

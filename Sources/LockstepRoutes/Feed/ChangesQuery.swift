@@ -1,4 +1,7 @@
+import LockstepCollections
 import LockstepHTTP
+import LockstepModules
+import LockstepSync
 
 /// What somebody asks of the changes feed.
 struct ChangesQuery: Sendable {

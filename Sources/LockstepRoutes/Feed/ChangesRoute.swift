@@ -1,7 +1,10 @@
+import LockstepAccounts
+import LockstepCollections
 import LockstepHTTP
+import LockstepSync
 
 /// `GET /v1/changes`: what happened since a cursor, now or as soon as something does.
-struct ChangesRoute: Sendable {
+package struct ChangesRoute: Sendable {
   let gate: StateGate
   let cache: StateCache
   let registry: RegisteredLedger
@@ -13,7 +16,29 @@ struct ChangesRoute: Sendable {
   /// The server's monotonic clock.
   let monotonic: @Sendable () -> Int64
 
-  var route: Route {
+  package init(
+    gate: StateGate,
+    cache: StateCache,
+    registry: RegisteredLedger,
+    readers: UserReaders,
+    feed: ChangesFeed,
+    waiting: Waiting,
+    longWork: LongWork,
+    modules: Set<String>,
+    monotonic: @escaping @Sendable () -> Int64
+  ) {
+    self.gate = gate
+    self.cache = cache
+    self.registry = registry
+    self.readers = readers
+    self.feed = feed
+    self.waiting = waiting
+    self.longWork = longWork
+    self.modules = modules
+    self.monotonic = monotonic
+  }
+
+  package var route: Route {
     Route(.get, "/v1/changes", summary: "What happened since a cursor, as soon as something does.") { request in
       try gate.answer(request) { session in
         let query = try ChangesQuery(request, waiting, modules: modules)

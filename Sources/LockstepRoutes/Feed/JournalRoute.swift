@@ -1,8 +1,13 @@
+import LockstepAccounts
+import LockstepCollections
 import LockstepHTTP
 import LockstepJSON
+import LockstepMiddleware
+import LockstepStore
+import LockstepSync
 
 /// `GET /v1/journal`: what happened, oldest first.
-struct JournalRoute: Sendable {
+package struct JournalRoute: Sendable {
   /// How many entries an answer has at most, beside the bound of a page in bytes.
   static let limit = 1_000
 
@@ -14,6 +19,24 @@ struct JournalRoute: Sendable {
   let history: History
   let waiting: Waiting
 
+  package init(
+    store: String,
+    gate: StateGate,
+    cache: StateCache,
+    registry: RegisteredLedger,
+    readers: UserReaders,
+    history: History,
+    waiting: Waiting
+  ) {
+    self.store = store
+    self.gate = gate
+    self.cache = cache
+    self.registry = registry
+    self.readers = readers
+    self.history = history
+    self.waiting = waiting
+  }
+
   /// Where to begin.
   private enum Since {
     /// With the first entry that is kept.
@@ -24,7 +47,7 @@ struct JournalRoute: Sendable {
     case cursor(Cursor?)
   }
 
-  var route: Route {
+  package var route: Route {
     Route(.get, "/v1/journal", summary: "What happened, oldest first: actions and what they did.") { request in
       try gate.answer(request) { session in
         let query = try request.query

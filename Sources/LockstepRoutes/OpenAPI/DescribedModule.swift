@@ -1,5 +1,7 @@
+import LockstepCollections
 import LockstepHTTP
 import LockstepJSON
+import LockstepSync
 
 /// What there is to say of a module's routes, all of it made of its declaration.
 ///
@@ -21,7 +23,7 @@ struct DescribedModule {
 
   /// The schemas that state and element refer to.
   var schemas: [String: JSON] {
-    let (outer, inner) = module.service.kind == .list ? ("items", "items") : ("values", "additionalProperties")
+    let (outer, inner) = module.kind == .list ? ("items", "items") : ("values", "additionalProperties")
     var schemas = [module.name: module.state]
     if let described = module.state["properties"]?[outer]?[inner] {
       schemas[elementName] = described
@@ -38,12 +40,16 @@ struct DescribedModule {
 
   /// One action, or several in order.
   var oneOrMore: JSON {
-    ["oneOf": [action, ["type": "array", "items": action, "minItems": 1, "maxItems": JSON(ActionBatch.maximum)]]]
+    [
+      "oneOf": [
+        action, ["type": "array", "items": action, "minItems": 1, "maxItems": JSON(Transaction.maximumActions)],
+      ]
+    ]
   }
 
   /// An element as its own address shows it: that of a list with its place.
   var placedElement: JSON {
-    guard module.service.kind == .list else { return element }
+    guard module.kind == .list else { return element }
     return ["allOf": [element, .schema(ofObject: [SchemaMember(name: "index", schema: .indexSchema)])]]
   }
 

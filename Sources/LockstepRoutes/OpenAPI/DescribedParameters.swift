@@ -1,5 +1,7 @@
 import LockstepHTTP
 import LockstepJSON
+import LockstepMiddleware
+import LockstepStore
 
 // The parameters that many routes share, each described once.
 

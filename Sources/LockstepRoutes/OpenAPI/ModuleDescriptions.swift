@@ -1,3 +1,4 @@
+import LockstepCollections
 import LockstepHTTP
 import LockstepJSON
 
@@ -8,7 +9,7 @@ struct ModuleDescriptions {
   let key: String
 
   private var described: DescribedModule { DescribedModule(module: module) }
-  private var isList: Bool { module.service.kind == .list }
+  private var isList: Bool { module.kind == .list }
   private var name: RouteParameter { .element(key) }
 
   var whole: RouteDescription {

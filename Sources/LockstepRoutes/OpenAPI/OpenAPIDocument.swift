@@ -1,5 +1,8 @@
+import LockstepAccounts
+import LockstepCollections
 import LockstepHTTP
 import LockstepJSON
+import LockstepMiddleware
 
 /// The OpenAPI 3.1 description of a table of routes, made of what each says of itself.
 ///

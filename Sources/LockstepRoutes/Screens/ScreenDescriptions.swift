@@ -1,5 +1,7 @@
+import LockstepCollections
 import LockstepHTTP
 import LockstepJSON
+import LockstepScreens
 
 /// What is said of the routes in `ScreenRoutes`: what the screens take and show is made of their declarations.
 struct ScreenDescriptions {

@@ -1,6 +1,9 @@
+import LockstepCollections
 import LockstepHTTP
 import LockstepJSON
 import LockstepReactor
+import LockstepScreens
+import LockstepThreading
 
 extension Problem {
   /// There is no such screen, or it isn't there for who asks: told apart by nothing.
@@ -31,7 +34,7 @@ extension Problem {
       fields.append(.retryAfter, tooMany == .ofSession ? "1" : "60")
     case is RunningTasks.ShutDown: self = .overloaded("The server is stopping.")
     default:
-      guard let problem = StateWriting.problem(for: error) else { return nil }
+      guard let problem = Problem.telling(of: error) else { return nil }
       self = problem
     }
   }
@@ -55,7 +58,7 @@ extension Problem {
     case is StepUnwanted: self.init(changed: screen)
     case NotAdmitted.full: self = .overloaded("The screen has too much to do. Try again in a moment.")
     case NotAdmitted.closed, is CancellationError:
-      self = screen.session?.isEnded == true ? SessionGate.unauthorized(true) : .noSuchScreen
+      self = screen.session?.isEnded == true ? Problem.unauthorized(true) : .noSuchScreen
     default: return nil
     }
   }

@@ -1,9 +1,14 @@
+import LockstepAccounts
+import LockstepCollections
 import LockstepHTTP
 import LockstepJSON
+import LockstepMiddleware
 import LockstepReactor
+import LockstepScreens
+import LockstepSync
 
 /// `/v1/reactors`: screens are opened, acted on, read, waited for and closed.
-struct ScreenRoutes: Sendable {
+package struct ScreenRoutes: Sendable {
   /// The largest body: an action is a line that somebody has typed.
   static let bodyLimit = 64 * 1024
   static let maximumActions = 500
@@ -16,7 +21,7 @@ struct ScreenRoutes: Sendable {
   private let longestWait: Int
   private let monotonic: @Sendable () -> Int64
 
-  init(
+  package init(
     kinds: [ScreenKind],
     catalogue: JSON,
     directory: ScreenDirectory,
@@ -32,7 +37,7 @@ struct ScreenRoutes: Sendable {
     self.monotonic = monotonic
   }
 
-  var routes: [Route] {
+  package var routes: [Route] {
     let catalogue = PreparedDocument(catalogue)
     let describedAs = ScreenDescriptions(kinds: kinds.values.sorted { $0.name < $1.name })
     return [

@@ -1,4 +1,7 @@
 import LockstepHTTP
+import LockstepMiddleware
+import LockstepScreens
+import LockstepSync
 import Synchronization
 
 /// An eye on a screen for somebody who waits. As long as there is one the screen doesn't end by itself.
@@ -34,7 +37,7 @@ final class ScreenWatch: Sendable {
   /// What those are told who wait for a screen that has ended.
   var problem: Problem? {
     guard screen.isEnded else { return nil }
-    return screen.session?.isEnded == true ? SessionGate.unauthorized(true) : .noSuchScreen
+    return screen.session?.isEnded == true ? Problem.unauthorized(true) : .noSuchScreen
   }
 }
 

@@ -1,4 +1,7 @@
 import LockstepHTTP
+import LockstepScreens
+import LockstepStore
+import LockstepSync
 
 extension ScreenAnswers {
   /// Answers a write, and the same write again as it was answered first, where it has a key.
@@ -27,7 +30,7 @@ extension ScreenAnswers {
         return .now(Response(Settlement(answer: answer, isReplay: true)))
       }
     } catch {
-      throw StateWriting.problem(for: error) ?? error
+      throw Problem.telling(of: error) ?? error
     }
     return .later {
       do {

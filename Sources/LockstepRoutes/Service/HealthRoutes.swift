@@ -1,15 +1,17 @@
+import LockstepCollections
 import LockstepHTTP
 import LockstepJSON
+import LockstepMiddleware
 
 /// `GET /healthz` and `GET /readyz`: what a supervisor and a load balancer ask.
-struct HealthRoutes: Sendable {
+package struct HealthRoutes: Sendable {
   private let readiness: Readiness
 
-  init(readiness: Readiness) {
+  package init(readiness: Readiness) {
     self.readiness = readiness
   }
 
-  var routes: [Route] {
+  package var routes: [Route] {
     let healthy = Response.json(["status": "ok"], cacheControl: "no-store")
     return [
       Route(.get, "/healthz", summary: "200 as long as the process serves.") { _ in .now(healthy) }

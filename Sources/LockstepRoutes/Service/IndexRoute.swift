@@ -1,13 +1,14 @@
+import LockstepCollections
 import LockstepHTTP
 import LockstepJSON
 
 /// `GET /`: where to begin. It's made from the route table, so it can't name what isn't there.
-enum IndexRoute {
-  static let pattern = "/"
+package enum IndexRoute {
+  package static let pattern = "/"
   static let summary = "An index of links."
 
   /// The route, over the table of all others.
-  static func route(listing routes: [Route]) -> Route {
+  package static func route(listing routes: [Route]) -> Route {
     let document = PreparedDocument(document(listing: routes))
     return Route(.get, pattern, summary: summary) { request in try document.answer(to: request) }
       .described(

@@ -1,10 +1,13 @@
 import LockstepHTTP
 import LockstepHTTPServer
+import LockstepMaintenance
+import LockstepMiddleware
+import LockstepScreens
 
 /// `GET /metrics`: what the process counted, in Prometheus' text format.
-struct MetricsRoute: Sendable {
+package struct MetricsRoute: Sendable {
   /// What the metrics are read from, each when somebody asks.
-  struct Sources: Sendable {
+  package struct Sources: Sendable {
     let requests: RequestMetrics
     let server: @Sendable () -> ServerCounters
     let process: @Sendable () async -> ProcessStatistics
@@ -20,17 +23,41 @@ struct MetricsRoute: Sendable {
     let rates: [RateMeter]
     let droppedLogLines: @Sendable () -> Int
     let uptimeSeconds: @Sendable () -> Double
+
+    package init(
+      requests: RequestMetrics,
+      server: @escaping @Sendable () -> ServerCounters,
+      process: @escaping @Sendable () async -> ProcessStatistics,
+      users: (@Sendable () -> UserFigures)?,
+      store: (@Sendable () -> StoreFigures)?,
+      screens: (@Sendable () -> ScreenFigures)?,
+      backups: (@Sendable () -> BackupKeeper.Figures)?,
+      rates: [RateMeter],
+      droppedLogLines: @escaping @Sendable () -> Int,
+      uptimeSeconds: @escaping @Sendable () -> Double
+    ) {
+      self.requests = requests
+      self.server = server
+      self.process = process
+      self.users = users
+      self.store = store
+      self.screens = screens
+      self.backups = backups
+      self.rates = rates
+      self.droppedLogLines = droppedLogLines
+      self.uptimeSeconds = uptimeSeconds
+    }
   }
 
   private let sources: Sources
 
-  init(_ sources: Sources) {
+  package init(_ sources: Sources) {
     self.sources = sources
   }
 
-  static let pattern = "/metrics"
+  package static let pattern = "/metrics"
 
-  var route: Route {
+  package var route: Route {
     Route(.get, Self.pattern, summary: "Metrics in Prometheus' text format.") { _ in
       var fields = HeaderFields()
       fields.append(.contentType, "text/plain; version=0.0.4; charset=utf-8")

@@ -1,22 +1,23 @@
+import LockstepCollections
 import LockstepHTTP
 import LockstepJSON
 import LockstepThreading
 
 /// `GET /openapi.json`: what every route takes and answers, for programs to read. It's made from the route table, so it can't
 /// name what isn't there, when somebody asks for it first, beside the loops.
-final class OpenAPIRoute: Sendable {
-  static let pattern = "/openapi.json"
+package final class OpenAPIRoute: Sendable {
+  package static let pattern = "/openapi.json"
 
   private let routes: [Route]
   private let made = Monitor<PreparedDocument?>(nil)
 
   /// The route, over the table of all others.
-  init(describing routes: [Route]) {
+  package init(describing routes: [Route]) {
     // All that is said of a route is known before it can answer.
     self.routes = routes + [Self.route { _ in throw Problem(.notFound) }]
   }
 
-  var route: Route {
+  package var route: Route {
     Self.route { request in
       if let document = self.made.withLock({ $0 }) { return try document.answer(to: request) }
       return .then {
@@ -26,7 +27,7 @@ final class OpenAPIRoute: Sendable {
   }
 
   /// What is answered. The first call takes some milliseconds.
-  func document() -> PreparedDocument {
+  package func document() -> PreparedDocument {
     if let document = made.withLock({ $0 }) { return document }
     // Not under the lock, which a loop may want. Who comes meanwhile makes the same.
     let document = PreparedDocument(OpenAPIDocument.json(of: routes))

@@ -1,9 +1,10 @@
+import LockstepCollections
 import LockstepHTTP
 import LockstepJSON
 
 /// `GET /problems/<slug>`: every problem's `type` can be fetched and explains itself.
-enum ProblemRoutes {
-  static var routes: [Route] {
+package enum ProblemRoutes {
+  package static var routes: [Route] {
     let pages = Dictionary(
       uniqueKeysWithValues: ProblemKind.allCases.map {
         ($0.slug, Response.json(page(of: $0), cacheControl: "public, max-age=3600"))

@@ -1,10 +1,7 @@
-/// What is measured of screens.
-struct ScreenFigures: Sendable {
-  let open: Int
-  /// By their kinds.
-  let opened: [String: Int]
-  let ended: [ScreenEnd: Int]
+import LockstepMiddleware
+import LockstepScreens
 
+extension ScreenFigures {
   /// Writes their families.
   func write(to page: inout MetricsPage) {
     page.single("lockstep_screens", .gauge, "Screens open now.", Double(open))

@@ -1,8 +1,16 @@
+import LockstepMiddleware
+import LockstepStore
+
 /// What is measured of the store's files and of the pools that work for it.
-struct StoreFigures: Sendable {
+package struct StoreFigures: Sendable {
   let size: StoreSize
   /// How much waits in each pool, by its name.
   let waiting: [(pool: String, count: Int)]
+
+  package init(size: StoreSize, waiting: [(pool: String, count: Int)]) {
+    self.size = size
+    self.waiting = waiting
+  }
 
   /// Writes their families.
   func write(to page: inout MetricsPage) {

@@ -1,7 +1,9 @@
+import LockstepAccounts
+import LockstepMiddleware
 import LockstepSQLite
 
 /// What is measured of users and their store.
-struct UserFigures: Sendable {
+package struct UserFigures: Sendable {
   let writer: Writer.Statistics
   let waitingRequests: Int
   let wakings: Int
@@ -11,6 +13,28 @@ struct UserFigures: Sendable {
   let sessions: Int
   let attempts: AttemptLimiter.Figures
   let history: (writtenBytes: Int, prunedRevisions: Int)
+
+  package init(
+    writer: Writer.Statistics,
+    waitingRequests: Int,
+    wakings: Int,
+    cachedUsers: Int,
+    cacheBytes: Int,
+    cacheLoads: Int,
+    sessions: Int,
+    attempts: AttemptLimiter.Figures,
+    history: (writtenBytes: Int, prunedRevisions: Int)
+  ) {
+    self.writer = writer
+    self.waitingRequests = waitingRequests
+    self.wakings = wakings
+    self.cachedUsers = cachedUsers
+    self.cacheBytes = cacheBytes
+    self.cacheLoads = cacheLoads
+    self.sessions = sessions
+    self.attempts = attempts
+    self.history = history
+  }
 
   /// Writes their families.
   func write(to page: inout MetricsPage) {

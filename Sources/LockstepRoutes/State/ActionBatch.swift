@@ -1,10 +1,13 @@
+import LockstepAccounts
+import LockstepCollections
 import LockstepHTTP
 import LockstepJSON
+import LockstepMiddleware
+import LockstepStore
+import LockstepSync
 
 /// Several actions as one transaction: how they're read, and what a client is told of what they did.
 struct ActionBatch: Sendable {
-  static let maximum = 500
-
   let writing: StateWriting
   /// What the preconditions and the ETag are of; nil: the user's whole state.
   let resource: StateResource?

@@ -1,17 +1,21 @@
+import LockstepCollections
 import LockstepHTTP
 import LockstepJSON
+import LockstepMiddleware
+import LockstepStore
+import LockstepSync
 
 /// `POST /v1/actions`: several changes as one, of whichever modules.
-struct ActionsRoute: Sendable {
+package struct ActionsRoute: Sendable {
   let modules: [String: UserModule]
   let batch: ActionBatch
 
-  init(modules: [UserModule], writing: StateWriting) {
+  package init(modules: [UserModule], writing: StateWriting) {
     self.modules = Dictionary(uniqueKeysWithValues: modules.map { ($0.name, $0) })
     batch = ActionBatch(writing: writing, resource: nil) { "/actions/\($0)" }
   }
 
-  var route: Route {
+  package var route: Route {
     Route(.post, "/v1/actions", summary: "Several actions as one: all of them happen, or none.") { request in
       try batch.writing.gate.answer(request) { session in
         let preconditions = try Preconditions(of: request.head)
@@ -28,7 +32,7 @@ struct ActionsRoute: Sendable {
   private var description: RouteDescription {
     let all = modules.values.sorted { $0.name < $1.name }.flatMap { DescribedModule(module: $0).namedActions }
     let actions: JSON = [
-      "type": "array", "items": ["oneOf": .array(all)], "minItems": 1, "maxItems": JSON(ActionBatch.maximum),
+      "type": "array", "items": ["oneOf": .array(all)], "minItems": 1, "maxItems": JSON(Transaction.maximumActions),
     ]
     return .writing(
       "act",
@@ -43,8 +47,8 @@ struct ActionsRoute: Sendable {
   private func actions(in body: JSON) throws(Problem) -> [UserAction] {
     var reader = PayloadReader(body)
     let list = reader.value("actions")?.arrayValue ?? []
-    if body.objectValue != nil, !(1...ActionBatch.maximum).contains(list.count) {
-      reader.add("actions", "It must be an array of 1 to \(ActionBatch.maximum) actions.")
+    if body.objectValue != nil, !(1...Transaction.maximumActions).contains(list.count) {
+      reader.add("actions", "It must be an array of 1 to \(Transaction.maximumActions) actions.")
     }
     try reader.finishProblem()
     return try batch.read(list, action)

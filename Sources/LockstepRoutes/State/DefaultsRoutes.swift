@@ -1,13 +1,22 @@
+import LockstepCollections
 import LockstepHTTP
 import LockstepJSON
+import LockstepMiddleware
+import LockstepModules
 
 /// `/v1/defaults`: suites of values by their keys.
-struct DefaultsRoutes: Sendable {
+package struct DefaultsRoutes: Sendable {
   let module: DefaultsModule
   let reading: StateReading
   let writing: StateWriting
 
-  var routes: [Route] {
+  package init(module: DefaultsModule, reading: StateReading, writing: StateWriting) {
+    self.module = module
+    self.reading = reading
+    self.writing = writing
+  }
+
+  package var routes: [Route] {
     let describedAs = Descriptions(DescribedModule(module: module.userModule))
     return [
       Route(.get, "/v1/defaults", summary: "The suites in which the user has set values.") { request in

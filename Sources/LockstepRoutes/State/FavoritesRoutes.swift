@@ -1,13 +1,23 @@
+import LockstepCollections
 import LockstepHTTP
 import LockstepJSON
+import LockstepMiddleware
+import LockstepModules
+import LockstepSync
 
 /// `/v1/favorites`: a list.
-struct FavoritesRoutes: Sendable {
+package struct FavoritesRoutes: Sendable {
   let module: FavoritesModule
   let reading: StateReading
   let writing: StateWriting
 
-  var routes: [Route] {
+  package init(module: FavoritesModule, reading: StateReading, writing: StateWriting) {
+    self.module = module
+    self.reading = reading
+    self.writing = writing
+  }
+
+  package var routes: [Route] {
     let describedAs = Descriptions(DescribedModule(module: module.userModule))
     return [
       Route(.get, "/v1/favorites", summary: "The user's favorites, in their order.") { request in

@@ -1,4 +1,8 @@
+import LockstepCollections
 import LockstepHTTP
+import LockstepMiddleware
+import LockstepStore
+import LockstepSync
 
 /// What is kept of answers to writes with an idempotency key, and how what wasn't comes back.
 ///
@@ -6,7 +10,7 @@ import LockstepHTTP
 /// whatever was written. But a long answer shows a resource as it was at a cursor, and that the history can show again, to
 /// the byte; and what several actions did is in the journal. That goes back further than keys do, unless the operator keeps
 /// less than a day of it, or so much was written since that the oldest had to go.
-struct KeptAnswers: Sendable {
+package struct KeptAnswers: Sendable {
   /// The longest body that is kept where it can be made again: about what the journal keeps of the change of a favorite.
   static let longestBody = 16 * 1024
 
@@ -14,6 +18,13 @@ struct KeptAnswers: Sendable {
   let registry: RegisteredLedger
   let history: History
   let readers: UserReaders
+
+  package init(store: String, registry: RegisteredLedger, history: History, readers: UserReaders) {
+    self.store = store
+    self.registry = registry
+    self.history = history
+    self.readers = readers
+  }
 
   /// What is kept of the answer to a change of a resource. Of refusals only one that shows the resource can be made again.
   static func kept(_ answer: StoredAnswer) -> StoredAnswer {
@@ -80,7 +91,7 @@ struct KeptAnswers: Sendable {
   ///   - user: Who asks.
   /// - Returns: The answer, as it was given then.
   /// - Throws: `conflict` where the history doesn't tell any more; why it can't be read.
-  func whole(_ answer: StoredAnswer, toActions count: Int, of user: UserID) async throws -> StoredAnswer {
+  package func whole(_ answer: StoredAnswer, toActions count: Int, of user: UserID) async throws -> StoredAnswer {
     guard Self.isCut(answer) else { return answer }
     let fields = HeaderFields(kept: answer.fields)
     let gone = Self.gone(fields[.cursor])

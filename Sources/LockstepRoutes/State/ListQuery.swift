@@ -1,5 +1,9 @@
+import LockstepCollections
 import LockstepHTTP
 import LockstepJSON
+import LockstepMiddleware
+import LockstepStore
+import LockstepSync
 
 /// Which elements of a module's list are asked for: all, those whose ids begin so, or a page of either.
 struct ListQuery: Sendable, Equatable {

@@ -1,18 +1,28 @@
+import LockstepCollections
 import LockstepHTTP
 import LockstepJSON
+import LockstepMiddleware
+import LockstepStore
+import LockstepSync
 
 /// `/v1/<module>`: a module that the server was built with, a list or a map. All of it follows from its declaration.
-struct ModuleRoutes: Sendable {
+package struct ModuleRoutes: Sendable {
   let module: UserModule
   let reading: StateReading
   let writing: StateWriting
 
+  package init(module: UserModule, reading: StateReading, writing: StateWriting) {
+    self.module = module
+    self.reading = reading
+    self.writing = writing
+  }
+
   private var collection: CollectionName { CollectionName(module.name) }
   private var path: String { "/v1/\(module.name)" }
   /// What the last part of an element's address is called in payloads.
-  private var key: String { module.service.kind == .list ? "id" : "key" }
+  private var key: String { module.kind == .list ? "id" : "key" }
 
-  var routes: [Route] {
+  package var routes: [Route] {
     let describedAs = ModuleDescriptions(module: module, key: key)
     let verbs = ElementVerb.allCases.compactMap { verb in module.verbs[verb].map { route(verb, $0) } }
     return [
@@ -37,21 +47,21 @@ struct ModuleRoutes: Sendable {
   // MARK: What there is
 
   private func whole(_ query: QueryParameters) throws(Problem) -> StateResource {
-    switch module.service.kind {
+    switch module.kind {
     case .list: .list(try ListQuery(collection, query))
     case .map: .map(collection, prefix: try query.text("prefix"))
     }
   }
 
   private var whole: StateResource {
-    switch module.service.kind {
+    switch module.kind {
     case .list: .list(ListQuery(collection))
     case .map: .map(collection, prefix: nil)
     }
   }
 
   private func element(_ name: String) -> StateResource {
-    switch module.service.kind {
+    switch module.kind {
     case .list: .element(collection, id: name)
     case .map: .entry(collection, key: name)
     }
@@ -68,8 +78,8 @@ struct ModuleRoutes: Sendable {
         let json = try JSON(body: body)
         let isArray = json.arrayValue != nil
         let list = json.arrayValue ?? [json]
-        guard (1...ActionBatch.maximum).contains(list.count) else {
-          let detail = "It must be an action, or an array of 1 to \(ActionBatch.maximum) of them."
+        guard (1...Transaction.maximumActions).contains(list.count) else {
+          let detail = "It must be an action, or an array of 1 to \(Transaction.maximumActions) of them."
           throw Problem(.validationFailed, errors: [.init(pointer: "", detail: detail)])
         }
         let batch = ActionBatch(writing: writing, resource: whole) { isArray ? "/\($0)" : "" }
@@ -134,7 +144,7 @@ struct ModuleRoutes: Sendable {
     guard type != .jsonPatch else {
       throw Problem(.unsupportedMediaType, detail: "A JSON patch isn't taken here; send the members that change.")
     }
-    guard module.service.kind == .list else { return [key: .string(name), "value": try JSON(body: body)] }
+    guard module.kind == .list else { return [key: .string(name), "value": try JSON(body: body)] }
     let json = body.isEmpty ? [:] : try JSON(body: body)
     guard var members = json.objectValue else { throw Problem.notAnObject(json) }
     var reader = PayloadReader(json)
@@ -146,14 +156,14 @@ struct ModuleRoutes: Sendable {
 
   /// Where in the body a fault of the payload is: a map's value is all of it.
   private func pointer(_ pointer: String) -> String {
-    guard module.service.kind == .map, pointer.hasPrefix("/value") else { return pointer }
+    guard module.kind == .map, pointer.hasPrefix("/value") else { return pointer }
     return String(pointer.dropFirst("/value".count))
   }
 
   private func status(of name: String, _ committed: Committed) -> Status {
     let before = committed.before.state
     let isThere =
-      module.service.kind == .list ? before.list(collection)[name] != nil : before.map(collection)[name] != nil
+      module.kind == .list ? before.list(collection)[name] != nil : before.map(collection)[name] != nil
     return isThere ? .ok : .created
   }
 }

@@ -1,4 +1,5 @@
 import LockstepHTTP
+import LockstepSync
 import LockstepThreading
 
 /// A write on its way to the disk: its connection waits without a task, and is told when the write is settled.

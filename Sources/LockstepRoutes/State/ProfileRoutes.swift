@@ -1,15 +1,23 @@
 import LockstepHTTP
 import LockstepJSON
+import LockstepMiddleware
+import LockstepModules
 
 /// `/v1/profile`: a map of two fields.
-struct ProfileRoutes: Sendable {
+package struct ProfileRoutes: Sendable {
   let module: ProfileModule
   let reading: StateReading
   let writing: StateWriting
 
+  package init(module: ProfileModule, reading: StateReading, writing: StateWriting) {
+    self.module = module
+    self.reading = reading
+    self.writing = writing
+  }
+
   private static let part = "Profile"
 
-  var routes: [Route] {
+  package var routes: [Route] {
     let described = DescribedModule(module: module.userModule)
     return [
       Route(.get, "/v1/profile", summary: "The user's profile.") { request in

@@ -1,10 +1,15 @@
-import CLockstepSodium
+import LockstepAccounts
+import LockstepCollections
 import LockstepHTTP
 import LockstepJSON
+import LockstepMiddleware
+import LockstepModules
+import LockstepStore
+import LockstepSync
 
 /// `/v1/admin/registered/{suite}`: what the app registers for everybody. Only with the administrator's token; without
 /// one these routes aren't there.
-struct RegisteredRoutes: Sendable {
+package struct RegisteredRoutes: Sendable {
   static let pattern = "/v1/admin/registered/{suite}"
 
   let store: String
@@ -12,7 +17,14 @@ struct RegisteredRoutes: Sendable {
   let registry: RegisteredLedger
   let quota: DefaultsQuota
 
-  var routes: [Route] {
+  package init(store: String, token: AdministratorToken, registry: RegisteredLedger, quota: DefaultsQuota) {
+    self.store = store
+    self.token = token
+    self.registry = registry
+    self.quota = quota
+  }
+
+  package var routes: [Route] {
     [
       Route(.get, Self.pattern, summary: "What is registered in a suite for everybody.") { request in
         try token.check(request)
@@ -121,7 +133,7 @@ struct RegisteredRoutes: Sendable {
   }
 
   private static func problem(for error: any Error) -> Problem? {
-    (error as? Refusal).map { Problem($0) } ?? StateWriting.problem(for: error)
+    (error as? Refusal).map { Problem($0) } ?? Problem.telling(of: error)
   }
 
   private static func changes(of mutations: [MapMutation]) -> [(key: String, value: [UInt8]?)] {
@@ -151,37 +163,16 @@ struct RegisteredRoutes: Sendable {
   }
 }
 
-/// The administrator's token, as the operator has set it.
-struct AdministratorToken: Sendable, Concealed {
-  private let hash: [UInt8]?
-
-  /// Nil or empty: there is no administrator.
-  init(_ text: String?) {
-    hash = text.flatMap { $0.isEmpty ? nil : Self.hash($0.utf8) }
-  }
-
+extension AdministratorToken {
   /// Throws where a request doesn't carry it: `not-found` where there is no administrator.
   func check(_ request: Request) throws(Problem) {
-    guard let hash else { throw Problem(.notFound) }
+    guard isSet else { throw Problem(.notFound) }
     let isRight = request.head.withBytes(of: .authorization) { field in
-      guard let token = SessionGate.bearerToken(in: field) else { return false }
-      // In equal time wherever they differ.
-      return sodium_memcmp(Self.hash(token), hash, hash.count) == 0
+      SessionGate.bearerToken(in: field).map(matches) ?? false
     }
-    guard isRight == true else { throw Self.unauthorized(request.head.has(.authorization)) }
-  }
-
-  private static func unauthorized(_ hasToken: Bool) -> Problem {
-    var problem = SessionGate.unauthorized(hasToken)
+    guard isRight != true else { return }
+    var problem = Problem.unauthorized(request.head.has(.authorization))
     problem.detail = "This needs the administrator's token, which the operator has set: Authorization: Bearer <token>."
-    return problem
-  }
-
-  private static func hash(_ token: some Sequence<UInt8>) -> [UInt8] {
-    let bytes = Array(token)
-    var digest = [UInt8](repeating: 0, count: Int(crypto_hash_sha256_BYTES))
-    // It has no way to fail.
-    crypto_hash_sha256(&digest, bytes, UInt64(bytes.count))
-    return digest
+    throw problem
   }
 }

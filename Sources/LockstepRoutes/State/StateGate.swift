@@ -1,12 +1,22 @@
+import LockstepAccounts
+import LockstepCollections
 import LockstepHTTP
+import LockstepSync
 
 /// Lets in who has a token to what is theirs. Whatever is answered there tells how far the user's state has come: what refuses
 /// too, where that is in memory.
-struct StateGate: Sendable {
+package struct StateGate: Sendable {
   let store: String
   let sessions: SessionGate
   let cache: StateCache
   let registry: RegisteredLedger
+
+  package init(store: String, sessions: SessionGate, cache: StateCache, registry: RegisteredLedger) {
+    self.store = store
+    self.sessions = sessions
+    self.cache = cache
+    self.registry = registry
+  }
 
   /// Answers for the session that a request's token belongs to.
   func answer(
@@ -24,7 +34,7 @@ struct StateGate: Sendable {
 
   /// An error as it's told to a user: a problem has the cursor of their state, unless it's that of another moment, or nobody's.
   func told(_ error: any Error, to user: UserID) -> any Error {
-    guard var problem = error as? Problem ?? StateWriting.problem(for: error) else { return error }
+    guard var problem = error as? Problem ?? Problem.telling(of: error) else { return error }
     guard problem.kind != .unauthorized, problem.fields[.cursor] == nil, let hot = cache.state(of: user) else {
       return problem
     }

@@ -1,9 +1,13 @@
+import LockstepAccounts
+import LockstepCollections
 import LockstepHTTP
+import LockstepMiddleware
+import LockstepSync
 
 /// The short half of the way: a user's state, already encoded, to whoever asks for it.
 ///
 /// An object, since each route and each answer to come holds it: a value would be copied for each, part by part.
-final class StateReading: Sendable {
+package final class StateReading: Sendable {
   let store: String
   let gate: StateGate
   let cache: StateCache
@@ -13,7 +17,7 @@ final class StateReading: Sendable {
   let waiting: Waiting
   let longWork: LongWork
 
-  init(
+  package init(
     store: String,
     gate: StateGate,
     cache: StateCache,

@@ -1,6 +1,9 @@
-import CLockstepSodium
+import LockstepCollections
 import LockstepHTTP
 import LockstepJSON
+import LockstepModules
+import LockstepStore
+import LockstepSync
 
 /// Every part of a user's state that has an address. What a client gets of it depends on the state alone, so it can be
 /// asked for, compared, waited for and looked up in the past, all in one way.
@@ -188,50 +191,5 @@ struct SuiteContent {
     values = all.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
     revision = own.revision
     registeredRevision = view.registered.shownRevision(of: name, behind: own.values, at: view.registeredRevision)
-  }
-}
-
-/// A user's state and what shows behind it, at one moment, of one store.
-struct StateView: Sendable {
-  let store: String
-  let state: UserState
-  let registered: RegisteredDefaults
-  /// As of which revision what is registered shows.
-  let registeredRevision: Revision
-  /// The text of `cursor`, where it's known already.
-  private var knownCursorText: String?
-
-  /// The present.
-  init(store: String, _ view: LedgerView, cursorText: String? = nil) {
-    self.init(store: store, state: view.state, registered: view.registered, at: view.registered.revision)
-    knownCursorText = cursorText
-  }
-
-  init(store: String, state: UserState, registered: RegisteredDefaults, at registeredRevision: Revision) {
-    self.store = store
-    self.state = state
-    self.registered = registered
-    self.registeredRevision = registeredRevision
-  }
-
-  /// How far the user's whole state has come.
-  var cursor: Cursor { Cursor(store: store, revision: state.revision, registered: registeredRevision) }
-
-  /// That as text.
-  var cursorText: String { knownCursorText ?? cursor.text }
-
-  func cursor(_ revision: Revision, registered: Revision = .none, detail: String? = nil) -> Cursor {
-    Cursor(store: store, revision: revision, registered: registered, detail: detail)
-  }
-}
-
-/// A short digest that tells bytes apart.
-enum Digest {
-  /// `d` and 24 hexadecimal digits.
-  static func text(of bytes: [UInt8]) -> String {
-    var digest = [UInt8](repeating: 0, count: 16)
-    // It fails only for lengths that it doesn't know; 16 is its least.
-    crypto_generichash(&digest, digest.count, bytes, UInt64(bytes.count), nil, 0)
-    return "d" + hexadecimal(Array(digest.prefix(12)))
   }
 }

@@ -1,12 +1,17 @@
+import LockstepAccounts
+import LockstepCollections
 import LockstepHTTP
 import LockstepJSON
+import LockstepMiddleware
 import LockstepSQLite
+import LockstepStore
+import LockstepSync
 import LockstepThreading
 
 /// The long half of the way: what a request wants changed, through the ledger, to the answer that tells that it's on disk.
 ///
 /// An object, since each route and each answer to come holds it: a value would be copied for each, part by part.
-final class StateWriting: Sendable {
+package final class StateWriting: Sendable {
   /// A change of one resource.
   struct Change: Sendable {
     /// What it's a change of: its preconditions and its ETag are meant of this.
@@ -26,7 +31,7 @@ final class StateWriting: Sendable {
   let keptAnswers: KeptAnswers
   let longWork: LongWork
 
-  init(store: String, gate: StateGate, ledger: Ledger, keptAnswers: KeptAnswers, longWork: LongWork) {
+  package init(store: String, gate: StateGate, ledger: Ledger, keptAnswers: KeptAnswers, longWork: LongWork) {
     self.store = store
     self.gate = gate
     self.ledger = ledger
@@ -129,55 +134,12 @@ final class StateWriting: Sendable {
     }
     return transaction
   }
-
-  /// What a client is told of an error that isn't a refusal; nil for one that is a fault of ours.
-  static func problem(for error: any Error) -> Problem? {
-    switch error {
-    case is IdempotencyKeyReused:
-      Problem(
-        .validationFailed,
-        detail: "This Idempotency-Key was used for another request. Take a new one for each new request."
-      )
-    case is IdempotencyKeyInUse: .keyInUse
-    case is SessionEnded: SessionGate.unauthorized(true)
-    // The user was erased meanwhile: nothing may refer to them any more.
-    case let error as SQLiteError where error.kind == .constraint: SessionGate.unauthorized(true)
-    case is WorkerPool.Overloaded: .overloaded()
-    case let error as SQLiteError where error.kind == .full:
-      .overloaded("The disk is full: nothing can be written until there is room again.")
-    // The disk fails, or somebody has locked the file: whoever runs the server is told by the log, once.
-    case let error as SQLiteError where error.isOfTheStore || error.kind == .busy || error.kind == .rolledBack:
-      .overloaded("The store can't be used at the moment. The server's log has the reason.")
-    // Who waited for their turn to read has gone, or the server stops.
-    case is CancellationError, is WorkerPool.ShutDown: .overloaded("The server is stopping.")
-    default: nil
-    }
-  }
 }
 
 extension Result where Failure == any Error {
   /// What became of work that takes time.
   fileprivate init(catching work: () async throws -> Success) async {
     do { self = .success(try await work()) } catch { self = .failure(error) }
-  }
-}
-
-extension Problem {
-  /// The first request with an idempotency key isn't answered yet.
-  static var keyInUse: Problem {
-    var problem = Problem(
-      .conflict,
-      detail: "A request with this Idempotency-Key is still at work. Try again in a moment."
-    )
-    problem.fields.append(.retryAfter, "1")
-    return problem
-  }
-
-  /// There is no room for now.
-  static func overloaded(_ detail: String? = nil) -> Problem {
-    var problem = Problem(.overloaded, detail: detail)
-    problem.fields.append(.retryAfter, "1")
-    return problem
   }
 }
 
@@ -253,7 +215,7 @@ extension IdempotencyKey {
   }
 
   /// The key of a request; nil where it has none. `secret` is to be what nobody can guess where the body holds a password.
-  init?(of request: Request, body: [UInt8], secret: [UInt8] = []) throws(Problem) {
+  package init?(of request: Request, body: [UInt8], secret: [UInt8] = []) throws(Problem) {
     guard let key = try Self.text(of: request) else { return nil }
     let target = request.head.query.isEmpty ? request.head.path : "\(request.head.path)?\(request.head.query)"
     // Only a patch tells one kind of JSON from another.

@@ -1,4 +1,7 @@
+import LockstepAccounts
+import LockstepCollections
 import LockstepHTTP
+import LockstepSync
 
 /// What a user's present state rests on for somebody who asks again: it's the same as long as neither the user nor the
 /// administrator has changed anything, and it's theirs to see as long as their session goes on.

@@ -1,4 +1,7 @@
+import LockstepAccounts
+import LockstepCollections
 import LockstepHTTP
+import LockstepSync
 import Synchronization
 
 /// An eye on a user's state for somebody who waits: what was seen of it last, and whether that is still all.
@@ -26,7 +29,7 @@ final class StateWatch: Sendable {
 
   /// Hands the present to `body`: at once where it's in memory. Throws where the session has ended.
   func look(_ body: @escaping @Sendable (HotState, RegisteredDefaults) throws -> Answer) throws -> Answer {
-    if session.isEnded { throw SessionGate.unauthorized(true) }
+    if session.isEnded { throw Problem.unauthorized(true) }
     if let hot = cache.state(of: session.user) { return try body(hot, note(hot)) }
     return .then {
       let (hot, registered) = try await self.load()

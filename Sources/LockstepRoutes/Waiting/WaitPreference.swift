@@ -1,4 +1,5 @@
 import LockstepHTTP
+import LockstepMiddleware
 
 /// How long a client wants to be held until there is something new (RFC 7240, 4.3).
 struct WaitPreference: Sendable {

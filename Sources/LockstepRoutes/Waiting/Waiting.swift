@@ -1,13 +1,31 @@
+import LockstepAccounts
+import LockstepCollections
 import LockstepHTTP
+import LockstepMiddleware
+import LockstepSync
 
 /// What it takes to let a client wait.
-struct Waiting: Sendable {
+package struct Waiting: Sendable {
   let room: WaitingRoom<UserID>
   let cache: StateCache
   let registry: RegisteredLedger
   let directory: SessionDirectory
   /// The longest that anybody is held, in seconds.
   let longest: Int
+
+  package init(
+    room: WaitingRoom<UserID>,
+    cache: StateCache,
+    registry: RegisteredLedger,
+    directory: SessionDirectory,
+    longest: Int
+  ) {
+    self.room = room
+    self.cache = cache
+    self.registry = registry
+    self.directory = directory
+    self.longest = longest
+  }
 
   /// How long a request wants to wait; nil where it doesn't.
   func preference(of request: Request, _ query: QueryParameters) throws(Problem) -> WaitPreference? {

@@ -1,4 +1,7 @@
+import LockstepAccounts
+import LockstepCollections
 import LockstepHTTP
+import LockstepSync
 
 /// A look at the present on behalf of somebody who waits.
 struct Look: Sendable {
@@ -87,7 +90,7 @@ final class WaitingInVain: HeldRequest {
 
   func answer(_ cause: WakeCause) -> Answer {
     // Passed on, so that what is done to any error is done to this one.
-    if session.isEnded { return .later { throw SessionGate.unauthorized(true) } }
+    if session.isEnded { return .later { throw Problem.unauthorized(true) } }
     if case .woken = cause { return .held(self) }
     return .now(response)
   }

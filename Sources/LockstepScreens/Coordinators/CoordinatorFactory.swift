@@ -1,9 +1,13 @@
 /// Makes the coordinators of the product.
-struct CoordinatorFactory: Sendable {
+package struct CoordinatorFactory: Sendable {
   let reactors: ReactorFactory
 
+  package init(reactors: ReactorFactory) {
+    self.reactors = reactors
+  }
+
   /// All of them: one more is one more line.
-  var coordinators: [any ScreenCoordinator] {
+  package var coordinators: [any ScreenCoordinator] {
     [
       LoginCoordinator(factory: reactors), ProfileCoordinator(factory: reactors),
       FavoritesCoordinator(factory: reactors),

@@ -1,6 +1,12 @@
+import LockstepAccounts
+
 /// Makes the reactors of screens with what they need.
-struct ReactorFactory: Sendable {
+package struct ReactorFactory: Sendable {
   let services: ScreenServices
+
+  package init(services: ScreenServices) {
+    self.services = services
+  }
 
   func login() -> LoginReactor { LoginReactor(accounts: services.accounts, rules: services.passwordRules) }
 

@@ -1,7 +1,8 @@
 import LockstepReactor
+import LockstepStore
 
 /// The way to a screen: whoever sends `POST` to its address opens it. Any coordinator may show any screen by one.
-struct ScreenLink: Presentable, Equatable {
+package struct ScreenLink: Presentable, Equatable {
   let name: String
   let arguments: [String: String]
 
@@ -11,14 +12,14 @@ struct ScreenLink: Presentable, Equatable {
   }
 
   /// Its address.
-  var href: String {
+  package var href: String {
     let query = arguments.sorted { $0.key < $1.key }.map { "\(Self.encoded($0.key))=\(Self.encoded($0.value))" }
     let path = "/v1/reactors/\(name)"
     return query.isEmpty ? path : "\(path)?\(query.joined(separator: "&"))"
   }
 
   /// See `Presentable`: on a server what is presented is an address.
-  func present() -> String { href }
+  package func present() -> String { href }
 
   /// Percent-encoding of all but what RFC 3986 calls unreserved.
   private static func encoded(_ text: String) -> String {

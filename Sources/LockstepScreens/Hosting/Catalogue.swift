@@ -1,9 +1,10 @@
+import LockstepCollections
 import LockstepJSON
 
 /// `GET /v1/reactors`: all reactors, those of users and those of screens.
-enum Catalogue {
+package enum Catalogue {
   /// The document of all modules of users, of all kinds of screens, and of the addresses where one enters.
-  static func document(modules: [UserModule], screens: [ScreenKind], starts: Set<String>) -> JSON {
+  package static func document(modules: [UserModule], screens: [ScreenKind], starts: Set<String>) -> JSON {
     let users = modules.map { module -> JSON in
       [
         "name": .string(module.name), "scope": "user", "auth": true, "actions": module.actions, "state": module.state,

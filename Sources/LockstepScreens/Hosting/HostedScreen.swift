@@ -1,9 +1,10 @@
+import LockstepCollections
 import LockstepJSON
 import LockstepReactor
 import LockstepThreading
 
 /// What a screen runs on, whatever its reactor.
-protocol ScreenEngine: AnyObject, Sendable {
+package protocol ScreenEngine: AnyObject, Sendable {
   /// What it shows now.
   var shown: ShownState { get }
 
@@ -31,11 +32,11 @@ protocol ScreenEngine: AnyObject, Sendable {
 }
 
 /// A state as clients see it.
-struct ShownState: Sendable {
+package struct ShownState: Sendable {
   /// Counts the states shown, from 1.
-  let number: UInt64
+  package let number: UInt64
   /// Its JSON.
-  let encoded: [UInt8]
+  package let encoded: [UInt8]
 }
 
 /// A reactor that runs as a screen.
@@ -118,6 +119,6 @@ final class HostedScreen<R: Reactor>: ScreenEngine {
 }
 
 /// Actions can't be read: all faults of all of them, by their places among them.
-struct UnreadableActions: Error {
-  let faults: [FieldFault]
+package struct UnreadableActions: Error {
+  package let faults: [FieldFault]
 }

@@ -1,13 +1,14 @@
+import LockstepAccounts
 import Synchronization
 
 /// A screen that somebody has opened.
-final class Screen: Sendable {
+package final class Screen: Sendable {
   /// What lets one in: 128 random bits, in hexadecimal.
-  let id: String
-  let kind: String
+  package let id: String
+  package let kind: String
   /// Whose it is; nil: whoever knows its id.
-  let session: LiveSession?
-  let engine: any ScreenEngine
+  package let session: LiveSession?
+  package let engine: any ScreenEngine
   /// Tells its cursors from those of other screens, and tells nothing of its id.
   private let tag: String
   private let lastUse: Atomic<Int64>
@@ -24,10 +25,10 @@ final class Screen: Sendable {
   }
 
   /// The cursor of its state of that number.
-  func cursor(_ number: UInt64) -> String { "\(tag).\(number)" }
+  package func cursor(_ number: UInt64) -> String { "\(tag).\(number)" }
 
   /// Whether it has ended.
-  var isEnded: Bool { ended.load(ordering: .acquiring) || session?.isEnded ?? false }
+  package var isEnded: Bool { ended.load(ordering: .acquiring) || session?.isEnded ?? false }
 
   /// When it ends, by the monotonic clock, unless somebody asks before.
   var deadline: Int64 {
@@ -37,9 +38,9 @@ final class Screen: Sendable {
   func use(at now: Int64) { lastUse.store(now, ordering: .relaxed) }
 
   /// From now on a request waits for it, and it doesn't end by itself.
-  func beginWatching() { watchers.add(1, ordering: .acquiringAndReleasing) }
+  package func beginWatching() { watchers.add(1, ordering: .acquiringAndReleasing) }
 
-  func endWatching(at now: Int64) {
+  package func endWatching(at now: Int64) {
     use(at: now)
     watchers.subtract(1, ordering: .acquiringAndReleasing)
   }

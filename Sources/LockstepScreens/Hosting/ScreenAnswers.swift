@@ -1,3 +1,6 @@
+import LockstepCollections
+import LockstepStore
+import LockstepSync
 import LockstepThreading
 
 /// The answers to requests about screens that came with an idempotency key, so that the same request, sent again, isn't done
@@ -5,9 +8,9 @@ import LockstepThreading
 ///
 /// Screens are in memory alone, and so are these: an answer is kept for as long as a screen lives after its last request, of
 /// each owner the last ones, and of all together no more than a bound: past it the oldest go, whosoever they are.
-final class ScreenAnswers: Sendable {
+package final class ScreenAnswers: Sendable {
   /// Whose a key is.
-  enum Owner: Sendable, Hashable {
+  package enum Owner: Sendable, Hashable {
     case session(SessionID)
     /// Of whoever knows the id of a screen that belongs to nobody.
     case screen(String)
@@ -54,7 +57,7 @@ final class ScreenAnswers: Sendable {
   /// The answer that was given to a request with this key; nil where there was none: from now on it's at work, until `settle`.
   ///
   /// - Throws: `IdempotencyKeyInUse` where a request with it is at work, `IdempotencyKeyReused` where it was another request's.
-  func take(_ key: IdempotencyKey, of owner: Owner, at now: Int64) throws -> StoredAnswer? {
+  package func take(_ key: IdempotencyKey, of owner: Owner, at now: Int64) throws -> StoredAnswer? {
     try contents.withLock { contents in
       var keys = contents.owners[owner] ?? Keys(lastUse: now)
       defer { contents.owners[owner] = keys }
@@ -70,7 +73,7 @@ final class ScreenAnswers: Sendable {
   }
 
   /// Says what became of the request with a key that was new; nil: nothing that must stay, and it may be tried again.
-  func settle(_ key: IdempotencyKey, of owner: Owner, _ answer: StoredAnswer?) {
+  package func settle(_ key: IdempotencyKey, of owner: Owner, _ answer: StoredAnswer?) {
     contents.withLock { contents in
       let name = ElementKey(key.key)
       guard let answer else {

@@ -1,5 +1,8 @@
+import LockstepAccounts
+import LockstepCollections
 import LockstepJSON
 import LockstepReactor
+import LockstepSync
 
 /// What clients know of a screen's reactor: the source of reading its actions, of writing its state and of the catalogue.
 struct ScreenDeclaration<R: Reactor>: Sendable {
@@ -9,13 +12,13 @@ struct ScreenDeclaration<R: Reactor>: Sendable {
 }
 
 /// What the product knows of a kind of screen: how one is opened, what it takes and what it shows.
-struct ScreenKind: Sendable {
-  let name: String
+package struct ScreenKind: Sendable {
+  package let name: String
   /// Whether only who is logged in may open one, which belongs to that session then.
-  let needsSession: Bool
-  let actions: JSON
-  let arguments: JSON
-  let state: JSON
+  package let needsSession: Bool
+  package let actions: JSON
+  package let arguments: JSON
+  package let state: JSON
   private let makeEngine:
     @Sendable (LiveSession?, _ arguments: JSON, _ stateShown: @escaping @Sendable () -> Void) async throws ->
       any ScreenEngine

@@ -1,11 +1,15 @@
+import LockstepAccounts
+import LockstepCollections
 import LockstepJSON
+import LockstepStore
+import LockstepSync
 import LockstepThreading
 
 /// The screens that are open.
 ///
 /// A screen ends a quarter of an hour after its last request, with its session, or with the server. It costs no timer: its
 /// deadline is looked at once it may have come, and only then.
-final class ScreenDirectory: Sendable {
+package final class ScreenDirectory: Sendable {
   /// How long a screen lives after its last request, in nanoseconds: 15 minutes.
   static let lifetime: Int64 = 15 * 60 * 1_000_000_000
 
@@ -28,9 +32,9 @@ final class ScreenDirectory: Sendable {
   }
 
   /// Who waits for a screen's state.
-  let room: WaitingRoom<String>
+  package let room: WaitingRoom<String>
   /// What was answered to those who may ask again.
-  let answers = ScreenAnswers()
+  package let answers = ScreenAnswers()
   private let limits: ScreenLimits
   private let random: @Sendable () -> UInt64
   private let monotonic: @Sendable () -> Int64
@@ -42,7 +46,7 @@ final class ScreenDirectory: Sendable {
   ///   - waiting: How many may wait for them.
   ///   - random: Random bits that nobody can foretell.
   ///   - monotonic: The server's clock, in nanoseconds.
-  init(
+  package init(
     limits: ScreenLimits,
     waiting: WaitingLimits,
     random: @escaping @Sendable () -> UInt64,
@@ -58,14 +62,14 @@ final class ScreenDirectory: Sendable {
   var count: Int { contents.withLock { $0.screens.count } }
 
   /// What there is to measure of them now.
-  var figures: ScreenFigures {
+  package var figures: ScreenFigures {
     contents.withLock { ScreenFigures(open: $0.screens.count, opened: $0.opened, ended: $0.ended) }
   }
 
   /// Opens a screen, which runs from then on.
   ///
   /// - Throws: `TooManyScreens`, `SessionEnded`, and what refuses to make it.
-  func open(_ kind: ScreenKind, for session: LiveSession?, arguments: JSON) async throws -> Screen {
+  package func open(_ kind: ScreenKind, for session: LiveSession?, arguments: JSON) async throws -> Screen {
     endExpired()
     if session == nil { makeRoomForAnybody() }
     let id = word() + word()
@@ -89,7 +93,7 @@ final class ScreenDirectory: Sendable {
 
   /// A screen of a kind and of a session; nil where there is none, also where it's another's or has ended. Its time begins
   /// anew.
-  func find(_ id: String, kind: String, of session: LiveSession?) -> Screen? {
+  package func find(_ id: String, kind: String, of session: LiveSession?) -> Screen? {
     endExpired()
     guard let screen = contents.withLock({ $0.screens[id] }), screen.kind == kind, !screen.isEnded,
       screen.session?.id == session?.id
@@ -101,7 +105,7 @@ final class ScreenDirectory: Sendable {
   }
 
   /// Ends a screen; those who wait for it are told.
-  func end(_ screen: Screen, _ reason: ScreenEnd) {
+  package func end(_ screen: Screen, _ reason: ScreenEnd) {
     screen.end()
     contents.withLock { Self.remove(screen, reason, &$0) }
     if screen.session == nil { answers.forget(.screen(screen.id)) }
@@ -109,7 +113,7 @@ final class ScreenDirectory: Sendable {
   }
 
   /// Ends the screens of sessions that have ended.
-  func end(sessions: [SessionID]) {
+  package func end(sessions: [SessionID]) {
     let screens = contents.withLock { contents in
       sessions.flatMap { contents.bySession[$0] ?? [] }.compactMap { contents.screens[$0] }
     }
@@ -149,7 +153,7 @@ final class ScreenDirectory: Sendable {
   }
 
   /// Looks after what nobody asks for any more, every minute of this clock, until it's shut down.
-  func lookAfter(by clock: any Clock<Duration>) throws(RunningTasks.ShutDown) {
+  package func lookAfter(by clock: any Clock<Duration>) throws(RunningTasks.ShutDown) {
     try tasks.start { [weak self] in
       while (try? await clock.sleep(for: .seconds(60))) != nil {
         guard let self else { return }
@@ -160,7 +164,7 @@ final class ScreenDirectory: Sendable {
   }
 
   /// Ends all of them. Blocks until the last has ended.
-  func shutDown() {
+  package func shutDown() {
     for screen in contents.withLock({ Array($0.screens.values) }) { end(screen, .server) }
     tasks.shutDown()
   }
@@ -201,7 +205,7 @@ final class ScreenDirectory: Sendable {
 }
 
 /// Why a screen has ended.
-enum ScreenEnd: String, Sendable, CaseIterable {
+package enum ScreenEnd: String, Sendable, CaseIterable {
   /// Somebody has closed it.
   case closed
   /// Nobody has asked for it for as long as one lives.
@@ -213,7 +217,7 @@ enum ScreenEnd: String, Sendable, CaseIterable {
 }
 
 /// There are as many screens as may be.
-enum TooManyScreens: Error, Equatable {
+package enum TooManyScreens: Error, Equatable {
   case ofSession
   case anonymous
   case inAll

@@ -47,11 +47,11 @@ struct StagedReactor<Base: Reactor>: Reactor {
 }
 
 /// An action was refused, and with it the step that it was part of.
-struct StepRefused: Error {
+package struct StepRefused: Error {
   /// Which of the step's actions.
-  let index: Int
-  let reason: any Error
+  package let index: Int
+  package let reason: any Error
 }
 
 /// What was to hold at a step's turn doesn't.
-struct StepUnwanted: Error {}
+package struct StepUnwanted: Error {}

@@ -1,3 +1,4 @@
+import LockstepHTTP
 import LockstepHTTPClient
 import LockstepJSON
 

@@ -1,3 +1,4 @@
+import LockstepCollections
 import LockstepJSON
 
 /// A profile on its way to an upstream.

@@ -1,7 +1,8 @@
+import LockstepLogging
 import Synchronization
 
 /// An upstream whose failures an operator is told of: users are told only that it went wrong.
-final class WatchedProfileUpstream: ProfileUpstream {
+package final class WatchedProfileUpstream: ProfileUpstream {
   /// How often one is told of, at most, in nanoseconds: an upstream that is down fails for everybody who saves.
   private static let interval: Int64 = 60 * 1_000_000_000
 
@@ -15,13 +16,13 @@ final class WatchedProfileUpstream: ProfileUpstream {
   ///   - base: Who takes profiles.
   ///   - logger: Where failures are told.
   ///   - monotonic: The server's clock, in nanoseconds.
-  init(_ base: any ProfileUpstream, logger: Logger, monotonic: @escaping @Sendable () -> Int64) {
+  package init(_ base: any ProfileUpstream, logger: Logger, monotonic: @escaping @Sendable () -> Int64) {
     self.base = base
     self.logger = logger
     self.monotonic = monotonic
   }
 
-  nonisolated(nonsending) func send(_ profile: OutgoingProfile) async throws(UpstreamFailure) {
+  package nonisolated(nonsending) func send(_ profile: OutgoingProfile) async throws(UpstreamFailure) {
     do {
       try await base.send(profile)
     } catch {

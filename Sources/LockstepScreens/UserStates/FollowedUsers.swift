@@ -1,3 +1,5 @@
+import LockstepCollections
+import LockstepModules
 import LockstepReactor
 import LockstepThreading
 
@@ -5,7 +7,7 @@ import LockstepThreading
 ///
 /// The newest replaces what is older, so that who is slow misses states, never the latest one. Who isn't followed costs
 /// nothing.
-final class FollowedUsers: Sendable {
+package final class FollowedUsers: Sendable {
   private struct Followed: Sendable {
     let subject = DispatchSubject<UserSnapshot?>()
     /// The state that was known last.
@@ -20,7 +22,7 @@ final class FollowedUsers: Sendable {
 
   private let contents = Monitor(Contents())
 
-  init() {}
+  package init() {}
 
   /// How many users are known, followed or not any more.
   var count: Int { contents.withLock { $0.users.count } }
@@ -47,7 +49,7 @@ final class FollowedUsers: Sendable {
   }
 
   /// A state was committed. To be called by one thread at a time, in the order of the commits.
-  func announce(_ state: UserState, of user: UserID, _ registered: RegisteredDefaults) {
+  package func announce(_ state: UserState, of user: UserID, _ registered: RegisteredDefaults) {
     let followed = contents.withLock { contents -> Followed? in
       guard let followed = contents.users[user] else { return nil }
       guard followed.subject.subscriberCount > 0 else {
@@ -61,7 +63,7 @@ final class FollowedUsers: Sendable {
   }
 
   /// What is registered for everybody has changed. To be called by the same thread.
-  func announce(_ registered: RegisteredDefaults) {
+  package func announce(_ registered: RegisteredDefaults) {
     for followed in contents.withLock({ Array($0.users.values) }) {
       guard let state = followed.state else { continue }
       followed.subject.dispatch(UserSnapshot(state, registered))

@@ -1,8 +1,13 @@
+import LockstepAccounts
+import LockstepCollections
 import LockstepJSON
+import LockstepModules
+import LockstepStore
+import LockstepSync
 import LockstepThreading
 
 /// Users' states as they are in the store: read from memory, and changed on the one path on which all changes go.
-struct LedgerUserStates: UserStates {
+package struct LedgerUserStates: UserStates {
   let cache: StateCache
   let registry: RegisteredLedger
   let followed: FollowedUsers
@@ -13,8 +18,26 @@ struct LedgerUserStates: UserStates {
   /// more than the writer takes of one user; the others wait for their turn.
   let turns: Shares<UserID>
 
+  package init(
+    cache: StateCache,
+    registry: RegisteredLedger,
+    followed: FollowedUsers,
+    ledger: Ledger,
+    favorites: FavoritesModule,
+    profile: ProfileModule,
+    turns: Shares<UserID>
+  ) {
+    self.cache = cache
+    self.registry = registry
+    self.followed = followed
+    self.ledger = ledger
+    self.favorites = favorites
+    self.profile = profile
+    self.turns = turns
+  }
+
   /// See `UserStates`.
-  func follow(_ session: LiveSession) async throws -> FollowedState {
+  package func follow(_ session: LiveSession) async throws -> FollowedState {
     // Before the look: what is committed meanwhile is announced.
     let announced = followed.announcements(of: session.user)
     let hot = try await cache.load(session.user)
@@ -23,12 +46,14 @@ struct LedgerUserStates: UserStates {
   }
 
   /// See `UserStates`.
-  func toggleFavorite(_ id: String, _ content: FavoriteContent, by session: LiveSession) async throws(StateNotChanged) {
+  package func toggleFavorite(_ id: String, _ content: FavoriteContent, by session: LiveSession)
+    async throws(StateNotChanged)
+  {
     try await commit(favorites.action(.toggle(id: id, content)), by: session)
   }
 
   /// See `UserStates`.
-  func saveProfile(_ fields: [String: String], by session: LiveSession) async throws(StateNotChanged) {
+  package func saveProfile(_ fields: [String: String], by session: LiveSession) async throws(StateNotChanged) {
     let fields = JSONObject(fields.sorted { $0.key < $1.key }.map { ($0.key, .string($0.value)) })
     try await commit(profile.action(.save(fields)), by: session)
   }

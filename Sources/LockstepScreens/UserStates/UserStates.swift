@@ -1,7 +1,10 @@
+import LockstepAccounts
+import LockstepCollections
+import LockstepModules
 import LockstepReactor
 
 /// A user's state and how it's changed, as screens need it.
-protocol UserStates: Sendable {
+package protocol UserStates: Sendable {
   /// The state of a session's user, and all that becomes of it from then on.
   func follow(_ session: LiveSession) async throws -> FollowedState
 
@@ -13,7 +16,7 @@ protocol UserStates: Sendable {
 }
 
 /// A state wasn't changed.
-struct StateNotChanged: Error, Equatable {
+package struct StateNotChanged: Error, Equatable {
   /// Why, in a sentence for people.
   let message: String
 }
@@ -56,7 +59,7 @@ struct UserSnapshot: Sendable, Equatable {
 }
 
 /// A user's state, followed from one moment on: nothing falls between what it was and what becomes of it.
-struct FollowedState: Sendable {
+package struct FollowedState: Sendable {
   private let announced: BoundValue<UserSnapshot?>
   private let found: UserSnapshot
 

@@ -1,33 +1,53 @@
+import LockstepCollections
 import LockstepSQLite
+import LockstepTime
 
 /// A session as the store has it.
-struct StoredSession: Sendable {
-  var session: Session
-  var user: UserID
-  var tokenHash: TokenHash
+package struct StoredSession: Sendable {
+  package var session: Session
+  package var user: UserID
+  package var tokenHash: TokenHash
+
+  package init(session: Session, user: UserID, tokenHash: TokenHash) {
+    self.session = session
+    self.user = user
+    self.tokenHash = tokenHash
+  }
 }
 
 /// A session that is no more: what is needed to take it out of the memory.
 public struct EndedSession: Sendable, Equatable {
   /// Which it was.
   public let id: SessionID
-  let tokenHash: TokenHash
+  package let tokenHash: TokenHash
 }
 
 /// What is written now and then about a session that is used.
-struct SessionNote: Sendable, Equatable {
-  let id: SessionID
+package struct SessionNote: Sendable, Equatable {
+  package let id: SessionID
   let user: UserID
   let lastSeenAt: Timestamp
   let expiresAt: Timestamp
   let cursor: String?
+
+  package init(id: SessionID, user: UserID, lastSeenAt: Timestamp, expiresAt: Timestamp, cursor: String? = nil) {
+    self.id = id
+    self.user = user
+    self.lastSeenAt = lastSeenAt
+    self.expiresAt = expiresAt
+    self.cursor = cursor
+  }
 }
 
 /// The table `sessions`, within the transaction that the connection is in.
-struct SessionRecords {
+package struct SessionRecords {
   let connection: Connection
 
-  func insert(_ stored: StoredSession) throws {
+  package init(connection: Connection) {
+    self.connection = connection
+  }
+
+  package func insert(_ stored: StoredSession) throws {
     try connection.run(
       """
       INSERT INTO sessions (user_id, id, token_hash, device, created_at, last_seen_at, expires_at)
@@ -44,7 +64,7 @@ struct SessionRecords {
   }
 
   /// The session of a token, unless its user is disabled.
-  func session(withToken hash: TokenHash) throws -> StoredSession? {
+  package func session(withToken hash: TokenHash) throws -> StoredSession? {
     try connection.first(
       """
       SELECT s.id, s.device, s.created_at, s.last_seen_at, s.expires_at, s.cursor, s.user_id, s.token_hash
@@ -57,13 +77,13 @@ struct SessionRecords {
   }
 
   /// Whether there is a session. That of a user who was disabled or erased isn't there any more.
-  func has(_ session: SessionID, of user: UserID) throws -> Bool {
+  package func has(_ session: SessionID, of user: UserID) throws -> Bool {
     try connection.first("SELECT 1 FROM sessions WHERE user_id = ? AND id = ?", user, session) { try $0[0] as Int }
       != nil
   }
 
   /// All sessions of a user that haven't expired, oldest first.
-  func sessions(of user: UserID, at now: Timestamp) throws -> [StoredSession] {
+  package func sessions(of user: UserID, at now: Timestamp) throws -> [StoredSession] {
     try connection.all(
       """
       SELECT id, device, created_at, last_seen_at, expires_at, cursor, user_id, token_hash
@@ -75,11 +95,11 @@ struct SessionRecords {
     )
   }
 
-  func exists(_ id: SessionID, of user: UserID) throws -> Bool {
+  package func exists(_ id: SessionID, of user: UserID) throws -> Bool {
     try connection.first("SELECT 1 FROM sessions WHERE user_id = ? AND id = ?", user, id) { _ in true } ?? false
   }
 
-  func note(_ note: SessionNote) throws {
+  package func note(_ note: SessionNote) throws {
     try connection.run(
       "UPDATE sessions SET last_seen_at = ?, expires_at = ?, cursor = ? WHERE user_id = ? AND id = ?",
       note.lastSeenAt,
@@ -91,7 +111,7 @@ struct SessionRecords {
   }
 
   /// Ends one session; nil when the user has no such.
-  func end(_ id: SessionID, of user: UserID) throws -> EndedSession? {
+  package func end(_ id: SessionID, of user: UserID) throws -> EndedSession? {
     try connection.first(
       "DELETE FROM sessions WHERE user_id = ? AND id = ? RETURNING id, token_hash",
       user,
@@ -101,7 +121,7 @@ struct SessionRecords {
   }
 
   /// Ends all sessions of a user but one.
-  func endAll(of user: UserID, except kept: SessionID? = nil) throws -> [EndedSession] {
+  package func endAll(of user: UserID, except kept: SessionID? = nil) throws -> [EndedSession] {
     try connection.all(
       "DELETE FROM sessions WHERE user_id = ? AND id IS NOT ? RETURNING id, token_hash",
       user,
@@ -111,7 +131,7 @@ struct SessionRecords {
   }
 
   /// Ends the sessions of a user that weren't used for longest, so that so many are left.
-  func endLeastRecentlyUsed(of user: UserID, keeping count: Int) throws -> [EndedSession] {
+  package func endLeastRecentlyUsed(of user: UserID, keeping count: Int) throws -> [EndedSession] {
     try connection.all(
       """
       DELETE FROM sessions WHERE user_id = ? AND id IN (
@@ -126,7 +146,7 @@ struct SessionRecords {
   }
 
   /// Deletes some of the sessions, whosever, that expired before a moment.
-  func removeExpired(before moment: Timestamp, limit: Int) throws -> [EndedSession] {
+  package func removeExpired(before moment: Timestamp, limit: Int) throws -> [EndedSession] {
     try connection.all(
       """
       DELETE FROM sessions WHERE (user_id, id) IN (

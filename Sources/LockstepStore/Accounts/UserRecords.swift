@@ -1,21 +1,43 @@
+import LockstepCollections
 import LockstepSQLite
+import LockstepTime
 
 /// What the store knows of a user.
-struct Account: Sendable {
-  var user: User
+package struct Account: Sendable {
+  package var user: User
   var emailKey: String
-  var passwordHash: PasswordHash
+  package var passwordHash: PasswordHash
   /// Goes up with each change of the password, and not when the same one is hashed anew.
-  var passwordVersion: Int
-  var passwordChangedAt: Timestamp
-  var isDisabled: Bool
+  package var passwordVersion: Int
+  package var passwordChangedAt: Timestamp
+  package var isDisabled: Bool
+
+  package init(
+    user: User,
+    emailKey: String,
+    passwordHash: PasswordHash,
+    passwordVersion: Int,
+    passwordChangedAt: Timestamp,
+    isDisabled: Bool
+  ) {
+    self.user = user
+    self.emailKey = emailKey
+    self.passwordHash = passwordHash
+    self.passwordVersion = passwordVersion
+    self.passwordChangedAt = passwordChangedAt
+    self.isDisabled = isDisabled
+  }
 }
 
 /// The table `users`, within the transaction that the connection is in.
-struct UserRecords {
+package struct UserRecords {
   let connection: Connection
 
-  func account(withKey key: String) throws -> Account? {
+  package init(connection: Connection) {
+    self.connection = connection
+  }
+
+  package func account(withKey key: String) throws -> Account? {
     try connection.first(
       """
       SELECT id, email, created_at, email_key, password_hash, password_version, password_changed_at, disabled_at
@@ -26,7 +48,7 @@ struct UserRecords {
     )
   }
 
-  func account(_ id: UserID) throws -> Account? {
+  package func account(_ id: UserID) throws -> Account? {
     try connection.first(
       """
       SELECT id, email, created_at, email_key, password_hash, password_version, password_changed_at, disabled_at
@@ -37,9 +59,9 @@ struct UserRecords {
     )
   }
 
-  /// Adds a user, unless the address is somebody's.
-  func insert(_ account: Account) throws {
-    let count = try connection.run(
+  /// Adds a user, unless another user has the address. Whether the user was added.
+  package func insert(_ account: Account) throws -> Bool {
+    try connection.run(
       """
       INSERT INTO users (id, email, created_at, email_key, password_hash, password_version, password_changed_at)
       VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (email_key) DO NOTHING
@@ -51,17 +73,16 @@ struct UserRecords {
       account.passwordHash.text,
       account.passwordVersion,
       account.passwordChangedAt
-    )
-    if count == 0 { throw AccountsError.addressTaken }
+    ) == 1
   }
 
   /// The same password under a new hash.
-  func rehash(_ id: UserID, _ hash: PasswordHash) throws {
+  package func rehash(_ id: UserID, _ hash: PasswordHash) throws {
     try connection.run("UPDATE users SET password_hash = ? WHERE id = ?", hash.text, id)
   }
 
   /// Another password.
-  func changePassword(of id: UserID, to hash: PasswordHash, at now: Timestamp) throws {
+  package func changePassword(of id: UserID, to hash: PasswordHash, at now: Timestamp) throws {
     try connection.run(
       """
       UPDATE users SET password_hash = ?, password_version = password_version + 1, password_changed_at = ?
@@ -74,13 +95,13 @@ struct UserRecords {
   }
 
   /// Disables the account since then, or enables it (nil). Whether there is such a user.
-  func setDisabled(_ id: UserID, since moment: Timestamp?) throws -> Bool {
+  package func setDisabled(_ id: UserID, since moment: Timestamp?) throws -> Bool {
     try connection.run("UPDATE users SET disabled_at = ? WHERE id = ?", moment, id) == 1
   }
 
   /// Deletes the user, and with them every row of any table that refers to them. What the rows held is overwritten in the
   /// file, and leaves the log with it.
-  func erase(_ id: UserID) throws {
+  package func erase(_ id: UserID) throws {
     try connection.run("DELETE FROM users WHERE id = ?", id)
     connection.eraseLog()
   }

@@ -1,4 +1,6 @@
+import LockstepCollections
 import LockstepSQLite
+import LockstepTime
 
 /// What an operator asks for about one user.
 public struct Order: Sendable {
@@ -38,7 +40,7 @@ public struct Order: Sendable {
   }
 
   /// What is to be done, in a word.
-  var kind: String {
+  package var kind: String {
     switch work {
     case .add: "add"
     case .disable: "disable"
@@ -51,7 +53,8 @@ public struct Order: Sendable {
   /// Does it, within the transaction that the connection is in.
   ///
   /// - Returns: What became of it, and the sessions that have ended with it.
-  func perform(in connection: Connection, at now: Timestamp) throws -> (outcome: Outcome, ended: [EndedSession]) {
+  package func perform(in connection: Connection, at now: Timestamp) throws -> (outcome: Outcome, ended: [EndedSession])
+  {
     let (users, sessions) = (UserRecords(connection: connection), SessionRecords(connection: connection))
     if case .add(let address, let hash) = work { return (try add(address, hash, to: users, at: now), []) }
     guard try users.account(user) != nil else { return (.noSuchUser, []) }
@@ -86,11 +89,6 @@ public struct Order: Sendable {
       passwordChangedAt: now,
       isDisabled: false
     )
-    do {
-      try users.insert(account)
-      return .done
-    } catch AccountsError.addressTaken {
-      return .addressTaken
-    }
+    return try users.insert(account) ? .done : .addressTaken
   }
 }

@@ -1,7 +1,9 @@
+import LockstepCollections
 import LockstepSQLite
+import LockstepTime
 
 /// The table `orders`, within the transaction that the connection is in.
-struct OrderRecords {
+package struct OrderRecords {
   /// How long a row stays, in milliseconds: ten minutes, far longer than a command waits.
   static let lifetime: Int64 = 600_000
   /// After how long nobody waits for an order any more, in milliseconds: what a command that was killed has left must not be
@@ -9,15 +11,19 @@ struct OrderRecords {
   static let validity: Int64 = 60_000
 
   /// What is known of an order that a command waits for.
-  struct Standing: Sendable, Equatable {
-    let outcome: Order.Outcome?
-    let isSettled: Bool
+  package struct Standing: Sendable, Equatable {
+    package let outcome: Order.Outcome?
+    package let isSettled: Bool
   }
 
   let connection: Connection
 
+  package init(connection: Connection) {
+    self.connection = connection
+  }
+
   /// Asks for something.
-  func insert(_ order: Order, id: String, at now: Timestamp) throws {
+  package func insert(_ order: Order, id: String, at now: Timestamp) throws {
     var (address, hash): (EmailAddress?, PasswordHash?) = (nil, nil)
     switch order.work {
     case .add(let given, let made): (address, hash) = (given, made)
@@ -36,12 +42,12 @@ struct OrderRecords {
   }
 
   /// Those that haven't been settled, oldest first.
-  func unsettled() throws -> [String] {
+  package func unsettled() throws -> [String] {
     try connection.all("SELECT id FROM orders WHERE settled_at IS NULL ORDER BY at, id") { row in try row[0] }
   }
 
   /// Drops those that nobody waits for any more.
-  func dropStale(at now: Timestamp) throws {
+  package func dropStale(at now: Timestamp) throws {
     try connection.run(
       "DELETE FROM orders WHERE outcome IS NULL AND at < ?",
       now.millisecondsSince1970 - Self.validity
@@ -49,7 +55,7 @@ struct OrderRecords {
   }
 
   /// What an order asks for; nil where it was withdrawn, is done already, or can't be read.
-  func waiting(_ id: String) throws -> Order? {
+  package func waiting(_ id: String) throws -> Order? {
     try connection.first(
       "SELECT kind, user_id, email, password_hash FROM orders WHERE id = ? AND outcome IS NULL",
       id
@@ -70,7 +76,7 @@ struct OrderRecords {
   }
 
   /// Notes what became of an order, and forgets whom it was about and its secrets.
-  func note(_ outcome: Order.Outcome, of id: String) throws {
+  package func note(_ outcome: Order.Outcome, of id: String) throws {
     try connection.run(
       "UPDATE orders SET outcome = ?, user_id = NULL, email = NULL, password_hash = NULL WHERE id = ?",
       outcome.rawValue,
@@ -79,13 +85,13 @@ struct OrderRecords {
   }
 
   /// Notes that all of an order is over, and lets old ones go.
-  func settle(_ id: String, at now: Timestamp) throws {
+  package func settle(_ id: String, at now: Timestamp) throws {
     try connection.run("UPDATE orders SET settled_at = ? WHERE id = ?", now, id)
     try connection.run("DELETE FROM orders WHERE at < ?", now.millisecondsSince1970 - Self.lifetime)
   }
 
   /// How an order stands; nil where there is none.
-  func standing(of id: String) throws -> Standing? {
+  package func standing(of id: String) throws -> Standing? {
     try connection.first("SELECT outcome, settled_at FROM orders WHERE id = ?", id) { row in
       Standing(
         outcome: try (row[0] as String?).flatMap(Order.Outcome.init(rawValue:)),
@@ -95,12 +101,12 @@ struct OrderRecords {
   }
 
   /// Withdraws an order that nobody has begun. Whether it was withdrawn.
-  func withdraw(_ id: String) throws -> Bool {
+  package func withdraw(_ id: String) throws -> Bool {
     try connection.run("DELETE FROM orders WHERE id = ? AND outcome IS NULL", id) == 1
   }
 
   /// Forgets an order whose outcome is known.
-  func forget(_ id: String) throws {
+  package func forget(_ id: String) throws {
     try connection.run("DELETE FROM orders WHERE id = ?", id)
   }
 }

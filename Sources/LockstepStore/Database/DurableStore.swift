@@ -1,6 +1,7 @@
 import Glibc
 import LockstepSQLite
 import LockstepThreading
+import LockstepTime
 
 /// The one file in which everything lasts.
 ///
@@ -16,7 +17,7 @@ public final class DurableStore: Sendable {
   /// Read.
   public let readers: Readers
   /// How many threads read.
-  let readingThreads: Int
+  package let readingThreads: Int
 
   private let path: String
   private let time: StoreTime
@@ -126,7 +127,7 @@ public final class DurableStore: Sendable {
     return newID
   }
 
-  static func identity(from random: some RandomNumberGenerator) -> String {
+  package static func identity(from random: some RandomNumberGenerator) -> String {
     var random = random
     return hexadecimal((0..<16).map { _ in UInt8.random(in: .min ... .max, using: &random) })
   }

@@ -7,7 +7,7 @@ extension Migrator {
   /// Indexes that SQLite makes by itself and what `ANALYZE` finds out aren't looked at.
   ///
   /// - Throws: `StoreError` where the store has a module that these aren't the steps of; `SQLiteError`.
-  func schemaFaults(of connection: Connection) throws -> [String] {
+  package func schemaFaults(of connection: Connection) throws -> [String] {
     let scratch = try Connection.inMemory()
     let version = try examine(connection)
     for migration in migrations.prefix(version) { try scratch.execute(migration.sql) }
@@ -50,7 +50,7 @@ private struct SchemaPart: Equatable {
 
 extension Connection {
   /// What isn't right with which store it is and with the key of its tokens, in sentences.
-  func identityFaults() throws -> [String] {
+  package func identityFaults() throws -> [String] {
     var faults: [String] = []
     let stores = try first("SELECT count(*) FROM store") { row in try row[0] as Int } ?? 0
     if stores != 1 { faults.append("the table store has \(stores) rows, not one") }

@@ -1,3 +1,4 @@
+import LockstepCollections
 import LockstepMigrations
 import LockstepSQLite
 
@@ -19,8 +20,8 @@ public struct Migrator: Sendable {
   }
 
   /// A migrator to the last of the product's steps, and to the last of these modules' own.
-  init(of modules: [UserModule]) {
-    self.init(modules: modules.map { ModuleSchema(name: $0.name, kind: $0.service.kind, migrations: $0.migrations) })
+  package init(of modules: [UserModule]) {
+    self.init(modules: modules.map { ModuleSchema(name: $0.name, kind: $0.kind, migrations: $0.service.migrations) })
   }
 
   /// Applies what is missing, then runs `body`, all in one transaction: after an error the file is as it was.
@@ -59,7 +60,7 @@ public struct Migrator: Sendable {
   }
 
   /// The number of the last migration.
-  var last: Int { migrations.count }
+  package var last: Int { migrations.count }
 
   /// Whether there is nothing in the file. Throws when there is, and it isn't ours.
   private func isNew(_ connection: Connection) throws -> Bool {

@@ -7,7 +7,7 @@ import LockstepThreading
 /// It is a lock (`flock`) on a file of its own beside the store: SQLite's own locks are for moments, and those that a
 /// process has on a database's file are lost when it closes any descriptor of that file. Whoever only reads, such as the
 /// `sqlite3` shell, doesn't ask for it.
-final class StoreLock: Sendable {
+package final class StoreLock: Sendable {
   private let path: String
   private let descriptor: Int32
 
@@ -40,7 +40,7 @@ final class StoreLock: Sendable {
   }
 
   /// Takes the lock of the store of this path, which has no symbolic links in it, or throws `StoreError.inUse`.
-  init(store: String) throws(StoreError) {
+  package init(store: String) throws(StoreError) {
     path = store + "-lock"
     while true {
       // Not through a link: it would be a lock on some other file, or make one somewhere else.

@@ -1,16 +1,16 @@
 import Glibc
 
 /// How much a store takes on its disk, and how much is left there.
-struct StoreSize: Sendable, Equatable {
+package struct StoreSize: Sendable, Equatable {
   /// The database's file.
-  var bytes = 0
+  package var bytes = 0
   /// Its write-ahead log.
-  var logBytes = 0
+  package var logBytes = 0
   /// What the server's user may still write there; nil where the system can't say.
-  var freeBytes: Int?
+  package var freeBytes: Int?
 
   /// Asks the system, which answers from memory. A file that isn't there has no bytes.
-  init(ofStoreAt path: String) {
+  package init(ofStoreAt path: String) {
     bytes = Self.size(path)
     logBytes = Self.size(path + "-wal")
     var disk = statvfs()

@@ -1,17 +1,19 @@
+import LockstepCollections
 import LockstepSQLite
+import LockstepTime
 
 /// An `Idempotency-Key`, with what tells whether the request is the same one again.
-struct IdempotencyKey: Sendable, Hashable {
-  let key: String
+package struct IdempotencyKey: Sendable, Hashable {
+  package let key: String
   /// Of the request's method, path and body, and of what the body means. Where a body holds a password, this must not be a way to guess it: see
   /// `init(_:method:target:meaning:body:secret:)`.
-  let fingerprint: [UInt8]
+  package let fingerprint: [UInt8]
 
   /// The longest key that is taken.
-  static let maximumBytes = 256
+  package static let maximumBytes = 256
 
   /// A key of its parts.
-  init(_ key: String, fingerprint: [UInt8]) {
+  package init(_ key: String, fingerprint: [UInt8]) {
     self.key = key
     self.fingerprint = fingerprint
   }
@@ -24,7 +26,7 @@ struct IdempotencyKey: Sendable, Hashable {
   ///   - body: Its body.
   ///   - secret: What nobody can guess and the store doesn't hold, such as the request's token, where the body has a
   ///     password in it; else empty.
-  init(
+  package init(
     _ key: String,
     method: String,
     target: String,
@@ -42,15 +44,21 @@ struct IdempotencyKey: Sendable, Hashable {
 }
 
 /// An answer that is kept, to be given again.
-struct StoredAnswer: Sendable, Equatable {
-  let status: Int
+package struct StoredAnswer: Sendable, Equatable {
+  package let status: Int
   /// The header fields, as they go over the wire.
-  let fields: [UInt8]
-  let body: [UInt8]?
+  package let fields: [UInt8]
+  package let body: [UInt8]?
+
+  package init(status: Int, fields: [UInt8], body: [UInt8]? = nil) {
+    self.status = status
+    self.fields = fields
+    self.body = body
+  }
 }
 
 /// The tables `idempotency_keys` and `outsider_keys`.
-struct IdempotencyRecords {
+package struct IdempotencyRecords {
   /// How long an answer is kept, in milliseconds.
   static let lifetime: Int64 = 24 * 3_600_000
   /// How many that are too old each new one lets go.
@@ -58,15 +66,19 @@ struct IdempotencyRecords {
 
   let connection: Connection
 
+  package init(connection: Connection) {
+    self.connection = connection
+  }
+
   /// The answer that was given to a key; nil where there is none, or it's too old. Throws when it was another request's.
-  func answer(to key: IdempotencyKey, of owner: KeyOwner, now: Timestamp) throws -> StoredAnswer? {
+  package func answer(to key: IdempotencyKey, of owner: KeyOwner, now: Timestamp) throws -> StoredAnswer? {
     guard let (fingerprint, answer) = try kept(key.key, of: owner, now: now) else { return nil }
     guard fingerprint == key.fingerprint else { throw IdempotencyKeyReused() }
     return answer
   }
 
   /// The answer that was given to a key, no earlier than some moment, and the fingerprint of the request.
-  func kept(
+  package func kept(
     _ key: String,
     of owner: KeyOwner,
     now: Timestamp,
@@ -93,14 +105,14 @@ struct IdempotencyRecords {
   }
 
   /// The keys of a user whose answers are kept, and since when, oldest first.
-  func keys(of user: UserID) throws -> [(key: String, at: Timestamp)] {
+  package func keys(of user: UserID) throws -> [(key: String, at: Timestamp)] {
     try connection.all("SELECT key, at FROM idempotency_keys WHERE user_id = ? ORDER BY at, key", user) { row in
       (try row[0] as String, try row[1] as Timestamp)
     }
   }
 
   /// Keeps the answer to a key, and lets a few go that are too old.
-  func keep(_ answer: StoredAnswer, to key: IdempotencyKey, of owner: KeyOwner, now: Timestamp) throws {
+  package func keep(_ answer: StoredAnswer, to key: IdempotencyKey, of owner: KeyOwner, now: Timestamp) throws {
     try sweep(before: now.millisecondsSince1970 - Self.lifetime)
     switch owner {
     case .user(let user):
@@ -156,4 +168,6 @@ struct IdempotencyRecords {
 }
 
 /// A key came again with another request.
-struct IdempotencyKeyReused: Error {}
+package struct IdempotencyKeyReused: Error {
+  package init() {}
+}

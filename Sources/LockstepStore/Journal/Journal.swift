@@ -1,36 +1,60 @@
+import LockstepCollections
 import LockstepJSON
 import LockstepSQLite
+import LockstepTime
 
 /// The table `journal`: what was asked for and what did happen, in order.
-struct Journal {
+package struct Journal {
   /// One action that changed something.
-  struct Entry: Sendable {
-    let revision: Revision
+  package struct Entry: Sendable {
+    package let revision: Revision
     /// The action's place among those of its transaction, from 0.
-    let position: Int
-    let collection: CollectionName
-    let at: Timestamp
-    let session: SessionID?
+    package let position: Int
+    package let collection: CollectionName
+    package let at: Timestamp
+    package let session: SessionID?
     /// JSON, as it's told to clients.
-    let action: String
+    package let action: String
     /// JSON, as it's told to clients.
-    let mutations: String
+    package let mutations: String
+
+    package init(
+      revision: Revision,
+      position: Int,
+      collection: CollectionName,
+      at: Timestamp,
+      session: SessionID? = nil,
+      action: String,
+      mutations: String
+    ) {
+      self.revision = revision
+      self.position = position
+      self.collection = collection
+      self.at = at
+      self.session = session
+      self.action = action
+      self.mutations = mutations
+    }
 
     /// How much of a user's history it is.
-    var bytes: Int { action.utf8.count + mutations.utf8.count }
+    package var bytes: Int { action.utf8.count + mutations.utf8.count }
   }
 
   /// How far a user's history goes.
-  struct End: Sendable {
-    var revision = Revision.none
+  package struct End: Sendable {
+    package var revision = Revision.none
     /// How many bytes all entries up to its end have, those too that were pruned since.
-    var written = 0
+    package var written = 0
   }
 
   let connection: Connection
 
+  package init(connection: Connection) {
+    self.connection = connection
+  }
+
   /// Adds what an action did. `written` is how many bytes the user's entries have with it.
-  func add(_ entry: Entry, of user: UserID, written: Int) throws {
+  package func add(_ entry: Entry, of user: UserID, written: Int) throws {
     try connection.run(
       """
       INSERT INTO journal (user_id, revision, position, written, collection, at, session_id, action, mutations)
@@ -49,10 +73,10 @@ struct Journal {
   }
 
   /// The user's last revision; 0 where nothing was ever changed. The journal's last entry is never pruned.
-  func lastRevision(of user: UserID) throws -> Revision { try end(of: user).revision }
+  package func lastRevision(of user: UserID) throws -> Revision { try end(of: user).revision }
 
   /// How far a user's history goes.
-  func end(of user: UserID) throws -> End {
+  package func end(of user: UserID) throws -> End {
     try connection.first(
       "SELECT revision, written FROM journal WHERE user_id = ? ORDER BY revision DESC, position DESC LIMIT 1",
       user
@@ -60,7 +84,7 @@ struct Journal {
   }
 
   /// The first revision by whose end more than so many bytes were written; nil where there is none.
-  func firstRevision(of user: UserID, past written: Int) throws -> Revision? {
+  package func firstRevision(of user: UserID, past written: Int) throws -> Revision? {
     try connection.first(
       "SELECT revision FROM journal WHERE user_id = ? AND written > ? ORDER BY revision, position LIMIT 1",
       user,
@@ -69,13 +93,13 @@ struct Journal {
   }
 
   /// The first revision that is still in the journal; nil where it's empty.
-  func firstRevision(of user: UserID) throws -> Revision? {
+  package func firstRevision(of user: UserID) throws -> Revision? {
     try connection.first("SELECT min(revision) FROM journal WHERE user_id = ?", user) { try $0[0] as Revision? }
       .flatMap { $0 }
   }
 
   /// Whether a user's history, as far as it's kept, has been at exactly this revision.
-  func knows(_ revision: Revision, of user: UserID) throws -> Bool {
+  package func knows(_ revision: Revision, of user: UserID) throws -> Bool {
     // From the beginning on nothing can be told any more once its first entry is pruned.
     if revision == .none { return try firstRevision(of: user).map { $0.number == 1 } ?? true }
     let found = try connection.first(
@@ -88,7 +112,7 @@ struct Journal {
 
   /// The revisions of a user's entries behind one, oldest first, once for each entry. The index tells them: of the entries
   /// themselves, however long they are, nothing is read.
-  func revisions(of user: UserID, after revision: Revision, limit: Int) throws -> [Revision] {
+  package func revisions(of user: UserID, after revision: Revision, limit: Int) throws -> [Revision] {
     try connection.all(
       "SELECT revision FROM journal WHERE user_id = ? AND revision > ? ORDER BY revision, position LIMIT ?",
       user,
@@ -98,12 +122,12 @@ struct Journal {
   }
 
   /// A user's entries of one revision.
-  func entries(of user: UserID, at revision: Revision) throws -> [Entry] {
+  package func entries(of user: UserID, at revision: Revision) throws -> [Entry] {
     try entries(of: user, after: Revision(rawValue: revision.rawValue - 1), upTo: revision)
   }
 
   /// A user's entries from behind one revision up to another, oldest first.
-  func entries(of user: UserID, after: Revision, upTo: Revision) throws -> [Entry] {
+  package func entries(of user: UserID, after: Revision, upTo: Revision) throws -> [Entry] {
     try connection.all(
       """
       SELECT revision, position, collection, at, session_id, action, mutations FROM journal
@@ -128,7 +152,7 @@ struct Journal {
   /// A user's facts from behind one revision up to another, in order: of which collection, in which revision, and what they
   /// are, which is read only when it's asked for. Where only one collection is of interest, nothing of others is read, which may
   /// be long.
-  func forEachFact(
+  package func forEachFact(
     of user: UserID,
     in collection: CollectionName? = nil,
     after: Revision,

@@ -1,3 +1,4 @@
+import LockstepCollections
 import LockstepJSON
 
 // How a collection looks in the table `snapshots`:

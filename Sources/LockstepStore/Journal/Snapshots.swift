@@ -1,18 +1,23 @@
+import LockstepCollections
 import LockstepSQLite
 
 /// The table `snapshots`: collections as they were.
-struct Snapshots {
+package struct Snapshots {
   /// Which collection, and after which revision.
-  struct Name: Sendable {
-    let collection: CollectionName
-    let revision: Revision
+  package struct Name: Sendable {
+    package let collection: CollectionName
+    package let revision: Revision
   }
 
   let connection: Connection
 
+  package init(connection: Connection) {
+    self.connection = connection
+  }
+
   /// The newest of a collection up to a revision; nil where there is none: it was empty at the beginning. Throws
   /// `DamagedSnapshot` where it can't be read: what would be rebuilt without it was never so.
-  func latest(of collection: CollectionName, of user: UserID, upTo revision: Revision) throws -> (
+  package func latest(of collection: CollectionName, of user: UserID, upTo revision: Revision) throws -> (
     revision: Revision, state: CollectionState
   )? {
     let found = try connection.first(
@@ -32,7 +37,7 @@ struct Snapshots {
   }
 
   /// Which of a user's there are, by collection, oldest first.
-  func names(of user: UserID) throws -> [Name] {
+  package func names(of user: UserID) throws -> [Name] {
     try connection.all(
       "SELECT collection, revision FROM snapshots WHERE user_id = ? ORDER BY collection, revision",
       user
@@ -40,7 +45,9 @@ struct Snapshots {
   }
 
   /// Keeps a collection as it was after a revision.
-  func keep(_ state: CollectionState, as collection: CollectionName, of user: UserID, at revision: Revision) throws {
+  package func keep(_ state: CollectionState, as collection: CollectionName, of user: UserID, at revision: Revision)
+    throws
+  {
     try connection.run(
       "INSERT OR REPLACE INTO snapshots (user_id, collection, revision, state) VALUES (?, ?, ?, ?)",
       user,
@@ -51,7 +58,7 @@ struct Snapshots {
   }
 
   /// Forgets all of a collection.
-  func forget(_ collection: CollectionName, of user: UserID) throws {
+  package func forget(_ collection: CollectionName, of user: UserID) throws {
     try connection.run(
       "DELETE FROM snapshots WHERE user_id = ? AND collection = ?",
       user,
@@ -60,7 +67,7 @@ struct Snapshots {
   }
 
   /// Forgets those before a revision.
-  func forget(_ collection: CollectionName, of user: UserID, before revision: Revision) throws {
+  package func forget(_ collection: CollectionName, of user: UserID, before revision: Revision) throws {
     try connection.run(
       "DELETE FROM snapshots WHERE user_id = ? AND collection = ? AND revision < ?",
       user,
@@ -71,12 +78,12 @@ struct Snapshots {
 }
 
 /// A snapshot that isn't what this program writes: somebody else has changed the file, or the disk has.
-struct DamagedSnapshot: Error, CustomStringConvertible {
+package struct DamagedSnapshot: Error, CustomStringConvertible {
   let user: UserID
-  let collection: CollectionName
-  let revision: Revision
+  package let collection: CollectionName
+  package let revision: Revision
 
-  var description: String {
+  package var description: String {
     "the snapshot of \(collection) of user \(user) at revision \(revision) can't be read: the store is damaged; restore a "
       + "backup, or delete that row of the table snapshots and do without the past before it"
   }

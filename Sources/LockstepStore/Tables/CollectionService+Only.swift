@@ -1,3 +1,4 @@
+import LockstepCollections
 import LockstepSQLite
 
 extension CollectionService {
@@ -5,7 +6,7 @@ extension CollectionService {
   private var collection: CollectionName { CollectionName(module) }
 
   /// What a list holds whose items these are, in their order; nothing where it was never changed.
-  func list(_ items: [ListItem], of user: UserID, from connection: Connection) throws -> [CollectionName:
+  package func list(_ items: [ListItem], of user: UserID, from connection: Connection) throws -> [CollectionName:
     CollectionState]
   {
     guard let revision = try lastChange(items.map(\.revision), of: user, from: connection) else { return [:] }
@@ -13,7 +14,7 @@ extension CollectionService {
   }
 
   /// What a map holds whose values these are; nothing where it was never changed.
-  func map(
+  package func map(
     _ values: [(ElementKey, MapValue)],
     of user: UserID,
     from connection: Connection

@@ -1,3 +1,5 @@
+import LockstepCollections
+import LockstepMigrations
 import LockstepSQLite
 
 /// A module's tables: what a person can read of its collections with the `sqlite3` shell, and where they come from when
@@ -5,14 +7,14 @@ import LockstepSQLite
 ///
 /// It writes what a reactor has decided; it decides nothing itself. All of it runs within the transaction that the journal
 /// is written in.
-protocol CollectionService: Sendable {
+package protocol CollectionService: ModuleStorage {
   /// The module whose collections these are.
   var module: String { get }
   /// Whether the collections are lists or maps.
   var kind: CollectionMutation.Kind { get }
 
-  /// Whether the module has several collections, each with a name of its own, instead of the one that is always there.
-  var hasParts: Bool { get }
+  /// The steps of its own tables' schema.
+  var migrations: [Migration] { get }
 
   /// All collections of a user that have ever been changed, each with the last revision that changed it.
   func load(of user: UserID, from connection: Connection) throws -> [CollectionName: CollectionState]
@@ -34,21 +36,27 @@ protocol CollectionService: Sendable {
 }
 
 extension CollectionService {
-  /// Only one.
-  var hasParts: Bool { false }
+  /// None: its tables are in the product's schema.
+  package var migrations: [Migration] { [] }
 }
 
 /// Where and when a fact belongs.
-struct CollectionPlace: Sendable {
-  let user: UserID
-  let collection: CollectionName
-  let revision: Revision
+package struct CollectionPlace: Sendable {
+  package let user: UserID
+  package let collection: CollectionName
+  package let revision: Revision
+
+  package init(user: UserID, collection: CollectionName, revision: Revision) {
+    self.user = user
+    self.collection = collection
+    self.revision = revision
+  }
 }
 
 /// The table `removals`, which every module's service writes.
-enum Removals {
+package enum Removals {
   /// Notes that something was taken out.
-  static func note(at place: CollectionPlace, in connection: Connection) throws {
+  package static func note(at place: CollectionPlace, in connection: Connection) throws {
     try connection.run(
       """
       INSERT INTO removals (user_id, collection, revision) VALUES (?, ?, ?)
@@ -61,7 +69,7 @@ enum Removals {
   }
 
   /// Forgets that something was ever in a collection that is empty.
-  static func forget(_ collection: CollectionName, of user: UserID, in connection: Connection) throws {
+  package static func forget(_ collection: CollectionName, of user: UserID, in connection: Connection) throws {
     try connection.run(
       "DELETE FROM removals WHERE user_id = ? AND collection = ?",
       user,
@@ -70,7 +78,7 @@ enum Removals {
   }
 
   /// When something was last taken out of a user's collections of a module.
-  static func all(
+  package static func all(
     of user: UserID,
     in module: String,
     from connection: Connection

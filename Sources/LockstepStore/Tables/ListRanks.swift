@@ -1,6 +1,8 @@
+import LockstepCollections
+
 /// The ranks that keep a list in order in its table: with gaps between them, so that putting an element anywhere writes one
 /// row. Where a gap is used up, the whole list is numbered anew.
-struct ListRanks {
+package struct ListRanks {
   /// How far apart neighbours are where there is room: 40 halvings, and four million elements at either end.
   private static let gap = 1 << 40
   /// How far from 0 ranks get; beyond it the list is numbered anew. Small enough that no two are too far apart to be
@@ -12,8 +14,13 @@ struct ListRanks {
   /// Gives an element another rank, and leaves it as it is otherwise.
   let setRank: (ListItem, Int) throws -> Void
 
+  package init(rank: @escaping (ListItem) throws -> Int?, setRank: @escaping (ListItem, Int) throws -> Void) {
+    self.rank = rank
+    self.setRank = setRank
+  }
+
   /// The rank of an element that comes to a place of the list, which isn't in it yet. May number the list anew.
-  func rank(at index: Int, in items: [ListItem]) throws -> Int {
+  package func rank(at index: Int, in items: [ListItem]) throws -> Int {
     let index = min(max(index, 0), items.count)
     let previous = index > 0 ? try rank(items[index - 1]) : nil
     let next = index < items.count ? try rank(items[index]) : nil

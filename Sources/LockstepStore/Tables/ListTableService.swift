@@ -1,9 +1,12 @@
+import LockstepCollections
+import LockstepMigrations
 import LockstepSQLite
 
 /// A module's list in its table.
 struct ListTableService<Table: ListTable>: CollectionService {
   let module: String
   let kind = CollectionMutation.Kind.list
+  var migrations: [Migration] { table.migrations }
   let table: Table
 
   init(module: String, table: Table) {

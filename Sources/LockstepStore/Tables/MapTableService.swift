@@ -1,10 +1,13 @@
+import LockstepCollections
 import LockstepJSON
+import LockstepMigrations
 import LockstepSQLite
 
 /// A module's map in its table.
 struct MapTableService: CollectionService {
   let module: String
   let kind = CollectionMutation.Kind.map
+  var migrations: [Migration] { table.migrations }
   let table: any MapTable
 
   init(module: String, table: any MapTable) {

@@ -1,9 +1,12 @@
+import LockstepCollections
 import LockstepSQLite
+import LockstepTime
 
 /// The table `registered_defaults`.
-struct RegisteredService: Sendable {
+package struct RegisteredService: Sendable {
+  package init() {}
   /// All that was ever registered.
-  func load(from connection: Connection) throws -> RegisteredDefaults {
+  package func load(from connection: Connection) throws -> RegisteredDefaults {
     var registered = RegisteredDefaults()
     try connection.forEach("SELECT suite, key, value, revision FROM registered_defaults ORDER BY revision") { row in
       let value: String? = try row[2]
@@ -13,7 +16,7 @@ struct RegisteredService: Sendable {
   }
 
   /// Writes what a key is from a revision on; nil takes it back.
-  func write(
+  package func write(
     _ key: String,
     in suite: String,
     value: [UInt8]?,

@@ -1,3 +1,4 @@
+import LockstepCollections
 import LockstepJSON
 import LockstepMigrations
 import LockstepSQLite

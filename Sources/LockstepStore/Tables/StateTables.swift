@@ -1,15 +1,19 @@
+import LockstepCollections
 import LockstepSQLite
 
 /// All modules' tables together: a user's whole state on disk.
-struct StateTables: Sendable {
+package struct StateTables: Sendable {
   private let services: [String: any CollectionService]
+  /// The collections that are there for every user, of the modules that have just one, with their kinds.
+  package let fixed: [(name: CollectionName, kind: CollectionMutation.Kind)]
 
-  init(_ modules: [UserModule]) {
+  package init(_ modules: [UserModule]) {
+    fixed = modules.filter { !$0.hasParts }.map { (CollectionName($0.name), $0.kind) }
     services = Dictionary(uniqueKeysWithValues: modules.map { ($0.name, $0.service) })
   }
 
   /// A user's present state; an empty one where there is nothing of them.
-  func load(_ user: UserID, from connection: Connection) throws -> UserState {
+  package func load(_ user: UserID, from connection: Connection) throws -> UserState {
     var state = UserState()
     let end = try Journal(connection: connection).end(of: user)
     (state.revision, state.written) = (end.revision, end.written)
@@ -20,7 +24,7 @@ struct StateTables: Sendable {
   }
 
   /// Writes a fact to its module's table.
-  func write(
+  package func write(
     _ mutation: CollectionMutation,
     before state: CollectionState,
     at place: CollectionPlace,
@@ -29,11 +33,6 @@ struct StateTables: Sendable {
     try services[place.collection.module]?.write(mutation, before: state, at: place, to: connection)
   }
 
-  /// The collections that are there for every user, of the modules that have just one, with their kinds.
-  var fixed: [(name: CollectionName, kind: CollectionMutation.Kind)] {
-    services.values.filter { !$0.hasParts }.map { (CollectionName($0.module), $0.kind) }
-  }
-
   /// The kind of a module's collections; nil for a name that is no module's.
-  func kind(of module: String) -> CollectionMutation.Kind? { services[module]?.kind }
+  package func kind(of module: String) -> CollectionMutation.Kind? { services[module]?.kind }
 }

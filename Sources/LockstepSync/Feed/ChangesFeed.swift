@@ -1,12 +1,17 @@
+import LockstepCollections
 import LockstepHTTP
 import LockstepSQLite
 
 /// What happened to a user's state since a cursor, folded into one changeset a collection.
-struct ChangesFeed: Sendable {
+package struct ChangesFeed: Sendable {
   /// Which collections somebody wants to hear of.
-  struct Filter: Sendable, Hashable {
+  package struct Filter: Sendable, Hashable {
     /// Modules and single collections, as named; empty: all.
-    let names: [CollectionName]
+    package let names: [CollectionName]
+
+    package init(names: [CollectionName]) {
+      self.names = names
+    }
 
     func includes(_ name: CollectionName) -> Bool {
       names.isEmpty || names.contains { $0 == name || ($0.part == nil && $0.module == name.module) }
@@ -14,21 +19,26 @@ struct ChangesFeed: Sendable {
   }
 
   /// What somebody wants to be told: the same question has the same answer at one state of the user.
-  struct Question: Sendable, Hashable {
+  package struct Question: Sendable, Hashable {
     /// As of which revision what is registered shows.
     let registered: Revision
     /// From where on, and of which collections.
     let text: String
+
+    package init(registered: Revision, text: String) {
+      self.registered = registered
+      self.text = text
+    }
   }
 
   /// What there is to tell.
-  struct Document: Sendable {
-    let cursor: Cursor
-    let body: [UInt8]
+  package struct Document: Sendable {
+    package let cursor: Cursor
+    package let body: [UInt8]
     /// Whether it tells of anything.
-    let isEmpty: Bool
+    package let isEmpty: Bool
     /// What comes before the body in every answer that tells it.
-    let fields: HeaderFields
+    package let fields: HeaderFields
 
     init(cursor: Cursor, body: [UInt8], isEmpty: Bool) {
       self.cursor = cursor
@@ -44,20 +54,25 @@ struct ChangesFeed: Sendable {
   }
 
   /// The collections as they were at a cursor: those that have changed since. Nil where the store can't tell.
-  typealias Base = [CollectionName: CollectionState]
+  package typealias Base = [CollectionName: CollectionState]
 
-  let store: String
+  package let store: String
   let history: History
+
+  package init(store: String, history: History) {
+    self.store = store
+    self.history = history
+  }
   // MARK: What is needed
 
   /// The collections whose past must be known: those that a user has changed since the cursor.
-  func changed(since cursor: Cursor, in hot: HotState, _ filter: Filter) -> [CollectionName] {
+  package func changed(since cursor: Cursor, in hot: HotState, _ filter: Filter) -> [CollectionName] {
     hot.state.collections.filter { filter.includes($0.key) && $0.value.revision > cursor.revision }.map(\.key)
   }
 
   /// Whether a cursor could be one of this store's past. Where it could, it must be made sure still that the user's history
   /// knows it.
-  func canFollow(_ cursor: Cursor, _ hot: HotState, _ registered: RegisteredDefaults) -> Bool {
+  package func canFollow(_ cursor: Cursor, _ hot: HotState, _ registered: RegisteredDefaults) -> Bool {
     cursor.store == store && cursor.revision <= hot.state.revision && registered.knows(cursor.registered)
   }
 
@@ -69,7 +84,7 @@ struct ChangesFeed: Sendable {
   ///   - hot: The user's state.
   ///   - isKnown: Whether it was made sure already that the cursor is one of the user's history.
   /// - Returns: nil where the states don't go back so far.
-  func base(_ cursor: Cursor, _ changed: [CollectionName], in hot: HotState, isKnown: Bool) -> Base? {
+  package func base(_ cursor: Cursor, _ changed: [CollectionName], in hot: HotState, isKnown: Bool) -> Base? {
     if changed.isEmpty { return isKnown || hot.knows(cursor.revision) ? [:] : nil }
     guard let past = hot.past(at: cursor.revision) else { return nil }
     var base = Base()
@@ -78,7 +93,7 @@ struct ChangesFeed: Sendable {
   }
 
   /// The base, from the store; nil where the journal doesn't go back so far, or has gone another way.
-  func base(
+  package func base(
     _ cursor: Cursor,
     _ changed: [CollectionName],
     of user: UserID,
@@ -91,7 +106,7 @@ struct ChangesFeed: Sendable {
   // MARK: Weighing
 
   /// How much work it is to tell what happened since a cursor, by the base.
-  func weight(since cursor: Cursor, base: Base, in state: UserState) -> Int {
+  package func weight(since cursor: Cursor, base: Base, in state: UserState) -> Int {
     base.reduce(0) { weight, past in
       guard let present = state.collections[past.key] else { return weight }
       return weight + present.weight(since: cursor.revision, from: past.value)
@@ -99,14 +114,15 @@ struct ChangesFeed: Sendable {
   }
 
   /// How much work it is to tell everything.
-  func weight(ofAll state: UserState, _ filter: Filter) -> Int {
+  package func weight(ofAll state: UserState, _ filter: Filter) -> Int {
     state.collections.reduce(0) { $0 + (filter.includes($1.key) ? $1.value.weight : 0) }
   }
 
   // MARK: Telling
 
   /// What happened since a cursor, by the base.
-  func changes(since cursor: Cursor, as text: String, base: Base, view: StateView, _ filter: Filter) throws -> Document
+  package func changes(since cursor: Cursor, as text: String, base: Base, view: StateView, _ filter: Filter) throws
+    -> Document
   {
     var changesets: [UInt8] = []
     for name in names(in: view.state, filter, view.registered) {
@@ -131,7 +147,7 @@ struct ChangesFeed: Sendable {
   }
 
   /// The whole of everything, for who can't be told what changed.
-  func reset(since text: String?, view: StateView, _ filter: Filter) -> Document {
+  package func reset(since text: String?, view: StateView, _ filter: Filter) -> Document {
     var changesets: [UInt8] = []
     let fixed = history.states.fixed.filter { filter.includes($0.name) }
     for name in Set(names(in: view.state, filter, view.registered) + fixed.map(\.name)).sorted() {
@@ -153,13 +169,13 @@ struct ChangesFeed: Sendable {
   }
 
   /// That nothing has happened.
-  func nothing(since text: String?, at cursor: Cursor) -> Document {
+  package func nothing(since text: String?, at cursor: Cursor) -> Document {
     document(since: text, at: cursor, isReset: false, [])
   }
 
   /// The collections that there may be something to tell of, in order.
   private func names(in state: UserState, _ filter: Filter, _ registered: RegisteredDefaults) -> [CollectionName] {
-    let suites = registered.suiteNames.map { DefaultsAction.collection($0) }
+    let suites = registered.suiteNames.map { CollectionName("defaults", part: $0) }
     // A suite that is asked for by name has an answer even where nothing was ever in it.
     let named = filter.names.filter { $0.part != nil }
     return Set(Array(state.collections.keys) + suites + named).filter(filter.includes).sorted()
@@ -188,7 +204,7 @@ struct ChangesFeed: Sendable {
 
 extension CollectionState {
   /// How much work it is to write all of it down.
-  var weight: Int {
+  package var weight: Int {
     switch self {
     case .list(let list): list.bytes + list.count * LongWork.Weight.element
     case .map(let map): map.bytes + map.count * LongWork.Weight.sortedElement

@@ -1,18 +1,25 @@
+import LockstepCollections
 import LockstepSQLite
+import LockstepStore
 
 /// Past states, rebuilt from a snapshot and the facts behind it.
-struct History: Sendable {
+package struct History: Sendable {
   let states: StateTables
 
+  package init(states: StateTables) {
+    self.states = states
+  }
+
   /// Of which collections the past is asked for.
-  enum Extent: Sendable {
+  package enum Extent: Sendable {
     case collection(CollectionName)
     /// All of a module's.
     case module(String)
   }
 
   /// A user's state as it was after a revision, of some collections alone; nil where the journal doesn't tell.
-  func state(of user: UserID, at revision: Revision, _ extent: Extent, from connection: Connection) throws -> UserState?
+  package func state(of user: UserID, at revision: Revision, _ extent: Extent, from connection: Connection) throws
+    -> UserState?
   {
     guard try knows(revision, of: user, from: connection) else { return nil }
     let names: Set<CollectionName>
@@ -45,13 +52,13 @@ struct History: Sendable {
 
   /// Whether a user's state can be rebuilt as it was after a revision: it's one of this history, and nothing of what
   /// happened since is pruned.
-  func knows(_ revision: Revision, of user: UserID, from connection: Connection) throws -> Bool {
+  package func knows(_ revision: Revision, of user: UserID, from connection: Connection) throws -> Bool {
     try Journal(connection: connection).knows(revision, of: user)
   }
 
   /// Collections as they were after a revision that the journal still covers. The journal is read once for all of them:
   /// it knows users and revisions, and has no order by collection.
-  func rebuild(
+  package func rebuild(
     _ names: some Sequence<CollectionName>,
     of user: UserID,
     at revision: Revision,

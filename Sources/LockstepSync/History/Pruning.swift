@@ -1,17 +1,25 @@
+import LockstepCollections
 import LockstepSQLite
+import LockstepStore
 import LockstepThreading
+import LockstepTime
 
 /// Keeps the journal from growing for ever, in small steps: now and then, after a user's transaction, a little of what is
 /// oldest of theirs goes, and a snapshot takes its place.
 ///
 /// What goes is older than `days`, and there are more than `revisions` after it; or there are more than `bytes` after it.
 /// The present state is in tables of its own and is never touched.
-struct Pruning: Sendable {
+package struct Pruning: Sendable {
   /// How many revisions go in one step.
   static let step = 256
 
   let policy: HistoryPolicy
   let history: History
+
+  package init(policy: HistoryPolicy, history: History) {
+    self.policy = policy
+    self.history = history
+  }
 
   /// Prunes a step, if all of it may go. Gives how many revisions went.
   func prune(_ user: UserID, now: Timestamp, in connection: Connection) throws -> Int {

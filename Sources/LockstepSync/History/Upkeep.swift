@@ -1,11 +1,14 @@
+import LockstepCollections
 import LockstepSQLite
-import Synchronization
+import LockstepStore
 import LockstepThreading
+import LockstepTime
+import Synchronization
 
 /// What is done behind users' backs for their history: snapshots, so that the past is quickly rebuilt, and pruning.
 ///
 /// It's set off by their own transactions, so nothing runs for those who aren't there, and needs no clock to wake it.
-final class Upkeep: Sendable {
+package final class Upkeep: Sendable {
   /// After so many revisions of a user a step of pruning is tried,
   private static let revisionsBetweenPruning = 64
   /// and each time that the history has grown by this part of what it may take.
@@ -27,14 +30,14 @@ final class Upkeep: Sendable {
   private let pruned = Atomic(0)
   private let factBytes = Monitor<[Key: Int]>([:])
 
-  init(pruning: Pruning, writer: Writer, now: @escaping @Sendable () -> Timestamp) {
+  package init(pruning: Pruning, writer: Writer, now: @escaping @Sendable () -> Timestamp) {
     self.pruning = pruning
     self.writer = writer
     self.now = now
   }
 
   /// How many bytes of history have been written since the server started, and how many revisions of it have gone.
-  var figures: (writtenBytes: Int, prunedRevisions: Int) {
+  package var figures: (writtenBytes: Int, prunedRevisions: Int) {
     (written.load(ordering: .relaxed), pruned.load(ordering: .relaxed))
   }
 

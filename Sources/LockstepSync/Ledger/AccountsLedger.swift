@@ -1,12 +1,20 @@
+import LockstepAccounts
 import LockstepSQLite
+import LockstepStore
+import LockstepTime
 
 /// Changes to accounts, each answered once for each idempotency key: the answer is kept in the transaction that makes the
 /// change, so that a crash can't separate them.
-struct AccountsLedger: Sendable {
+package struct AccountsLedger: Sendable {
   /// A key, and whose it is.
-  struct Key: Sendable {
+  package struct Key: Sendable {
     let key: IdempotencyKey
     let owner: KeyOwner
+
+    package init(key: IdempotencyKey, owner: KeyOwner) {
+      self.key = key
+      self.owner = owner
+    }
   }
 
   let accounts: StoredAccounts
@@ -14,6 +22,20 @@ struct AccountsLedger: Sendable {
   let writer: Writer
   let keysInUse: KeysInUse
   let now: @Sendable () -> Timestamp
+
+  package init(
+    accounts: StoredAccounts,
+    readers: Readers,
+    writer: Writer,
+    keysInUse: KeysInUse,
+    now: @escaping @Sendable () -> Timestamp
+  ) {
+    self.accounts = accounts
+    self.readers = readers
+    self.writer = writer
+    self.keysInUse = keysInUse
+    self.now = now
+  }
 
   /// Makes a change, or gives the answer that it had before.
   ///
@@ -24,7 +46,7 @@ struct AccountsLedger: Sendable {
   ///   - refusal: What the client is told of a refusal that is to stay; nil for an error that may be over the next time.
   /// - Returns: The answer, or the one that was given before.
   /// - Throws: Why it can't be done, `IdempotencyKeyInUse`, `IdempotencyKeyReused`.
-  func commit(
+  package func commit(
     key: Key?,
     prepare: @Sendable () async throws(AccountsError) -> AccountsWrite<Void>,
     answer: StoredAnswer,
@@ -51,7 +73,7 @@ struct AccountsLedger: Sendable {
   }
 
   /// The answer that was given to a key before; nil where there is none.
-  func answer(to key: Key) async throws -> StoredAnswer? {
+  package func answer(to key: Key) async throws -> StoredAnswer? {
     let now = now()
     return try await readers.read { connection in
       try IdempotencyRecords(connection: connection).answer(to: key.key, of: key.owner, now: now)
@@ -70,7 +92,7 @@ struct AccountsLedger: Sendable {
   ///   - answer: What the client is told.
   /// - Returns: The answer, or the one that was given before.
   /// - Throws: Why it can't be done, `IdempotencyKeyInUse`, `IdempotencyKeyReused`.
-  func enter(
+  package func enter(
     _ credentials: Credentials,
     key: String,
     request: [UInt8],

@@ -1,5 +1,8 @@
+import LockstepCollections
 import LockstepJSON
 import LockstepSQLite
+import LockstepStore
+import LockstepTime
 
 /// A user's state on its way from one revision to the next.
 struct Draft {

@@ -1,13 +1,18 @@
+import LockstepCollections
+import LockstepStore
 import LockstepThreading
 
 /// The idempotency keys whose requests are still at work, so that the same request, sent again meanwhile, isn't done twice.
-final class KeysInUse: Sendable {
+package final class KeysInUse: Sendable {
   private struct Use: Hashable {
     let owner: KeyOwner
     let key: ElementKey
   }
 
   private let uses = Monitor<Set<Use>>([])
+
+  package init() {
+  }
 
   /// Runs `body` as the only one with this key. Throws `IdempotencyKeyInUse` where another does.
   func hold<Result>(
@@ -23,4 +28,6 @@ final class KeysInUse: Sendable {
 }
 
 /// Another request with the same key is still at work.
-struct IdempotencyKeyInUse: Error {}
+package struct IdempotencyKeyInUse: Error {
+  package init() {}
+}

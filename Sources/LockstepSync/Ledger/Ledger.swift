@@ -1,6 +1,10 @@
+import LockstepAccounts
+import LockstepCollections
 import LockstepSQLite
-import Synchronization
+import LockstepStore
 import LockstepThreading
+import LockstepTime
+import Synchronization
 
 /// Where users' states change: the one way in.
 ///
@@ -8,7 +12,7 @@ import LockstepThreading
 /// reactors against the latest state, what they decide is written to the tables and to the journal, and all of it is
 /// committed together with whatever else waits. Only then is the new state published, and the client told: in the same order,
 /// while the next transactions may be at work.
-final class Ledger: Sendable {
+package final class Ledger: Sendable {
   let registry: RegisteredLedger
   private let writer: Writer
   private let cache: StateCache
@@ -35,7 +39,7 @@ final class Ledger: Sendable {
   ///   - endings: Whether sessions may be ending.
   ///   - now: The time.
   ///   - announce: Told of each committed state, by one thread at a time, after it was published.
-  init(
+  package init(
     writer: Writer,
     cache: StateCache,
     states: StateTables,
@@ -63,7 +67,7 @@ final class Ledger: Sendable {
   ///
   /// - Throws: What refused it: a `RefusedAction`, what its condition throws,
   ///   `IdempotencyKeyInUse`, `IdempotencyKeyReused`, `SessionEnded`; or why it couldn't be written.
-  func commit(_ transaction: Transaction) async throws -> Transaction.Outcome {
+  package func commit(_ transaction: Transaction) async throws -> Transaction.Outcome {
     guard let key = transaction.key else { return try await submit(transaction) }
     return try await keysInUse.hold(key, of: .user(transaction.user)) { try await submit(transaction) }
   }
@@ -84,7 +88,7 @@ final class Ledger: Sendable {
   ///   - transaction: What is asked for.
   ///   - settled: Told on the writer's thread, once, when it's on disk, or what refused it, or why it couldn't be written.
   /// - Throws: `WorkerPool.Overloaded`, `WorkerPool.ShutDown`.
-  func submit(
+  package func submit(
     _ transaction: Transaction,
     settled: @escaping @Sendable (Result<Transaction.Outcome, any Error>) -> Void
   ) throws {

@@ -1,9 +1,12 @@
+import LockstepCollections
 import LockstepSQLite
+import LockstepStore
 import LockstepThreading
+import LockstepTime
 
 /// Where what is registered for everybody changes: all of it is in memory. It's decided on the writer's thread and
 /// published once it's on disk.
-final class RegisteredLedger: Sendable {
+package final class RegisteredLedger: Sendable {
   private struct Contents: Sendable {
     var committed: RegisteredDefaults
     /// What was decided last, and by which change, as long as it isn't published yet; what later units see.
@@ -26,7 +29,7 @@ final class RegisteredLedger: Sendable {
   ///   - era: What marks the revisions that are made.
   ///   - now: The time.
   ///   - announce: Told of each committed change, by one thread at a time.
-  init(
+  package init(
     _ registered: RegisteredDefaults,
     writer: Writer,
     keysInUse: KeysInUse = KeysInUse(),
@@ -43,16 +46,16 @@ final class RegisteredLedger: Sendable {
   }
 
   /// What is registered, as it's on disk.
-  var current: RegisteredDefaults { contents.withLock { $0.committed } }
+  package var current: RegisteredDefaults { contents.withLock { $0.committed } }
 
   /// The revision of what is registered, as it's on disk.
-  var revision: Revision { contents.withLock { $0.committed.revision } }
+  package var revision: Revision { contents.withLock { $0.committed.revision } }
 
   /// What is registered, for a unit of the writer that decides by it.
   var latest: RegisteredDefaults { contents.withLock { $0.pending?.registered ?? $0.committed } }
 
   /// A change of a suite.
-  struct Change: Sendable {
+  package struct Change: Sendable {
     let suite: String
     /// The client's key, where it sent one.
     let key: IdempotencyKey?
@@ -62,6 +65,20 @@ final class RegisteredLedger: Sendable {
     let answer: @Sendable (RegisteredDefaults) -> StoredAnswer
     /// What the client is told of a refusal; nil for an error that is not the client's, and must not be kept.
     let refusal: @Sendable (any Error) -> StoredAnswer?
+
+    package init(
+      suite: String,
+      key: IdempotencyKey? = nil,
+      decide: @escaping @Sendable (RegisteredDefaults) throws -> [(key: String, value: [UInt8]?)],
+      answer: @escaping @Sendable (RegisteredDefaults) -> StoredAnswer,
+      refusal: @escaping @Sendable (any Error) -> StoredAnswer?
+    ) {
+      self.suite = suite
+      self.key = key
+      self.decide = decide
+      self.answer = answer
+      self.refusal = refusal
+    }
   }
 
   private struct Outcome: Sendable {
@@ -73,7 +90,7 @@ final class RegisteredLedger: Sendable {
   /// Changes values of a suite, in one transaction, and returns when it's on disk.
   ///
   /// - Throws: What `decide` throws, `IdempotencyKeyInUse`, `IdempotencyKeyReused`, or why it couldn't be written.
-  func change(_ change: Change) async throws -> Settlement {
+  package func change(_ change: Change) async throws -> Settlement {
     guard let key = change.key else { return try await submit(change) }
     return try await keysInUse.hold(key, of: .administrator) { try await submit(change) }
   }

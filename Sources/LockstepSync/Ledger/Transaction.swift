@@ -1,42 +1,74 @@
+import LockstepAccounts
+import LockstepCollections
+import LockstepStore
+
 /// What one request wants to change, whole or not at all.
-struct Transaction: Sendable {
+package struct Transaction: Sendable {
+  /// The most actions that one request may ask for.
+  package static let maximumActions = 500
+
   /// Whose state.
-  let user: UserID
+  package let user: UserID
   /// Who asks. A session that has ended meanwhile changes nothing.
   let session: LiveSession
   /// What is asked for, in order: each sees what those before it did.
   let actions: [UserAction]
   /// Looks at the state before anything is done, and throws where the request doesn't want to go on.
-  var condition: @Sendable (LedgerView) throws -> Void = { _ in }
+  package var condition: @Sendable (LedgerView) throws -> Void = { _ in }
   /// The client's key, where it sent one.
-  var key: IdempotencyKey?
+  package var key: IdempotencyKey?
   /// What the client is told when it's done, to be kept with its key. Without one, whoever commits tells the client.
   let answer: @Sendable (Committed) -> StoredAnswer
   /// What the client is told of a refusal; nil for an error that is not the client's, and must not be kept.
   let refusal: @Sendable (any Error) -> StoredAnswer?
   /// What of an answer is kept with the key; whoever commits can make the rest again.
-  var kept: @Sendable (StoredAnswer) -> StoredAnswer = { $0 }
+  package var kept: @Sendable (StoredAnswer) -> StoredAnswer = { $0 }
+
+  package init(
+    user: UserID,
+    session: LiveSession,
+    actions: [UserAction],
+    condition: @escaping @Sendable (LedgerView) throws -> Void = { _ in },
+    key: IdempotencyKey? = nil,
+    answer: @escaping @Sendable (Committed) -> StoredAnswer,
+    refusal: @escaping @Sendable (any Error) -> StoredAnswer?,
+    kept: @escaping @Sendable (StoredAnswer) -> StoredAnswer = { $0 }
+  ) {
+    self.user = user
+    self.session = session
+    self.actions = actions
+    self.condition = condition
+    self.key = key
+    self.answer = answer
+    self.refusal = refusal
+    self.kept = kept
+  }
 }
 
 /// A user's state and what shows behind it, at one moment.
-struct LedgerView: Sendable {
-  let state: UserState
-  let registered: RegisteredDefaults
+package struct LedgerView: Sendable {
+  package let state: UserState
+  package let registered: RegisteredDefaults
+
+  package init(state: UserState, registered: RegisteredDefaults) {
+    self.state = state
+    self.registered = registered
+  }
 }
 
 /// What a transaction did.
-struct Committed: Sendable {
+package struct Committed: Sendable {
   /// The state before it.
-  let before: LedgerView
+  package let before: LedgerView
   /// The state after it.
-  let after: LedgerView
+  package let after: LedgerView
   /// What each action did, in order.
-  let mutations: [[CollectionMutation]]
+  package let mutations: [[CollectionMutation]]
 }
 
 extension Transaction {
   /// What became of a transaction. All of it is on disk.
-  enum Outcome: Sendable {
+  package enum Outcome: Sendable {
     /// It had no key. The answer is made of what it did, and not on the writer's thread, where all others wait.
     case done(Committed)
     /// It had one, so that its answer is on disk too.
@@ -45,19 +77,26 @@ extension Transaction {
 }
 
 /// The answer to a write with a key.
-struct Settlement: Sendable {
-  let answer: StoredAnswer
+package struct Settlement: Sendable {
+  package let answer: StoredAnswer
   /// Whether the answer is that to an earlier request with the same key.
-  var isReplay = false
+  package let isReplay: Bool
+
+  package init(answer: StoredAnswer, isReplay: Bool = false) {
+    self.answer = answer
+    self.isReplay = isReplay
+  }
 }
 
 /// An action that was refused, by its place among those of its transaction.
-struct RefusedAction: Error {
-  let index: Int
-  let refusal: Refusal
+package struct RefusedAction: Error {
+  package let index: Int
+  package let refusal: Refusal
   /// The state that the transaction met, and has left.
-  let view: LedgerView
+  package let view: LedgerView
 }
 
 /// The session that asked has ended, or its user is gone.
-struct SessionEnded: Error {}
+package struct SessionEnded: Error {
+  package init() {}
+}

@@ -1,3 +1,4 @@
+import LockstepCollections
 import LockstepSQLite
 
 extension UserID {

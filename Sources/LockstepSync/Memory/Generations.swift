@@ -1,3 +1,5 @@
+import LockstepCollections
+
 /// Users' states in two generations: whoever is asked for comes into the young one, and when that is half of what there is
 /// room for, the old one goes and the young one grows old. So who was asked for lately stays, and nothing is ever sorted.
 struct Generations: Sendable {

@@ -1,8 +1,9 @@
+import LockstepCollections
 import LockstepThreading
 
 /// A user's committed state in memory, with what was made of it for clients: made once, given to all who ask.
-final class HotState: Sendable {
-  let state: UserState
+package final class HotState: Sendable {
+  package let state: UserState
   /// What it takes in memory with the states before it, and without what was made of it: that is about as much again as
   /// the state, at most.
   let cost: Int
@@ -66,10 +67,10 @@ final class HotState: Sendable {
   }
 
   /// What was told already to somebody who asked the same, if anything.
-  func told(_ question: ChangesFeed.Question) -> ChangesFeed.Document? { made.withLock { $0.told[question] } }
+  package func told(_ question: ChangesFeed.Question) -> ChangesFeed.Document? { made.withLock { $0.told[question] } }
 
   /// Remembers what was told: of a thousand who wait most have the same cursor.
-  func remember(_ document: ChangesFeed.Document, for question: ChangesFeed.Question) {
+  package func remember(_ document: ChangesFeed.Document, for question: ChangesFeed.Question) {
     guard document.body.count <= Self.toldBytes else { return }
     made.withLock { made in
       if made.told.count >= Self.toldCount || made.toldBytes + document.body.count > Self.toldBytes {
@@ -81,7 +82,7 @@ final class HotState: Sendable {
   }
 
   /// The text of the state's cursor.
-  func cursorText(of store: String, registered: Revision) -> String {
+  package func cursorText(of store: String, registered: Revision) -> String {
     made.withLock { made in
       if let known = made.cursor, known.registered == registered { return known.text }
       let text = Cursor(store: store, revision: state.revision, registered: registered).text
@@ -91,13 +92,13 @@ final class HotState: Sendable {
   }
 
   /// What was made of a collection, if that still holds.
-  func representation(of collection: CollectionName, registered: Revision) -> Representation? {
+  package func representation(of collection: CollectionName, registered: Revision) -> Representation? {
     guard let known = made.withLock({ $0.rendered[collection] }), known.registered == registered else { return nil }
     return known.representation
   }
 
   /// Keeps what was made of a collection.
-  func keep(_ representation: Representation, of collection: CollectionName, registered: Revision) {
+  package func keep(_ representation: Representation, of collection: CollectionName, registered: Revision) {
     let revision = state.collections[collection]?.revision ?? .none
     let new = Rendered(revision: revision, registered: registered, representation: representation)
     made.withLock { made in

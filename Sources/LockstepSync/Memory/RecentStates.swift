@@ -1,3 +1,5 @@
+import LockstepCollections
+
 /// A user's states just before the latest, newest first, in two generations: when the young one is half of what there is
 /// room for, the old one goes and the young one grows old. So adding one costs the same however many there are.
 struct RecentStates: Sendable {

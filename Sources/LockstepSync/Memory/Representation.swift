@@ -1,19 +1,20 @@
+import LockstepCollections
 import LockstepHTTP
 
 /// A resource as a client gets it: the same cursor means the same bytes.
-struct Representation: Sendable {
+package struct Representation: Sendable {
   /// What the ETag is made of, and the `cursor` in the body where there is one.
-  let cursor: Cursor
+  package let cursor: Cursor
   /// That as text.
-  let tag: String
-  let body: [UInt8]
+  package let tag: String
+  package let body: [UInt8]
   /// What a 304 says too: its ETag, how it may be cached.
-  let validatorFields: HeaderFields
+  package let validatorFields: HeaderFields
   /// All fields that belong to it.
-  let fields: HeaderFields
+  package let fields: HeaderFields
 
   /// A resource at a cursor, as JSON. `link` is what comes after it, where it's a part of something.
-  init(cursor: Cursor, body: [UInt8], link: String? = nil) {
+  package init(cursor: Cursor, body: [UInt8], link: String? = nil) {
     self.cursor = cursor
     self.body = body
     tag = cursor.text
@@ -25,7 +26,7 @@ struct Representation: Sendable {
   }
 
   /// What a 304 says too.
-  static func validatorFields(ofTag tag: String) -> HeaderFields {
+  package static func validatorFields(ofTag tag: String) -> HeaderFields {
     var fields = HeaderFields()
     fields.append(.etag, "\"\(tag)\"")
     fields.append(.cacheControl, "private, no-cache")

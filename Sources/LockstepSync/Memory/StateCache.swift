@@ -1,3 +1,4 @@
+import LockstepCollections
 import LockstepSQLite
 import LockstepThreading
 
@@ -6,7 +7,7 @@ import LockstepThreading
 /// - What is published is seen at once by everybody, on every loop.
 /// - A user who isn't in memory is loaded once, however many ask at the same time.
 /// - The memory is bounded: who wasn't asked for in a while goes.
-final class StateCache: Sendable {
+package final class StateCache: Sendable {
   private enum Turn: Sendable {
     case found(HotState)
     /// The caller loads for all.
@@ -36,14 +37,15 @@ final class StateCache: Sendable {
   ///   - capacity: About how many bytes the states may take.
   ///   - readers: Where is read what isn't in memory.
   ///   - load: How a state is read.
-  init(capacity: Int, readers: UserReaders, load: @escaping @Sendable (UserID, Connection) throws -> UserState) {
+  package init(capacity: Int, readers: UserReaders, load: @escaping @Sendable (UserID, Connection) throws -> UserState)
+  {
     contents = Monitor(Contents(states: Generations(capacity: capacity)))
     self.readers = readers
     self.load = load
   }
 
   /// The user's latest committed state, if it's in memory.
-  func state(of user: UserID) -> HotState? {
+  package func state(of user: UserID) -> HotState? {
     let (hot, dropped) = contents.withLock { ($0.states.use(user), $0.states.takeDropped()) }
     // Let go of here, outside the lock: there may be many.
     _ = consume dropped
@@ -51,10 +53,10 @@ final class StateCache: Sendable {
   }
 
   /// The revision of the user's latest committed state, if it's in memory.
-  func revision(of user: UserID) -> Revision? { state(of: user)?.state.revision }
+  package func revision(of user: UserID) -> Revision? { state(of: user)?.state.revision }
 
   /// The user's latest committed state, from the store if need be.
-  func load(_ user: UserID) async throws -> HotState {
+  package func load(_ user: UserID) async throws -> HotState {
     while true {
       switch await turn(user) {
       case .found(let hot): return hot
@@ -93,7 +95,7 @@ final class StateCache: Sendable {
   }
 
   /// Forgets a user, who is gone.
-  func forget(_ user: UserID) {
+  package func forget(_ user: UserID) {
     contents.withLock { contents in
       contents.loading[user]?.isOutdated = true
       contents.states.remove(user)
@@ -102,10 +104,10 @@ final class StateCache: Sendable {
 
   /// How many times a user's state had to be read. Every other request found it in memory: those aren't counted, since nothing
   /// is as frequent.
-  var loads: Int { contents.withLock { $0.loads } }
+  package var loads: Int { contents.withLock { $0.loads } }
 
   /// How many users are in memory, and about how many bytes they take.
-  var size: (users: Int, bytes: Int) { contents.withLock { ($0.states.count, $0.states.cost) } }
+  package var size: (users: Int, bytes: Int) { contents.withLock { ($0.states.count, $0.states.cost) } }
 
   private func turn(_ user: UserID) async -> Turn {
     await withCheckedContinuation { continuation in

@@ -1,23 +1,24 @@
+import LockstepCollections
 import LockstepSQLite
 import LockstepThreading
 
 /// The store's readers, as users share them: none keeps more than half of the threads busy, however much they ask for, so
 /// that there is one for the others.
-struct UserReaders: Sendable {
+package struct UserReaders: Sendable {
   /// How much of one user's may wait.
   static let waiting = 256
 
-  let readers: Readers
-  let shares: Shares<UserID>
+  package let readers: Readers
+  package let shares: Shares<UserID>
 
   /// Readers with so many threads.
-  init(_ readers: Readers, threads: Int) {
+  package init(_ readers: Readers, threads: Int) {
     self.readers = readers
     shares = Shares(name: "a user's reads", atOnce: threads / 2, waiting: Self.waiting)
   }
 
   /// Runs `body` on one of the threads, when it's the user's turn: see `Readers.read(_:)` and `Shares.run(for:_:)`.
-  func read<Value: Sendable>(
+  package func read<Value: Sendable>(
     for user: UserID,
     _ body: @escaping @Sendable (Connection) throws -> Value
   ) async throws -> Value {

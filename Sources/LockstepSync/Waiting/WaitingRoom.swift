@@ -6,7 +6,7 @@ import LockstepThreading
 ///
 /// Waiting costs a place in a table. Who is woken looks for themselves whether what they wait for has changed; being woken
 /// for nothing does no harm.
-final class WaitingRoom<Key: Hashable & Sendable>: Sendable {
+package final class WaitingRoom<Key: Hashable & Sendable>: Sendable {
   private struct Contents: Sendable {
     var seats: [Key: [UInt64: (any Waker)?]] = [:]
     var last: UInt64 = 0
@@ -20,13 +20,13 @@ final class WaitingRoom<Key: Hashable & Sendable>: Sendable {
   private let taken = Atomic(0)
   private let wakings = Atomic(0)
 
-  init(_ limits: WaitingLimits) {
+  package init(_ limits: WaitingLimits) {
     self.limits = limits
     shards = (0..<Self.shardCount).map { _ in Monitor(Contents()) }
   }
 
   /// A place to wait for a state; nil where there are too many.
-  func seat(for key: Key) -> Seat? {
+  package func seat(for key: Key) -> Seat? {
     guard taken.add(1, ordering: .relaxed).newValue <= limits.inAll else {
       taken.subtract(1, ordering: .relaxed)
       return nil
@@ -45,7 +45,7 @@ final class WaitingRoom<Key: Hashable & Sendable>: Sendable {
   }
 
   /// A place to wait, given back when nobody holds it any more.
-  final class Seat: Sendable {
+  package final class Seat: Sendable {
     let key: Key
     private let number: UInt64
     private let room: WaitingRoom<Key>
@@ -59,24 +59,24 @@ final class WaitingRoom<Key: Hashable & Sendable>: Sendable {
     deinit { room.leave(key, number) }
 
     /// From now on whoever has something to tell wakes this.
-    func wait(_ waker: any Waker) { room.wait(key, number, waker) }
+    package func wait(_ waker: any Waker) { room.wait(key, number, waker) }
   }
 
   /// Wakes who waits for a state.
-  func wake(_ key: Key) {
+  package func wake(_ key: Key) {
     let wakers = shard(of: key).withLock { contents in contents.seats[key]?.values.compactMap { $0 } ?? [] }
     wake(wakers)
   }
 
   /// Wakes everybody: what concerns all has changed.
-  func wakeAll() {
+  package func wakeAll() {
     for shard in shards {
       wake(shard.withLock { contents in contents.seats.values.flatMap { $0.values.compactMap { $0 } } })
     }
   }
 
   /// How many wait, and how often anybody was woken.
-  var figures: (waiting: Int, wakings: Int) {
+  package var figures: (waiting: Int, wakings: Int) {
     (taken.load(ordering: .relaxed), wakings.load(ordering: .relaxed))
   }
 

@@ -1,5 +1,3 @@
-import LockstepHTTP
-
 /// A moment as people write it, in their language and by their clocks.
 struct DateText: Sendable, Equatable, CustomStringConvertible {
   /// The text; `DateLanguage` shows its forms.

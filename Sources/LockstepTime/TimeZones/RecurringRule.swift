@@ -1,5 +1,3 @@
-import LockstepHTTP
-
 /// What a time zone's clocks do every year: the text at the end of a TZif file, in the form of POSIX's variable `TZ` with
 /// RFC 9636's extension of hours from -167 to 167.
 struct RecurringRule: Sendable, Equatable {

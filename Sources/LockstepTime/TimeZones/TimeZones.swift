@@ -5,7 +5,7 @@ import LockstepThreading
 ///
 /// Those that were asked for last are kept, up to `capacity` of them; so a database that is brought up to date while the
 /// server runs is seen when the server is started again.
-final class TimeZones: Sendable {
+package final class TimeZones: Sendable {
   private struct Kept: Sendable {
     /// Two halves: what is new or asked for again goes to the young one; when that is full, the old one is forgotten
     /// and the young one takes its place.
@@ -25,7 +25,7 @@ final class TimeZones: Sendable {
   ///   - folder: Where the database lies.
   ///   - capacity: How many zones are kept: each takes a few KiB.
   ///   - workers: Where files are read.
-  init(folder: String = "/usr/share/zoneinfo", capacity: Int = 256, workers: WorkerPool) {
+  package init(folder: String = "/usr/share/zoneinfo", capacity: Int = 256, workers: WorkerPool) {
     self.folder = folder
     half = max(1, capacity / 2)
     self.workers = workers

@@ -1,4 +1,5 @@
 @testable import LockstepHTTP
+import LockstepTime
 import Testing
 
 @Suite("Times are written as HTTP writes them")

@@ -1,11 +1,12 @@
-import Lockstep
 import LockstepSQLite
-import Synchronization
 import LockstepTestSupport
-import Testing
 import LockstepThreading
+import Synchronization
+import Testing
 
-@testable import Lockstep
+@testable import LockstepAccounts
+@testable import LockstepCollections
+@testable import LockstepStore
 
 /// Accounts on a store of their own, in virtual time, with a hasher that costs nothing and counts.
 final class AccountsFixture: Sendable {

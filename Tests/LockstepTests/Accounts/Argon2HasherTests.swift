@@ -1,8 +1,10 @@
 import LockstepTestSupport
-import Testing
 import LockstepThreading
+import Testing
 
-@testable import Lockstep
+@testable import LockstepAccounts
+@testable import LockstepCollections
+@testable import LockstepStore
 
 @Suite("The argon2id hasher")
 struct Argon2HasherTests {

@@ -1,6 +1,7 @@
 import Testing
 
-@testable import Lockstep
+@testable import LockstepAccounts
+@testable import LockstepCollections
 
 @Suite("The limit of attempts")
 struct AttemptLimiterTests {

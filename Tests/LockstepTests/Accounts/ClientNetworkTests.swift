@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Lockstep
+@testable import LockstepCollections
 
 @Suite("A client's network")
 struct ClientNetworkTests {

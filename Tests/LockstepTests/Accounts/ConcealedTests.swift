@@ -1,6 +1,9 @@
 import Testing
 
-@testable import Lockstep
+@testable import LockstepAccounts
+@testable import LockstepCollections
+@testable import LockstepStore
+@testable import LockstepTime
 
 @Suite("Secrets")
 struct ConcealedTests {

@@ -1,6 +1,7 @@
 import Testing
 
-@testable import Lockstep
+@testable import LockstepCollections
+@testable import LockstepStore
 
 @Suite("A device's name")
 struct DeviceNameTests {

@@ -1,6 +1,7 @@
 import Testing
 
-@testable import Lockstep
+@testable import LockstepCollections
+@testable import LockstepStore
 
 @Suite("An e-mail address")
 struct EmailAddressTests {

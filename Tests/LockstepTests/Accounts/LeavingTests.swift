@@ -3,7 +3,8 @@ import LockstepSQLite
 import LockstepTestSupport
 import Testing
 
-@testable import Lockstep
+@testable import LockstepAccounts
+@testable import LockstepCollections
 
 @Suite("Erasing and exporting accounts")
 struct LeavingTests {

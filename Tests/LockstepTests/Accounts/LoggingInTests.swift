@@ -1,7 +1,8 @@
 import LockstepTestSupport
 import Testing
 
-@testable import Lockstep
+@testable import LockstepAccounts
+@testable import LockstepCollections
 
 @Suite("Logging in")
 struct LoggingInTests {

@@ -1,7 +1,9 @@
 import LockstepTestSupport
 import Testing
 
-@testable import Lockstep
+@testable import LockstepAccounts
+@testable import LockstepCollections
+@testable import LockstepTime
 
 @Suite("Changing the password")
 struct PasswordChangeTests {

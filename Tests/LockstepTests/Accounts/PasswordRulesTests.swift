@@ -1,6 +1,8 @@
 import Testing
 
-@testable import Lockstep
+@testable import LockstepAccounts
+@testable import LockstepCollections
+@testable import LockstepStore
 
 @Suite("The rules for a password")
 struct PasswordRulesTests {

@@ -1,7 +1,9 @@
 import LockstepTestSupport
 import Testing
 
-@testable import Lockstep
+@testable import LockstepAccounts
+@testable import LockstepCollections
+@testable import LockstepMiddleware
 
 @Suite("A bucket gives a burst at once, and then as many as come back")
 struct RateBucketTests {

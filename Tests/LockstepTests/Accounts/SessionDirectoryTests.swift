@@ -1,9 +1,11 @@
 import LockstepSQLite
 import LockstepTestSupport
-import Testing
 import LockstepThreading
+import Testing
 
-@testable import Lockstep
+@testable import LockstepAccounts
+@testable import LockstepCollections
+@testable import LockstepStore
 
 @Suite("The directory of sessions")
 struct SessionDirectoryTests {

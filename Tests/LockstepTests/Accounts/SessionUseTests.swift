@@ -2,7 +2,8 @@ import LockstepSQLite
 import LockstepTestSupport
 import Testing
 
-@testable import Lockstep
+@testable import LockstepAccounts
+@testable import LockstepCollections
 
 @Suite("The use of sessions")
 struct SessionUseTests {

@@ -1,7 +1,9 @@
 import Synchronization
 import Testing
 
-@testable import Lockstep
+@testable import LockstepAccounts
+@testable import LockstepCollections
+@testable import LockstepStore
 
 @Suite("A token")
 struct TokenTests {

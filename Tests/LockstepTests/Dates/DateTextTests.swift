@@ -1,6 +1,7 @@
 import Testing
 
-@testable import Lockstep
+@testable import LockstepCollections
+@testable import LockstepTime
 
 @Suite("Dates are written as people write them")
 struct DateTextTests {

@@ -1,6 +1,7 @@
 import Testing
 
-@testable import Lockstep
+@testable import LockstepCollections
+@testable import LockstepTime
 
 @Suite("What clocks do every year")
 struct RecurringRuleTests {

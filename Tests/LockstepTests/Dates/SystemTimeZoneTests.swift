@@ -2,7 +2,8 @@ import Foundation
 import LockstepTestSupport
 import Testing
 
-@testable import Lockstep
+@testable import LockstepCollections
+@testable import LockstepTime
 
 /// Where the system's time zones are.
 private let database = "/usr/share/zoneinfo"

@@ -1,7 +1,8 @@
 import LockstepTestSupport
 import Testing
 
-@testable import Lockstep
+@testable import LockstepCollections
+@testable import LockstepTime
 
 @Suite("A compiled time zone is read")
 struct TimeZoneRulesTests {

@@ -1,9 +1,10 @@
 import Glibc
 import LockstepTestSupport
-import Testing
 import LockstepThreading
+import Testing
 
-@testable import Lockstep
+@testable import LockstepCollections
+@testable import LockstepTime
 
 @Suite("Time zones are looked up by their names")
 struct TimeZonesTests {

@@ -3,6 +3,9 @@ import LockstepTestSupport
 import Testing
 
 @testable import Lockstep
+@testable import LockstepCollections
+import LockstepHTTPServer
+@testable import LockstepLogging
 
 @Suite("The access log has a line a request, and no secret in it")
 struct AccessLogTests {

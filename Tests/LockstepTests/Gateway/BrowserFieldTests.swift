@@ -2,7 +2,7 @@ import LockstepHTTP
 import LockstepTestSupport
 import Testing
 
-@testable import Lockstep
+@testable import LockstepCollections
 
 @Suite("A browser makes no more of an answer than it is")
 struct BrowserFieldTests {

@@ -1,5 +1,5 @@
+import LockstepCollections
 import LockstepHTTP
-import Lockstep
 import LockstepTestSupport
 import Testing
 

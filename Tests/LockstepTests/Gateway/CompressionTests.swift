@@ -4,7 +4,8 @@ import LockstepJSON
 import LockstepTestSupport
 import Testing
 
-@testable import Lockstep
+@testable import LockstepCollections
+@testable import LockstepMiddleware
 
 @Suite("Long answers of text are gzipped for clients that want them so")
 struct CompressionTests {

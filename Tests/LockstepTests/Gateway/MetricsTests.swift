@@ -2,7 +2,9 @@ import LockstepHTTP
 import LockstepTestSupport
 import Testing
 
-@testable import Lockstep
+@testable import LockstepAccounts
+@testable import LockstepCollections
+@testable import LockstepMiddleware
 
 @Suite("The metrics say what was served, in Prometheus' text format")
 struct MetricsTests {

@@ -4,6 +4,9 @@ import LockstepTestSupport
 import Testing
 
 @testable import Lockstep
+@testable import LockstepAccounts
+@testable import LockstepCollections
+@testable import LockstepMiddleware
 
 @Suite("The OpenAPI description says what is there, and nothing else")
 struct OpenAPITests {

@@ -2,7 +2,9 @@ import LockstepJSON
 import LockstepTestSupport
 import Testing
 
-@testable import Lockstep
+@testable import LockstepAccounts
+@testable import LockstepCollections
+@testable import LockstepMiddleware
 
 @Suite("A limit on how often somebody may ask holds on every way to an answer")
 struct RateLimitTests {

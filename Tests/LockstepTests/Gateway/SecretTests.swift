@@ -3,7 +3,8 @@ import LockstepJSON
 import LockstepTestSupport
 import Testing
 
-@testable import Lockstep
+@testable import LockstepAccounts
+@testable import LockstepCollections
 
 @Suite("No password and no token shows anywhere but where it's handed out")
 struct SecretTests {

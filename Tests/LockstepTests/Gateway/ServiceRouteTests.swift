@@ -1,6 +1,5 @@
 import LockstepHTTP
 import LockstepJSON
-import Lockstep
 import LockstepTestSupport
 import Testing
 

@@ -2,7 +2,9 @@ import LockstepHTTP
 import LockstepTestSupport
 import Testing
 
-@testable import Lockstep
+@testable import LockstepAccounts
+@testable import LockstepCollections
+@testable import LockstepMiddleware
 
 @Suite("Proxies that are named are believed whom they were asked by, and nobody else is")
 struct TrustedProxiesTests {

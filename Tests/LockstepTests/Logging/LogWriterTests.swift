@@ -1,8 +1,9 @@
 import Glibc
-import Lockstep
+import LockstepLogging
 import LockstepTestSupport
-import Testing
 import LockstepThreading
+import LockstepTime
+import Testing
 
 @Suite("The log writer never keeps the server waiting, and loses nothing it took")
 struct LogWriterTests {

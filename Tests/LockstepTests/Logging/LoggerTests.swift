@@ -1,7 +1,9 @@
 import LockstepJSON
 import Testing
 
-@testable import Lockstep
+@testable import LockstepCollections
+@testable import LockstepLogging
+@testable import LockstepTime
 
 @Suite("A log line is one line, whatever is in it")
 struct LoggerTests {

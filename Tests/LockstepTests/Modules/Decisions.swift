@@ -1,7 +1,8 @@
 import LockstepJSON
 import Testing
 
-@testable import Lockstep
+@testable import LockstepCollections
+@testable import LockstepTime
 
 /// What a reactor is to make of an action, as one row of a table.
 struct Decision: CustomTestStringConvertible, Sendable {

@@ -1,7 +1,9 @@
 import LockstepJSON
 import Testing
 
-@testable import Lockstep
+@testable import LockstepCollections
+@testable import LockstepModules
+@testable import LockstepSync
 
 @Suite("The reactor of defaults")
 struct DefaultsReactorTests {

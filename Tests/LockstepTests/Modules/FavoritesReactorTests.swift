@@ -1,7 +1,10 @@
 import LockstepJSON
 import Testing
 
-@testable import Lockstep
+@testable import LockstepCollections
+@testable import LockstepModules
+@testable import LockstepSync
+@testable import LockstepTime
 
 @Suite("The reactor of favorites")
 struct FavoritesReactorTests {

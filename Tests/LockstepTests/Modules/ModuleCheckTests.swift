@@ -3,6 +3,9 @@ import LockstepMigrations
 import Testing
 
 @testable import Lockstep
+@testable import LockstepAccounts
+@testable import LockstepCollections
+@testable import LockstepStore
 
 @Suite("A module that can't be served is told of before anything is opened")
 struct ModuleCheckTests {
@@ -85,7 +88,7 @@ struct ModuleCheckTests {
   @Test("Migrations that aren't numbered as they are to be")
   func migrations() {
     var module = Self.scores()
-    module.migrations = [Migration(number: 2, name: "0002_x", sql: "")]
+    module.storage = MisnumberedTable()
     #expect(throws: InvalidModule("scores", "its migrations must be numbered 1, 2, 3 …, and are 2.")) {
       try ModuleCheck.check([module])
     }
@@ -107,4 +110,20 @@ extension ModuleCheckTests {
   private static func scores(_ name: String, verbs: [ElementVerb: String]) -> UserModule {
     scores(name, [ActionCase("remove", .name("key")) { .remove(key: $0) }], verbs)
   }
+}
+
+/// A table whose migrations don't begin at 1.
+private struct MisnumberedTable: CollectionService {
+  let module = "scores"
+  let kind = CollectionMutation.Kind.map
+  let migrations = [Migration(number: 2, name: "0002_x", sql: "")]
+
+  func load(of user: UserID, from connection: Connection) -> [CollectionName: CollectionState] { [:] }
+
+  func write(
+    _ mutation: CollectionMutation,
+    before state: CollectionState,
+    at place: CollectionPlace,
+    to connection: Connection
+  ) {}
 }

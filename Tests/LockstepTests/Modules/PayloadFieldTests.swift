@@ -1,7 +1,7 @@
 import LockstepJSON
 import Testing
 
-@testable import Lockstep
+@testable import LockstepCollections
 
 @Suite("Fields of payloads take what they say, and describe it")
 struct PayloadFieldTests {

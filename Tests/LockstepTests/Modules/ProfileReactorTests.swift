@@ -1,7 +1,8 @@
 import LockstepJSON
 import Testing
 
-@testable import Lockstep
+@testable import LockstepCollections
+@testable import LockstepModules
 
 @Suite("The reactor of the profile")
 struct ProfileReactorTests {

@@ -1,12 +1,18 @@
 import Foundation
 import LockstepHTTP
 import LockstepSQLite
-import Synchronization
 import LockstepTestSupport
-import Testing
 import LockstepThreading
+import Synchronization
+import Testing
 
 @testable import Lockstep
+@testable import LockstepCollections
+@testable import LockstepLogging
+@testable import LockstepMaintenance
+@testable import LockstepRoutes
+@testable import LockstepStore
+@testable import LockstepTime
 
 @Suite("The backups that a server makes by itself")
 struct BackupKeeperTests {

@@ -5,7 +5,11 @@ import LockstepSQLite
 import LockstepTestSupport
 import Testing
 
-@testable import Lockstep
+@testable import LockstepAccounts
+@testable import LockstepCollections
+@testable import LockstepMaintenance
+@testable import LockstepStore
+@testable import LockstepTime
 
 @Suite("Following what happens to a user")
 struct JournalTailTests {

@@ -1,12 +1,21 @@
 import Glibc
 import LockstepJSON
 import LockstepSQLite
-import Synchronization
 import LockstepTestSupport
-import Testing
 import LockstepThreading
+import Synchronization
+import Testing
 
 @testable import Lockstep
+@testable import LockstepAccounts
+@testable import LockstepCollections
+import LockstepHTTPServer
+@testable import LockstepMaintenance
+@testable import LockstepRoutes
+@testable import LockstepScreens
+@testable import LockstepStore
+@testable import LockstepSync
+@testable import LockstepTime
 
 @Suite("An operator's orders, with a server")
 struct ServedOrderTests {

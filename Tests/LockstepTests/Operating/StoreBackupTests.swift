@@ -4,7 +4,9 @@ import LockstepSQLite
 import LockstepTestSupport
 import Testing
 
-@testable import Lockstep
+@testable import LockstepCollections
+@testable import LockstepMaintenance
+@testable import LockstepStore
 
 @Suite("A backup of a store")
 struct StoreBackupTests {

@@ -5,7 +5,10 @@ import LockstepSQLite
 import LockstepTestSupport
 import Testing
 
-@testable import Lockstep
+@testable import LockstepCollections
+@testable import LockstepMaintenance
+@testable import LockstepStore
+@testable import LockstepSync
 
 @Suite("A check of a store")
 struct StoreCheckTests {

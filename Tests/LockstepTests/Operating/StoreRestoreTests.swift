@@ -5,7 +5,9 @@ import LockstepSQLite
 import LockstepTestSupport
 import Testing
 
-@testable import Lockstep
+@testable import LockstepCollections
+@testable import LockstepMaintenance
+@testable import LockstepStore
 
 @Suite("A backup in the place of a store")
 struct StoreRestoreTests {

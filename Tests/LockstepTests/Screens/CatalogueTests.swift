@@ -2,7 +2,8 @@ import LockstepJSON
 import LockstepTestSupport
 import Testing
 
-@testable import Lockstep
+@testable import LockstepCollections
+@testable import LockstepScreens
 
 @Suite("The catalogue of reactors")
 struct CatalogueTests {

@@ -1,7 +1,9 @@
 import LockstepJSON
 import Testing
 
-@testable import Lockstep
+@testable import LockstepAccounts
+@testable import LockstepCollections
+@testable import LockstepScreens
 
 @Suite("How the product is put together")
 struct CompositionTests {

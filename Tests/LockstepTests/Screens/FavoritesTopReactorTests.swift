@@ -2,7 +2,8 @@ import LockstepReactor
 import LockstepReactorTesting
 import Testing
 
-@testable import Lockstep
+@testable import LockstepCollections
+@testable import LockstepScreens
 
 @Suite("The list of favorites as a screen")
 struct FavoritesTopReactorTests {

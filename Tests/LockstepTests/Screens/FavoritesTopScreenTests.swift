@@ -2,7 +2,7 @@ import LockstepJSON
 import LockstepTestSupport
 import Testing
 
-@testable import Lockstep
+@testable import LockstepCollections
 
 @Suite("The list of favorites as a screen, over a socket")
 struct FavoritesTopScreenTests {

@@ -1,6 +1,8 @@
 import Testing
 
-@testable import Lockstep
+@testable import LockstepCollections
+@testable import LockstepModules
+@testable import LockstepScreens
 
 @Suite("Whose state is followed")
 struct FollowedUsersTests {

@@ -2,7 +2,9 @@ import LockstepReactor
 import LockstepReactorTesting
 import Testing
 
-@testable import Lockstep
+@testable import LockstepAccounts
+@testable import LockstepCollections
+@testable import LockstepScreens
 
 @Suite("Logging in as a screen")
 struct LoginReactorTests {

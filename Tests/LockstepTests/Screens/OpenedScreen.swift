@@ -1,8 +1,23 @@
-import LockstepJSON
 import LockstepTestSupport
 import Testing
 
 @testable import Lockstep
+@testable import LockstepAccounts
+@testable import LockstepCollections
+import LockstepHTTP
+import LockstepHTTPClient
+import LockstepHTTPServer
+import LockstepJSON
+@testable import LockstepLogging
+@testable import LockstepMaintenance
+@testable import LockstepMiddleware
+@testable import LockstepModules
+import LockstepReactor
+import LockstepSQLite
+@testable import LockstepScreens
+@testable import LockstepSync
+import LockstepThreading
+@testable import LockstepTime
 
 /// A screen that somebody has opened over a socket.
 struct OpenedScreen: Sendable {

@@ -1,10 +1,12 @@
 import LockstepHTTP
 import LockstepJSON
-import Synchronization
 import LockstepTestSupport
+import Synchronization
 import Testing
 
-@testable import Lockstep
+@testable import LockstepAccounts
+@testable import LockstepCollections
+@testable import LockstepScreens
 
 @Suite("Each other screen, over a socket, with the real store")
 struct OtherScreensTests {

@@ -3,7 +3,8 @@ import LockstepReactor
 import LockstepReactorTesting
 import Testing
 
-@testable import Lockstep
+@testable import LockstepCollections
+@testable import LockstepScreens
 
 @Suite("A photo as a screen")
 struct PhotoDetailReactorTests {

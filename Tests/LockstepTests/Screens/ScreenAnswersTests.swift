@@ -4,6 +4,10 @@ import LockstepTestSupport
 import Testing
 
 @testable import Lockstep
+@testable import LockstepCollections
+@testable import LockstepScreens
+@testable import LockstepStore
+@testable import LockstepSync
 
 @Suite("A write on a screen that is sent again with its key is done once")
 struct ScreenAnswersTests {

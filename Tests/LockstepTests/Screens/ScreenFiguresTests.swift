@@ -1,7 +1,7 @@
 import LockstepTestSupport
 import Testing
 
-@testable import Lockstep
+@testable import LockstepCollections
 
 @Suite("Screens are counted")
 struct ScreenFiguresTests {

@@ -2,7 +2,8 @@ import LockstepJSON
 import LockstepTestSupport
 import Testing
 
-@testable import Lockstep
+@testable import LockstepCollections
+@testable import LockstepSync
 
 @Suite("A screen's life")
 struct ScreenLifeTests {

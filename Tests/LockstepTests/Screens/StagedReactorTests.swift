@@ -2,7 +2,8 @@ import LockstepReactor
 import LockstepReactorTesting
 import Testing
 
-@testable import Lockstep
+@testable import LockstepCollections
+@testable import LockstepScreens
 
 @Suite("Several actions as one step")
 struct StagedReactorTests {

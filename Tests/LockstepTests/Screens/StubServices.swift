@@ -1,7 +1,10 @@
 import LockstepReactorTesting
 import Synchronization
 
-@testable import Lockstep
+@testable import LockstepAccounts
+@testable import LockstepCollections
+@testable import LockstepScreens
+@testable import LockstepTime
 
 /// An upstream that takes its time, and fails as it's told.
 final class StubUpstream: ProfileUpstream {

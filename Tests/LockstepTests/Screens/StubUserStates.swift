@@ -1,7 +1,11 @@
 import LockstepReactor
 import Synchronization
 
-@testable import Lockstep
+@testable import LockstepAccounts
+@testable import LockstepCollections
+@testable import LockstepModules
+@testable import LockstepScreens
+@testable import LockstepStore
 
 /// A user's state that does as it's told.
 final class StubUserStates: UserStates {

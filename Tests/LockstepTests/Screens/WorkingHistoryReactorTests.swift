@@ -3,7 +3,8 @@ import LockstepReactor
 import LockstepReactorTesting
 import Testing
 
-@testable import Lockstep
+@testable import LockstepCollections
+@testable import LockstepScreens
 
 @Suite("The form of one's working history")
 struct WorkingHistoryReactorTests {

@@ -3,7 +3,9 @@ import LockstepSQLite
 import LockstepTestSupport
 import Testing
 
-@testable import Lockstep
+@testable import LockstepCollections
+@testable import LockstepModules
+@testable import LockstepStore
 
 @Suite("The tables of defaults and profiles")
 struct MapServiceTests {

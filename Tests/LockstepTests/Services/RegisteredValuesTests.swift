@@ -2,7 +2,13 @@ import LockstepJSON
 import LockstepSQLite
 import Testing
 
-@testable import Lockstep
+@testable import LockstepAccounts
+@testable import LockstepCollections
+import LockstepReactor
+@testable import LockstepScreens
+@testable import LockstepStore
+@testable import LockstepSync
+@testable import LockstepTime
 
 @Suite("Registered defaults")
 struct RegisteredValuesTests {

@@ -1,7 +1,9 @@
 import LockstepSQLite
 import Testing
 
-@testable import Lockstep
+@testable import LockstepAccounts
+@testable import LockstepCollections
+@testable import LockstepStore
 
 /// Plays facts into a module's tables and into memory, side by side.
 struct ServiceTables {

@@ -1,9 +1,9 @@
 import Foundation
-import Lockstep
 import LockstepSQLite
+import LockstepStore
 import LockstepTestSupport
-import Testing
 import LockstepThreading
+import Testing
 
 @Suite("The durable store")
 struct DurableStoreTests {

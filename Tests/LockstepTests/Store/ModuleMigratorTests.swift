@@ -2,7 +2,8 @@ import LockstepMigrations
 import LockstepSQLite
 import Testing
 
-@testable import Lockstep
+@testable import LockstepCollections
+@testable import LockstepStore
 
 @Suite("A store's modules")
 struct ModuleMigratorTests {

@@ -1,7 +1,8 @@
 import Synchronization
 import Testing
 
-@testable import Lockstep
+@testable import LockstepCollections
+@testable import LockstepStore
 
 @Suite("A shared check")
 struct SharedCheckTests {

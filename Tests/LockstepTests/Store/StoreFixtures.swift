@@ -1,7 +1,8 @@
-import Lockstep
 import LockstepSQLite
-import Synchronization
+import LockstepStore
 import LockstepTestSupport
+import LockstepTime
+import Synchronization
 
 /// A clock that moves only when it is told to.
 final class StoreClock: Sendable {

@@ -1,10 +1,11 @@
 import Foundation
 import Glibc
 import LockstepTestSupport
-import Testing
 import LockstepThreading
+import Testing
 
-@testable import Lockstep
+@testable import LockstepCollections
+@testable import LockstepStore
 
 @Suite("The lock of a store")
 struct StoreLockTests {

@@ -3,7 +3,9 @@ import LockstepMigrations
 import LockstepSQLite
 import Testing
 
-@testable import Lockstep
+@testable import LockstepCollections
+@testable import LockstepModules
+@testable import LockstepStore
 
 @Suite("A store of an older schema")
 struct UpgradeTests {

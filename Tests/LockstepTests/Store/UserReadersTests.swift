@@ -1,10 +1,16 @@
 import LockstepJSON
 import LockstepSQLite
 import LockstepTestSupport
-import Testing
 import LockstepThreading
+import Testing
 
 @testable import Lockstep
+@testable import LockstepCollections
+@testable import LockstepMaintenance
+@testable import LockstepRoutes
+@testable import LockstepScreens
+@testable import LockstepStore
+@testable import LockstepSync
 
 @Suite("Readers that users share")
 struct UserReadersTests {

@@ -4,6 +4,8 @@ import LockstepTestSupport
 import Testing
 
 @testable import Lockstep
+@testable import LockstepCollections
+@testable import LockstepMiddleware
 
 /// A server's OpenAPI description, and whether real answers are as it says.
 final class DescribedAnswers: Sendable {

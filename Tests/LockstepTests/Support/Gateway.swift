@@ -1,9 +1,9 @@
+import Lockstep
 import LockstepHTTP
 import LockstepJSON
-import Lockstep
 import LockstepReactorTesting
-import Synchronization
 import LockstepTestSupport
+import Synchronization
 import Testing
 
 /// A whole server of the product on a free port, with a store that does as it's told and a clock that stands still.

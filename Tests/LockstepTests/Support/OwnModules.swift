@@ -1,6 +1,7 @@
+import LockstepCollections
 import LockstepJSON
-import Lockstep
 import LockstepReactor
+import LockstepTime
 
 // Modules as somebody writes them who builds a server of their own: with what is public alone.
 

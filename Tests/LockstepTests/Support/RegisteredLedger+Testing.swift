@@ -1,4 +1,6 @@
-@testable import Lockstep
+@testable import LockstepCollections
+@testable import LockstepStore
+@testable import LockstepSync
 
 extension RegisteredLedger {
   /// Changes values of a suite without a key, and gives what is registered afterwards.

@@ -2,6 +2,13 @@ import LockstepSQLite
 import Testing
 
 @testable import Lockstep
+@testable import LockstepCollections
+import LockstepJSON
+@testable import LockstepMaintenance
+@testable import LockstepRoutes
+@testable import LockstepScreens
+@testable import LockstepStore
+@testable import LockstepSync
 
 extension Users {
   /// Has the server's writer do nothing until it's let go, once it has done all that was asked of it before.

@@ -1,6 +1,10 @@
 import LockstepTestSupport
 
 @testable import Lockstep
+@testable import LockstepCollections
+import LockstepHTTPServer
+@testable import LockstepRoutes
+@testable import LockstepScreens
 
 extension Users {
   /// How many requests wait for something to happen.

@@ -1,11 +1,14 @@
 import LockstepHTTP
 import LockstepJSON
 import LockstepReactorTesting
-import Synchronization
 import LockstepTestSupport
+import Synchronization
 import Testing
 
 @testable import Lockstep
+@testable import LockstepAccounts
+@testable import LockstepCollections
+@testable import LockstepScreens
 
 /// A whole server of the product on a free port, with a store in a real SQLite file, a clock that stands still, and
 /// passwords that are hashed as cheaply as can be.

@@ -2,7 +2,8 @@ import LockstepJSON
 import LockstepTestSupport
 import Testing
 
-@testable import Lockstep
+@testable import LockstepCollections
+@testable import LockstepModules
 
 @Suite("Collections")
 struct CollectionStateTests {

@@ -3,7 +3,12 @@ import LockstepSQLite
 import LockstepTestSupport
 import Testing
 
-@testable import Lockstep
+@testable import LockstepAccounts
+@testable import LockstepCollections
+@testable import LockstepModules
+@testable import LockstepStore
+@testable import LockstepSync
+@testable import LockstepTime
 
 @Suite("The past")
 struct HistoryTests {

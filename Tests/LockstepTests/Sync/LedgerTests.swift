@@ -1,10 +1,14 @@
 import LockstepJSON
 import LockstepSQLite
 import LockstepTestSupport
-import Testing
 import LockstepThreading
+import Testing
 
-@testable import Lockstep
+@testable import LockstepAccounts
+@testable import LockstepCollections
+@testable import LockstepModules
+@testable import LockstepStore
+@testable import LockstepSync
 
 @Suite("The ledger")
 struct LedgerTests {

@@ -4,7 +4,13 @@ import LockstepSQLite
 import LockstepTestSupport
 import Testing
 
-@testable import Lockstep
+@testable import LockstepAccounts
+@testable import LockstepCollections
+@testable import LockstepMaintenance
+@testable import LockstepRoutes
+@testable import LockstepStore
+@testable import LockstepSync
+@testable import LockstepTime
 
 /// Random changes by several users, with restarts and evictions in between, beside a plain model of what should come of
 /// them. `LOCKSTEP_TEST_SEED` repeats a run, `LOCKSTEP_MODEL_STEPS` makes it longer.

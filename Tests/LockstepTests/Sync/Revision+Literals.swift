@@ -1,4 +1,4 @@
-@testable import Lockstep
+@testable import LockstepCollections
 
 /// In tests most revisions are of no era: their numbers say all about them.
 extension Revision: ExpressibleByIntegerLiteral {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Lockstep
+@testable import LockstepCollections
 
 @Suite("Revisions")
 struct RevisionTests {

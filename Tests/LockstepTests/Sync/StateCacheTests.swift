@@ -2,10 +2,12 @@ import LockstepHTTP
 import LockstepJSON
 import LockstepSQLite
 import LockstepTestSupport
-import Testing
 import LockstepThreading
+import Testing
 
-@testable import Lockstep
+@testable import LockstepCollections
+@testable import LockstepModules
+@testable import LockstepSync
 
 @Suite("States in memory")
 struct StateCacheTests {

@@ -1,6 +1,8 @@
 import LockstepJSON
 
-@testable import Lockstep
+@testable import LockstepCollections
+@testable import LockstepModules
+@testable import LockstepRoutes
 
 /// What a user's state should be, as plainly as it can be said: nothing here is fast, and nothing is shared with what it
 /// is compared with but JSON itself.

@@ -1,10 +1,15 @@
 import LockstepJSON
 import LockstepSQLite
 import LockstepTestSupport
-import Testing
 import LockstepThreading
+import Testing
 
-@testable import Lockstep
+@testable import LockstepAccounts
+@testable import LockstepCollections
+@testable import LockstepModules
+@testable import LockstepStore
+@testable import LockstepSync
+@testable import LockstepTime
 
 /// Users' state on a store of their own, wired as the server wires it, in virtual time.
 final class SyncFixture: Sendable {

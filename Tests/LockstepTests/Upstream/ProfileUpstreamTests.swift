@@ -1,11 +1,13 @@
 import LockstepHTTP
 import LockstepHTTPClient
 import LockstepJSON
-import Synchronization
 import LockstepTestSupport
+import Synchronization
 import Testing
 
 @testable import Lockstep
+@testable import LockstepCollections
+@testable import LockstepScreens
 
 @Suite("The upstream of profiles")
 struct ProfileUpstreamTests {

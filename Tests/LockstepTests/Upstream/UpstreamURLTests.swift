@@ -1,4 +1,4 @@
-import Lockstep
+import LockstepScreens
 import Testing
 
 @Suite("An upstream's URL")

@@ -1,8 +1,11 @@
 import LockstepTestSupport
-import Testing
 import LockstepThreading
+import Testing
 
-@testable import Lockstep
+@testable import LockstepCollections
+@testable import LockstepLogging
+@testable import LockstepScreens
+@testable import LockstepTime
 
 @Suite("An upstream that fails is told of in the log")
 struct WatchedProfileUpstreamTests {

@@ -2,7 +2,8 @@ import LockstepJSON
 import LockstepTestSupport
 import Testing
 
-@testable import Lockstep
+@testable import LockstepCollections
+@testable import LockstepStore
 
 @Suite("Changes of accounts that are sent again")
 struct AccountsIdempotencyTests {

@@ -3,7 +3,7 @@ import LockstepJSON
 import LockstepTestSupport
 import Testing
 
-@testable import Lockstep
+@testable import LockstepCollections
 
 @Suite("The changes feed tells what happened since a cursor, folded, and misses nothing")
 struct ChangesTests {

@@ -3,6 +3,7 @@ import LockstepTestSupport
 import Testing
 
 @testable import Lockstep
+@testable import LockstepCollections
 
 @Suite("What is kept of a user, and what isn't")
 struct ErasureTests {

@@ -3,6 +3,14 @@ import LockstepTestSupport
 import Testing
 
 @testable import Lockstep
+@testable import LockstepCollections
+import LockstepHTTP
+import LockstepJSON
+@testable import LockstepMaintenance
+@testable import LockstepRoutes
+@testable import LockstepScreens
+@testable import LockstepStore
+@testable import LockstepSync
 
 @Suite("A store that can't be written")
 struct FullDiskTests {
@@ -41,7 +49,7 @@ struct FullDiskTests {
   )
   func failingDisk(code: Int32, status: Int?) {
     let error = SQLiteError(extendedCode: code, message: "disk I/O error", sql: "COMMIT", path: "/data/lockstep.db")
-    let problem = StateWriting.problem(for: error)
+    let problem = Problem.telling(of: error)
     #expect(problem?.kind.status.code == status)
     // Where the store lies and what SQLite said is the operator's.
     #expect(problem?.detail.contains("/data") != true)

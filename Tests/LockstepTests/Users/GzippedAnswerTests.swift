@@ -1,7 +1,7 @@
 import LockstepTestSupport
 import Testing
 
-@testable import Lockstep
+@testable import LockstepCollections
 
 @Suite("A gzipped answer is the same state: with the same tag, which is its cursor")
 struct GzippedAnswerTests {

@@ -2,7 +2,8 @@ import LockstepJSON
 import LockstepTestSupport
 import Testing
 
-@testable import Lockstep
+@testable import LockstepCollections
+@testable import LockstepSync
 
 @Suite("A page of the journal has a bound in bytes")
 struct JournalPageTests {

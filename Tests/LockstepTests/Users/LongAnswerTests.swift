@@ -3,6 +3,10 @@ import LockstepTestSupport
 import Testing
 
 @testable import Lockstep
+@testable import LockstepCollections
+@testable import LockstepRoutes
+@testable import LockstepScreens
+@testable import LockstepSync
 
 @Suite("Answers that take long to make")
 struct LongAnswerTests {

@@ -3,7 +3,7 @@ import LockstepSQLite
 import LockstepTestSupport
 import Testing
 
-@testable import Lockstep
+@testable import LockstepCollections
 
 @Suite("A list of a server's own is served like the product's")
 struct OwnListTests {

@@ -2,7 +2,7 @@ import LockstepJSON
 import LockstepTestSupport
 import Testing
 
-@testable import Lockstep
+@testable import LockstepCollections
 
 @Suite("An old copy of the store in the place of the present one")
 struct RestoredStoreTests {

@@ -3,7 +3,7 @@ import LockstepJSON
 import LockstepTestSupport
 import Testing
 
-@testable import Lockstep
+@testable import LockstepCollections
 
 @Suite("Every resource can be waited on, and wakes when it changed and only then")
 struct WaitingTests {

@@ -1,3 +1,4 @@
+import LockstepCollections
 import LockstepReactor
 
 /// The list of a user's favorites, as a screen: it follows what any device does to them.

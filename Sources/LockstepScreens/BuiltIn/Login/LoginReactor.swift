@@ -1,5 +1,9 @@
+import LockstepAccounts
+import LockstepCollections
 import LockstepJSON
 import LockstepReactor
+import LockstepStore
+import LockstepTime
 
 /// Logging in, as a screen. The password is in memory alone, from when it's typed until it's used, and shows nowhere.
 struct LoginReactor: Reactor {
@@ -116,7 +120,7 @@ struct LoginReactor: Reactor {
 }
 
 /// What of accounts a login needs.
-protocol LogInService: Sendable {
+package protocol LogInService: Sendable {
   /// See `AccountsService`.
   func logIn(_ credentials: Credentials) async throws(AccountsError) -> SignedIn
 }

@@ -1,5 +1,9 @@
+import LockstepAccounts
+import LockstepCollections
 import LockstepJSON
+import LockstepModules
 import LockstepReactor
+import LockstepTime
 
 /// One photo as a screen: whether it's a favorite, and since when.
 struct PhotoDetailReactor: Reactor {

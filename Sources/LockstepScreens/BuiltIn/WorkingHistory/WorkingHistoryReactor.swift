@@ -1,3 +1,6 @@
+import LockstepAccounts
+import LockstepCollections
+import LockstepModules
 import LockstepReactor
 
 /// The form in which users say where they work.

@@ -1,3 +1,5 @@
+import LockstepTime
+
 /// A user, as they are told about themselves.
 public struct User: Sendable, Equatable {
   /// Who it is.

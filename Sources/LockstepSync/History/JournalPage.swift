@@ -1,19 +1,21 @@
+import LockstepCollections
 import LockstepJSON
+import LockstepStore
 
 /// A part of a user's journal as clients see it: whole transactions, or it couldn't be gone on from.
 ///
 /// It's bounded in entries and in bytes, since an entry may have half a megabyte. Only a transaction that alone is longer
 /// than a page is a page of its own.
-struct JournalPage: Sendable {
+package struct JournalPage: Sendable {
   /// About how many bytes a page has, at most.
   static let bytes = 4 * 1024 * 1024
 
   /// The entries, with commas in between.
-  private(set) var entries: [UInt8] = []
+  package private(set) var entries: [UInt8] = []
   /// The last revision that is in it; nil where there was none to come.
-  private(set) var last: Revision?
+  package private(set) var last: Revision?
   /// Whether there is more behind it.
-  private(set) var isPart: Bool
+  package private(set) var isPart: Bool
 
   /// - Parameters:
   ///   - user: Whose journal it is.
@@ -24,7 +26,7 @@ struct JournalPage: Sendable {
   ///   - journal: Where to read.
   ///   - store: Which store the cursors are of.
   /// - Throws: What SQLite throws.
-  init(
+  package init(
     of user: UserID,
     after start: Revision,
     upTo end: Revision = Revision(rawValue: .max),
@@ -34,7 +36,9 @@ struct JournalPage: Sendable {
     store: String
   ) throws {
     // As many more as a transaction has at most, to see where the last one ends.
-    let ahead = try journal.revisions(of: user, after: start, limit: limit + ActionBatch.maximum).prefix { $0 <= end }
+    let ahead = try journal.revisions(of: user, after: start, limit: limit + Transaction.maximumActions).prefix {
+      $0 <= end
+    }
     let revisions: [Revision]
     (revisions, isPart) = Self.wholeTransactions(ahead, limit)
     for revision in revisions where revision != last {

@@ -1,3 +1,5 @@
+import LockstepTime
+
 /// A device that is logged in, as its user is told about it. The token isn't part of it.
 public struct Session: Sendable, Equatable {
   /// Which session it is.

@@ -1,5 +1,11 @@
+import LockstepAccounts
 import LockstepHTTP
 import LockstepHTTPServer
+import LockstepMaintenance
+import LockstepMiddleware
+import LockstepReactor
+import LockstepRoutes
+import LockstepSync
 
 /// The routes of everything that belongs to users.
 struct UserRoutes: Sendable {
@@ -73,16 +79,17 @@ struct UserRoutes: Sendable {
       shares: users.readers.shares,
       forget: { cache.forget($0) }
     )
-    return EntranceRoutes(accounts: users.accounts, ledger: users.accountsLedger).routes + accounts.routes
-      + FavoritesRoutes(module: users.favorites, reading: reading, writing: writing).routes
-      + DefaultsRoutes(module: users.defaults, reading: reading, writing: writing).routes
-      + ProfileRoutes(module: users.profile, reading: reading, writing: writing).routes
-      + [
-        ActionsRoute(modules: users.modules, writing: writing).route, changesRoute(stateGate, waiting).route,
-        journalRoute(stateGate, waiting).route,
-      ]
-      + registered.routes
-      + users.own.flatMap { ModuleRoutes(module: $0, reading: reading, writing: writing).routes }
+    var routes = EntranceRoutes(accounts: users.accounts, ledger: users.accountsLedger).routes
+    routes += accounts.routes
+    routes += FavoritesRoutes(module: users.favorites, reading: reading, writing: writing).routes
+    routes += DefaultsRoutes(module: users.defaults, reading: reading, writing: writing).routes
+    routes += ProfileRoutes(module: users.profile, reading: reading, writing: writing).routes
+    routes.append(ActionsRoute(modules: users.modules, writing: writing).route)
+    routes.append(changesRoute(stateGate, waiting).route)
+    routes.append(journalRoute(stateGate, waiting).route)
+    routes += registered.routes
+    for module in users.own { routes += ModuleRoutes(module: module, reading: reading, writing: writing).routes }
+    return routes
   }
 
   private func changesRoute(_ gate: StateGate, _ waiting: Waiting) -> ChangesRoute {

@@ -10,7 +10,7 @@ public struct DeviceName: Sendable, Equatable {
   public static let maximumCharacters = 128
 
   /// What a name matches, as JSON Schema says it: no control characters, and something that isn't a space.
-  static let pattern = #"^[^\x00-\x1F\x7F-\x9F]*[^\s\x00-\x1F\x7F-\x9F][^\x00-\x1F\x7F-\x9F]*$"#
+  package static let pattern = #"^[^\x00-\x1F\x7F-\x9F]*[^\s\x00-\x1F\x7F-\x9F][^\x00-\x1F\x7F-\x9F]*$"#
 
   /// The name, without the spaces around it.
   public let text: String

@@ -1,15 +1,14 @@
-import LockstepThreading
 
 /// Tasks that others, such as all screens', are children of: they end when the last of those has.
 ///
 /// Where there may be many, they need many roots: a group of tasks looks for one that ends among all that are older, so in a
 /// single group each end of one of fifty thousand screens would take half a millisecond, and that of all of them at once many
 /// seconds.
-final class RunningTasks: Sendable {
-  typealias Work = @Sendable () async -> Void
+package final class RunningTasks: Sendable {
+  package typealias Work = @Sendable () async -> Void
 
   /// No more tasks are taken: the server stops.
-  struct ShutDown: Error {}
+  package struct ShutDown: Error {}
 
   /// The roots there are. They begin when they're needed: a server that has just started has none to begin.
   private struct Roots {
@@ -24,17 +23,17 @@ final class RunningTasks: Sendable {
   private let running = Monitor(0)
 
   /// - Parameter branches: How many roots there may be; some hundred tasks each are no burden.
-  init(branches: Int = 1) {
+  package init(branches: Int = 1) {
     self.branches = branches
   }
 
   /// Runs work as a child.
-  func start(_ work: @escaping Work) throws(ShutDown) {
+  package func start(_ work: @escaping Work) throws(ShutDown) {
     guard let root = nextRoot(), case .enqueued = root.yield(work) else { throw ShutDown() }
   }
 
   /// Cancels all, and blocks until the last has ended.
-  func shutDown() {
+  package func shutDown() {
     let (works, tasks) = roots.withLock { roots in
       roots.areShutDown = true
       return (roots.works, roots.tasks)

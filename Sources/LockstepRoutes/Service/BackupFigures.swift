@@ -1,3 +1,6 @@
+import LockstepMaintenance
+import LockstepMiddleware
+
 extension BackupKeeper.Figures {
   /// Writes their families.
   func write(to page: inout MetricsPage) {

@@ -1,3 +1,4 @@
+import LockstepCollections
 import LockstepThreading
 
 /// Makes ids, each greater than the one before, also within a millisecond and when the clock goes back.

@@ -1,4 +1,4 @@
-import LockstepHTTP
+import LockstepTime
 import Testing
 
 @Suite("The calendar")

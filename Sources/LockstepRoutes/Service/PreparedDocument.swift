@@ -1,11 +1,13 @@
 import LockstepHTTP
 import LockstepJSON
+import LockstepMiddleware
+import LockstepStore
 
 /// A document that is the same for everybody for as long as the server runs, with an ETag made of its bytes: who has it
 /// needn't be sent it again.
-struct PreparedDocument: Sendable {
+package struct PreparedDocument: Sendable {
   /// The document as it's sent.
-  let bytes: [UInt8]
+  package let bytes: [UInt8]
   private let whole: Response
   private let unmodified: Response
   private let tag: String

@@ -1,4 +1,6 @@
+import LockstepCollections
 import LockstepSQLite
+import LockstepStore
 
 /// What kind of trouble an error is to whoever has to do something about it: what a command ends with follows from it.
 public enum Trouble: Sendable, Equatable {

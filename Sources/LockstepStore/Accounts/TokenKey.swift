@@ -1,0 +1,30 @@
+import LockstepSQLite
+
+/// The key under which a store's tokens are tagged. It's kept in the store, and shows nowhere else.
+public struct TokenKey: Sendable, Equatable, Concealed, SQLiteConvertible {
+  package let words: SIMD4<UInt64>
+
+  init(random: () -> UInt64) {
+    words = SIMD4(random(), random(), random(), random())
+  }
+
+  /// 32 bytes.
+  public var sqliteValue: SQLiteValue { TokenHash(words: words).sqliteValue }
+
+  /// Takes 32 bytes only.
+  public init?(sqliteValue: SQLiteValue) {
+    guard let bits = TokenHash(sqliteValue: sqliteValue) else { return nil }
+    words = bits.words
+  }
+}
+
+extension TokenKey {
+  /// The store's key; where it has none yet, a new one. To be called at start, in a transaction.
+  public static func findOrMake(in connection: Connection, random: () -> UInt64) throws -> TokenKey {
+    let stored = try connection.first("SELECT key FROM token_key") { row in try row[0] as TokenKey }
+    if let stored { return stored }
+    let new = TokenKey(random: random)
+    try connection.run("INSERT INTO token_key (only_row, key) VALUES (1, ?)", new)
+    return new
+  }
+}

@@ -1,0 +1,35 @@
+import LockstepCollections
+
+/// A user's state and what shows behind it, at one moment, of one store.
+package struct StateView: Sendable {
+  package let store: String
+  package let state: UserState
+  package let registered: RegisteredDefaults
+  /// As of which revision what is registered shows.
+  package let registeredRevision: Revision
+  /// The text of `cursor`, where it's known already.
+  private var knownCursorText: String?
+
+  /// The present.
+  package init(store: String, _ view: LedgerView, cursorText: String? = nil) {
+    self.init(store: store, state: view.state, registered: view.registered, at: view.registered.revision)
+    knownCursorText = cursorText
+  }
+
+  package init(store: String, state: UserState, registered: RegisteredDefaults, at registeredRevision: Revision) {
+    self.store = store
+    self.state = state
+    self.registered = registered
+    self.registeredRevision = registeredRevision
+  }
+
+  /// How far the user's whole state has come.
+  package var cursor: Cursor { Cursor(store: store, revision: state.revision, registered: registeredRevision) }
+
+  /// That as text.
+  package var cursorText: String { knownCursorText ?? cursor.text }
+
+  package func cursor(_ revision: Revision, registered: Revision = .none, detail: String? = nil) -> Cursor {
+    Cursor(store: store, revision: revision, registered: registered, detail: detail)
+  }
+}
