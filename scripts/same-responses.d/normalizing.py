@@ -4,8 +4,12 @@ Each value is replaced by a placeholder with a number, given by first appearance
 same placeholder, so the comparison also finds a cursor that should equal another one and does not.
 """
 
+import datetime
 import re
 
+# The server may read the clock twice for one response. Times of one request are at most so many milliseconds apart, and
+# those of two requests are further apart: see Recorder.raw.
+SAME_TIME = 3
 REVISION = r"(\d+)(?:-(\d+))?"
 CURSOR = re.compile(rf"(?<![A-Za-z0-9._-])([0-9a-f]{{8}})\.{REVISION}\.{REVISION}(?![0-9])")
 UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}"
@@ -41,7 +45,16 @@ class Normalizer:
 
     def placeholder(self, kind, value):
         known = self.numbers.setdefault(kind, {})
-        return f"<{kind}-{known.setdefault(value, len(known) + 1)}>"
+        if kind == "time" and value not in known:
+            moment = datetime.datetime.fromisoformat(value.removesuffix("Z") + "+00:00")
+            for distance in (n for size in range(1, SAME_TIME + 1) for n in (size, -size)):
+                near = moment + datetime.timedelta(milliseconds=distance)
+                near = near.strftime("%Y-%m-%dT%H:%M:%S.") + f"{near.microsecond // 1000:03}Z"
+                if near in known:
+                    known[value] = known[near]
+                    break
+        number = known.setdefault(value, max(known.values(), default=0) + 1)
+        return f"<{kind}-{number}>"
 
     def text(self, text):
         for literal, replacement in self.literals:

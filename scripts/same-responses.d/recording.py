@@ -290,8 +290,7 @@ class Recorder:
 
     def raw(self, request, method="GET", path="/", title=None):
         """Sends these bytes on the connection that is kept, and records one response."""
-        # So that no two transactions share a millisecond.
-        time.sleep(0.002)
+        self.pause()
         for attempt in range(2):
             if self.main is None or self.main.is_closed:
                 self.main = self.connect()
@@ -302,6 +301,11 @@ class Recorder:
                 break
         self.note(title or f"{method} {path}", request, response, method, path)
         return response
+
+    @staticmethod
+    def pause():
+        """So that the times of two transactions are told apart: see SAME_TIME."""
+        time.sleep(0.005)
 
     def alone(self, request, *methods, method="GET", path="/", title=None, halves=None):
         """Sends these bytes on a connection of their own, and records the responses and whether it was kept.

@@ -136,6 +136,7 @@ def login(recorder):
 
 def quiet(recorder, screen, kind):
     """An action whose effect takes its time: whether the response shows it already is a matter of time."""
+    recorder.pause()
     connection = recorder.connect()
     connection.send(recorder.head("POST", screen.path + "/actions", (), recorder.encoded({"type": kind, "payload": {}}),
                                   recorder.token if screen.token == "own" else screen.token))
