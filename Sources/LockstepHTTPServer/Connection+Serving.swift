@@ -77,7 +77,7 @@ extension Connection {
     }
   }
 
-  private func keep(_ response: Response, as premise: any Premise) {
+  private func keep(_ response: Response, as premise: any ResponseValidity) {
     guard lastHead != nil else { return }
     switch response.body {
     case .none: break

@@ -33,7 +33,7 @@ final class Connection: @unchecked Sendable {
 
   /// A request that waits, with its head.
   struct Hold {
-    let request: any HeldRequest
+    let request: any ParkedRequest
     let head: RequestHead
   }
 
@@ -44,10 +44,10 @@ final class Connection: @unchecked Sendable {
     let next: Continuation
   }
 
-  /// A response that its client may get again: see `Premise`.
+  /// A response that its client may get again: see `ResponseValidity`.
   struct Lasting {
     let response: Response
-    let premise: any Premise
+    let premise: any ResponseValidity
 
     /// The response as it's given now.
     var present: Response {

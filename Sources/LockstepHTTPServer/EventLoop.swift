@@ -17,7 +17,7 @@ final class EventLoop: SerialExecutor, TaskExecutor, WakingLoop, @unchecked Send
   let timeouts: Timeouts
   private(set) var respond: Responder = { _ in .now(Problem(.overloaded).response) }
   let refusalFields: RefusalFields
-  private var noteRefusal: @Sendable (EngineRefusal) -> Void = { _ in }
+  private var noteRefusal: @Sendable (ServerRefusal) -> Void = { _ in }
   private let refusalsAtOnce: Int
   private let cannotAccept: @Sendable (SystemError) -> Void
   private var cannotAcceptWasTold = -Int64.max / 2
@@ -82,7 +82,7 @@ final class EventLoop: SerialExecutor, TaskExecutor, WakingLoop, @unchecked Send
   // MARK: Running
 
   /// Serves until it was told to drain and all connections are closed.
-  func run(_ respond: @escaping Responder, noteRefusal: @escaping @Sendable (EngineRefusal) -> Void) {
+  func run(_ respond: @escaping Responder, noteRefusal: @escaping @Sendable (ServerRefusal) -> Void) {
     thread = pthread_self()
     self.respond = respond
     self.noteRefusal = noteRefusal
@@ -245,7 +245,7 @@ final class EventLoop: SerialExecutor, TaskExecutor, WakingLoop, @unchecked Send
 
   /// What the engine answers by itself is told here.
   func note(_ kind: ProblemKind, to peer: PeerAddress) {
-    noteRefusal(EngineRefusal(peer: peer, kind: kind, loop: index))
+    noteRefusal(ServerRefusal(peer: peer, kind: kind, loop: index))
   }
 
   // MARK: Memory for bodies

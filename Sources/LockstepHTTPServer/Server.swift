@@ -74,7 +74,7 @@ public final class Server: Sendable {
   /// What loops share they also count references of, and each count sends a cache line from core to core: a responder
   /// that shares nothing hot with the others makes several loops nearly as fast as they are alone.
   public func start(
-    noteRefusal: @escaping @Sendable (EngineRefusal) -> Void,
+    noteRefusal: @escaping @Sendable (ServerRefusal) -> Void,
     responderOfLoop: (Int) -> Responder
   ) throws(NamedThread.NotStarted) {
     do {
