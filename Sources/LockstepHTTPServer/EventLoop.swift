@@ -14,7 +14,7 @@ final class EventLoop: SerialExecutor, TaskExecutor, WakingLoop, @unchecked Send
   let index: Int
   let counters = LoopCounters()
   let limits: Limits
-  let timeouts: Timeouts
+  let bounds: ConnectionBounds
   private(set) var respond: Responder = { _ in .now(Problem(.overloaded).response) }
   let refusalFields: RefusalFields
   private var noteRefusal: @Sendable (ServerRefusal) -> Void = { _ in }
@@ -61,7 +61,7 @@ final class EventLoop: SerialExecutor, TaskExecutor, WakingLoop, @unchecked Send
     self.index = index
     self.listener = listener
     limits = configuration.limits
-    timeouts = Timeouts(limits)
+    bounds = ConnectionBounds(limits)
     refusalFields = configuration.refusalFields
     refusalsAtOnce = configuration.refusals
     cannotAccept = configuration.cannotAccept
@@ -204,8 +204,8 @@ final class EventLoop: SerialExecutor, TaskExecutor, WakingLoop, @unchecked Send
 
   private func admit(_ socket: Socket, _ address: sockaddr_storage, _ length: socklen_t) {
     counters.accepted.addAsOnlyWriter(1)
-    let isRefused = shared.served.add(1, ordering: .relaxed).newValue > limits.connections
-    if isRefused {
+    let isSurplus = shared.served.add(1, ordering: .relaxed).newValue > limits.connections
+    if isSurplus {
       counters.refused.addAsOnlyWriter(1)
       shared.served.subtract(1, ordering: .relaxed)
       // Answering the refused takes descriptors too, so their number is bounded: past it they're only closed.
@@ -221,12 +221,12 @@ final class EventLoop: SerialExecutor, TaskExecutor, WakingLoop, @unchecked Send
       token: token,
       peer: PeerAddress(address, length: length),
       loop: self,
-      isRefused: isRefused
+      isSurplus: isSurplus
     )
     connections[token] = connection
     counters.open.addAsOnlyWriter(1)
     guard poll.watch(socket, token: token) else { return release(connection) }
-    connection.start()
+    connection.advance()
   }
 
   /// Closes a connection that is over.
@@ -236,7 +236,7 @@ final class EventLoop: SerialExecutor, TaskExecutor, WakingLoop, @unchecked Send
     connections[connection.token] = nil
     connection.socket.close()
     counters.open.addAsOnlyWriter(-1)
-    if connection.isRefused {
+    if connection.machine.isSurplus {
       shared.refused.subtract(1, ordering: .relaxed)
     } else {
       shared.served.subtract(1, ordering: .relaxed)
@@ -274,7 +274,7 @@ final class EventLoop: SerialExecutor, TaskExecutor, WakingLoop, @unchecked Send
       guard acceptConnections() else { break }
     }
     isDraining = true
-    drainDeadline = time.monotonic() + timeouts.drain
+    drainDeadline = time.monotonic() + bounds.drain
     stopListening()
     connections.forEach { $0.drain() }
   }
