@@ -8,19 +8,41 @@ extension Connection {
     output.gather(write)
   }
 
-  /// Sends as much as the client takes now.
+  /// Sends as much as the client takes now. What is left counts as held in memory; if there is no
+  /// room for it, the client is cut.
   func flush() {
     guard !output.isEmpty else { return }
-    guard machine.client != .gone else { return output.discard() }
-    let before = output.count
-    switch output.send(to: socket) {
-    case .bytes: loop.recycle(output.takeBuffer())
-    case .wouldBlock, .end: break
-    case .broken:
-      _ = machine.cut()
-      output.discard()
+    if machine.client != .gone {
+      let before = output.count
+      switch output.send(to: socket) {
+      case .bytes: loop.recycle(output.takeBuffer())
+      case .wouldBlock, .end: break
+      case .broken: _ = machine.cut()
+      }
+      loop.counters.sent.addAsOnlyWriter(before - output.count)
     }
-    loop.counters.sent.addAsOnlyWriter(before - output.count)
+    if machine.client != .gone, !settleOutput(output.count) {
+      loop.counters.slowReaders.addAsOnlyWriter(1)
+      _ = machine.cut()
+    }
+    if machine.client == .gone {
+      output.discard()
+      settleOutput(0)
+    }
+  }
+
+  /// Counts so much output as held in memory, more or less than before. Returns whether there is
+  /// room for it; if not, nothing changes.
+  @discardableResult
+  func settleOutput(_ count: Int) -> Bool {
+    guard count != heldOutput else { return true }
+    if count < heldOutput {
+      loop.giveBackOutput(heldOutput - count)
+    } else if !loop.holdOutput(count - heldOutput, beside: heldOutput) {
+      return false
+    }
+    heldOutput = count
+    return true
   }
 
   /// Sends as much as the client takes now, and reports whether that was all.

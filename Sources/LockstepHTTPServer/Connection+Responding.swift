@@ -40,11 +40,36 @@ extension Connection {
 
   /// Writes the response, or its head where the body is streamed.
   private func write(_ response: Response) -> Action {
+    guard hasRoom(for: response) else { return refuseForOutput() }
     addDeciding(response)
     if case .stream(let write) = response.body, !machine.exchange.isHead, !response.status.forbidsBody {
       return startTask { await self.stream(write) }
     }
     return endResponse()
+  }
+
+  /// Whether a response may wait for its client, as far as memory goes. A short one goes into the
+  /// kernel's buffer as a rule. A response to anything but `GET` may tell of a change, and 503
+  /// would deny that; like a stream, it is sent, and counts once the kernel has taken what it
+  /// takes.
+  private func hasRoom(for response: Response) -> Bool {
+    guard case .bytes(let bytes) = response.body, bytes.count >= OutputBuffer.longBody else { return true }
+    return head?.method != .get || settleOutput(heldOutput + bytes.count)
+  }
+
+  /// Responds that there is no memory for the response. The connection goes on.
+  private func refuseForOutput() -> Action {
+    loop.counters.refusedResponses.addAsOnlyWriter(1)
+    loop.note(.overloaded, to: peer)
+    var problem = Problem(
+      .overloaded,
+      detail: "Responses that clients have not taken yet hold as much memory as this server has for them. "
+        + "Try again soon."
+    )
+    problem.fields.append(.retryAfter, "1")
+    var response = problem.response
+    response.fields.append(contentsOf: loop.refusalFields(head?[.origin]))
+    return write(response)
   }
 
   /// Adds a whole response, or its head where the body is streamed, once it's decided whether the

@@ -40,6 +40,8 @@ final class Connection: @unchecked Sendable {
   var canRead = false
   /// How much of the present request's body counts as held in memory.
   var heldBody = 0
+  /// How much output counts as held in memory.
+  var heldOutput = 0
   private var waiter: UnsafeContinuation<Void, Never>?
   /// When the loop looks at the deadline.
   private var comesUpAt = Int64.max
@@ -123,7 +125,9 @@ final class Connection: @unchecked Sendable {
         return setAlarm()
       case .giveUp:
         loop.counters.timedOut.addAsOnlyWriter(1)
+        loop.counters.slowReaders.addAsOnlyWriter(1)
         output.discard()
+        settleOutput(0)
         action = machine.next
       case .close:
         releaseParked()

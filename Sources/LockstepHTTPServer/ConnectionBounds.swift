@@ -10,6 +10,8 @@ final class ConnectionBounds: Sendable {
   /// How many bytes a body must bring in that time.
   let leastBody: Int
   let outputStall: Int64
+  /// How many bytes a client must take in that time; at least 1.
+  let leastOutput: Int
   let linger: Int64
   let drain: Int64
   let drainSilence: Int64
@@ -22,15 +24,21 @@ final class ConnectionBounds: Sendable {
     head = limits.headTime.nanoseconds
     idle = limits.idleTime.nanoseconds
     bodyGrace = limits.bodyGrace.nanoseconds
-    // In milliseconds, which options are given in: nanoseconds times a rate are more than 63 bits
-    // hold.
-    let (least, overflows) = Int(bodyGrace / 1_000_000).multipliedReportingOverflow(by: limits.bodyRate)
-    leastBody = overflows ? .max : least / 1000
+    leastBody = Self.least(limits.bodyRate, over: bodyGrace)
     outputStall = limits.outputStall.nanoseconds
+    leastOutput = max(1, Self.least(limits.responseRate, over: outputStall))
     linger = limits.lingerTime.nanoseconds
     drain = limits.drainTime.nanoseconds
     drainSilence = limits.drainSilence.nanoseconds
     discardedBody = limits.discardedBody
     body = limits.body
+  }
+
+  /// The bytes that a rate gives in a time.
+  private static func least(_ rate: Int, over nanoseconds: Int64) -> Int {
+    // In milliseconds, which options are given in: nanoseconds times a rate are more than 63 bits
+    // hold.
+    let (least, overflows) = Int(nanoseconds / 1_000_000).multipliedReportingOverflow(by: rate)
+    return overflows ? .max : least / 1000
   }
 }

@@ -378,8 +378,8 @@ struct ConnectionStateMachine: Sendable {
   }
 
   /// The client does not take all output now: it has still so much to take, with what the kernel
-  /// holds for it. It gets time to take some of it; if it has taken nothing in its time, it is
-  /// given up.
+  /// holds for it. It gets time to take some of it; if it took too little in its time, it is given
+  /// up. Nothing is added to the output meanwhile, so the difference is what it took.
   mutating func blocked(pending: Int, now: Int64) -> Action {
     switch state {
     case .readingHead: _ = write()
@@ -388,7 +388,7 @@ struct ConnectionStateMachine: Sendable {
     default: return .wait
     }
     guard untaken == 0 || isTimedOut else { return .wait }
-    guard untaken == 0 || pending < untaken else {
+    guard untaken == 0 || untaken - pending >= bounds.leastOutput else {
       client = .gone
       if case .handling = state {} else { state = .closed }
       return .giveUp

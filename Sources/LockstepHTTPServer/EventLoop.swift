@@ -233,6 +233,7 @@ final class EventLoop: SerialExecutor, TaskExecutor, WakingLoop, @unchecked Send
   func release(_ connection: Connection) {
     guard connections[connection.token] === connection else { return }
     connection.giveBackBody()
+    connection.settleOutput(0)
     connections[connection.token] = nil
     connection.socket.close()
     counters.open.addAsOnlyWriter(-1)
@@ -248,7 +249,7 @@ final class EventLoop: SerialExecutor, TaskExecutor, WakingLoop, @unchecked Send
     noteRefusal(ServerRefusal(peer: peer, kind: kind, loop: index))
   }
 
-  // MARK: Memory for bodies
+  // MARK: Memory for bodies and output
 
   /// Counts bytes of a body as held. Gives whether there is room for them; if not, they aren't counted.
   func holdBody(_ count: Int) -> Bool {
@@ -258,6 +259,17 @@ final class EventLoop: SerialExecutor, TaskExecutor, WakingLoop, @unchecked Send
   }
 
   func giveBackBody(_ count: Int) { shared.bodyBytes.subtract(count, ordering: .relaxed) }
+
+  /// Counts more bytes of output as waiting for their client. Returns whether there is room for them;
+  /// if not, they aren't counted. There always is where no other connection has output that waits.
+  func holdOutput(_ count: Int, beside own: Int) -> Bool {
+    let total = shared.outputBytes.add(count, ordering: .relaxed).newValue
+    guard total > limits.outputMemory, total > own + count else { return true }
+    giveBackOutput(count)
+    return false
+  }
+
+  func giveBackOutput(_ count: Int) { shared.outputBytes.subtract(count, ordering: .relaxed) }
 
   // MARK: Draining
 
@@ -362,4 +374,6 @@ final class SharedState: Sendable {
   let refused = Atomic(0)
   /// Bytes of request bodies that are held in memory.
   let bodyBytes = Atomic(0)
+  /// Bytes of output that wait in memory for clients to take them.
+  let outputBytes = Atomic(0)
 }

@@ -106,6 +106,7 @@ public final class Server: Sendable {
     var total = ServerCounters()
     for loop in loops { loop.counters.add(to: &total) }
     total.bodyBytes = shared.bodyBytes.load(ordering: .relaxed)
+    total.outputBytes = shared.outputBytes.load(ordering: .relaxed)
     return total
   }
 

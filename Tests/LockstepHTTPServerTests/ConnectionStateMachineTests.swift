@@ -19,11 +19,11 @@ struct ConnectionStateMachineTests {
   private static let handling = after(responding) { _ = $0.taskStarted() }
   private static let writing = after(responding) {
     _ = $0.responded(mustFlush: true, unreadBody: nil, now: 0)
-    _ = $0.blocked(pending: 100, now: 0)
+    _ = $0.blocked(pending: 1_000_000, now: 0)
   }
   private static let ending = after {
     _ = $0.refused(mayBeSending: true)
-    _ = $0.blocked(pending: 100, now: 0)
+    _ = $0.blocked(pending: 1_000_000, now: 0)
   }
 
   private static let states: [(name: String, machine: Machine)] = [
@@ -409,20 +409,51 @@ struct ConnectionStateMachineTests {
   }
 
   @Test(
-    "A client that takes some of its output gets more time, and one that takes nothing is given up",
+    "A client that takes its output at the least rate gets more time, and one that is slower is given up",
     arguments: ["writing", "streaming", "handling, waits for output"]
   )
-  func outputStall(state: String) throws {
+  func outputRate(state: String) throws {
     var machine = try #require(Self.states.first { $0.name == state }).machine
-    _ = machine.blocked(pending: 100, now: 0)
+    // Over 30 s at 1 KiB/s.
+    let least = 30 * 1024
+    var pending = 1_000_000
+    _ = machine.blocked(pending: pending, now: 0)
     for time in 1...3 {
       _ = machine.deadlinePassed()
-      #expect(machine.blocked(pending: 100 - time, now: Int64(time) * 30 * Self.second) == .wait)
+      pending -= least
+      #expect(machine.blocked(pending: pending, now: Int64(time) * 30 * Self.second) == .wait)
       #expect(machine.deadline == Int64(time + 1) * 30 * Self.second)
+      // Until then nothing is judged.
+      #expect(machine.blocked(pending: pending, now: Int64(time) * 30 * Self.second + 1) == .wait)
     }
     _ = machine.deadlinePassed()
-    #expect(machine.blocked(pending: 97, now: 120 * Self.second) == .giveUp)
+    #expect(machine.blocked(pending: pending - least + 1, now: 120 * Self.second) == .giveUp)
     #expect(machine.client == .gone)
     #expect(machine.state == .closed || machine.canResumeHandler(hasInput: false, isDrained: false))
+  }
+
+  @Test("Output that is taken within its time leaves no deadline behind")
+  func outputTaken() {
+    var machine = Self.writing
+    #expect(machine.drained(hasUnreadInput: false, sourceDeadline: .max, now: Self.second) == .readHead)
+    #expect(machine.deadline == .max)
+    machine = Self.after(Self.handling) { _ = $0.blocked(pending: 100, now: 0) }
+    machine.handlerDrained(restoring: 7 * Self.second)
+    #expect(machine.deadline == 7 * Self.second)
+  }
+
+  @Test("What waits with nothing to send has no deadline for output", arguments: ["parked", "streaming"])
+  func nothingToSend(state: String) throws {
+    var machine = try #require(Self.states.first { $0.name == state }).machine
+    var action = machine.next
+    while action != .wait {
+      action =
+        if case .askSource = action {
+          machine.sourceGave(.nothing)
+        } else {
+          machine.drained(hasUnreadInput: false, sourceDeadline: 60 * Self.second, now: 0)
+        }
+    }
+    #expect(machine.deadline == 60 * Self.second)
   }
 }
