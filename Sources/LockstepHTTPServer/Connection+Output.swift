@@ -21,7 +21,7 @@ extension Connection {
       }
       loop.counters.sent.addAsOnlyWriter(before - output.count)
     }
-    if machine.client != .gone, !settleOutput(output.count) {
+    if machine.client != .gone, !settleOutput(output.memory) {
       loop.counters.slowReaders.addAsOnlyWriter(1)
       _ = machine.cut()
     }

@@ -54,8 +54,11 @@ extension Connection {
   /// takes.
   private func hasRoom(for response: Response) -> Bool {
     guard case .bytes(let bytes) = response.body, bytes.count >= OutputBuffer.longBody else { return true }
-    return head?.method != .get || settleOutput(heldOutput + bytes.count)
+    return head?.method != .get || settleOutput(output.memory + bytes.count + Self.roomForHead)
   }
+
+  /// What the head of a response takes at most, as a rule.
+  private static var roomForHead: Int { 1024 }
 
   /// Responds that there is no memory for the response. The connection goes on.
   private func refuseForOutput() -> Action {

@@ -20,6 +20,7 @@ final class EventLoop: SerialExecutor, TaskExecutor, WakingLoop, @unchecked Send
   private var noteRefusal: @Sendable (ServerRefusal) -> Void = { _ in }
   private let refusalsAtOnce: Int
   private let cannotAccept: @Sendable (SystemError) -> Void
+  private let giveMemoryBack: @Sendable () -> Void
   private var cannotAcceptWasTold = -Int64.max / 2
   private let time: ServerTime
   private let shared: SharedState
@@ -48,6 +49,10 @@ final class EventLoop: SerialExecutor, TaskExecutor, WakingLoop, @unchecked Send
   private var drainDeadline = Int64.max
 
   private static let listenerToken = EventPoll.bellToken - 1
+  private static let memoryToken = listenerToken - 1
+  /// From so much output on, the allocator may keep much memory after it is sent.
+  private static let muchOutput = 16 * 1024 * 1024
+  private static let memoryPause: Int64 = 10_000_000_000
   private static let wakingsATurn = 128
   private static let acceptPause: Int64 = 100_000_000
 
@@ -65,6 +70,7 @@ final class EventLoop: SerialExecutor, TaskExecutor, WakingLoop, @unchecked Send
     refusalFields = configuration.refusalFields
     refusalsAtOnce = configuration.refusals
     cannotAccept = configuration.cannotAccept
+    giveMemoryBack = configuration.returnMemory
     self.time = time
     self.shared = shared
     poll = try EventPoll()
@@ -128,11 +134,11 @@ final class EventLoop: SerialExecutor, TaskExecutor, WakingLoop, @unchecked Send
   }
 
   private func comeUp(_ token: UInt64) {
-    guard token != Self.listenerToken else {
-      if let listener { poll.setPaused(false, listener, token: token) }
-      return
+    switch token {
+    case Self.listenerToken: if let listener { poll.setPaused(false, listener, token: token) }
+    case Self.memoryToken: returnMemory()
+    default: connections[token]?.checkDeadline()
     }
-    connections[token]?.checkDeadline()
   }
 
   // MARK: Jobs
@@ -264,9 +270,24 @@ final class EventLoop: SerialExecutor, TaskExecutor, WakingLoop, @unchecked Send
   /// if not, they aren't counted. There always is where no other connection has output that waits.
   func holdOutput(_ count: Int, beside own: Int) -> Bool {
     let total = shared.outputBytes.add(count, ordering: .relaxed).newValue
-    guard total > limits.outputMemory, total > own + count else { return true }
+    guard total > limits.outputMemory, total > own + count else {
+      if total >= Self.muchOutput, !shared.hasHeldMuch.exchange(true, ordering: .relaxed) {
+        wheel.schedule(Self.memoryToken, at: now + Self.memoryPause)
+      }
+      return true
+    }
     giveBackOutput(count)
     return false
+  }
+
+  /// Returns memory to the system if the much output that was held is sent; otherwise looks again later.
+  private func returnMemory() {
+    guard shared.outputBytes.load(ordering: .relaxed) < Self.muchOutput else {
+      wheel.schedule(Self.memoryToken, at: now + Self.memoryPause)
+      return
+    }
+    shared.hasHeldMuch.store(false, ordering: .relaxed)
+    giveMemoryBack()
   }
 
   func giveBackOutput(_ count: Int) { shared.outputBytes.subtract(count, ordering: .relaxed) }
@@ -376,4 +397,6 @@ final class SharedState: Sendable {
   let bodyBytes = Atomic(0)
   /// Bytes of output that wait in memory for clients to take them.
   let outputBytes = Atomic(0)
+  /// Much of it has been held since memory was last returned to the system.
+  let hasHeldMuch = Atomic(false)
 }

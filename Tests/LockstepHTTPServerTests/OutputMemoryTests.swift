@@ -138,6 +138,30 @@ struct OutputMemoryTests {
     }
   }
 
+  @Test("Ten seconds after much output was held, free memory goes back to the system, once it is sent")
+  func returned() async throws {
+    let returned = Atomic(0)
+    let time = ManualTime()
+    var configuration = Server.Configuration()
+    configuration.returnMemory = { returned.add(1, ordering: .sequentiallyConsistent) }
+    let server = TestServer(server: try Server(configuration, time: time.serverTime), time: time)
+    try server.server.start(respond: Self.respond)
+    let client = try await Self.waiting(server)
+    server.advance(by: 11)
+    // The loop has looked at the clock once it answers this.
+    let other = try server.connect()
+    try await other.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+    _ = try await other.response()
+    #expect(returned.load(ordering: .sequentiallyConsistent) == 0)
+    #expect(try await client.response().body.count == Self.long.count)
+    await eventually {
+      server.advance(by: 11)
+      return returned.load(ordering: .sequentiallyConsistent) > 0
+    }
+    await stop(server.server)
+    #expect(returned.load(ordering: .sequentiallyConsistent) == 1)
+  }
+
   @Test("A client that reads 600 bytes every nine seconds is disconnected")
   func drip() async throws {
     try await TestServer.run(answer: Self.respond) { server in
