@@ -1,7 +1,8 @@
-// What `import Glibc` doesn't show of Linux: epoll, eventfd, accept4, prctl and the cores a process may use.
+// What `import Glibc` doesn't show of Linux: epoll, eventfd, accept4, prctl, malloc_trim and the cores a process may use.
 #ifndef LOCKSTEP_CLINUX_H
 #define LOCKSTEP_CLINUX_H
 
+#include <malloc.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>

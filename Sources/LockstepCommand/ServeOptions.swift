@@ -152,11 +152,24 @@ enum ServeOptions {
       \.bodyRate,
       1...1_073_741_824
     ),
+    size(
+      "--max-output-memory",
+      "How much memory output may take that clients have yet to read, in all; past it 503 to a GET with a long answer, "
+        + "and a connection that can't take a short one either is closed. One answer alone may be longer.",
+      \.outputMemory,
+      0...1_099_511_627_776
+    ),
     time("--idle-timeout", "How long a connection is kept without a request.", \.idleTime),
     time(
       "--output-timeout",
-      "How long a client may take nothing of its answer; past it the connection is cut.",
+      "How long a client may take nothing of its answer, or less than --response-rate; past it the connection is closed.",
       \.outputStall
+    ),
+    size(
+      "--response-rate",
+      "The least that a client must take of an answer that waits for it, in bytes a second over --output-timeout.",
+      \.responseRate,
+      1...1_073_741_824
     ),
     time(
       "--drain-timeout",

@@ -15,6 +15,11 @@ public struct Limits: Sendable, Equatable {
   /// How much memory the bodies of all requests at work may take in the whole server, counted as they come. Past it: 503
   /// with `Retry-After` to whoever sends more. Default 256 MiB.
   public var bodyMemory = 256 * 1024 * 1024
+  /// How much output may wait in memory for clients to take it, in the whole server. Past it: 503
+  /// with `Retry-After` to a `GET` whose response is long; a connection with other output that
+  /// neither the kernel nor this memory takes is closed. What would be past it is kept all the same
+  /// if no other output waits. Default 256 MiB.
+  public var outputMemory = 256 * 1024 * 1024
   /// The longest line of the chunked coding: a chunk's size with its extensions, or a trailer field.
   /// Past it: 400. Default 1 KiB.
   public var chunkLine = 1024
@@ -31,8 +36,12 @@ public struct Limits: Sendable, Equatable {
   public var bodyRate = 1024
   /// How long a connection may be kept without a request. Past it it's closed. Default 75 s.
   public var idleTime: Duration = .seconds(75)
-  /// How long a client may take nothing of an answer that waits for it. Past it the connection is cut. Default 30 s.
+  /// How long a client may take too little of the output that waits for it: nothing, or on average
+  /// less than `responseRate`. Past it the connection is closed. Default 30 s.
   public var outputStall: Duration = .seconds(30)
+  /// The slowest a client may take output that waits for it, in bytes a second over `outputStall`.
+  /// Default 1 KiB/s.
+  public var responseRate = 1024
   /// How long a closing connection waits for the client to read the last answer. Default 2 s.
   public var lingerTime: Duration = .seconds(2)
 

@@ -1,20 +1,22 @@
 /// Whether a body makes progress.
 ///
-/// Nothing is worked out when bytes come, they are only counted: it's judged when the time for it is over. By then there
-/// must have been no silence as long as the grace, and since it was judged before, `least` bytes; then it has as much
-/// time again. What came earlier buys no time.
+/// Nothing is worked out when bytes come, they are only counted: it's judged when the time for it
+/// is over. By then there must have been no silence as long as the grace, and since it was judged
+/// before, `least` bytes; then it has as much time again. What came earlier buys no time.
 struct BodyPace {
   private let grace: Int64
   private let least: Int
   /// Since when, and from which byte on, progress is looked for.
   private var start: Int64
-  private var startCount = 0
+  private var startCount: Int
   private var last: Int64
 
-  init(now: Int64, timeouts: Timeouts) {
-    grace = timeouts.bodyGrace
-    least = timeouts.leastBody
+  /// The pace of a body of which `count` bytes have come.
+  init(now: Int64, count: Int, bounds: ConnectionBounds) {
+    grace = bounds.bodyGrace
+    least = bounds.leastBody
     start = now
+    startCount = count
     last = now
   }
 

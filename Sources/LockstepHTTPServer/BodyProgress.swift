@@ -10,10 +10,13 @@ struct BodyProgress {
   private var coding: Coding
   /// How many bytes of the body came so far, without the chunked coding.
   private(set) var received = 0
-  /// Whether it makes progress; nil until somebody takes it.
-  var pace: BodyPace?
+  /// The client sends it only after a 100, which it hasn't got.
+  var awaitsContinue: Bool
+  /// It could not be read to its end; where the next request begins is unknown.
+  var isBroken = false
 
   init(_ head: RequestHead, limits: Limits) {
+    awaitsContinue = head.expectsContinue
     switch head.body {
     case .none: coding = .length(remaining: 0)
     case .length(let length): coding = .length(remaining: length)
@@ -39,6 +42,13 @@ struct BodyProgress {
   /// How much is still to come at least: nothing is known of a chunked body.
   var knownRemainder: Int {
     if case .length(let remaining) = coding { remaining } else { 0 }
+  }
+
+  /// Whether the next request can be found behind what is left, of which no more than `bound` is
+  /// known to come.
+  func canBeSkipped(within bound: Int) -> Bool {
+    // A client that got no 100 may never send the body, and what comes next could be either.
+    !isBroken && (isDone || (!awaitsContinue && knownRemainder <= bound))
   }
 
   /// Takes what there is of the body from the input.

@@ -2,258 +2,165 @@ import CLockstepLinux
 import Glibc
 import LockstepHTTP
 
-/// One client's connection: its socket, what came and what is to go, and how far the present exchange is.
+/// One client's connection: its socket, its buffers and its handler's task.
 ///
-/// The loop tells it what happened to the socket (`handle`) and to its deadline (`checkDeadline`), and it goes on as far
-/// as it can without waiting (`advance`). Only a handler that has to wait for something gets a task; it ends with its
-/// answer. So a connection that waits, for a request or for its client to read, is this object and nothing else.
+/// `ConnectionStateMachine` decides what happens; this reports events to it and performs the
+/// actions it returns, as far as that goes without waiting (`perform`). Only a handler that has to
+/// wait for something gets a task. So a connection that waits, for a request or for its client to
+/// read, is this object and nothing else.
 ///
-/// `@unchecked Sendable`: touched only by its loop's thread. A handler's task is isolated to the loop, and so are the two
-/// doors a handler has, `ConnectionBody` and `ConnectionWriter`.
+/// `@unchecked Sendable`: touched only by its loop's thread. A handler's task is isolated to the
+/// loop, and so is the door that a handler has, `ConnectionDoor`.
 final class Connection: @unchecked Sendable {
-  /// What it's at.
-  enum Stage {
-    /// It's between two requests, or in the middle of a head.
-    case awaitingHead
-    /// A handler's task is at work: it alone decides how it goes on.
-    case handling
-    /// The request waits for something to tell.
-    case holding(Hold)
-    /// The body of the answer comes piece by piece.
-    case streaming(Stream)
-    /// What is written must be taken by the client first.
-    case sending(then: Continuation)
-    /// The rest of a body that nobody wanted is read and forgotten.
-    case discarding(bound: Int)
-    /// All is said; what the client may still be sending is read and forgotten.
-    case lingering(discarded: Int)
-    /// There is nothing left to do.
-    case over
-  }
-
-  /// A request that waits, with its head.
-  struct Hold {
-    let request: any HeldRequest
-    let head: RequestHead
-  }
-
-  /// A body that comes piece by piece.
-  struct Stream {
-    let source: any EventSource
-    let isChunked: Bool
-    let next: Continuation
-  }
-
-  /// A response that its client may get again: see `Premise`.
-  struct Lasting {
-    let response: Response
-    let premise: any Premise
-
-    /// The response as it's given now.
-    var present: Response {
-      let fields = premise.fields
-      if fields.isEmpty { return response }
-      var response = response
-      response.fields.append(contentsOf: fields)
-      return response
-    }
-
-    /// Up to which size a body is kept for that: a longer one takes so long to send that looking at a request anew isn't
-    /// what it costs, and thousands of connections may keep one each.
-    static let longestBody = 4096
-  }
-
-  /// What follows an answer.
-  enum Continuation {
-    case nextRequest
-    case end
-  }
-
-  /// What a handler's task waits for.
-  enum Wait {
-    case nothing
-    case input
-    case output
-  }
-
-  /// What the deadline stands for between two requests.
-  enum HeadTiming {
-    case none
-    case idle
-    case head
-  }
+  typealias Action = ConnectionStateMachine.Action
 
   let socket: Socket
   let token: UInt64
   let loop: EventLoop
-  let isRefused: Bool
   let peer: PeerAddress
 
-  var stage = Stage.awaitingHead
+  var machine: ConnectionStateMachine
   var parser: RequestParser
   var input = InputBuffer()
   var output = OutputBuffer()
+  /// The last request's head.
+  var head: RequestHead?
+  /// The last request's body, if it did not come with its head.
   var body: BodyProgress?
-  /// The last request, where it had no body and may come again.
-  var lastHead: RequestHead?
-  /// Its answer, where that may be given again.
-  var lasting: Lasting?
-
-  /// Whether a read could give something: events are told once, so this is kept until a read says otherwise.
+  /// The last response, if it may be sent again.
+  var kept: KeptResponse?
+  /// The request that waits.
+  var parked: (any ParkedRequest)?
+  /// Where the streamed body comes from.
+  var source: (any EventSource)?
+  /// The task of the handler that is running.
+  var task: Task<Void, Never>?
+  /// Whether a read could give something: epoll reports each change once, so this is kept until a
+  /// read says otherwise.
   var canRead = false
-  /// Whether a write could take something.
-  var canWrite = true
-  /// The client sends no more. It may still read: a half-closed connection gets its answer.
-  private(set) var isFinished = false
-  /// There is no one to read an answer any more.
-  var isBroken = false
-  /// The deadline passed. Whoever set it reads this and says what it means.
-  var isTimedOut = false
-  var headTiming = HeadTiming.none
-  /// When the time for the head, or for being idle, is over, whatever else there is to wait for until then.
-  var headDeadline = Int64.max
   /// How much of the present request's body counts as held in memory.
   var heldBody = 0
-  /// Somebody has called for the request that waits.
-  var isWoken = false
-  /// The present request's client was told to go on with the body.
-  var hasSentContinue = false
-  /// The present request's body could not be read to its end; where the next request begins is unknown.
-  var isBodyBroken = false
-  /// The client may not have sent all it wants to when the connection ends.
-  var mayBeSendingStill = false
-  /// How much the client had still to take when the deadline for it was set.
-  var untaken = 0
-
-  /// The task of the handler that is at work.
-  var task: Task<Void, Never>?
+  /// How much output counts as held in memory.
+  var heldOutput = 0
   private var waiter: UnsafeContinuation<Void, Never>?
-  private var wait = Wait.nothing
-  private(set) var deadline = Int64.max
+  /// When the loop looks at the deadline.
   private var comesUpAt = Int64.max
 
   /// How many requests are answered in one go before other connections get their turn.
   private static let requestsInOneGo = 64
 
-  init(socket: Socket, token: UInt64, peer: PeerAddress, loop: EventLoop, isRefused: Bool) {
+  init(socket: Socket, token: UInt64, peer: PeerAddress, loop: EventLoop, isSurplus: Bool) {
     self.socket = socket
     self.token = token
     self.peer = peer
     self.loop = loop
-    self.isRefused = isRefused
+    machine = ConnectionStateMachine(bounds: loop.bounds, isSurplus: isSurplus)
     parser = RequestParser(limits: loop.limits)
   }
 
-  /// Begins to serve.
-  func start() {
-    advance()
-  }
+  // MARK: What the loop reports
 
   /// Goes on as far as it can without waiting.
-  func advance() {
-    var requests = 0
+  func advance() { perform(machine.next) }
+
+  func handle(_ event: EventPoll.Event) {
+    if event.isReadable { canRead = true }
+    perform(machine.socketChanged(isFinished: event.isFinished, isGone: event.isBroken))
+  }
+
+  func checkDeadline() {
+    // A deadline that was moved to an earlier time leaves its old entry in the wheel.
+    guard comesUpAt <= loop.now else { return }
+    comesUpAt = .max
+    if machine.deadline <= loop.now { perform(machine.deadlinePassed()) } else { setAlarm() }
+  }
+
+  func wake() { perform(machine.woken()) }
+
+  /// The server stops: idle connections close, and what waits for something to happen is answered.
+  func drain() {
+    // What has arrived without an event so far is a request on its way too: the socket is looked at
+    // once more.
+    canRead = true
+    perform(machine.drain())
+  }
+
+  /// Time is up: nothing more is read or written.
+  func cut() { perform(machine.cut()) }
+
+  // MARK: Actions
+
+  func perform(_ first: Action) {
+    var action = first
+    var heads = 0
     while true {
-      switch stage {
-      case .awaitingHead:
-        guard requests < Self.requestsInOneGo else {
+      switch action {
+      case .wait: return setAlarm()
+      case .flush: action = flushed()
+      case .readHead:
+        guard heads < Self.requestsInOneGo else {
           flush()
           return loop.advanceLater(self)
         }
-        requests += 1
-        guard takeRequest() else { return }
-      case .handling: return
-      case .holding(let hold): guard endHolding(hold) else { return }
-      case .streaming(let stream): guard goOnStreaming(stream) else { return }
-      case .sending(let next): guard sendRest(then: next) else { return }
-      case .discarding(let bound): guard discardBody(upTo: bound) else { return }
-      case .lingering(let discarded): guard linger(discarded) else { return }
-      case .over: return loop.release(self)
+        heads += 1
+        action = readHead()
+      case .respond(let isRepetition): action = respond(isRepetition: isRepetition)
+      case .turnAway(let hasHead): action = turnAway(hasHead ? head : nil)
+      case .timeOutHead(let hasBegun):
+        loop.counters.timedOut.addAsOnlyWriter(1)
+        action = hasBegun ? refuse(Problem(.requestTimeout)) : machine.inputEnded()
+      case .discardBody(let bound): action = discardBody(upTo: bound)
+      case .finishWriting:
+        socket.finishWriting()
+        input = InputBuffer()
+        action = .discardInput
+      case .discardInput: action = discardInput()
+      case .askParked(let cause): action = askParked(cause)
+      case .askSource(let cause): action = askSource(cause)
+      case .endStream: action = endStream()
+      case .serveHandler(let cancels):
+        if cancels { task?.cancel() }
+        flush()
+        resumeIfPossible()
+        return setAlarm()
+      case .giveUp:
+        loop.counters.timedOut.addAsOnlyWriter(1)
+        loop.counters.slowReaders.addAsOnlyWriter(1)
+        output.discard()
+        settleOutput(0)
+        action = machine.next
+      case .close:
+        releaseParked()
+        return loop.release(self)
       }
     }
   }
 
-  var isHandling: Bool {
-    if case .handling = stage { true } else { false }
+  /// Has the loop look at the deadline in time. Nearly always it is later than the one before, and
+  /// costs a comparison.
+  private func setAlarm() {
+    guard machine.deadline < comesUpAt else { return }
+    comesUpAt = loop.schedule(token, at: machine.deadline)
   }
 
-  // MARK: What the loop tells
+  // MARK: Handlers that wait
 
-  func handle(_ event: EventPoll.Event) {
-    if event.isReadable { canRead = true }
-    if event.isWritable { canWrite = true }
-    if event.isBroken { isBroken = true }
-    if event.isFinished || event.isBroken { isFinished = true }
-    guard isHandling else { return advance() }
-    if isFinished { task?.cancel() }
-    if canWrite, !output.isEmpty { flush() }
-    resumeIfPossible()
-  }
-
-  func checkDeadline() {
-    // A deadline that was moved to an earlier time leaves its old entry behind; that one is nobody's.
-    guard comesUpAt <= loop.now else { return }
-    comesUpAt = .max
-    guard deadline <= loop.now else { return setDeadline(deadline) }
-    deadline = .max
-    isTimedOut = true
-    if isHandling { resumeIfPossible() } else { advance() }
-  }
-
-  /// The server stops: who waits for a request goes, who waits for something to happen answers now.
-  func drain() {
-    // What has arrived and wasn't told yet is a request on its way too: the socket is looked at once more.
-    canRead = true
-    if isHandling { task?.cancel() } else { advance() }
-  }
-
-  /// Time is up: nothing more is read or written.
-  func cut() {
-    isBroken = true
-    guard isHandling else { return advance() }
-    task?.cancel()
-    resumeIfPossible()
-  }
-
-  /// Whether nobody would miss this connection: the server stops, and it's between two requests.
-  var isToStop: Bool { loop.isDraining && !hasBegunHead && body == nil }
-
-  // MARK: Waiting
-
-  /// Sets the time after which `isTimedOut` is true. Nearly always it's later than the one before, and costs a
-  /// comparison.
-  func setDeadline(_ time: Int64) {
-    deadline = time
-    guard time < comesUpAt else { return }
-    comesUpAt = loop.schedule(token, at: time)
-  }
-
-  func clearDeadline() {
-    deadline = .max
-    isTimedOut = false
-  }
-
-  /// Suspends the handler's task until there may be what it waits for, or its deadline is over, or the connection is.
-  func wait(for wait: Wait) async {
+  /// Suspends the handler's task until there may be what it waits for, or its deadline is over, or
+  /// the connection is.
+  func wait(for wait: ConnectionStateMachine.HandlerWait) async {
+    setAlarm()
     await withUnsafeContinuation { continuation in
-      self.wait = wait
+      machine.handlerWaits(for: wait)
       waiter = continuation
-      // Whoever calls has looked already. But a task that comes from elsewhere may have queued for the loop since, and
-      // what it waits for has come and gone unnoticed.
+      // The caller has looked already. But a task that comes from elsewhere may have queued for the
+      // loop since, and what it waits for has come in between.
       resumeIfPossible()
     }
   }
 
   private func resumeIfPossible() {
-    switch wait {
-    case .nothing: return
-    case .input: if canRead || isBroken || isTimedOut || isToStop { resume() }
-    case .output: if output.isEmpty || isBroken || isTimedOut { resume() }
-    }
-  }
-
-  private func resume() {
-    wait = .nothing
-    guard let waiter else { return }
+    guard let waiter, machine.canResumeHandler(hasInput: canRead, isDrained: output.isEmpty) else { return }
+    machine.handlerWaits(for: .nothing)
     self.waiter = nil
     waiter.resume()
   }

@@ -14,12 +14,13 @@ final class EventLoop: SerialExecutor, TaskExecutor, WakingLoop, @unchecked Send
   let index: Int
   let counters = LoopCounters()
   let limits: Limits
-  let timeouts: Timeouts
+  let bounds: ConnectionBounds
   private(set) var respond: Responder = { _ in .now(Problem(.overloaded).response) }
   let refusalFields: RefusalFields
-  private var noteRefusal: @Sendable (EngineRefusal) -> Void = { _ in }
+  private var noteRefusal: @Sendable (ServerRefusal) -> Void = { _ in }
   private let refusalsAtOnce: Int
   private let cannotAccept: @Sendable (SystemError) -> Void
+  private let giveMemoryBack: @Sendable () -> Void
   private var cannotAcceptWasTold = -Int64.max / 2
   private let time: ServerTime
   private let shared: SharedState
@@ -48,6 +49,10 @@ final class EventLoop: SerialExecutor, TaskExecutor, WakingLoop, @unchecked Send
   private var drainDeadline = Int64.max
 
   private static let listenerToken = EventPoll.bellToken - 1
+  private static let memoryToken = listenerToken - 1
+  /// From so much output on, the allocator may keep much memory after it is sent.
+  private static let muchOutput = 16 * 1024 * 1024
+  private static let memoryPause: Int64 = 10_000_000_000
   private static let wakingsATurn = 128
   private static let acceptPause: Int64 = 100_000_000
 
@@ -61,10 +66,11 @@ final class EventLoop: SerialExecutor, TaskExecutor, WakingLoop, @unchecked Send
     self.index = index
     self.listener = listener
     limits = configuration.limits
-    timeouts = Timeouts(limits)
+    bounds = ConnectionBounds(limits)
     refusalFields = configuration.refusalFields
     refusalsAtOnce = configuration.refusals
     cannotAccept = configuration.cannotAccept
+    giveMemoryBack = configuration.returnMemory
     self.time = time
     self.shared = shared
     poll = try EventPoll()
@@ -82,7 +88,7 @@ final class EventLoop: SerialExecutor, TaskExecutor, WakingLoop, @unchecked Send
   // MARK: Running
 
   /// Serves until it was told to drain and all connections are closed.
-  func run(_ respond: @escaping Responder, noteRefusal: @escaping @Sendable (EngineRefusal) -> Void) {
+  func run(_ respond: @escaping Responder, noteRefusal: @escaping @Sendable (ServerRefusal) -> Void) {
     thread = pthread_self()
     self.respond = respond
     self.noteRefusal = noteRefusal
@@ -128,11 +134,11 @@ final class EventLoop: SerialExecutor, TaskExecutor, WakingLoop, @unchecked Send
   }
 
   private func comeUp(_ token: UInt64) {
-    guard token != Self.listenerToken else {
-      if let listener { poll.setPaused(false, listener, token: token) }
-      return
+    switch token {
+    case Self.listenerToken: if let listener { poll.setPaused(false, listener, token: token) }
+    case Self.memoryToken: returnMemory()
+    default: connections[token]?.checkDeadline()
     }
-    connections[token]?.checkDeadline()
   }
 
   // MARK: Jobs
@@ -204,8 +210,8 @@ final class EventLoop: SerialExecutor, TaskExecutor, WakingLoop, @unchecked Send
 
   private func admit(_ socket: Socket, _ address: sockaddr_storage, _ length: socklen_t) {
     counters.accepted.addAsOnlyWriter(1)
-    let isRefused = shared.served.add(1, ordering: .relaxed).newValue > limits.connections
-    if isRefused {
+    let isSurplus = shared.served.add(1, ordering: .relaxed).newValue > limits.connections
+    if isSurplus {
       counters.refused.addAsOnlyWriter(1)
       shared.served.subtract(1, ordering: .relaxed)
       // Answering the refused takes descriptors too, so their number is bounded: past it they're only closed.
@@ -221,22 +227,23 @@ final class EventLoop: SerialExecutor, TaskExecutor, WakingLoop, @unchecked Send
       token: token,
       peer: PeerAddress(address, length: length),
       loop: self,
-      isRefused: isRefused
+      isSurplus: isSurplus
     )
     connections[token] = connection
     counters.open.addAsOnlyWriter(1)
     guard poll.watch(socket, token: token) else { return release(connection) }
-    connection.start()
+    connection.advance()
   }
 
   /// Closes a connection that is over.
   func release(_ connection: Connection) {
     guard connections[connection.token] === connection else { return }
     connection.giveBackBody()
+    connection.settleOutput(0)
     connections[connection.token] = nil
     connection.socket.close()
     counters.open.addAsOnlyWriter(-1)
-    if connection.isRefused {
+    if connection.machine.isSurplus {
       shared.refused.subtract(1, ordering: .relaxed)
     } else {
       shared.served.subtract(1, ordering: .relaxed)
@@ -245,10 +252,10 @@ final class EventLoop: SerialExecutor, TaskExecutor, WakingLoop, @unchecked Send
 
   /// What the engine answers by itself is told here.
   func note(_ kind: ProblemKind, to peer: PeerAddress) {
-    noteRefusal(EngineRefusal(peer: peer, kind: kind, loop: index))
+    noteRefusal(ServerRefusal(peer: peer, kind: kind, loop: index))
   }
 
-  // MARK: Memory for bodies
+  // MARK: Memory for bodies and output
 
   /// Counts bytes of a body as held. Gives whether there is room for them; if not, they aren't counted.
   func holdBody(_ count: Int) -> Bool {
@@ -258,6 +265,32 @@ final class EventLoop: SerialExecutor, TaskExecutor, WakingLoop, @unchecked Send
   }
 
   func giveBackBody(_ count: Int) { shared.bodyBytes.subtract(count, ordering: .relaxed) }
+
+  /// Counts more bytes of output as waiting for their client. Returns whether there is room for them;
+  /// if not, they aren't counted. There always is where no other connection has output that waits.
+  func holdOutput(_ count: Int, beside own: Int) -> Bool {
+    let total = shared.outputBytes.add(count, ordering: .relaxed).newValue
+    guard total > limits.outputMemory, total > own + count else {
+      if total >= Self.muchOutput, !shared.hasHeldMuch.exchange(true, ordering: .relaxed) {
+        wheel.schedule(Self.memoryToken, at: now + Self.memoryPause)
+      }
+      return true
+    }
+    giveBackOutput(count)
+    return false
+  }
+
+  /// Returns memory to the system if the much output that was held is sent; otherwise looks again later.
+  private func returnMemory() {
+    guard shared.outputBytes.load(ordering: .relaxed) < Self.muchOutput else {
+      wheel.schedule(Self.memoryToken, at: now + Self.memoryPause)
+      return
+    }
+    shared.hasHeldMuch.store(false, ordering: .relaxed)
+    giveMemoryBack()
+  }
+
+  func giveBackOutput(_ count: Int) { shared.outputBytes.subtract(count, ordering: .relaxed) }
 
   // MARK: Draining
 
@@ -274,7 +307,7 @@ final class EventLoop: SerialExecutor, TaskExecutor, WakingLoop, @unchecked Send
       guard acceptConnections() else { break }
     }
     isDraining = true
-    drainDeadline = time.monotonic() + timeouts.drain
+    drainDeadline = time.monotonic() + bounds.drain
     stopListening()
     connections.forEach { $0.drain() }
   }
@@ -362,4 +395,8 @@ final class SharedState: Sendable {
   let refused = Atomic(0)
   /// Bytes of request bodies that are held in memory.
   let bodyBytes = Atomic(0)
+  /// Bytes of output that wait in memory for clients to take them.
+  let outputBytes = Atomic(0)
+  /// Much of it has been held since memory was last returned to the system.
+  let hasHeldMuch = Atomic(false)
 }

@@ -10,6 +10,8 @@ struct OutputBuffer {
 
   var isEmpty: Bool { gathered.isEmpty && body.isEmpty }
   var count: Int { gathered.count + body.count - sent }
+  /// How much memory is held until the client has taken the last byte: a body goes as a whole.
+  var memory: Int { gathered.count + body.count }
   var hasBuffer: Bool { gathered.capacity > 0 }
   var hasLongBody: Bool { !body.isEmpty }
 

@@ -1,3 +1,4 @@
+import CLockstepLinux
 import LockstepHTTP
 import LockstepThreading
 
@@ -27,6 +28,12 @@ public final class Server: Sendable {
     public var refusals = 256
     /// Told why no connection can be accepted at the moment, once a minute at most. Default: nobody.
     public var cannotAccept: @Sendable (SystemError) -> Void = { _ in }
+    /// Gives memory that is free in this process back to the system. Called on a loop some time after
+    /// much output was held, so it must not block. Default: `malloc_trim`, on a thread of its own.
+    public var returnMemory: @Sendable () -> Void = {
+      guard let thread = try? NamedThread(name: "trim", { malloc_trim(0) }) else { return }
+      thread.detach()
+    }
 
     /// The defaults.
     public init() {}
@@ -74,7 +81,7 @@ public final class Server: Sendable {
   /// What loops share they also count references of, and each count sends a cache line from core to core: a responder
   /// that shares nothing hot with the others makes several loops nearly as fast as they are alone.
   public func start(
-    noteRefusal: @escaping @Sendable (EngineRefusal) -> Void,
+    noteRefusal: @escaping @Sendable (ServerRefusal) -> Void,
     responderOfLoop: (Int) -> Responder
   ) throws(NamedThread.NotStarted) {
     do {
@@ -106,6 +113,7 @@ public final class Server: Sendable {
     var total = ServerCounters()
     for loop in loops { loop.counters.add(to: &total) }
     total.bodyBytes = shared.bodyBytes.load(ordering: .relaxed)
+    total.outputBytes = shared.outputBytes.load(ordering: .relaxed)
     return total
   }
 

@@ -20,6 +20,13 @@ public struct ServerCounters: Sendable, Equatable {
   public var sent = 0
   /// Bytes of request bodies that are held in memory now.
   public var bodyBytes = 0
+  /// Bytes of output that wait in memory now for clients to take them.
+  public var outputBytes = 0
+  /// Responses replaced by 503 because there was no memory to keep them in until their client takes them.
+  public var refusedResponses = 0
+  /// Connections closed because their client took its output too slowly, or because there was no
+  /// memory left for what it didn't take.
+  public var slowReaders = 0
   /// How often accepting had to pause because the system had no descriptor or memory left.
   public var acceptPauses = 0
 
@@ -40,6 +47,8 @@ final class LoopCounters: Sendable {
   let received = Atomic(0)
   let sent = Atomic(0)
   let acceptPauses = Atomic(0)
+  let refusedResponses = Atomic(0)
+  let slowReaders = Atomic(0)
 
   func add(to total: inout ServerCounters) {
     total.accepted += accepted.load(ordering: .relaxed)
@@ -51,6 +60,8 @@ final class LoopCounters: Sendable {
     total.received += received.load(ordering: .relaxed)
     total.sent += sent.load(ordering: .relaxed)
     total.acceptPauses += acceptPauses.load(ordering: .relaxed)
+    total.refusedResponses += refusedResponses.load(ordering: .relaxed)
+    total.slowReaders += slowReaders.load(ordering: .relaxed)
   }
 }
 

@@ -13,7 +13,7 @@ package struct AccessLog: Sendable {
   }
 
   /// A line for what was no request, or had no room. What came isn't in it, only who and why: it could hold anything.
-  func record(_ refusal: EngineRefusal) {
+  func record(_ refusal: ServerRefusal) {
     logger.log(
       .info,
       "refused",

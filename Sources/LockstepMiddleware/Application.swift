@@ -66,7 +66,7 @@ public struct Application: Sendable {
   }
 
   /// Counts and logs what the engine answered by itself.
-  package func note(_ refusal: EngineRefusal) {
+  package func note(_ refusal: ServerRefusal) {
     metrics.record(refusal: refusal.kind.status)
     accessLog?.record(refusal)
   }
@@ -117,7 +117,9 @@ public struct Application: Sendable {
   }
 
   /// The same for a response that may be given again as it is then: each time it's counted and logged.
-  private func finished(_ response: Response, _ premise: any Premise, to request: Request, route: Int?) -> Answer {
+  private func finished(_ response: Response, _ premise: any ResponseValidity, to request: Request, route: Int?)
+    -> Answer
+  {
     var (dressed, isToCompress) = dressed(response, for: request.head)
     if isToCompress {
       var response = response

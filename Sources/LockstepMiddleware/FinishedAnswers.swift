@@ -2,11 +2,11 @@ import LockstepHTTP
 import Synchronization
 
 /// A premise of which it's recorded each time that it held.
-final class RecordedPremise: Premise {
-  private let premise: any Premise
+final class RecordedPremise: ResponseValidity {
+  private let premise: any ResponseValidity
   private let record: @Sendable (_ arrival: Int64) -> Void
 
-  init(_ premise: any Premise, record: @escaping @Sendable (_ arrival: Int64) -> Void) {
+  init(_ premise: any ResponseValidity, record: @escaping @Sendable (_ arrival: Int64) -> Void) {
     self.premise = premise
     self.record = record
   }
@@ -21,8 +21,8 @@ final class RecordedPremise: Premise {
 }
 
 /// The same where every request has a line in the log, and so a name: the client's own, or another one each time.
-final class NamedPremise: Premise {
-  private let premise: any Premise
+final class NamedPremise: ResponseValidity {
+  private let premise: any ResponseValidity
   private let request: Request
   private let names: RequestNames
   private let record: @Sendable (_ request: Request, _ arrival: Int64) -> Void
@@ -30,7 +30,7 @@ final class NamedPremise: Premise {
   private let name: Mutex<String?>
 
   init(
-    _ premise: any Premise,
+    _ premise: any ResponseValidity,
     _ request: Request,
     _ names: RequestNames,
     record: @escaping @Sendable (_ request: Request, _ arrival: Int64) -> Void
@@ -59,13 +59,13 @@ final class NamedPremise: Premise {
 }
 
 /// A request that waits, whose response gets what any response gets.
-final class FinishedRequest: HeldRequest {
-  private let held: any HeldRequest
+final class FinishedRequest: ParkedRequest {
+  private let held: any ParkedRequest
   private let application: Application
   private let request: Request
   private let route: Int?
 
-  init(_ held: any HeldRequest, application: Application, request: Request, route: Int?) {
+  init(_ held: any ParkedRequest, application: Application, request: Request, route: Int?) {
     self.held = held
     self.application = application
     self.request = request

@@ -23,6 +23,7 @@ struct HelpTests {
     ("--body-grace", "Default 10s"), ("--body-rate", "Default 1KiB"), ("--idle-timeout", "Default 75s"),
     ("--backup-dir", "Default: none"), ("--backup-every", "Default 6h"), ("--backup-keep", "Default 7"),
     ("--backup-rate", "Default 64MiB"),
+    ("--max-output-memory", "Default 256MiB"), ("--response-rate", "Default 1KiB"),
     ("--output-timeout", "Default 30s"), ("--drain-timeout", "Default 8s"), ("--log-format", "Default text"),
     ("--log-level", "Default info"), ("--access-log", "Default: off"),
   ]

@@ -68,6 +68,8 @@ struct OptionParserTests {
     Case("--max-body-memory", "2GiB", "LOCKSTEP_MAX_BODY_MEMORY") { $0.limits.bodyMemory == 2_147_483_648 },
     Case("--body-grace", "2m", "LOCKSTEP_BODY_GRACE") { $0.limits.bodyGrace == .seconds(120) },
     Case("--body-rate", "1", "LOCKSTEP_BODY_RATE") { $0.limits.bodyRate == 1 },
+    Case("--max-output-memory", "2GiB", "LOCKSTEP_MAX_OUTPUT_MEMORY") { $0.limits.outputMemory == 2_147_483_648 },
+    Case("--response-rate", "1", "LOCKSTEP_RESPONSE_RATE") { $0.limits.responseRate == 1 },
     Case("--idle-timeout", "1h", "LOCKSTEP_IDLE_TIMEOUT") { $0.limits.idleTime == .seconds(3600) },
     Case("--output-timeout", "7s", "LOCKSTEP_OUTPUT_TIMEOUT") { $0.limits.outputStall == .seconds(7) },
     Case("--drain-timeout", "3", "LOCKSTEP_DRAIN_TIMEOUT") { $0.limits.drainTime == .seconds(3) },

@@ -71,6 +71,8 @@ struct RefusalTests {
     ("--max-body", sizes + ["1073741825", "2GiB"], "\(size) 0 to 1073741824 bytes"),
     ("--max-body-memory", sizes + ["1025GiB"], "\(size) 0 to 1099511627776 bytes"),
     ("--body-rate", sizes + ["0"], "\(size) 1 to 1073741824 bytes"),
+    ("--max-output-memory", sizes + ["1025GiB"], "\(size) 0 to 1099511627776 bytes"),
+    ("--response-rate", sizes + ["0"], "\(size) 1 to 1073741824 bytes"),
     ("--head-timeout", times, time), ("--body-grace", times, time), ("--idle-timeout", times, time),
     ("--output-timeout", times, time), ("--drain-timeout", times, time),
     ("--backup-dir", [""], "it is empty"), ("--backup-every", times + ["59s", "1ms"], backupTime),

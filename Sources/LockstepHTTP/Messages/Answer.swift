@@ -7,7 +7,7 @@ public enum Answer: Sendable {
   case now(Response)
   /// The response, at once, and once more to the same request on the same connection for as long as the premise holds. Worth
   /// its price only for a request that is a repetition already.
-  case lasting(Response, any Premise)
+  case lasting(Response, any ResponseValidity)
   /// Work that ends in the response. It runs as a task of its own, on the event loop of its connection, so it must not
   /// block. A `Problem` it throws is told to the client as it is; any other error as `internal`.
   ///
@@ -17,8 +17,8 @@ public enum Answer: Sendable {
   case later(@Sendable () async throws -> Response)
   /// Work after which it's known what to answer: like `later`, and free to answer in any way.
   case then(@Sendable () async throws -> Answer)
-  /// The response to come when there is something to tell: see `HeldRequest`.
-  case held(any HeldRequest)
+  /// The response to come when there is something to tell: see `ParkedRequest`.
+  case held(any ParkedRequest)
   /// A response whose body comes piece by piece, whenever there is something to tell: see `EventSource`.
   case events(Response, any EventSource)
 }

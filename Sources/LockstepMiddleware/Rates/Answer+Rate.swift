@@ -29,11 +29,11 @@ extension Response {
 }
 
 /// A premise that holds only as long as there is something left: each time one is used up.
-private final class RatedPremise: Premise {
-  private let premise: any Premise
+private final class RatedPremise: ResponseValidity {
+  private let premise: any ResponseValidity
   private let reading: RateReading
 
-  init(_ premise: any Premise, _ reading: RateReading) {
+  init(_ premise: any ResponseValidity, _ reading: RateReading) {
     self.premise = premise
     self.reading = reading
   }
@@ -55,11 +55,11 @@ private final class RatedPremise: Premise {
 }
 
 /// A request that waits, whose answer says how much is left then.
-private final class RatedRequest: HeldRequest {
-  private let held: any HeldRequest
+private final class RatedRequest: ParkedRequest {
+  private let held: any ParkedRequest
   private let reading: RateReading
 
-  init(_ held: any HeldRequest, _ reading: RateReading) {
+  init(_ held: any ParkedRequest, _ reading: RateReading) {
     self.held = held
     self.reading = reading
   }

@@ -42,7 +42,7 @@ final class ScreenWatch: Sendable {
 }
 
 /// A request that waits until a screen shows something else than what the client has.
-final class WaitingForScreen: HeldRequest {
+final class WaitingForScreen: ParkedRequest {
   let deadline: Int64
   private let watch: ScreenWatch
   private let preconditions: Preconditions

@@ -163,6 +163,24 @@ package struct MetricsRoute: Sendable {
       "Bytes of request bodies held in memory now.",
       Double(server.bodyBytes)
     )
+    page.single(
+      "lockstep_http_output_bytes",
+      .gauge,
+      "Bytes of output held in memory now until clients take them.",
+      Double(server.outputBytes)
+    )
+    page.single(
+      "lockstep_http_responses_refused_total",
+      .counter,
+      "Requests answered 503 because there was no memory for the response.",
+      Double(server.refusedResponses)
+    )
+    page.single(
+      "lockstep_http_slow_readers_total",
+      .counter,
+      "Connections closed because the client took its output too slowly.",
+      Double(server.slowReaders)
+    )
     page.single("lockstep_http_received_bytes_total", .counter, "Bytes received.", Double(server.received))
     page.single("lockstep_http_sent_bytes_total", .counter, "Bytes sent.", Double(server.sent))
   }

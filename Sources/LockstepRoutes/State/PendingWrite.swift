@@ -6,7 +6,7 @@ import LockstepThreading
 ///
 /// Whether anybody waits makes no difference to the write. A server that stops, or a client that has sent its last request,
 /// doesn't end the waiting: the answer isn't known before.
-final class PendingWrite: HeldRequest {
+final class PendingWrite: ParkedRequest {
   typealias Result = Swift.Result<Transaction.Outcome, any Error>
 
   private enum State {

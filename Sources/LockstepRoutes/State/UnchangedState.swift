@@ -5,7 +5,7 @@ import LockstepSync
 
 /// What a user's present state rests on for somebody who asks again: it's the same as long as neither the user nor the
 /// administrator has changed anything, and it's theirs to see as long as their session goes on.
-final class UnchangedState: Premise {
+final class UnchangedState: ResponseValidity {
   private let session: LiveSession
   private let revision: Revision
   private let registered: Revision

@@ -21,7 +21,7 @@ enum WaitingReply: Sendable {
 }
 
 /// A request that waits until something of a user's state differs from what the client has.
-final class WaitingRequest: HeldRequest {
+final class WaitingRequest: ParkedRequest {
   let deadline: Int64
   private let watch: StateWatch
   private let respond: @Sendable (HotState, RegisteredDefaults, Look) throws -> WaitingReply
@@ -63,7 +63,7 @@ final class WaitingRequest: HeldRequest {
 }
 
 /// A request that waits for what can't change any more, as the past: until its time or its session is over.
-final class WaitingInVain: HeldRequest {
+final class WaitingInVain: ParkedRequest {
   let deadline: Int64
   private let session: LiveSession
   private let seat: WaitingRoom<UserID>.Seat

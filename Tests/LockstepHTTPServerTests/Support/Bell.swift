@@ -3,7 +3,7 @@ import Synchronization
 import LockstepThreading
 
 /// A request that waits until a test rings; it counts what the engine does with it.
-final class Bell: HeldRequest, EventSource {
+final class Bell: ParkedRequest, EventSource {
   private struct State {
     var wakers: [any Waker] = []
     var causes: [String] = []

@@ -24,6 +24,8 @@ struct LimitTests {
     #expect(limits.headTime == .seconds(10))
     #expect(limits.bodyGrace == .seconds(10))
     #expect(limits.bodyRate == 1024)
+    #expect(limits.responseRate == 1024)
+    #expect(limits.outputMemory == 268_435_456)
     #expect(limits.idleTime == .seconds(75))
     #expect(limits.connections == 10_000)
   }

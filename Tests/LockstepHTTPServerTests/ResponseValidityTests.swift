@@ -4,13 +4,13 @@ import LockstepTestSupport
 import Testing
 
 @Suite("A request that comes again gets its last answer again, as long as what that rests on holds")
-struct PremiseTests {
+struct ResponseValidityTests {
   private static func request(_ target: String, _ method: String = "GET", field: String = "A: 1") -> String {
     "\(method) \(target) HTTP/1.1\r\nHost: h\r\n\(field)\r\n\r\n"
   }
 
   /// Answers with how many requests it has seen, for as long as its premise holds.
-  private final class Counter: Premise {
+  private final class Counter: ResponseValidity {
     private let requests = Atomic(0)
     private let questions = Atomic(0)
     private let holding = Atomic(true)

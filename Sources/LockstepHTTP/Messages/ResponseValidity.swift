@@ -1,6 +1,6 @@
 /// What a response rests on. A client that polls over a connection that is kept says the same again and again, byte for byte:
 /// as long as the premise holds, it gets the same response again, and nothing of its request is looked at anew.
-public protocol Premise: AnyObject, Sendable {
+public protocol ResponseValidity: AnyObject, Sendable {
   /// Whether the response is still the one that the request would get. Who counts what is answered counts it here, since
   /// nobody else is asked.
   ///
@@ -15,7 +15,7 @@ public protocol Premise: AnyObject, Sendable {
   var fields: HeaderFields { get }
 }
 
-extension Premise {
+extension ResponseValidity {
   /// Nothing.
   public var fields: HeaderFields { HeaderFields() }
 }

@@ -2,7 +2,7 @@
 ///
 /// The engine asks `answer(_:)` on the connection's event loop, when it's woken or when there is no more time, and parks the
 /// connection again where that says so.
-public protocol HeldRequest: AnyObject, Sendable {
+public protocol ParkedRequest: AnyObject, Sendable {
   /// How long it may wait: a moment of the server's monotonic clock, in nanoseconds.
   var deadline: Int64 { get }
 

@@ -1,0 +1,44 @@
+import LockstepHTTP
+
+/// The limits of one connection as the state machine needs them, worked out once: times in
+/// nanoseconds, since arithmetic on `Duration` is slow for what happens a hundred thousand times a
+/// second.
+final class ConnectionBounds: Sendable {
+  let head: Int64
+  let idle: Int64
+  let bodyGrace: Int64
+  /// How many bytes a body must bring in that time.
+  let leastBody: Int
+  let outputStall: Int64
+  /// How many bytes a client must take in that time; at least 1.
+  let leastOutput: Int
+  let linger: Int64
+  let drain: Int64
+  let drainSilence: Int64
+  /// How much of a body that no handler read is thrown away.
+  let discardedBody: Int
+  /// How much a closing client may still send.
+  let body: Int
+
+  init(_ limits: Limits) {
+    head = limits.headTime.nanoseconds
+    idle = limits.idleTime.nanoseconds
+    bodyGrace = limits.bodyGrace.nanoseconds
+    leastBody = Self.least(limits.bodyRate, over: bodyGrace)
+    outputStall = limits.outputStall.nanoseconds
+    leastOutput = max(1, Self.least(limits.responseRate, over: outputStall))
+    linger = limits.lingerTime.nanoseconds
+    drain = limits.drainTime.nanoseconds
+    drainSilence = limits.drainSilence.nanoseconds
+    discardedBody = limits.discardedBody
+    body = limits.body
+  }
+
+  /// The bytes that a rate gives in a time.
+  private static func least(_ rate: Int, over nanoseconds: Int64) -> Int {
+    // In milliseconds, which options are given in: nanoseconds times a rate are more than 63 bits
+    // hold.
+    let (least, overflows) = Int(nanoseconds / 1_000_000).multipliedReportingOverflow(by: rate)
+    return overflows ? .max : least / 1000
+  }
+}

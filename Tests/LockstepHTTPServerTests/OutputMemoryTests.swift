@@ -1,0 +1,205 @@
+import Glibc
+import LockstepHTTP
+import LockstepTestSupport
+import Synchronization
+import Testing
+
+@testable import LockstepHTTPServer
+
+@Suite("Output that clients do not take is bounded in memory and in time", .timeLimit(.minutes(2)))
+struct OutputMemoryTests {
+  /// More than the kernel's buffers take.
+  private static let long = [UInt8](repeating: 0x61, count: 16 * 1024 * 1024)
+  private static let get = "GET /long HTTP/1.1\r\nHost: h\r\n\r\n"
+
+  private static func respond(_ request: Request) -> Answer {
+    switch request.head.path {
+    case "/long": .now(Response(status: .ok, body: .bytes(long)))
+    case "/medium": .now(Response(status: .ok, body: .bytes(Array(long.prefix(20 * 1024)))))
+    case "/stream": .now(Response(status: .ok, body: .stream { try await $0.write(long) }))
+    default: .now(.text("short"))
+    }
+  }
+
+  /// A client that has asked and doesn't read.
+  private static func waiting(_ server: TestServer, for request: String = get) async throws -> RawClient {
+    let client = try server.connect(receiveBuffer: 64 * 1024)
+    try await client.send(request)
+    await eventually { server.server.counters.outputBytes > 0 }
+    return client
+  }
+
+  @Test("One response always fits; past the bound a long one is refused, and the connection goes on")
+  func bound() async throws {
+    try await TestServer.run({ $0.outputMemory = 0 }, answer: Self.respond) { server in
+      let first = try await Self.waiting(server)
+      let second = try server.connect()
+      try await second.send("GET /medium HTTP/1.1\r\nHost: h\r\n\r\n")
+      let refusal = try await second.response()
+      #expect(refusal.status == 503)
+      #expect(refusal.field("Retry-After") == "1")
+      #expect(refusal.field("Connection") == nil)
+      #expect(refusal.text.contains("/problems/overloaded"))
+      #expect(server.server.counters.refusedResponses == 1)
+      // Short ones, and those that tell of a change, go into the kernel's buffer.
+      for request in ["GET /", "POST /medium", "HEAD /long"] {
+        try await second.send("\(request) HTTP/1.1\r\nHost: h\r\n\r\n")
+        #expect(try await second.response(toHead: request.hasPrefix("HEAD")).status == 200)
+      }
+      #expect(try await first.response().body.count == Self.long.count)
+      await eventually { server.server.counters.outputBytes == 0 }
+      try await second.send(Self.get)
+      #expect(try await second.response().body.count == Self.long.count)
+      #expect(server.server.counters.refusedResponses == 1)
+      #expect(server.server.counters.slowReaders == 0)
+    }
+  }
+
+  @Test("Clients that never read hold no more than the bound, however many they are")
+  func neverReading() async throws {
+    let bound = 24 * 1024 * 1024
+    try await TestServer.run({ $0.outputMemory = bound }, answer: Self.respond) { server in
+      var clients: [RawClient] = []
+      for _ in 0..<50 {
+        let client = try server.connect(receiveBuffer: 64 * 1024)
+        try await client.send(Self.get)
+        clients.append(client)
+      }
+      await eventually { server.server.counters.requests == 50 }
+      let counters = server.server.counters
+      #expect(counters.outputBytes > 0 && counters.outputBytes <= bound)
+      #expect(counters.refusedResponses > 0)
+      // Those that hold it are too slow, and when they have gone there is room again.
+      await eventually {
+        server.advance(by: 31)
+        return server.server.counters.outputBytes == 0
+      }
+      #expect(server.server.counters.slowReaders > 0)
+      let other = try server.connect()
+      try await other.send(Self.get)
+      #expect(try await other.response().body.count == Self.long.count)
+    }
+  }
+
+  @Test("A stream whose piece neither the kernel nor the memory takes is cut", arguments: [false, true])
+  func stream(isEventSource: Bool) async throws {
+    let bell = Bell()
+    let answer: @Sendable (Request) -> Answer = { request in
+      isEventSource && request.head.path == "/stream" ? .events(Response(status: .ok), bell) : Self.respond(request)
+    }
+    try await TestServer.run({ $0.outputMemory = 0 }, answer: answer) { server in
+      let first = try await Self.waiting(server)
+      let second = try server.connect(receiveBuffer: 64 * 1024)
+      try await second.send("GET /stream HTTP/1.1\r\nHost: h\r\n\r\n")
+      if isEventSource {
+        await eventually { bell.waiting == 1 }
+        bell.tell(.bytes(Self.long))
+      }
+      await eventually { server.server.counters.slowReaders == 1 && server.server.counters.open == 1 }
+      #expect(!isEventSource || bell.released == 1)
+      #expect(try await first.response().body.count == Self.long.count)
+    }
+  }
+
+  /// The ways in which a connection with output that waits may end.
+  enum Ending: CaseIterable {
+    case read, reset, closed, slow
+  }
+
+  @Test("However a connection ends, what it held is given back", arguments: Ending.allCases, ["/long", "/stream"])
+  func givenBack(ending: Ending, path: String) async throws {
+    try await TestServer.run(answer: Self.respond) { server in
+      for _ in 0..<2 {
+        let client = try await Self.waiting(server, for: "GET \(path) HTTP/1.1\r\nHost: h\r\n\r\n")
+        switch ending {
+        case .read: #expect(try await client.response().body.count == Self.long.count)
+        case .reset: client.reset()
+        case .closed: client.close()
+        case .slow: break
+        }
+        await eventually {
+          if case .slow = ending { server.advance(by: 31) }
+          return server.server.counters.outputBytes == 0
+        }
+      }
+      if case .slow = ending { await eventually { server.server.counters.slowReaders == 2 } }
+    }
+  }
+
+  @Test("A server that stops gives back what slow clients held")
+  func drained() async throws {
+    try await TestServer.run(answer: Self.respond) { server in
+      let client = try await Self.waiting(server)
+      server.server.drain()
+      await eventually { (try? server.connect()) == nil }
+      server.advance(by: 9)
+      #expect(try await client.countToEnd() < Self.long.count)
+      #expect(server.server.counters.outputBytes == 0)
+    }
+  }
+
+  @Test("Ten seconds after much output was held, free memory goes back to the system, once it is sent")
+  func returned() async throws {
+    let returned = Atomic(0)
+    let time = ManualTime()
+    var configuration = Server.Configuration()
+    configuration.returnMemory = { returned.add(1, ordering: .sequentiallyConsistent) }
+    let server = TestServer(server: try Server(configuration, time: time.serverTime), time: time)
+    try server.server.start(respond: Self.respond)
+    let client = try await Self.waiting(server)
+    server.advance(by: 11)
+    // The loop has looked at the clock once it answers this.
+    let other = try server.connect()
+    try await other.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+    _ = try await other.response()
+    #expect(returned.load(ordering: .sequentiallyConsistent) == 0)
+    #expect(try await client.response().body.count == Self.long.count)
+    await eventually {
+      server.advance(by: 11)
+      return returned.load(ordering: .sequentiallyConsistent) > 0
+    }
+    await stop(server.server)
+    #expect(returned.load(ordering: .sequentiallyConsistent) == 1)
+  }
+
+  @Test("A client that reads 600 bytes every nine seconds is disconnected")
+  func drip() async throws {
+    try await TestServer.run(answer: Self.respond) { server in
+      let client = try await Self.waiting(server)
+      await eventually {
+        var bytes = [UInt8](repeating: 0, count: 600)
+        _ = recv(client.descriptor, &bytes, bytes.count, Int32(MSG_DONTWAIT))
+        server.advance(by: 9)
+        return server.server.counters.open == 0
+      }
+      #expect(server.server.counters.slowReaders == 1)
+      #expect(server.server.counters.timedOut == 1)
+    }
+  }
+
+  @Test("A request that waits, and a stream with nothing to send, may take any time", arguments: [false, true])
+  func idle(isStream: Bool) async throws {
+    let bell = Bell()
+    try await TestServer.run(answer: { _ in isStream ? .events(Response(status: .ok), bell) : .held(bell) }) { server in
+      let client = try server.connect()
+      try await client.send(Self.get)
+      await eventually { bell.waiting == 1 }
+      for _ in 0..<20 {
+        server.advance(by: 60)
+        // The loop has looked at the clock once it has accepted this.
+        let accepted = server.server.counters.accepted
+        let other = try server.connect()
+        await eventually { server.server.counters.accepted == accepted + 1 }
+        other.close()
+      }
+      if isStream {
+        bell.tell(.bytes(Array("piece".utf8)))
+        bell.tell(.end)
+      } else {
+        bell.ring()
+      }
+      #expect(try await client.response().text == (isStream ? "piece" : "woken"))
+      #expect(server.server.counters.slowReaders == 0)
+    }
+  }
+}
