@@ -1,4 +1,5 @@
-// What `import Glibc` doesn't show of Linux: epoll, eventfd, accept4, prctl, malloc_trim and the cores a process may use.
+// What `import Glibc` doesn't show of Linux: epoll, eventfd, accept4, prctl, malloc_trim and the
+// cores a process may use.
 #ifndef LOCKSTEP_CLINUX_H
 #define LOCKSTEP_CLINUX_H
 

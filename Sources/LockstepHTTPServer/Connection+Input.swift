@@ -231,13 +231,15 @@ extension Connection {
 }
 
 extension Problem {
+  /// The server has no room for this now.
+  static func noRoom(_ detail: String) -> Problem {
+    var fields = HeaderFields()
+    fields.append(.retryAfter, "1")
+    return Problem(.overloaded, detail: "\(detail) Try again soon.", fields: fields)
+  }
+
   fileprivate static var noMemoryForBody: Problem {
-    var problem = Problem(
-      .overloaded,
-      detail: "The requests that are being answered hold as much memory as this server has for bodies. Try again soon."
-    )
-    problem.fields.append(.retryAfter, "1")
-    return problem
+    noRoom("The requests that are being answered hold as much memory as this server has for bodies.")
   }
 
   fileprivate static var incompleteBody: Problem {

@@ -64,13 +64,8 @@ extension Connection {
   private func refuseForOutput() -> Action {
     loop.counters.refusedResponses.addAsOnlyWriter(1)
     loop.note(.overloaded, to: peer)
-    var problem = Problem(
-      .overloaded,
-      detail: "Responses that clients have not taken yet hold as much memory as this server has for them. "
-        + "Try again soon."
-    )
-    problem.fields.append(.retryAfter, "1")
-    var response = problem.response
+    let detail = "Responses that clients have not taken yet hold as much memory as this server has for them."
+    var response = Problem.noRoom(detail).response
     response.fields.append(contentsOf: loop.refusalFields(head?[.origin]))
     return write(response)
   }
@@ -202,8 +197,7 @@ extension Connection {
   /// Responds on a connection that is one too many: to its request, where that came in time, since
   /// the response may depend on it, and with it read, the connection needn't linger.
   func turnAway(_ head: RequestHead?) -> Action {
-    var problem = Problem(.overloaded, detail: "The server has as many connections as it takes. Try again soon.")
-    problem.fields.append(.retryAfter, "1")
+    let problem = Problem.noRoom("The server has as many connections as it takes.")
     return refuse(problem, to: head, mayBeSending: head.map { $0.body != .none } ?? hasBegunHead)
   }
 

@@ -266,8 +266,9 @@ final class EventLoop: SerialExecutor, TaskExecutor, WakingLoop, @unchecked Send
 
   func giveBackBody(_ count: Int) { shared.bodyBytes.subtract(count, ordering: .relaxed) }
 
-  /// Counts more bytes of output as waiting for their client. Returns whether there is room for them;
-  /// if not, they aren't counted. There always is where no other connection has output that waits.
+  /// Counts more bytes of output as waiting for their client. Returns whether there is room for
+  /// them; if not, they aren't counted. There always is if no other connection has output that
+  /// waits.
   func holdOutput(_ count: Int, beside own: Int) -> Bool {
     let total = shared.outputBytes.add(count, ordering: .relaxed).newValue
     guard total > limits.outputMemory, total > own + count else {
@@ -280,7 +281,7 @@ final class EventLoop: SerialExecutor, TaskExecutor, WakingLoop, @unchecked Send
     return false
   }
 
-  /// Returns memory to the system if the much output that was held is sent; otherwise looks again later.
+  /// Returns memory to the system if the output that was held is sent; otherwise looks again later.
   private func returnMemory() {
     guard shared.outputBytes.load(ordering: .relaxed) < Self.muchOutput else {
       wheel.schedule(Self.memoryToken, at: now + Self.memoryPause)

@@ -28,8 +28,9 @@ public final class Server: Sendable {
     public var refusals = 256
     /// Told why no connection can be accepted at the moment, once a minute at most. Default: nobody.
     public var cannotAccept: @Sendable (SystemError) -> Void = { _ in }
-    /// Gives memory that is free in this process back to the system. Called on a loop some time after
-    /// much output was held, so it must not block. Default: `malloc_trim`, on a thread of its own.
+    /// Gives memory that is free in this process back to the system. Called on a loop some time
+    /// after much output was held, so it must not block. Default: `malloc_trim`, on a thread of its
+    /// own.
     public var returnMemory: @Sendable () -> Void = {
       guard let thread = try? NamedThread(name: "trim", { malloc_trim(0) }) else { return }
       thread.detach()

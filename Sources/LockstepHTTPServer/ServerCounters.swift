@@ -22,7 +22,8 @@ public struct ServerCounters: Sendable, Equatable {
   public var bodyBytes = 0
   /// Bytes of output that wait in memory now for clients to take them.
   public var outputBytes = 0
-  /// Responses replaced by 503 because there was no memory to keep them in until their client takes them.
+  /// Responses replaced by 503 because there was no memory to keep them in until their client takes
+  /// them.
   public var refusedResponses = 0
   /// Connections closed because their client took its output too slowly, or because there was no
   /// memory left for what it didn't take.

@@ -91,7 +91,8 @@ struct ConnectionStateMachineTests {
     ("blocked", { $0.blocked(pending: 50, now: second) }),
   ]
 
-  /// For each state the events that do something there: the next state, the action, and the deadline if that changes.
+  /// For each state the events that do something there: the next state, the action, and the deadline
+  /// if that changes.
   private static let table: [String: [String: String]] = [
     "new": [
       "next": "new: readHead",

@@ -138,6 +138,27 @@ struct OutputMemoryTests {
     }
   }
 
+  @Test("Waiting clients that get short responses at the same moment need none of this memory")
+  func waitingClients() async throws {
+    let bell = Bell()
+    let answer: @Sendable (Request) -> Answer = { $0.head.path == "/long" ? Self.respond($0) : .held(bell) }
+    try await TestServer.run({ $0.outputMemory = 0 }, answer: answer) { server in
+      let slow = try await Self.waiting(server)
+      var clients: [RawClient] = []
+      for _ in 0..<500 {
+        let client = try server.connect()
+        try await client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+        clients.append(client)
+      }
+      await eventually { bell.waiting == 500 }
+      bell.ring()
+      for client in clients { #expect(try await client.response().text == "woken") }
+      #expect(server.server.counters.refusedResponses == 0)
+      #expect(server.server.counters.slowReaders == 0)
+      _ = slow
+    }
+  }
+
   @Test("Ten seconds after much output was held, free memory goes back to the system, once it is sent")
   func returned() async throws {
     let returned = Atomic(0)
