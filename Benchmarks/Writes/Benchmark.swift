@@ -32,8 +32,8 @@ func runBenchmark() async {
   }
 }
 
-func openWriter(_ path: String) throws -> Writer {
-  let connection = try Connection(path: path)
+func openWriter(_ path: String) throws -> DatabaseWriter {
+  let connection = try SQLiteConnection(path: path)
   try connection.execute(
     """
     CREATE TABLE defaults (user TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL, revision INTEGER NOT NULL,
@@ -42,11 +42,11 @@ func openWriter(_ path: String) throws -> Writer {
       PRIMARY KEY (user, revision)) STRICT, WITHOUT ROWID;
     """
   )
-  return try Writer(connection: connection, monotonic: monotonic)
+  return try DatabaseWriter(connection: connection, monotonic: monotonic)
 }
 
 /// Writes one thing after the other; returns how long each took.
-func writeUntil(_ end: Int64, as task: Int, through writer: Writer) async throws -> [Int64] {
+func writeUntil(_ end: Int64, as task: Int, through writer: DatabaseWriter) async throws -> [Int64] {
   // Each task goes through 16 users of its own.
   let users = (0..<16).map { number in
     let digits = String(task * 16 + number)

@@ -28,7 +28,7 @@ extension StoredAccounts {
   }
 
   /// The slow part of `signUp(_:)`.
-  public func prepareSignUp(_ credentials: Credentials) async throws(AccountsError) -> AccountsWrite<SignedIn> {
+  public func prepareSignUp(_ credentials: Credentials) async throws(AccountsError) -> PreparedAccountsWrite<SignedIn> {
     guard configuration.registration == .open else { throw .registrationClosed }
     let (given, device, faults) = check(signingUp: credentials)
     guard let address = given, faults.isEmpty else { throw .invalid(faults) }
@@ -46,7 +46,7 @@ extension StoredAccounts {
     limiter.succeeded(attempt)
     let account = newAccount(address, hash)
     let new = newSession(of: account.user, device: device)
-    return AccountsWrite { connection in
+    return PreparedAccountsWrite { connection in
       guard try UserRecords(connection: connection).insert(account) else { throw AccountsError.addressTaken }
       try SessionRecords(connection: connection).insert(new.stored)
       return (new.signedIn, [])
@@ -54,7 +54,7 @@ extension StoredAccounts {
   }
 
   /// The slow part of `logIn(_:)`.
-  public func prepareLogIn(_ credentials: Credentials) async throws(AccountsError) -> AccountsWrite<SignedIn> {
+  public func prepareLogIn(_ credentials: Credentials) async throws(AccountsError) -> PreparedAccountsWrite<SignedIn> {
     var check = FieldCheck()
     let device = Self.device(credentials, &check)
     try check.finish()
@@ -82,10 +82,10 @@ extension StoredAccounts {
     _ new: NewSession,
     into account: Account,
     rehashed: PasswordHash?
-  ) -> AccountsWrite<SignedIn> {
+  ) -> PreparedAccountsWrite<SignedIn> {
     let (id, keeping) = (account.user.id, configuration.sessionsPerUser)
     let longExpired = new.stored.session.createdAt.advanced(by: -Self.expiryGrace)
-    return AccountsWrite { connection in
+    return PreparedAccountsWrite { connection in
       let (users, sessions) = (UserRecords(connection: connection), SessionRecords(connection: connection))
       // While the password was checked, it may have been changed, and the user disabled or erased.
       let current = try users.account(id)

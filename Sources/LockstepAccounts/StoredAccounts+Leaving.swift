@@ -9,8 +9,8 @@ extension StoredAccounts {
   }
 
   /// What `revoke(_:of:)` writes.
-  public func revoking(_ session: SessionID, of user: UserID) -> AccountsWrite<Void> {
-    AccountsWrite { connection in
+  public func revoking(_ session: SessionID, of user: UserID) -> PreparedAccountsWrite<Void> {
+    PreparedAccountsWrite { connection in
       guard let ended = try SessionRecords(connection: connection).end(session, of: user) else {
         throw AccountsError.noSuchSession
       }
@@ -39,7 +39,7 @@ extension StoredAccounts {
     from current: Password,
     to new: Password,
     in session: LiveSession
-  ) async throws(AccountsError) -> AccountsWrite<Void> {
+  ) async throws(AccountsError) -> PreparedAccountsWrite<Void> {
     let confirmed = try await confirmed(current, in: session) { (account) throws(AccountsError) in
       var check = FieldCheck()
       let address = try? EmailAddress(account.user.email)
@@ -48,7 +48,7 @@ extension StoredAccounts {
     }
     let hash = try await hasher.hash(new)
     let now = now
-    return AccountsWrite { connection in
+    return PreparedAccountsWrite { connection in
       try confirmed.check(in: connection)
       try UserRecords(connection: connection).changePassword(of: session.user, to: hash, at: now)
       return ((), try SessionRecords(connection: connection).endAll(of: session.user, except: session.id))
@@ -64,9 +64,9 @@ extension StoredAccounts {
   public func prepareErase(
     confirmedBy password: Password,
     in session: LiveSession
-  ) async throws(AccountsError) -> AccountsWrite<Void> {
+  ) async throws(AccountsError) -> PreparedAccountsWrite<Void> {
     let confirmed = try await confirmed(password, in: session)
-    return AccountsWrite { connection in
+    return PreparedAccountsWrite { connection in
       try confirmed.check(in: connection)
       let ended = try SessionRecords(connection: connection).endAll(of: session.user)
       try UserRecords(connection: connection).erase(session.user)
@@ -78,7 +78,7 @@ extension StoredAccounts {
   public func setDisabled(_ isDisabled: Bool, _ user: UserID) async throws(AccountsError) -> Bool {
     let now = now
     return try await commit(
-      AccountsWrite { connection in
+      PreparedAccountsWrite { connection in
         let exists = try UserRecords(connection: connection).setDisabled(user, since: isDisabled ? now : nil)
         return (exists, isDisabled ? try SessionRecords(connection: connection).endAll(of: user) : [])
       }
@@ -114,7 +114,7 @@ private struct Confirmation: Sendable {
   let passwordVersion: Int
 
   /// Throws when something of that has changed.
-  package func check(in connection: Connection) throws {
+  package func check(in connection: SQLiteConnection) throws {
     guard try SessionRecords(connection: connection).exists(session, of: user),
       let account = try UserRecords(connection: connection).account(user)
     else { throw AccountsError.sessionEnded }

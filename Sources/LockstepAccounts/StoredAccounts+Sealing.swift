@@ -15,7 +15,7 @@ extension StoredAccounts {
 
   /// The seal of the credentials' password, for one idempotency key.
   package func seal(for credentials: Credentials, key: String) async throws(AccountsError) -> PasswordSeal {
-    let salt = Hash.of("seal", Array(addressKey(of: credentials).utf8), Array(key.utf8), count: 16)
+    let salt = DomainHash.of("seal", Array(addressKey(of: credentials).utf8), Array(key.utf8), count: 16)
     return try await PasswordSeal(credentials.password, salt: salt, hasher: hasher)
   }
 

@@ -7,7 +7,7 @@ import LockstepTime
 /// Accounts in the store.
 ///
 /// Each change comes in two forms: the method of `AccountsService`, which does all of it, and a `prepare…` that does the
-/// slow part and gives an `AccountsWrite`, for whoever has more to write in the same transaction.
+/// slow part and gives an `PreparedAccountsWrite`, for whoever has more to write in the same transaction.
 public final class StoredAccounts: AccountsService {
   /// Who a token belongs to.
   public let directory: SessionDirectory
@@ -15,10 +15,10 @@ public final class StoredAccounts: AccountsService {
   package let configuration: AccountsConfiguration
   let hasher: any PasswordHashing
   package let limiter: AttemptLimiter
-  let mint: TokenMint
+  let mint: TokenIssuer
   private let ids: UUIDv7Generator
-  private let readers: Readers
-  private let writer: Writer
+  private let readers: ReaderPool
+  private let writer: DatabaseWriter
   private let time: StoreTime
 
   /// - Parameters:
@@ -30,8 +30,8 @@ public final class StoredAccounts: AccountsService {
   ///   - time: Where the time comes from.
   ///   - configuration: What may be chosen.
   public init(
-    readers: Readers,
-    writer: Writer,
+    readers: ReaderPool,
+    writer: DatabaseWriter,
     tokenKey: TokenKey,
     hasher: any PasswordHashing,
     random: @escaping @Sendable () -> UInt64,
@@ -43,7 +43,7 @@ public final class StoredAccounts: AccountsService {
     self.hasher = hasher
     self.time = time
     self.configuration = configuration
-    mint = TokenMint(key: tokenKey, random: random)
+    mint = TokenIssuer(key: tokenKey, random: random)
     ids = UUIDv7Generator(now: time.millisecondsSince1970, random: random)
     limiter = AttemptLimiter(configuration.attempts, elapsed: time.elapsed)
     directory = SessionDirectory(
@@ -56,7 +56,7 @@ public final class StoredAccounts: AccountsService {
   }
 
   /// To be called when the transaction that holds it is on disk, before anybody is told: what has ended ends in memory.
-  public func finish<Value>(_ written: AccountsWrite<Value>.Written) -> Value {
+  public func finish<Value>(_ written: PreparedAccountsWrite<Value>.Written) -> Value {
     directory.end(written.ended)
     return written.value
   }
@@ -78,7 +78,7 @@ public final class StoredAccounts: AccountsService {
   }
 
   /// What `export(_:)` gives, read through a connection on which others may read their parts of the same moment.
-  public func export(_ user: UserID, from connection: Connection) throws -> JSONObject? {
+  public func export(_ user: UserID, from connection: SQLiteConnection) throws -> JSONObject? {
     guard let account = try UserRecords(connection: connection).account(user) else { return nil }
     let sessions = try SessionRecords(connection: connection).sessions(of: user, at: now).map(directory.latest)
     return AccountsExport.json(account, sessions)
@@ -90,7 +90,7 @@ public final class StoredAccounts: AccountsService {
   package func newSessionID() -> SessionID { SessionID(ids.next()) }
 
   package func read<Value: Sendable>(
-    _ body: @escaping @Sendable (Connection) throws -> Value
+    _ body: @escaping @Sendable (SQLiteConnection) throws -> Value
   ) async throws(AccountsError) -> Value {
     do {
       return try await readers.read(body)
@@ -99,7 +99,7 @@ public final class StoredAccounts: AccountsService {
     }
   }
 
-  package func commit<Value>(_ write: AccountsWrite<Value>) async throws(AccountsError) -> Value {
+  package func commit<Value>(_ write: PreparedAccountsWrite<Value>) async throws(AccountsError) -> Value {
     directory.endings.begin()
     defer { directory.endings.finish() }
     do {

@@ -22,7 +22,7 @@ struct CommandEntry: Sendable {
   /// Whatever `body` throws is told on standard error behind the command's name, and ends it with the code that belongs to
   /// it.
   init<Settings>(
-    _ form: CommandForm<Settings>,
+    _ form: CommandSyntax<Settings>,
     _ defaults: Settings,
     _ body: @escaping @Sendable (Settings) throws -> ExitCode
   ) {
@@ -39,7 +39,7 @@ struct CommandEntry: Sendable {
   }
 
   /// A command that reads its arguments by itself.
-  init<Settings>(_ form: CommandForm<Settings>, _ body: @escaping @Sendable ([String]) throws -> ExitCode) {
+  init<Settings>(_ form: CommandSyntax<Settings>, _ body: @escaping @Sendable ([String]) throws -> ExitCode) {
     name = form.name
     summary = form.summary
     help = { Help.text(of: form) }

@@ -10,7 +10,7 @@ enum CompletionsCommand {
     case fish
   }
 
-  static let form = CommandForm<Settings>(
+  static let form = CommandSyntax<Settings>(
     name: "completions",
     summary: "Print completions for a shell: bash, zsh or fish.",
     about: "Print what a shell needs to complete the words of this command.",
@@ -20,7 +20,7 @@ enum CompletionsCommand {
       fish:  lockstep completions fish > ~/.config/fish/completions/lockstep.fish
       """,
     operands: [
-      CommandForm<Settings>.Operand(placeholder: "bash|zsh|fish") { settings, value throws(OptionValueError) in
+      CommandSyntax<Settings>.Operand(placeholder: "bash|zsh|fish") { settings, value throws(OptionValueError) in
         settings.shell = try OptionValue.choice(value)
       }
     ],

@@ -31,12 +31,12 @@ enum ExitCode: Int32 {
 
   /// The code of an error that ends a command.
   init(for error: any Error) {
-    if let failure = error as? CommandFailure {
+    if let failure = error as? CommandError {
       self = failure.code
       return
     }
     self =
-      switch Trouble(error) {
+      switch FailureCategory(error) {
       case .request: .usage
       case .program: .program
       case .data: .data
@@ -51,7 +51,7 @@ enum ExitCode: Int32 {
 }
 
 /// Why a command couldn't do what it was asked for, and how it ends.
-struct CommandFailure: Error, Equatable, CustomStringConvertible {
+struct CommandError: Error, Equatable, CustomStringConvertible {
   let code: ExitCode
   /// What happened and what to do, in sentences.
   let description: String

@@ -25,7 +25,7 @@ enum Help {
   }
 
   /// That of one command.
-  static func text<Settings>(of form: CommandForm<Settings>) -> String {
+  static func text<Settings>(of form: CommandSyntax<Settings>) -> String {
     var text = "\(form.about)\n\nUsage: \(form.usage)\n"
     if !form.notes.isEmpty { text += "\n\(form.notes)\n" }
     for group in OptionGroup.allCases {

@@ -29,7 +29,7 @@ enum OptionParser {
   /// What arguments and variables make of a command's defaults.
   static func settings<Settings>(
     _ defaults: Settings,
-    of form: CommandForm<Settings>,
+    of form: CommandSyntax<Settings>,
     arguments: [String],
     environment: [String: String]
   ) throws(UsageError) -> Settings {
@@ -75,7 +75,7 @@ enum OptionParser {
 
   private static func apply<Settings>(
     _ value: String,
-    as operand: CommandForm<Settings>.Operand,
+    as operand: CommandSyntax<Settings>.Operand,
     to settings: inout Settings
   ) throws(UsageError) {
     do {

@@ -3,7 +3,7 @@ import Glibc
 /// The variables that this process was started with.
 enum ProcessVariables {
   /// Those that set a command's options.
-  static func of<Settings>(_ form: CommandForm<Settings>) -> [String: String] {
+  static func of<Settings>(_ form: CommandSyntax<Settings>) -> [String: String] {
     var variables: [String: String] = [:]
     for option in form.options where option.hasVariable { variables[option.variable] = value(option.variable) }
     return variables

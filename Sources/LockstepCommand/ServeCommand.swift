@@ -8,7 +8,7 @@ import LockstepTime
 
 /// `lockstep serve`: from the options to a server that runs until a signal.
 enum ServeCommand {
-  static let form = CommandForm(
+  static let form = CommandSyntax(
     name: "serve",
     summary: "Serve.",
     about: """
@@ -29,7 +29,7 @@ enum ServeCommand {
         return try serve(OptionParser.configuration(arguments: arguments, environment: environment), modules)
       } catch let error as StoreError {
         // One code for all that is wrong with the store, as supervisors know it.
-        throw CommandFailure(.store, "\(error)")
+        throw CommandError(.store, "\(error)")
       }
     }
   }
@@ -39,7 +39,7 @@ enum ServeCommand {
     let descriptorLimit = ProcessLimits.raiseDescriptorLimit()
     // Before any thread exists, so that all inherit it and only the one that waits gets a signal.
     let signals = StopSignals()
-    let time = ServerTime.system
+    let time = TimeSource.system
     let log = try LogWriter(descriptor: STDERR_FILENO, format: configuration.logFormat) {
       Timestamp(millisecondsSince1970: time.millisecondsSince1970())
     }

@@ -8,12 +8,12 @@ enum Terminal {
   }
 
   /// Prints to standard output, or throws where that can't be written.
-  static func show(_ text: String) throws(CommandFailure) { try show(Array(text.utf8)) }
+  static func show(_ text: String) throws(CommandError) { try show(Array(text.utf8)) }
 
   /// Prints bytes to standard output, or throws where that can't be written.
-  static func show(_ bytes: [UInt8]) throws(CommandFailure) {
+  static func show(_ bytes: [UInt8]) throws(CommandError) {
     guard write(bytes, to: STDOUT_FILENO) else {
-      throw CommandFailure(.store, "standard output can't be written: \(String(cString: strerror(errno))).")
+      throw CommandError(.store, "standard output can't be written: \(String(cString: strerror(errno))).")
     }
   }
 

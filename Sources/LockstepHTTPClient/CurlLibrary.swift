@@ -2,7 +2,7 @@ import CLockstepCurl
 import Glibc
 
 /// libcurl isn't there, or isn't as it's needed.
-public struct LibraryUnavailable: Error, Equatable, CustomStringConvertible {
+public struct LibraryUnavailableError: Error, Equatable, CustomStringConvertible {
   /// The file that was looked for.
   public let file: String
   /// Why it can't be used.
@@ -26,8 +26,8 @@ final class CurlLibrary: @unchecked Sendable {
   static let files = ["libcurl.so.4", "libcurl-gnutls.so.4"]
 
   /// Loads the first of these files that is there. Throws what is wrong with the first of all where none is.
-  init(files: [String] = CurlLibrary.files) throws(LibraryUnavailable) {
-    var unavailable: LibraryUnavailable?
+  init(files: [String] = CurlLibrary.files) throws(LibraryUnavailableError) {
+    var unavailable: LibraryUnavailableError?
     for file in files {
       var reason = [CChar](repeating: 0, count: 512)
       if let functions = lockstep_curl_load(file, &reason, reason.count) {
@@ -35,9 +35,9 @@ final class CurlLibrary: @unchecked Sendable {
         self.file = file
         return
       }
-      unavailable = unavailable ?? LibraryUnavailable(file: file, reason: Self.text(reason))
+      unavailable = unavailable ?? LibraryUnavailableError(file: file, reason: Self.text(reason))
     }
-    throw unavailable ?? LibraryUnavailable(file: "libcurl", reason: "no file of it is named")
+    throw unavailable ?? LibraryUnavailableError(file: "libcurl", reason: "no file of it is named")
   }
 
   deinit {

@@ -56,16 +56,16 @@ public final class HTTPClient: Sendable {
   }
 
   let transfers: Transfers
-  private let thread: Monitor<NamedThread?>
+  private let thread: LockedState<NamedThread?>
 
   /// Loads libcurl, the first time, and starts the thread.
   ///
-  /// Throws `LibraryUnavailable` when there is no libcurl, `NamedThread.NotStarted` when the system has no thread.
+  /// Throws `LibraryUnavailableError` when there is no libcurl, `NamedThread.NotStarted` when the system has no thread.
   public init(_ configuration: Configuration) throws {
     let transfers = try Transfers(configuration)
     self.transfers = transfers
     // The thread knows the transfers and not the client, so that a client that nobody holds goes away.
-    thread = Monitor(try NamedThread(name: "http-client") { transfers.run() })
+    thread = LockedState(try NamedThread(name: "http-client") { transfers.run() })
   }
 
   deinit {
@@ -87,7 +87,7 @@ public final class HTTPClient: Sendable {
     _ body: [UInt8],
     type: String,
     to url: String
-  ) async throws(TransferFailure) -> Int {
+  ) async throws(TransferError) -> Int {
     let order = TransferOrder(body: body, type: type, url: url)
     let result = await withTaskCancellationHandler {
       await withCheckedContinuation { transfers.start(order, $0) }

@@ -8,7 +8,7 @@ import LockstepThreading
 /// thread do while the handle lives; and it lives as long as this object, which the thread and all callers hold. What
 /// both sides share is in the monitor.
 final class Transfers: @unchecked Sendable {
-  typealias Continuation = CheckedContinuation<Result<Int, TransferFailure>, Never>
+  typealias Continuation = CheckedContinuation<Result<Int, TransferError>, Never>
 
   private struct Waiting: Sendable {
     let order: TransferOrder
@@ -26,12 +26,12 @@ final class Transfers: @unchecked Sendable {
   private let configuration: HTTPClient.Configuration
   private let curl: CurlLibrary
   private let multi: UnsafeMutableRawPointer
-  private let shared = Monitor(Shared())
+  private let shared = LockedState(Shared())
 
-  init(_ configuration: HTTPClient.Configuration) throws(LibraryUnavailable) {
+  init(_ configuration: HTTPClient.Configuration) throws(LibraryUnavailableError) {
     curl = try CurlLibrary()
     guard let multi = lockstep_multi_make(curl.functions) else {
-      throw LibraryUnavailable(file: curl.file, reason: "there is no memory for it")
+      throw LibraryUnavailableError(file: curl.file, reason: "there is no memory for it")
     }
     self.multi = multi
     self.configuration = configuration
@@ -48,9 +48,9 @@ final class Transfers: @unchecked Sendable {
 
   func start(_ order: TransferOrder, _ continuation: Continuation) {
     let limit = configuration.bounds.transfers
-    let refusal: TransferFailure? = shared.withLock { shared in
-      if shared.isClosed { return TransferFailure(.cancelled, "The client has been shut down") }
-      if shared.count >= limit { return TransferFailure(.overloaded, "\(limit) transfers run already") }
+    let refusal: TransferError? = shared.withLock { shared in
+      if shared.isClosed { return TransferError(.cancelled, "The client has been shut down") }
+      if shared.count >= limit { return TransferError(.overloaded, "\(limit) transfers run already") }
       shared.new.append(Waiting(order: order, continuation: continuation))
       shared.count += 1
       return nil
@@ -88,7 +88,7 @@ final class Transfers: @unchecked Sendable {
     while let new = next(isIdle: running.isEmpty) {
       for waiting in new { begin(waiting, &running) }
       for (transfer, waiting) in running where waiting.order.isCancelled {
-        end(transfer, &running, .failure(TransferFailure(.cancelled, "Nobody waits for it any more")))
+        end(transfer, &running, .failure(TransferError(.cancelled, "Nobody waits for it any more")))
       }
       let isWell = lockstep_multi_perform(curl.functions, multi) != 0
       finish(&running)
@@ -96,12 +96,12 @@ final class Transfers: @unchecked Sendable {
       if !isWell || lockstep_multi_wait(curl.functions, multi) == 0 {
         // Out of memory or of descriptors: nobody is left waiting, and the thread doesn't go in circles.
         for transfer in running.keys {
-          end(transfer, &running, .failure(TransferFailure(.broken, "libcurl can't go on")))
+          end(transfer, &running, .failure(TransferError(.broken, "libcurl can't go on")))
         }
       }
     }
     for transfer in running.keys {
-      end(transfer, &running, .failure(TransferFailure(.cancelled, "The client has been shut down")))
+      end(transfer, &running, .failure(TransferError(.cancelled, "The client has been shut down")))
     }
   }
 
@@ -113,18 +113,18 @@ final class Transfers: @unchecked Sendable {
       return (shared.new, shared.isClosed)
     }
     guard isClosed else { return new }
-    for waiting in new { answer(waiting, .failure(TransferFailure(.cancelled, "The client has been shut down"))) }
+    for waiting in new { answer(waiting, .failure(TransferError(.cancelled, "The client has been shut down"))) }
     return nil
   }
 
   private func begin(_ waiting: Waiting, _ running: inout [UnsafeMutablePointer<lockstep_transfer>: Waiting]) {
     let (order, bounds) = (waiting.order, configuration.bounds)
     guard !order.isCancelled else {
-      answer(waiting, .failure(TransferFailure(.cancelled, "Nobody waits for it any more")))
+      answer(waiting, .failure(TransferError(.cancelled, "Nobody waits for it any more")))
       return
     }
     guard ["http://", "https://"].contains(where: { order.url.lowercased().hasPrefix($0) }) else {
-      answer(waiting, .failure(TransferFailure(.notBegun, "The URL is neither of http nor of https")))
+      answer(waiting, .failure(TransferError(.notBegun, "The URL is neither of http nor of https")))
       return
     }
     let transfer = lockstep_post_begin(
@@ -146,7 +146,7 @@ final class Transfers: @unchecked Sendable {
     if let transfer {
       running[transfer] = waiting
     } else {
-      answer(waiting, .failure(TransferFailure(.notBegun, "libcurl doesn't take the transfer")))
+      answer(waiting, .failure(TransferError(.notBegun, "libcurl doesn't take the transfer")))
     }
   }
 
@@ -158,7 +158,7 @@ final class Transfers: @unchecked Sendable {
       } else {
         var text = [CChar](repeating: 0, count: Int(CURL_ERROR_SIZE))
         lockstep_ending_text(curl.functions, ending, &text, text.count)
-        let failure = TransferFailure(TransferFailure.Kind(ending.code), CurlLibrary.text(text))
+        let failure = TransferError(TransferError.Kind(ending.code), CurlLibrary.text(text))
         end(transfer, &running, .failure(failure))
       }
     }
@@ -167,13 +167,13 @@ final class Transfers: @unchecked Sendable {
   private func end(
     _ transfer: UnsafeMutablePointer<lockstep_transfer>,
     _ running: inout [UnsafeMutablePointer<lockstep_transfer>: Waiting],
-    _ result: Result<Int, TransferFailure>
+    _ result: Result<Int, TransferError>
   ) {
     lockstep_transfer_end(curl.functions, multi, transfer)
     if let waiting = running.removeValue(forKey: transfer) { answer(waiting, result) }
   }
 
-  private func answer(_ waiting: Waiting, _ result: Result<Int, TransferFailure>) {
+  private func answer(_ waiting: Waiting, _ result: Result<Int, TransferError>) {
     shared.withLock { $0.count -= 1 }
     waiting.continuation.resume(returning: result)
   }
@@ -185,7 +185,7 @@ final class Transfers: @unchecked Sendable {
   }
 }
 
-extension TransferFailure.Kind {
+extension TransferError.Kind {
   /// What libcurl's code says of a transfer that ended.
   init(_ code: CURLcode) {
     switch code {

@@ -24,7 +24,7 @@ extension Connection {
     return .source(ConnectionDoor(to: self))
   }
 
-  private func take(_ answer: Answer) -> Action {
+  private func take(_ answer: HandlerResult) -> Action {
     switch answer {
     case .now(let response): return write(response)
     case .lasting(let response, let validity):
@@ -115,8 +115,8 @@ extension Connection {
     machine.taskEnded()
   }
 
-  private func decide(_ work: @Sendable () async throws -> Answer) async -> Action {
-    let answer: Answer
+  private func decide(_ work: @Sendable () async throws -> HandlerResult) async -> Action {
+    let answer: HandlerResult
     do {
       answer = try await work()
     } catch {
@@ -149,7 +149,7 @@ extension Connection {
     return machine.parked(until: deadline)
   }
 
-  func askParked(_ cause: WakeCause) -> Action {
+  func askParked(_ cause: WakeReason) -> Action {
     guard let request = parked else { return .wait }
     releaseParked()
     return take(request.answer(cause))
@@ -166,7 +166,7 @@ extension Connection {
     return machine.streamBegan()
   }
 
-  func askSource(_ cause: WakeCause) -> Action {
+  func askSource(_ cause: WakeReason) -> Action {
     let piece = source?.next(cause) ?? .end
     if case .bytes(let bytes) = piece { gather(piece: bytes) }
     return machine.sourceGave(piece)

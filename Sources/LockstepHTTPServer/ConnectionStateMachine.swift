@@ -66,9 +66,9 @@ struct ConnectionStateMachine: Sendable {
     /// Tell the client that nothing more comes, then throw away whatever it still sends.
     case finishWriting
     /// Ask the parked request for its response.
-    case askParked(WakeCause)
+    case askParked(WakeReason)
     /// Ask the event source for its next piece.
-    case askSource(WakeCause)
+    case askSource(WakeReason)
     /// End the streamed body.
     case endStream
     /// Let the handler's task go on if what it waits for is there; cancel it first if it waits in
@@ -343,7 +343,7 @@ struct ConnectionStateMachine: Sendable {
       self.deadline = deadline
       return .wait
     }
-    let cause = isLeaving ? WakeCause.leaving : isTimedOut ? .timeOver : .woken
+    let cause = isLeaving ? WakeReason.leaving : isTimedOut ? .timeOver : .woken
     clearDeadline()
     if case .streaming = state {
       state = .streaming(isWoken: false)

@@ -13,5 +13,5 @@ final class ConnectionWaker: Waker {
   }
 
   func wake() { owner.wake([token]) }
-  func join(_ wakings: inout Wakings) { wakings.add(token, of: owner) }
+  func join(_ wakings: inout WakeBatch) { wakings.add(token, of: owner) }
 }

@@ -10,7 +10,7 @@ import Synchronization
 ///
 /// `@unchecked Sendable`: all variables below are touched only by the loop's own thread, in `run()` and in the jobs
 /// that `run()` runs. Other threads reach it through `mailbox` alone, which has a lock.
-final class EventLoop: SerialExecutor, TaskExecutor, WakingLoop, @unchecked Sendable {
+final class EventLoop: SerialExecutor, TaskExecutor, WakeableLoop, @unchecked Sendable {
   let index: Int
   let counters = LoopCounters()
   let limits: Limits
@@ -22,7 +22,7 @@ final class EventLoop: SerialExecutor, TaskExecutor, WakingLoop, @unchecked Send
   private let cannotAccept: @Sendable (SystemError) -> Void
   private let giveMemoryBack: @Sendable () -> Void
   private var cannotAcceptWasTold = -Int64.max / 2
-  private let time: ServerTime
+  private let time: TimeSource
   private let shared: SharedState
   private let mailbox: Mailbox
 
@@ -60,7 +60,7 @@ final class EventLoop: SerialExecutor, TaskExecutor, WakingLoop, @unchecked Send
     index: Int,
     listener: ListeningSocket,
     configuration: Server.Configuration,
-    time: ServerTime,
+    time: TimeSource,
     shared: SharedState
   ) throws(SystemError) {
     self.index = index

@@ -21,10 +21,10 @@ final class Mailbox: Sendable {
     var isEmpty: Bool { jobs.isEmpty && orders.isEmpty && woken.isEmpty }
   }
 
-  private let contents: Monitor<Contents>
+  private let contents: LockedState<Contents>
 
   init(bell: Int32) {
-    contents = Monitor(Contents(bell: bell))
+    contents = LockedState(Contents(bell: bell))
   }
 
   func post(_ job: UnownedJob) {

@@ -3,7 +3,7 @@ import LockstepHTTP
 import LockstepThreading
 
 /// What answers a server's requests. It never fails: an error is a response too.
-public typealias Responder = @Sendable (Request) -> Answer
+public typealias Responder = @Sendable (Request) -> HandlerResult
 
 /// What the answer to something that isn't a request gets besides, by the `Origin` that was found in it.
 public typealias RefusalFields = @Sendable (_ origin: String?) -> HeaderFields
@@ -44,12 +44,12 @@ public final class Server: Sendable {
   public let address: PeerAddress
   private let loops: [EventLoop]
   private let shared: SharedState
-  private let threads = Monitor<[NamedThread]>([])
+  private let threads = LockedState<[NamedThread]>([])
 
   /// Listens, and serves once it's started: until then clients wait in the backlog.
   ///
   /// Throws when the address can't be listened on, also when another server has it.
-  public init(_ configuration: Configuration, time: ServerTime = .system) throws(SystemError) {
+  public init(_ configuration: Configuration, time: TimeSource = .system) throws(SystemError) {
     let shared = SharedState()
     let listeners = try Self.listen(configuration)
     var loops: [EventLoop] = []

@@ -16,7 +16,7 @@ extension [UInt8]: ByteSink {
 ///
 /// The memory belongs to the buffer alone (it is not copyable), and every write makes room first;
 /// that is what makes the pointer right.
-struct OutputBuffer: ByteSink, ~Copyable {
+struct JSONOutputBuffer: ByteSink, ~Copyable {
   private var base: UnsafeMutablePointer<UInt8>
   private var capacity: Int
   private(set) var count = 0

@@ -27,7 +27,7 @@ extension JSON: CustomStringConvertible {
     _ style: JSONStyle,
     _ body: (UnsafeBufferPointer<UInt8>) -> Result
   ) -> Result {
-    var writer = Writer(style: style, capacity: 512)
+    var writer = JSONWriter(style: style, capacity: 512)
     writer.write(self)
     return writer.output.withBytes(body)
   }

@@ -41,7 +41,7 @@ extension JSON {
     }
     do throws(ParseFault) {
       // The parser does not outlive this call, during which the caller vouches for the buffer.
-      var parser = Parser(bytes, count: text.count, limits: limits)
+      var parser = JSONParser(bytes, count: text.count, limits: limits)
       return .success(try parser.parseText())
     } catch {
       return .failure(JSONParseError(error, in: text))

@@ -21,8 +21,8 @@ public final class LogWriter: Sendable {
   private let bound: Int
   private let patience: Int32
   private let now: @Sendable () -> Timestamp
-  private let pending = Monitor(Pending())
-  private let thread = Monitor<NamedThread?>(nil)
+  private let pending = LockedState(Pending())
+  private let thread = LockedState<NamedThread?>(nil)
 
   /// As much as goes into a pipe that has room at all, without waiting (Linux's `PIPE_BUF`).
   private static let piece = 4096

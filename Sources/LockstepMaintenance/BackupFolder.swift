@@ -26,7 +26,7 @@ struct BackupFolder {
   var newest: Timestamp? { names(endingIn: ".db").last.flatMap { moment(of: $0) } }
 
   /// Makes the folder, for its owner only, where it isn't there.
-  func make() throws(OperatingError) {
+  func make() throws(MaintenanceError) {
     if mkdir(path, 0o700) == 0 || errno == EEXIST { return }
     throw .cannotMake(path: path, reason: errno)
   }

@@ -13,14 +13,14 @@ public protocol Interruption: Sendable {
 }
 
 /// A command was told to end while a server had its order: what holds now.
-public enum InterruptedOrder: Error, Sendable, Equatable {
+public enum AdminCommandInterruptedError: Error, Sendable, Equatable {
   /// The order is withdrawn: nobody will carry it out.
   case withdrawn
   /// It was too late: this has become of it.
-  case tooLate(Order.Outcome)
+  case tooLate(AdminCommand.Outcome)
 }
 
-extension InterruptedOrder: CustomStringConvertible {
+extension AdminCommandInterruptedError: CustomStringConvertible {
   /// What holds now.
   public var description: String {
     switch self {

@@ -37,7 +37,7 @@ public struct JournalTail {
 
   private let path: String
   private let file: FileIdentity?
-  private let connection: Connection
+  private let connection: SQLiteConnection
   private let user: UserID
   private let store: String
   private var last: Revision?
@@ -46,20 +46,20 @@ public struct JournalTail {
 
   /// Follows a user of the store in this file.
   ///
-  /// - Throws: `OperatingError.missing`, `StoreError` where it's no store that this program knows, `SQLiteError`.
+  /// - Throws: `MaintenanceError.missing`, `StoreError` where it's no store that this program knows, `SQLiteError`.
   public init(of user: UserID, in path: String, from start: Start) throws {
-    guard StorePath.isFile(path) else { throw OperatingError.missing(path: path) }
+    guard StorePath.isFile(path) else { throw MaintenanceError.missing(path: path) }
     self.path = path
     self.user = user
     self.start = start
     file = FileIdentity(path: path)
-    connection = try Connection(path: path, options: .init(access: .readOnly, journal: .asFound))
+    connection = try SQLiteConnection(path: path, options: .init(access: .readOnly, journal: .asFound))
     let migrator = Migrator()
     let connection = connection
     store = try connection.snapshot {
       let schema = try migrator.examine(connection)
       guard schema == migrator.last else {
-        throw OperatingError.olderSchema(path: path, found: schema, known: migrator.last)
+        throw MaintenanceError.olderSchema(path: path, found: schema, known: migrator.last)
       }
       return try connection.first("SELECT id FROM store") { row in try row[0] as String } ?? ""
     }
@@ -69,10 +69,10 @@ public struct JournalTail {
   ///
   /// - Parameter limit: How many entries about; what is left comes the next time.
   /// - Returns: The entries, of whole transactions; none where nothing has happened.
-  /// - Throws: `OperatingError.erased` where the user is gone, `OperatingError.replaced` where the file is another one now,
-  ///   `OperatingError.unknownCursor`; `SQLiteError`.
+  /// - Throws: `MaintenanceError.erased` where the user is gone, `MaintenanceError.replaced` where the file is another one now,
+  ///   `MaintenanceError.unknownCursor`; `SQLiteError`.
   public mutating func look(limit: Int = 100) throws -> [Entry] {
-    if file != FileIdentity(path: path) { throw OperatingError.replaced(path: path) }
+    if file != FileIdentity(path: path) { throw MaintenanceError.replaced(path: path) }
     // Goes up with each commit of another connection; to ask costs next to nothing.
     let now = try connection.first("PRAGMA data_version") { row in try row[0] as Int }
     if last != nil, now == version { return [] }
@@ -80,7 +80,7 @@ public struct JournalTail {
     let from = try last ?? beginning()
     var reached = from
     let entries = try connection.snapshot {
-      guard try UserRecords(connection: connection).account(user) != nil else { throw OperatingError.erased }
+      guard try UserRecords(connection: connection).account(user) != nil else { throw MaintenanceError.erased }
       return try connection.all(Self.entries, user, from, limit) { row in
         reached = try row[0]
         return try entry(row, reached)
@@ -104,7 +104,7 @@ public struct JournalTail {
     ORDER BY j.revision, j.position
     """
 
-  private func entry(_ row: borrowing Row, _ revision: Revision) throws -> Entry {
+  private func entry(_ row: borrowing SQLiteRow, _ revision: Revision) throws -> Entry {
     Entry(
       cursor: Cursor(store: String(store.prefix(Cursor.storeDigits)), revision: revision).text,
       at: try row[1],
@@ -136,7 +136,7 @@ public struct JournalTail {
     case .cursor(let text):
       guard let cursor = Cursor(text), cursor.store == String(store.prefix(Cursor.storeDigits)),
         try Journal(connection: connection).knows(cursor.revision, of: user)
-      else { throw OperatingError.unknownCursor(text) }
+      else { throw MaintenanceError.unknownCursor(text) }
       return cursor.revision
     }
   }

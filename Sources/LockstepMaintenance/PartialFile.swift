@@ -17,8 +17,8 @@ package final class PartialFile {
   private let descriptor: Int32
   private var isPublished = false
 
-  /// Makes it, empty and for its owner only. Throws `OperatingError.beingMade` where somebody else is at it.
-  init(target: String) throws(OperatingError) {
+  /// Makes it, empty and for its owner only. Throws `MaintenanceError.beingMade` where somebody else is at it.
+  init(target: String) throws(MaintenanceError) {
     self.target = target
     path = target + Self.suffix
     descriptor = try Self.openLocked(path, target: target)
@@ -34,7 +34,7 @@ package final class PartialFile {
   }
 
   /// Returns when all that was written to the file so far is on disk.
-  func sync() throws(OperatingError) {
+  func sync() throws(MaintenanceError) {
     guard fsync(descriptor) == 0 else { throw .cannotMake(path: path, reason: errno) }
   }
 
@@ -48,14 +48,14 @@ package final class PartialFile {
 
   /// Gives it its name, in the place of what had that before, and returns when that is on disk. To be called once, with
   /// nothing open that writes it.
-  func publish() throws(OperatingError) {
+  func publish() throws(MaintenanceError) {
     try sync()
     guard rename(path, target) == 0 else { throw .cannotMake(path: target, reason: errno) }
     isPublished = true
     try Self.syncFolder(of: target)
   }
 
-  private static func openLocked(_ path: String, target: String) throws(OperatingError) -> Int32 {
+  private static func openLocked(_ path: String, target: String) throws(MaintenanceError) -> Int32 {
     while true {
       // A new one always: what lies there may be somebody else's, who would have all that is written into it.
       let descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
@@ -74,7 +74,7 @@ package final class PartialFile {
   }
 
   /// Removes what has the name, unless somebody is making it.
-  private static func removeLeftBehind(_ path: String, target: String) throws(OperatingError) {
+  private static func removeLeftBehind(_ path: String, target: String) throws(MaintenanceError) {
     guard StorePath.isFileItself(path) || !StorePath.isTaken(path) else { throw .notAFile(path: path) }
     let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
     guard descriptor >= 0 else {
@@ -89,7 +89,7 @@ package final class PartialFile {
   }
 
   /// Throws where somebody else has the lock; the file is closed then.
-  private static func lock(_ descriptor: Int32, _ path: String, target: String) throws(OperatingError) {
+  private static func lock(_ descriptor: Int32, _ path: String, target: String) throws(MaintenanceError) {
     guard flock(descriptor, LOCK_EX | LOCK_NB) != 0 else { return }
     let reason = errno
     close(descriptor)
@@ -110,7 +110,7 @@ package final class PartialFile {
   }
 
   /// Returns when the names in the file's folder are on disk.
-  static func syncFolder(of path: String) throws(OperatingError) {
+  static func syncFolder(of path: String) throws(MaintenanceError) {
     let folder = StorePath.folder(of: path)
     let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard descriptor >= 0 else { throw .cannotMake(path: folder, reason: errno) }

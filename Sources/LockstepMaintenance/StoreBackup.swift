@@ -18,12 +18,12 @@ public struct StoreBackup: Sendable {
   /// The store's file.
   public var store: String
   /// How fast it goes.
-  public var pace: Pace
+  public var pace: CopyThrottle
   /// The schemas that are known.
   var migrator = Migrator()
 
   /// A backup of the store in this file.
-  public init(of store: String, pace: Pace) {
+  public init(of store: String, pace: CopyThrottle) {
     self.store = store
     self.pace = pace
   }
@@ -36,7 +36,7 @@ public struct StoreBackup: Sendable {
   ///     no regular file never is.
   ///   - progress: Told how far it is, now and then.
   /// - Returns: How many bytes it has.
-  /// - Throws: `OperatingError`, `StoreError` where it's no store of ours, `SQLiteError`, and what the pace's pause throws. No
+  /// - Throws: `MaintenanceError`, `StoreError` where it's no store of ours, `SQLiteError`, and what the pace's pause throws. No
   ///   file is left then, and what had the name before still has it.
   @discardableResult
   public func write(
@@ -44,9 +44,9 @@ public struct StoreBackup: Sendable {
     overwriting: Bool = false,
     progress: (CopyProgress) -> Void = { _ in }
   ) throws -> Int {
-    guard StorePath.isFile(store) else { throw OperatingError.missing(path: store) }
+    guard StorePath.isFile(store) else { throw MaintenanceError.missing(path: store) }
     try expectPlace(path, overwriting)
-    if StorePath.resolved(path) == StorePath.resolved(store) { throw OperatingError.sameFile(path: store) }
+    if StorePath.resolved(path) == StorePath.resolved(store) { throw MaintenanceError.sameFile(path: store) }
     let file = try PartialFile(target: path)
     let bytes = try copy(to: file, progress)
     // Looked at again: somebody may have made one meanwhile.
@@ -56,16 +56,16 @@ public struct StoreBackup: Sendable {
   }
 
   /// Throws where something has the name that isn't to be replaced: it would be gone, a device's file too.
-  private func expectPlace(_ path: String, _ overwriting: Bool) throws(OperatingError) {
+  private func expectPlace(_ path: String, _ overwriting: Bool) throws(MaintenanceError) {
     guard StorePath.isTaken(path) else { return }
     guard overwriting else { throw .exists(path: path) }
     guard StorePath.isFileItself(path) else { throw .notAFile(path: path) }
   }
 
   private func copy(to file: PartialFile, _ progress: (CopyProgress) -> Void) throws -> Int {
-    let source = try Connection(path: store, options: .init(access: .readOnly, journal: .asFound))
+    let source = try SQLiteConnection(path: store, options: .init(access: .readOnly, journal: .asFound))
     try migrator.examine(source)
-    let copy = try Connection(path: file.path, options: .init(journal: .asFound))
+    let copy = try SQLiteConnection(path: file.path, options: .init(journal: .asFound))
     // There is nothing in it that could be undone.
     try copy.execute("PRAGMA journal_mode = MEMORY")
     let start = pace.elapsed()
@@ -81,7 +81,7 @@ public struct StoreBackup: Sendable {
       try pace.keep(since: start, bytes: step.copiedBytes)
     }
     try copy.leaveWriteAheadLog()
-    if let fault = try copy.damage(.pages).first { throw OperatingError.damaged(path: store, what: fault) }
+    if let fault = try copy.damage(.pages).first { throw MaintenanceError.damaged(path: store, what: fault) }
     return bytes
   }
 }

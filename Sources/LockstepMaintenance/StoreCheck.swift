@@ -47,10 +47,10 @@ public struct StoreCheck: Sendable {
   ///
   /// - Parameter progress: Told how far it is, now and then.
   /// - Returns: what was found.
-  /// - Throws: `OperatingError` and `StoreError` where there is no store that this program knows, or nothing of it can be read.
+  /// - Throws: `MaintenanceError` and `StoreError` where there is no store that this program knows, or nothing of it can be read.
   public func run(progress: (Progress) -> Void = { _ in }) throws -> CheckReport {
-    guard StorePath.isFile(store) else { throw OperatingError.missing(path: store) }
-    let connection = try Connection(path: store, options: .init(access: .readOnly, journal: .asFound))
+    guard StorePath.isFile(store) else { throw MaintenanceError.missing(path: store) }
+    let connection = try SQLiteConnection(path: store, options: .init(access: .readOnly, journal: .asFound))
     var report = try connection.snapshot {
       var report = CheckReport(store: store, schema: try migrator.examine(connection), knownSchema: migrator.last)
       try lookAtFile(connection, &report)
@@ -67,13 +67,13 @@ public struct StoreCheck: Sendable {
     return report
   }
 
-  private func lookAtFile(_ connection: Connection, _ report: inout CheckReport) throws {
+  private func lookAtFile(_ connection: SQLiteConnection, _ report: inout CheckReport) throws {
     report.pages = try connection.first("PRAGMA page_count") { row in try row[0] as Int } ?? 0
     report.pageSize = try connection.first("PRAGMA page_size") { row in try row[0] as Int } ?? 0
     for words in try connection.damage(.everything) { report.add(.file, words) }
   }
 
-  private func lookAtReferences(_ connection: Connection, _ report: inout CheckReport) throws {
+  private func lookAtReferences(_ connection: SQLiteConnection, _ report: inout CheckReport) throws {
     try guarding(.references, &report) { report in
       for missing in try connection.missingReferences(limit: Self.listed) {
         let row = missing.row.map { " \($0)" } ?? ""
@@ -82,13 +82,13 @@ public struct StoreCheck: Sendable {
     }
   }
 
-  private func lookAtSchema(_ connection: Connection, _ report: inout CheckReport) throws {
+  private func lookAtSchema(_ connection: SQLiteConnection, _ report: inout CheckReport) throws {
     try guarding(.schema, &report) { report in
       for fault in try migrator.schemaFaults(of: connection) { report.add(.schema, fault) }
     }
   }
 
-  private func lookAtIdentity(_ connection: Connection, _ report: inout CheckReport) throws {
+  private func lookAtIdentity(_ connection: SQLiteConnection, _ report: inout CheckReport) throws {
     try guarding(.identity, &report) { report in
       report.identity = try connection.first("SELECT id FROM store") { row in try row[0] as String }
       for fault in try connection.identityFaults() { report.add(.identity, fault) }
@@ -96,7 +96,7 @@ public struct StoreCheck: Sendable {
   }
 
   /// Whose JSON can't be read: nothing can be rebuilt of it.
-  private func lookAtTexts(_ connection: Connection, _ report: inout CheckReport) throws -> Set<String> {
+  private func lookAtTexts(_ connection: SQLiteConnection, _ report: inout CheckReport) throws -> Set<String> {
     var users: Set<String> = []
     for (table, sql) in Self.texts {
       try guarding(.texts, &report) { report in
@@ -120,7 +120,7 @@ public struct StoreCheck: Sendable {
   ]
 
   private func lookAtUsers(
-    _ connection: Connection,
+    _ connection: SQLiteConnection,
     except unreadable: Set<String>,
     _ report: inout CheckReport,
     _ progress: (Progress) -> Void
@@ -140,13 +140,13 @@ public struct StoreCheck: Sendable {
 
   /// Looks at the next users, all of one moment. Gives the last one's id and how many there were; nil where there are none.
   private func lookAtPage(
-    _ connection: Connection,
+    _ connection: SQLiteConnection,
     after last: String,
     except unreadable: Set<String>,
     _ report: inout CheckReport
   ) throws -> (last: String, count: Int)? {
     let check = UserCheck(
-      states: StoreModules.states(with: modules),
+      states: ExportedModules.states(with: modules),
       favorites: favorites,
       defaults: defaults,
       connection: connection
@@ -178,7 +178,7 @@ public struct StoreCheck: Sendable {
       try body(&report)
     } catch let error as SQLiteError where [.corrupt, .mismatch, .notADatabase].contains(error.kind) {
       report.add(area, "\(place)\(error.message)")
-    } catch let error as DamagedSnapshot {
+    } catch let error as SnapshotDamagedError {
       report.add(area, "\(place)the snapshot of \(error.collection) at revision \(error.revision) can't be read")
     }
   }

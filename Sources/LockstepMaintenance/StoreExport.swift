@@ -27,16 +27,16 @@ public struct StoreExport: Sendable {
   /// - Parameters:
   ///   - user: Whose it is.
   ///   - write: Takes the document's pieces, one behind the other.
-  /// - Throws: `OperatingError.noSuchUser`, `StoreError`, `SQLiteError`, and what `write` throws. What was written by then is
+  /// - Throws: `MaintenanceError.noSuchUser`, `StoreError`, `SQLiteError`, and what `write` throws. What was written by then is
   ///   no whole document.
   public func write(_ user: UserID, to write: @escaping @Sendable ([UInt8]) throws -> Void) async throws {
-    let readers = try Readers(path: store, threads: 1)
+    let readers = try ReaderPool(path: store, threads: 1)
     defer { readers.shutDown() }
     let (identity, registered) = try await readers.read { connection in
       let id = try connection.first("SELECT id FROM store") { row in try row[0] as String } ?? ""
-      return (String(id.prefix(Cursor.storeDigits)), try RegisteredService().load(from: connection).revision)
+      return (String(id.prefix(Cursor.storeDigits)), try RegisteredDefaultsTable().load(from: connection).revision)
     }
-    let (states, time) = (StoreModules.states(with: modules), time)
+    let (states, time) = (ExportedModules.states(with: modules), time)
     let export = UserExport(
       store: identity,
       account: { user, connection in
@@ -52,7 +52,7 @@ public struct StoreExport: Sendable {
       own: modules
     )
     guard try await export.write(user, to: Pieces(write: write)) else {
-      throw OperatingError.noSuchUser("\(user)")
+      throw MaintenanceError.noSuchUser("\(user)")
     }
   }
 
@@ -64,9 +64,9 @@ public struct StoreExport: Sendable {
 }
 
 /// The modules' tables, for who reads a store without a server's settings.
-enum StoreModules {
-  static func states(with own: [UserModule]) -> StateTables {
-    StateTables(
+enum ExportedModules {
+  static func states(with own: [UserModule]) -> ModuleTables {
+    ModuleTables(
       [
         FavoritesModule(quota: FavoritesQuota()).userModule, DefaultsModule(quota: DefaultsQuota()).userModule,
         ProfileModule().userModule,

@@ -40,7 +40,7 @@ public struct StoreRestore: Sendable {
   ///   - random: Where the identity comes from: it must not repeat itself.
   ///   - progress: Told how far it is, now and then.
   /// - Returns: What was restored.
-  /// - Throws: `OperatingError`; `StoreError.inUse` while a server uses the store, whatever may be overwritten, and others where
+  /// - Throws: `MaintenanceError`; `StoreError.inUse` while a server uses the store, whatever may be overwritten, and others where
   ///   the backup is no store that this program knows; `SQLiteError`. The store is as it was then.
   public func restore(
     from backup: String,
@@ -49,14 +49,14 @@ public struct StoreRestore: Sendable {
     random: some RandomNumberGenerator = SystemRandomNumberGenerator(),
     progress: (CopyProgress) -> Void = { _ in }
   ) throws -> Summary {
-    guard StorePath.isFile(backup) else { throw OperatingError.missing(path: backup) }
-    guard let place = StorePath.resolved(store) else { throw OperatingError.cannotMake(path: store, reason: ENOENT) }
-    if StorePath.resolved(backup) == place { throw OperatingError.sameFile(path: store) }
+    guard StorePath.isFile(backup) else { throw MaintenanceError.missing(path: backup) }
+    guard let place = StorePath.resolved(store) else { throw MaintenanceError.cannotMake(path: store, reason: ENOENT) }
+    if StorePath.resolved(backup) == place { throw MaintenanceError.sameFile(path: store) }
     // Held to the end: no server may begin to use what is about to be replaced.
     let lock = try StoreLock(store: place)
     defer { withExtendedLifetime(lock) {} }
     if StorePath.isTaken(place) {
-      guard overwriting else { throw OperatingError.exists(path: store) }
+      guard overwriting else { throw MaintenanceError.exists(path: store) }
       guard StorePath.isFile(place) else { throw StoreError.notAFile(path: store) }
     }
     let file = try PartialFile(target: place)
@@ -75,9 +75,9 @@ public struct StoreRestore: Sendable {
     identity: String,
     _ progress: (CopyProgress) -> Void
   ) throws -> Summary {
-    let source = try Connection(path: backup, options: .init(access: .readOnly, journal: .asFound))
+    let source = try SQLiteConnection(path: backup, options: .init(access: .readOnly, journal: .asFound))
     try migrator.examine(source)
-    let copy = try Connection(path: file.path, options: .init(journal: .asFound))
+    let copy = try SQLiteConnection(path: file.path, options: .init(journal: .asFound))
     var bytes = 0
     try source.copy(to: copy) { step in
       bytes = step.bytes
@@ -85,16 +85,18 @@ public struct StoreRestore: Sendable {
     }
     try copy.leaveWriteAheadLog()
     // The copy, and not the backup: what is looked at is what will be served.
-    if let fault = try copy.damage(.everything).first { throw OperatingError.damaged(path: backup, what: fault) }
+    if let fault = try copy.damage(.everything).first { throw MaintenanceError.damaged(path: backup, what: fault) }
     // Before anything that a schema could make go wrong.
-    if let fault = try migrator.schemaFaults(of: copy).first { throw OperatingError.damaged(path: backup, what: fault) }
+    if let fault = try migrator.schemaFaults(of: copy).first {
+      throw MaintenanceError.damaged(path: backup, what: fault)
+    }
     if let missing = try copy.missingReferences(limit: 1).first {
-      throw OperatingError.damaged(
+      throw MaintenanceError.damaged(
         path: backup,
         what: "a row of \(missing.table) refers to one of \(missing.parent) that isn't there"
       )
     }
-    if let fault = try copy.identityFaults().first { throw OperatingError.damaged(path: backup, what: fault) }
+    if let fault = try copy.identityFaults().first { throw MaintenanceError.damaged(path: backup, what: fault) }
     // What is deleted is overwritten, as the server does it.
     try copy.execute("PRAGMA secure_delete = ON")
     let users = try copy.transaction {
@@ -113,7 +115,7 @@ public struct StoreRestore: Sendable {
   func clearPlace(_ place: String) {
     if StorePath.isTaken(place) {
       // A file that can't be opened, because it's damaged or something else, has nothing to fold.
-      if let old = try? Connection(path: place, options: .init(journal: .asFound, busyTimeout: .zero)) {
+      if let old = try? SQLiteConnection(path: place, options: .init(journal: .asFound, busyTimeout: .zero)) {
         _ = try? old.emptyLog()
       }
     }

@@ -6,10 +6,10 @@ import LockstepSync
 
 /// Looks whether a user's tables hold what their journal tells.
 struct UserCheck {
-  let states: StateTables
+  let states: ModuleTables
   let favorites: FavoritesQuota
   let defaults: DefaultsQuota
-  let connection: Connection
+  let connection: SQLiteConnection
 
   func look(at user: UserID, _ report: inout CheckReport) throws {
     let present = try states.load(user, from: connection)
@@ -25,7 +25,7 @@ struct UserCheck {
       user
     ) { CollectionName(text: try $0[0] as String) }
     let names = Set(told).union(present.collections.keys)
-    let rebuilt = try History(states: states).rebuild(names, of: user, at: present.revision, from: connection)
+    let rebuilt = try StateHistory(states: states).rebuild(names, of: user, at: present.revision, from: connection)
     return names.sorted().compactMap { name in
       guard states.kind(of: name.module) != nil else { return "the journal tells of \(name), which is no collection" }
       return difference(of: name, present.collections[name], rebuilt[name].flatMap { $0.revision > .none ? $0 : nil })

@@ -18,8 +18,8 @@ package struct UserExport: Sendable {
 
   let store: String
   /// What is told of the account; nil where there is no such user.
-  let account: @Sendable (UserID, Connection) throws -> JSONObject?
-  let states: StateTables
+  let account: @Sendable (UserID, SQLiteConnection) throws -> JSONObject?
+  let states: ModuleTables
   /// The user's present state.
   let present: @Sendable (UserID) async throws -> UserState
   /// The revision of what is registered for everybody.
@@ -30,8 +30,8 @@ package struct UserExport: Sendable {
 
   package init(
     store: String,
-    account: @escaping @Sendable (UserID, Connection) throws -> JSONObject?,
-    states: StateTables,
+    account: @escaping @Sendable (UserID, SQLiteConnection) throws -> JSONObject?,
+    states: ModuleTables,
     present: @escaping @Sendable (UserID) async throws -> UserState,
     registered: @escaping @Sendable () -> Revision,
     readers: UserReaders,
@@ -79,7 +79,7 @@ package struct UserExport: Sendable {
     }
   }
 
-  private func gather(of user: UserID, _ present: UserState, from connection: Connection) throws -> Contents? {
+  private func gather(of user: UserID, _ present: UserState, from connection: SQLiteConnection) throws -> Contents? {
     guard let account = try account(user, connection) else { return nil }
     let journal = Journal(connection: connection)
     // What is in memory may be a moment behind.

@@ -25,7 +25,7 @@ public struct UserListing: Sendable, Equatable {
   static func page(
     after last: UserID?,
     limit: Int = 500,
-    from connection: Connection,
+    from connection: SQLiteConnection,
     at now: Timestamp
   ) throws -> [UserListing] {
     try connection.all(

@@ -42,7 +42,7 @@ public struct Application: Sendable {
   }
 
   /// Answers a request. Whatever happens, there is an answer.
-  public func respond(to request: Request) -> Answer {
+  public func respond(to request: Request) -> HandlerResult {
     // As a rule nothing of this is asked for, and the request needn't be touched.
     guard proxies != nil || accessLog != nil || request.head.has(.xRequestID) else { return answer(request) }
     var request = request
@@ -51,7 +51,7 @@ public struct Application: Sendable {
     return answer(request)
   }
 
-  private func answer(_ request: Request) -> Answer {
+  private func answer(_ request: Request) -> HandlerResult {
     guard let rates else { return answerUnlimited(request) }
     do {
       return try rates.answer(request) { answerUnlimited(request) }
@@ -60,7 +60,7 @@ public struct Application: Sendable {
     }
   }
 
-  private func answerUnlimited(_ request: Request) -> Answer {
+  private func answerUnlimited(_ request: Request) -> HandlerResult {
     let (answer, route) = find(request)
     return finished(answer, to: request, route: route)
   }
@@ -72,7 +72,7 @@ public struct Application: Sendable {
   }
 
   /// The answer with all that is done to any response, whenever there is one.
-  func finished(_ answer: Answer, to request: Request, route: Int?) -> Answer {
+  func finished(_ answer: HandlerResult, to request: Request, route: Int?) -> HandlerResult {
     switch answer {
     case .now(let response): return finished(response, to: request, route: route)
     case .lasting(let response, let premise): return finished(response, premise, to: request, route: route)
@@ -102,7 +102,7 @@ public struct Application: Sendable {
     }
   }
 
-  private func finished(_ response: Response, to request: Request, route: Int?) -> Answer {
+  private func finished(_ response: Response, to request: Request, route: Int?) -> HandlerResult {
     var (response, isToCompress) = dressed(response, for: request.head)
     if let name = request.name { response.fields.append(.xRequestID, name) }
     guard isToCompress else {
@@ -118,7 +118,7 @@ public struct Application: Sendable {
 
   /// The same for a response that may be given again as it is then: each time it's counted and logged.
   private func finished(_ response: Response, _ premise: any ResponseValidity, to request: Request, route: Int?)
-    -> Answer
+    -> HandlerResult
   {
     var (dressed, isToCompress) = dressed(response, for: request.head)
     if isToCompress {
@@ -132,10 +132,10 @@ public struct Application: Sendable {
       if let name = request.name { dressed.fields.append(.xRequestID, name) }
       return .lasting(
         dressed,
-        RecordedPremise(premise) { [self, dressed] in record(dressed, to: request, cameAt: $0, route: route) }
+        RecordedValidity(premise) { [self, dressed] in record(dressed, to: request, cameAt: $0, route: route) }
       )
     }
-    let named = NamedPremise(premise, request, names) { [self, dressed] in
+    let named = NamedValidity(premise, request, names) { [self, dressed] in
       record(dressed, to: $0, cameAt: $1, route: route)
     }
     return .lasting(dressed, named)
@@ -160,7 +160,7 @@ public struct Application: Sendable {
     return response
   }
 
-  private func find(_ request: Request) -> (answer: Answer, route: Int?) {
+  private func find(_ request: Request) -> (answer: HandlerResult, route: Int?) {
     var route: Int?
     do {
       switch try router.match(request.head) {

@@ -8,13 +8,13 @@ extension Problem {
   /// What a client is told of an error that isn't a refusal; nil for one that is a fault of ours.
   package static func telling(of error: any Error) -> Problem? {
     switch error {
-    case is IdempotencyKeyReused:
+    case is IdempotencyKeyReusedError:
       Problem(
         .validationFailed,
         detail: "This Idempotency-Key was used for another request. Take a new one for each new request."
       )
-    case is IdempotencyKeyInUse: .keyInUse
-    case is SessionEnded: .unauthorized(true)
+    case is IdempotencyKeyInUseError: .keyInUse
+    case is SessionEndedError: .unauthorized(true)
     // The user was erased meanwhile: nothing may refer to them any more.
     case let error as SQLiteError where error.kind == .constraint: .unauthorized(true)
     case is WorkerPool.Overloaded: .overloaded()

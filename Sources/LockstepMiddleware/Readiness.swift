@@ -27,7 +27,7 @@ package final class Readiness: Sendable {
 
   private let isDraining = Atomic(false)
   private let wasWritable = Atomic(true)
-  private let state = Monitor(State())
+  private let state = LockedState(State())
   private let checkStore: @Sendable () async throws -> Void
   private let clock: any Clock<Duration>
   private let logger: Logger

@@ -34,10 +34,10 @@ package final class RequestMetrics: Sendable {
 
   /// What one loop counts.
   package final class Shard: Sendable {
-    fileprivate let counts: Monitor<[Counts]>
+    fileprivate let counts: LockedState<[Counts]>
 
     fileprivate init(routes: Int) {
-      counts = Monitor(Array(repeating: Counts(), count: routes))
+      counts = LockedState(Array(repeating: Counts(), count: routes))
     }
 
     /// Counts a request: nil stands for no route.

@@ -8,7 +8,8 @@ public struct Flow<Element: Sendable>: Sendable {
 
   /// A stream from elsewhere: runs until it ends, and hands over each element.
   struct Source: Sendable {
-    let run: @Sendable (_ handOver: @Sendable (Result<Element, EventsLost>) async throws -> Void) async throws -> Void
+    let run:
+      @Sendable (_ handOver: @Sendable (Result<Element, EventsLostError>) async throws -> Void) async throws -> Void
     var stage: Stage?
   }
 
@@ -22,7 +23,7 @@ public struct Flow<Element: Sendable>: Sendable {
   /// An error of the stream ends this one stream and is reported by the host; everything else goes
   /// on. The stream waits while its last element is handled, so it cannot flood the reactor. Events of
   /// a ``DispatchSubject`` come without waiting: when more of them come at once than the capacity of the
-  /// ``EventStream``, the host reports ``EventsLost``, and the stream goes on behind the gap. So merge
+  /// ``EventStream``, the host reports ``EventsLostError``, and the stream goes on behind the gap. So merge
   /// a ``BoundValue`` where the newest fact replaces the older ones, and for other facts choose a
   /// capacity for the largest burst, or load everything anew on that report.
   public func merging<Elements: AsyncSequence & Sendable>(
@@ -37,7 +38,7 @@ public struct Flow<Element: Sendable>: Sendable {
             do {
               guard let element = try await iterator.next() else { return }
               try await handOver(.success(element))
-            } catch let gap as EventsLost {
+            } catch let gap as EventsLostError {
               try await handOver(.failure(gap))
             }
           }

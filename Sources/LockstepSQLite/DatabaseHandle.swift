@@ -16,9 +16,9 @@ final class DatabaseHandle {
   /// How many pages the log held when this database last committed to it, once `countLogPages` was called.
   private(set) var logPages = 0
 
-  init(path: String, access: Connection.Access) throws(SQLiteError) {
+  init(path: String, access: SQLiteConnection.Access) throws(SQLiteError) {
     self.path = path
-    _ = Library.isSetUp
+    _ = SQLiteLibrary.isSetUp
     if path.utf8.contains(0) {
       throw SQLiteError(extendedCode: SQLITE_CANTOPEN, message: "the path contains a NUL character", path: path)
     }
@@ -29,7 +29,7 @@ final class DatabaseHandle {
   /// A database without a file, which goes with this object.
   init() throws(SQLiteError) {
     path = "a database in memory"
-    _ = Library.isSetUp
+    _ = SQLiteLibrary.isSetUp
     pointer = try Self.open(":memory:", Self.flags(.readWriteCreate) | SQLITE_OPEN_MEMORY, path: path)
   }
 
@@ -99,7 +99,7 @@ final class DatabaseHandle {
   }
 
   /// `NOMUTEX`: a connection is owned by one thread at a time, so SQLite's own lock would only cost.
-  private static func flags(_ access: Connection.Access) -> Int32 {
+  private static func flags(_ access: SQLiteConnection.Access) -> Int32 {
     switch access {
     case .readWriteCreate: SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX
     case .readOnly: SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX

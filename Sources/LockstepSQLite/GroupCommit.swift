@@ -4,7 +4,7 @@ import LockstepThreading
 @usableFromInline
 struct WriteUnit: Sendable {
   /// Writes, and returns how to tell the caller once it is on disk.
-  let run: @Sendable (Connection) throws -> @Sendable () -> Void
+  let run: @Sendable (SQLiteConnection) throws -> @Sendable () -> Void
   /// Tells the caller that nothing of it was kept.
   let fail: @Sendable (any Error) -> Void
   /// Whether it throws only before it has written anything, so that nothing has to be undone for it.
@@ -14,7 +14,7 @@ struct WriteUnit: Sendable {
 
   @usableFromInline
   init(
-    run: @escaping @Sendable (Connection) throws -> @Sendable () -> Void,
+    run: @escaping @Sendable (SQLiteConnection) throws -> @Sendable () -> Void,
     fail: @escaping @Sendable (any Error) -> Void,
     throwsUnwritten: Bool,
     owner: WriteOwner?
@@ -28,13 +28,13 @@ struct WriteUnit: Sendable {
 
 /// The writer's work, on the writer's thread: runs what waits, many units a transaction.
 struct GroupCommit {
-  private let connection: Connection
+  private let connection: SQLiteConnection
   private let queue: WorkQueue<WriteUnit>
-  private let figures: Monitor<Writer.Statistics>
-  private let settler: Settler
-  private var log: LogKeeper
-  private var commits: TroubleWatch
-  private var checkpoints: TroubleWatch
+  private let figures: LockedState<DatabaseWriter.Statistics>
+  private let settler: CommitNotifier
+  private var log: WALCheckpointer
+  private var commits: FailureMonitor
+  private var checkpoints: FailureMonitor
   /// How long it's left at that where it was tried to make room in the log, in nanoseconds.
   private static let timeBetweenMakingRoom: Int64 = 1_000_000_000
   /// Whether the last transaction failed because the disk is full.
@@ -45,27 +45,27 @@ struct GroupCommit {
   private let monotonic: @Sendable () -> Int64
   /// What was taken from the queue and hasn't run yet, in its order.
   private var taken: ArraySlice<WriteUnit> = []
-  private var gathering = Gathering()
-  private var slowLane = SlowLane()
+  private var gathering = CommitDelay()
+  private var slowLane = WriteThrottle()
   /// The units that ran in the open transaction, in their order, and what became of each so far.
-  private var group: [(unit: WriteUnit, outcome: Result<Settler.Tell, any Error>)] = []
+  private var group: [(unit: WriteUnit, outcome: Result<CommitNotifier.Tell, any Error>)] = []
 
   init(
-    connection: Connection,
+    connection: SQLiteConnection,
     queue: WorkQueue<WriteUnit>,
-    figures: Monitor<Writer.Statistics>,
-    settler: Settler,
-    troubleListener: Monitor<(@Sendable (Writer.Trouble) -> Void)?>,
-    options: Writer.Options,
+    figures: LockedState<DatabaseWriter.Statistics>,
+    settler: CommitNotifier,
+    healthListener: LockedState<(@Sendable (DatabaseWriter.HealthChange) -> Void)?>,
+    options: DatabaseWriter.Options,
     monotonic: @escaping @Sendable () -> Int64
   ) {
     self.connection = connection
     self.queue = queue
     self.figures = figures
     self.settler = settler
-    log = LogKeeper(connection, options: options)
-    commits = TroubleWatch(.commit, troubleListener)
-    checkpoints = TroubleWatch(.checkpoint, troubleListener)
+    log = WALCheckpointer(connection, options: options)
+    commits = FailureMonitor(.commit, healthListener)
+    checkpoints = FailureMonitor(.checkpoint, healthListener)
     groupLimit = options.groupLimit
     self.monotonic = monotonic
   }
@@ -119,7 +119,7 @@ struct GroupCommit {
     case .notMine: return unit
     case .waits: return nil
     case .full:
-      fail([unit], with: WorkerPool.Overloaded(pool: "a user's long writes", capacity: SlowLane.capacity))
+      fail([unit], with: WorkerPool.Overloaded(pool: "a user's long writes", capacity: WriteThrottle.capacity))
       return nil
     }
   }
@@ -192,7 +192,7 @@ struct GroupCommit {
 
   /// Runs a unit. Deferred foreign keys, which SQLite would look at on COMMIT, are looked at here, so that whoever breaks
   /// one fails alone.
-  private mutating func perform(_ unit: WriteUnit) throws -> Settler.Tell {
+  private mutating func perform(_ unit: WriteUnit) throws -> CommitNotifier.Tell {
     let start = monotonic()
     defer {
       let end = monotonic()
@@ -235,9 +235,9 @@ struct GroupCommit {
     settler.settle(group.map { entry in { Self.tell(entry) } })
   }
 
-  private func tell(_ entry: (unit: WriteUnit, outcome: Result<Settler.Tell, any Error>)) { Self.tell(entry) }
+  private func tell(_ entry: (unit: WriteUnit, outcome: Result<CommitNotifier.Tell, any Error>)) { Self.tell(entry) }
 
-  private static func tell(_ entry: (unit: WriteUnit, outcome: Result<Settler.Tell, any Error>)) {
+  private static func tell(_ entry: (unit: WriteUnit, outcome: Result<CommitNotifier.Tell, any Error>)) {
     switch entry.outcome {
     case .success(let tell): tell()
     case .failure(let error): entry.unit.fail(error)

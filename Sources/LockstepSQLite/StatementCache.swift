@@ -13,7 +13,7 @@ struct StatementCache {
   }
 
   private let capacity: Int
-  private var statements: [Key: Statement] = [:]
+  private var statements: [Key: SQLiteStatement] = [:]
   private var uses: UInt64 = 0
   /// How many statements had to be compiled.
   private(set) var compilations = 0
@@ -26,7 +26,7 @@ struct StatementCache {
   var count: Int { statements.count }
 
   /// The statement of this text. One that is running is left alone: its caller gets a second one, which isn't kept.
-  mutating func statement(_ sql: StaticString, database: DatabaseHandle) throws(SQLiteError) -> Statement {
+  mutating func statement(_ sql: StaticString, database: DatabaseHandle) throws(SQLiteError) -> SQLiteStatement {
     // A literal of a single character has no address. No such text is SQL, so let SQLite say so.
     guard sql.hasPointerRepresentation else { return try compile(sql, database) }
     let key = Key(sql)
@@ -43,9 +43,10 @@ struct StatementCache {
     return new
   }
 
-  private mutating func compile(_ sql: StaticString, _ database: DatabaseHandle) throws(SQLiteError) -> Statement {
+  private mutating func compile(_ sql: StaticString, _ database: DatabaseHandle) throws(SQLiteError) -> SQLiteStatement
+  {
     compilations += 1
-    return try Statement(sql.description, database: database)
+    return try SQLiteStatement(sql.description, database: database)
   }
 
   private mutating func removeLeastRecentlyUsed() {

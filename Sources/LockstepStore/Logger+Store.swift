@@ -3,7 +3,7 @@ import LockstepSQLite
 
 extension Logger {
   /// Writes that the store fails, and why, or that it doesn't any more.
-  package func log(_ trouble: Writer.Trouble) {
+  package func log(_ trouble: DatabaseWriter.HealthChange) {
     switch trouble {
     case .began(.commit, let error):
       log(.error, "nothing can be written to the store", ["error": .string("\(error)")])

@@ -55,7 +55,7 @@ public struct NamedThread: Sendable {
     for count: Int,
     start: (String, @escaping @Sendable () -> Void) throws(NotStarted) -> NamedThread
   ) throws(NotStarted) {
-    let isOver = Monitor(false)
+    let isOver = LockedState(false)
     var started: [NamedThread] = []
     defer {
       isOver.withLock { $0 = true }

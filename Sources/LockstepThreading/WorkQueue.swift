@@ -37,7 +37,7 @@ public final class WorkQueue<Work: Sendable>: Sendable {
 
   private let name: String
   private let capacity: Int
-  private let contents = Monitor(Contents())
+  private let contents = LockedState(Contents())
 
   /// An empty queue.
   ///

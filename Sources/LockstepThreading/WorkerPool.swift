@@ -38,7 +38,7 @@ public final class WorkerPool: Sendable {
     public var description: String { "the pool \"\(pool)\" has been shut down" }
   }
 
-  private let pool: EquippedPool<Void>
+  private let pool: ResourcePool<Void>
 
   /// Starts the threads, named `name-1`, `name-2` and so on.
   ///
@@ -48,7 +48,7 @@ public final class WorkerPool: Sendable {
   ///   - capacity: How many may wait beside those that run, at least 1.
   /// - Throws: `NamedThread.NotStarted` when the system has no more threads; those already started have ended.
   public init(name: String, threads: Int, capacity: Int) throws(NamedThread.NotStarted) {
-    pool = try EquippedPool(name: name, threads: threads, capacity: capacity, tool: {})
+    pool = try ResourcePool(name: name, threads: threads, capacity: capacity, tool: {})
   }
 
   /// How much work waits now, beside what runs.

@@ -48,14 +48,14 @@ struct OperatorTextTests {
     let steering = "b\u{9B}c\u{202E}d\u{7F}é日\u{E000}\u{E0001}\u{2028}"
     let document: JSON = ["a": .string("\u{1B}[2J\r\n\(steering)"), steering: [.string("\u{1F469}"), 1]]
     let text = document.encoded(.pretty)
-    var (escaped, harmless): ([UInt8], HarmlessJSON) = ([], HarmlessJSON())
+    var (escaped, harmless): ([UInt8], TerminalJSON) = ([], TerminalJSON())
     // Pieces end wherever they do, also within a character.
     for start in stride(from: 0, to: text.count, by: length) {
       escaped += harmless.next(Array(text[start..<min(text.count, start + length)]))
     }
     #expect(try JSON(parsing: escaped) == document)
     let shown = String(decoding: escaped, as: UTF8.self)
-    #expect(shown == HarmlessJSON.text(String(decoding: text, as: UTF8.self)))
+    #expect(shown == TerminalJSON.text(String(decoding: text, as: UTF8.self)))
     #expect(shown.contains(#"b\u009bc\u202ed\u007fé日\ue000\udb40\udc01\u2028"#))
     #expect(shown.contains("\u{1F469}"))
     #expect(!shown.unicodeScalars.contains { $0 != "\n" && Terminal.isSteering($0) })

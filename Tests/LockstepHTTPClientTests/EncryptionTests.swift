@@ -24,7 +24,7 @@ struct EncryptionTests {
   )
   func strangers(name: String, trusts: Bool) async throws {
     try await run(name: name, trusts: trusts) { result, arrived in
-      #expect { try result.get() } throws: { ($0 as? TransferFailure)?.kind == .encryption }
+      #expect { try result.get() } throws: { ($0 as? TransferError)?.kind == .encryption }
       #expect(!arrived().contains("POST"))
     }
   }
@@ -35,7 +35,7 @@ struct EncryptionTests {
     try await HTTPClientTests.withClient { client in
       async let answered: Void = aside { server.answerOne("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n") }
       let result = await HTTPClientTests.post(client, to: "https://127.0.0.1:\(server.port)/")
-      #expect { try result.get() } throws: { ($0 as? TransferFailure)?.kind == .encryption }
+      #expect { try result.get() } throws: { ($0 as? TransferError)?.kind == .encryption }
       await answered
     }
   }
@@ -45,7 +45,7 @@ struct EncryptionTests {
   private func run(
     name: String,
     trusts: Bool,
-    _ body: (Result<Int, TransferFailure>, () -> String) async throws -> Void
+    _ body: (Result<Int, TransferError>, () -> String) async throws -> Void
   ) async throws {
     let folder = try TemporaryDirectory()
     _ = try await ChildProcess.run([

@@ -26,15 +26,15 @@ struct HTTPClientTests {
     await aside { client.shutDown() }
   }
 
-  static func post(_ client: HTTPClient, to url: String, _ body: String = "{}") async -> Result<Int, TransferFailure> {
-    do throws(TransferFailure) {
+  static func post(_ client: HTTPClient, to url: String, _ body: String = "{}") async -> Result<Int, TransferError> {
+    do throws(TransferError) {
       return .success(try await client.post(Array(body.utf8), type: "application/json", to: url))
     } catch {
       return .failure(error)
     }
   }
 
-  private func kind(_ result: Result<Int, TransferFailure>) -> TransferFailure.Kind? {
+  private func kind(_ result: Result<Int, TransferError>) -> TransferError.Kind? {
     if case .failure(let failure) = result { failure.kind } else { nil }
   }
 
@@ -119,14 +119,14 @@ struct HTTPClientTests {
   @Test(
     "What isn't a whole answer isn't one",
     arguments: [
-      ("", TransferFailure.Kind.broken), ("hello\r\n\r\n", .broken), ("HTTP/1.1 200 OK\r\nContent-Le", .broken),
+      ("", TransferError.Kind.broken), ("hello\r\n\r\n", .broken), ("HTTP/1.1 200 OK\r\nContent-Le", .broken),
       ("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf", .broken),
       ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf", .broken),
       ("HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n" + String(repeating: "x", count: 99), .tooLong),
       ("HTTP/1.1 200 OK\r\nX: " + String(repeating: "x", count: 99) + "\r\n\r\n", .tooLong),
     ]
   )
-  func incomplete(answer: String, expected: TransferFailure.Kind) async throws {
+  func incomplete(answer: String, expected: TransferError.Kind) async throws {
     let server = try RawServer()
     try await Self.withClient {
       $0.bounds.answerBytes = 99
@@ -203,7 +203,7 @@ struct HTTPClientTests {
     let server = try RawServer()
     let whole = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
     try await Self.withClient { client in
-      for (answer, expected) in [(whole, nil), ("", TransferFailure.Kind.broken), (whole, nil)] {
+      for (answer, expected) in [(whole, nil), ("", TransferError.Kind.broken), (whole, nil)] {
         async let answered: Void = aside { server.answerOne(answer) }
         let result = await Self.post(client, to: "http://127.0.0.1:\(server.port)/")
         #expect(kind(result) == expected)
@@ -223,7 +223,7 @@ struct HTTPClientTests {
         $0.bounds.transfers = 300
       } _: { client in
         var numbers = SeededNumbers(seed: seed)
-        var tasks: [(number: Int, isCancelled: Bool, task: Task<Result<Int, TransferFailure>, Never>)] = []
+        var tasks: [(number: Int, isCancelled: Bool, task: Task<Result<Int, TransferError>, Never>)] = []
         for number in 0..<200 {
           let task = Task { await Self.post(client, to: "http://127.0.0.1:\(port)/", "\(number)") }
           let isCancelled = numbers.once(in: 4)
@@ -262,7 +262,7 @@ struct HTTPClientTests {
           "cannot use libnowhere.so.4 (Debian's package libcurl4 or libcurl3-gnutls): libnowhere.so.4: cannot open"
         )
     }
-    #expect(throws: LibraryUnavailable(file: "libc.so.6", reason: "it has no curl_global_init")) {
+    #expect(throws: LibraryUnavailableError(file: "libc.so.6", reason: "it has no curl_global_init")) {
       try CurlLibrary(files: ["libc.so.6"])
     }
   }

@@ -77,7 +77,7 @@ struct BodyMemoryTests {
 
   @Test("What a request that waits was sent is held as long as it waits, and given back when its client goes")
   func waiting() async throws {
-    let bell = Bell()
+    let bell = WakeSignal()
     try await TestServer.run(answer: { _ in .held(bell) }) { server in
       let client = try server.connect()
       try await client.send(Self.whole(300))

@@ -12,7 +12,7 @@ struct OutputMemoryTests {
   private static let long = [UInt8](repeating: 0x61, count: 16 * 1024 * 1024)
   private static let get = "GET /long HTTP/1.1\r\nHost: h\r\n\r\n"
 
-  private static func respond(_ request: Request) -> Answer {
+  private static func respond(_ request: Request) -> HandlerResult {
     switch request.head.path {
     case "/long": .now(Response(status: .ok, body: .bytes(long)))
     case "/medium": .now(Response(status: .ok, body: .bytes(Array(long.prefix(20 * 1024)))))
@@ -83,8 +83,8 @@ struct OutputMemoryTests {
 
   @Test("A stream whose piece neither the kernel nor the memory takes is cut", arguments: [false, true])
   func stream(isEventSource: Bool) async throws {
-    let bell = Bell()
-    let answer: @Sendable (Request) -> Answer = { request in
+    let bell = WakeSignal()
+    let answer: @Sendable (Request) -> HandlerResult = { request in
       isEventSource && request.head.path == "/stream" ? .events(Response(status: .ok), bell) : Self.respond(request)
     }
     try await TestServer.run({ $0.outputMemory = 0 }, answer: answer) { server in
@@ -140,8 +140,8 @@ struct OutputMemoryTests {
 
   @Test("Waiting clients that get short responses at the same moment need none of this memory")
   func waitingClients() async throws {
-    let bell = Bell()
-    let answer: @Sendable (Request) -> Answer = { $0.head.path == "/long" ? Self.respond($0) : .held(bell) }
+    let bell = WakeSignal()
+    let answer: @Sendable (Request) -> HandlerResult = { $0.head.path == "/long" ? Self.respond($0) : .held(bell) }
     try await TestServer.run({ $0.outputMemory = 0 }, answer: answer) { server in
       let slow = try await Self.waiting(server)
       var clients: [RawClient] = []
@@ -200,7 +200,7 @@ struct OutputMemoryTests {
 
   @Test("A request that waits, and a stream with nothing to send, may take any time", arguments: [false, true])
   func idle(isStream: Bool) async throws {
-    let bell = Bell()
+    let bell = WakeSignal()
     try await TestServer.run(answer: { _ in isStream ? .events(Response(status: .ok), bell) : .held(bell) }) { server in
       let client = try server.connect()
       try await client.send(Self.get)

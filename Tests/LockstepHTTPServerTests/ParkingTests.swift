@@ -9,7 +9,7 @@ struct ParkingTests {
 
   @Test("It is answered when it's woken, and the connection goes on")
   func woken() async throws {
-    let bell = Bell()
+    let bell = WakeSignal()
     try await TestServer.run(answer: { $0.head.path == "/" ? .held(bell) : .now(.text("next")) }) { server in
       let client = try server.connect()
       try await client.send(Self.request + "GET /next HTTP/1.1\r\nHost: h\r\n\r\n")
@@ -24,7 +24,7 @@ struct ParkingTests {
   @Test("Woken for nothing it waits on, and may be woken from any thread at any time")
   func wokenForNothing() async throws {
     let isReady = Atomic(false)
-    let bell = Bell { _ in isReady.load(ordering: .sequentiallyConsistent) }
+    let bell = WakeSignal { _ in isReady.load(ordering: .sequentiallyConsistent) }
     try await TestServer.run(answer: { _ in .held(bell) }) { server in
       let client = try server.connect()
       try await client.send(Self.request)
@@ -47,7 +47,7 @@ struct ParkingTests {
 
   @Test("It is answered when its time is over")
   func timeOver() async throws {
-    let bell = Bell(deadline: 6_000_000_000)
+    let bell = WakeSignal(deadline: 6_000_000_000)
     try await TestServer.run(answer: { _ in .held(bell) }) { server in
       let client = try server.connect()
       try await client.send(Self.request)
@@ -59,7 +59,7 @@ struct ParkingTests {
 
   @Test("A client that goes away is noticed at once, and nothing of it stays", arguments: [false, true])
   func gone(resets: Bool) async throws {
-    let bell = Bell()
+    let bell = WakeSignal()
     try await TestServer.run(answer: { _ in .held(bell) }) { server in
       let client = try server.connect()
       try await client.send(Self.request)
@@ -73,7 +73,7 @@ struct ParkingTests {
 
   @Test("A client that only sends no more still gets its answer, at once")
   func halfClosed() async throws {
-    let bell = Bell()
+    let bell = WakeSignal()
     try await TestServer.run(answer: { _ in .held(bell) }) { server in
       let client = try server.connect()
       try await client.send(Self.request)
@@ -86,7 +86,7 @@ struct ParkingTests {
 
   @Test("A server that stops answers everybody who waits")
   func draining() async throws {
-    let bell = Bell()
+    let bell = WakeSignal()
     try await TestServer.run(loops: 2, answer: { _ in .held(bell) }) { server in
       var clients: [RawClient] = []
       for _ in 0..<50 {
@@ -106,7 +106,7 @@ struct ParkingTests {
 
   @Test("Two thousand who wait for the same are told by one ring")
   func many() async throws {
-    let bell = Bell()
+    let bell = WakeSignal()
     try await TestServer.run(loops: 2, answer: { _ in .held(bell) }) { server in
       var clients: [RawClient] = []
       for _ in 0..<2000 {
@@ -125,13 +125,13 @@ struct ParkingTests {
 struct EventSourceTests {
   private static let request = "GET / HTTP/1.1\r\nHost: h\r\n\r\n"
 
-  private static func answer(_ bell: Bell) -> @Sendable (Request) -> Answer {
+  private static func answer(_ bell: WakeSignal) -> @Sendable (Request) -> HandlerResult {
     { _ in .events(Response(status: .ok), bell) }
   }
 
   @Test("Each piece is a chunk, in order, and the connection goes on behind the last")
   func pieces() async throws {
-    let bell = Bell()
+    let bell = WakeSignal()
     try await TestServer.run(answer: Self.answer(bell)) { server in
       let client = try server.connect()
       try await client.send(Self.request)
@@ -148,7 +148,7 @@ struct EventSourceTests {
 
   @Test("What there is to tell at the beginning needs no waking, and silence is broken when its time is over")
   func deadline() async throws {
-    let bell = Bell(deadline: 3_000_000_000)
+    let bell = WakeSignal(deadline: 3_000_000_000)
     try await TestServer.run(answer: Self.answer(bell)) { server in
       bell.tell(.bytes(Array("first".utf8)))
       let client = try server.connect()
@@ -165,7 +165,7 @@ struct EventSourceTests {
 
   @Test("A client that goes away is noticed at once")
   func gone() async throws {
-    let bell = Bell()
+    let bell = WakeSignal()
     try await TestServer.run(answer: Self.answer(bell)) { server in
       let client = try server.connect()
       try await client.send(Self.request)
@@ -178,7 +178,7 @@ struct EventSourceTests {
 
   @Test("A server that stops ends the body properly")
   func draining() async throws {
-    let bell = Bell()
+    let bell = WakeSignal()
     try await TestServer.run(answer: Self.answer(bell)) { server in
       let client = try server.connect()
       try await client.send(Self.request)
@@ -192,7 +192,7 @@ struct EventSourceTests {
 
   @Test("A client that reads nothing is asked for nothing more, and is cut when its time is over")
   func slow() async throws {
-    let bell = Bell()
+    let bell = WakeSignal()
     try await TestServer.run(answer: Self.answer(bell)) { server in
       let client = try server.connect(receiveBuffer: 64 * 1024)
       try await client.send(Self.request)

@@ -20,7 +20,7 @@ struct ResponseValidityTests {
 
     var asked: Int { questions.load(ordering: .relaxed) }
 
-    func answer(_: Request) -> Answer {
+    func answer(_: Request) -> HandlerResult {
       let number = requests.add(1, ordering: .relaxed).newValue
       return .lasting(.text("\(number)" + String(repeating: " ", count: padding)), self)
     }

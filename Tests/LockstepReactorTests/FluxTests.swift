@@ -8,7 +8,7 @@ private struct PlayerDispatcher: Dispatcher {
   let players = DispatchSubject<String>()
 }
 
-private final class PlayerStore: Store {
+private final class PlayerStore: FluxStore {
   let isLoading: BoundValue<Bool>
   let player: BoundValue<String>
   let errors: BoundEvents<any Error>

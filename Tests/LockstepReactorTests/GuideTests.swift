@@ -218,11 +218,11 @@ struct GuideTests {
 
   // guide
   /// A shop, and nothing of Flux.
-  struct Store: Equatable {
+  struct FluxStore: Equatable {
     var name = ""
   }
 
-  final class PriceStore: LockstepReactor.Store {
+  final class PriceStore: LockstepReactor.FluxStore {
     let price: BoundValue<Int>
 
     init(dispatcher: PriceDispatcher) {

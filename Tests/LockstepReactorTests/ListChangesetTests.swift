@@ -110,24 +110,24 @@ struct ListChangesetTests {
 
   @Test("an id that is there twice is refused with an error that says where")
   func duplicates() {
-    #expect(throws: DuplicateIdentity(id: "a", list: .old, indices: [0, 2])) {
+    #expect(throws: DuplicateIdentityError(id: "a", list: .old, indices: [0, 2])) {
       try ItemChangeset(from: items("a b a"), to: items("a b"))
     }
-    #expect(throws: DuplicateIdentity(id: "b", list: .new, indices: [1, 3])) {
+    #expect(throws: DuplicateIdentityError(id: "b", list: .new, indices: [1, 3])) {
       try ItemChangeset(from: items("a b c"), to: items("a b c b"))
     }
-    #expect(throws: DuplicateIdentity(id: "x", list: .new, indices: [0, 1])) {
+    #expect(throws: DuplicateIdentityError(id: "x", list: .new, indices: [0, 1])) {
       try ItemChangeset(from: [], to: items("x x"))
     }
     // Where it's known what stays, the rest is still looked at.
-    #expect(throws: DuplicateIdentity(id: "a", list: .old, indices: [0, 2])) {
+    #expect(throws: DuplicateIdentityError(id: "a", list: .old, indices: [0, 2])) {
       try ItemChangeset(from: items("a b a"), to: items("b"), stays: { $0.id == "b" })
     }
-    #expect(throws: DuplicateIdentity(id: "x", list: .new, indices: [0, 2])) {
+    #expect(throws: DuplicateIdentityError(id: "x", list: .new, indices: [0, 2])) {
       try ItemChangeset(from: items("b"), to: items("x b x"), stays: { $0.id == "b" })
     }
     #expect(
-      DuplicateIdentity(id: "x", list: .new, indices: [0, 1]).description
+      DuplicateIdentityError(id: "x", list: .new, indices: [0, 1]).description
         == "the new list has the id x twice, at indices 0 and 1; give every element an id of its own"
     )
   }
@@ -135,64 +135,64 @@ struct ListChangesetTests {
   @Test(
     "a changeset that does not fit a list is refused, and never traps",
     arguments: [
-      (ItemChangeset(deletions: [.init(index: 3, id: "a")]), ChangesetMismatch(part: .deletion, index: 3)),
-      (ItemChangeset(deletions: [.init(index: -1, id: "a")]), ChangesetMismatch(part: .deletion, index: -1)),
-      (ItemChangeset(deletions: [.init(index: 0, id: "b")]), ChangesetMismatch(part: .deletion, index: 0)),
+      (ItemChangeset(deletions: [.init(index: 3, id: "a")]), ChangesetMismatchError(part: .deletion, index: 3)),
+      (ItemChangeset(deletions: [.init(index: -1, id: "a")]), ChangesetMismatchError(part: .deletion, index: -1)),
+      (ItemChangeset(deletions: [.init(index: 0, id: "b")]), ChangesetMismatchError(part: .deletion, index: 0)),
       (
         ItemChangeset(deletions: [.init(index: 0, id: "a"), .init(index: 0, id: "a")]),
-        ChangesetMismatch(part: .deletion, index: 0)
+        ChangesetMismatchError(part: .deletion, index: 0)
       ),
-      (ItemChangeset(moves: [.init(from: 7, to: 0, id: "a")]), ChangesetMismatch(part: .move, index: 7)),
-      (ItemChangeset(moves: [.init(from: 0, to: 9, id: "a")]), ChangesetMismatch(part: .move, index: 9)),
+      (ItemChangeset(moves: [.init(from: 7, to: 0, id: "a")]), ChangesetMismatchError(part: .move, index: 7)),
+      (ItemChangeset(moves: [.init(from: 0, to: 9, id: "a")]), ChangesetMismatchError(part: .move, index: 9)),
       (
         ItemChangeset(insertions: [.init(index: 5, element: Item(id: "x"))]),
-        ChangesetMismatch(part: .insertion, index: 5)
+        ChangesetMismatchError(part: .insertion, index: 5)
       ),
       (
         ItemChangeset(insertions: [.init(index: -5, element: Item(id: "x"))]),
-        ChangesetMismatch(part: .insertion, index: -5)
+        ChangesetMismatchError(part: .insertion, index: -5)
       ),
       (
         ItemChangeset(insertions: [.init(index: 0, element: Item(id: "b"))]),
-        ChangesetMismatch(part: .insertion, index: 0)
+        ChangesetMismatchError(part: .insertion, index: 0)
       ),
       (
         ItemChangeset(
           insertions: [.init(index: 0, element: Item(id: "a"))],
           moves: [.init(from: 0, to: 3, id: "a")]
         ),
-        ChangesetMismatch(part: .insertion, index: 0)
+        ChangesetMismatchError(part: .insertion, index: 0)
       ),
       (
         ItemChangeset(insertions: [.init(index: 0, element: Item(id: "x")), .init(index: 4, element: Item(id: "x"))]),
-        ChangesetMismatch(part: .insertion, index: 4)
+        ChangesetMismatchError(part: .insertion, index: 4)
       ),
       (
         ItemChangeset(modifications: [.init(index: 0, newIndex: 1, element: Item(id: "a"))]),
-        ChangesetMismatch(part: .modification, index: 0)
+        ChangesetMismatchError(part: .modification, index: 0)
       ),
       (
         ItemChangeset(modifications: [.init(index: 1, newIndex: 0, element: Item(id: "a"))]),
-        ChangesetMismatch(part: .modification, index: 1)
+        ChangesetMismatchError(part: .modification, index: 1)
       ),
       (
         ItemChangeset(modifications: [.init(index: 9, newIndex: 0, element: Item(id: "a"))]),
-        ChangesetMismatch(part: .modification, index: 9)
+        ChangesetMismatchError(part: .modification, index: 9)
       ),
       (
         ItemChangeset(modifications: [.init(index: 0, newIndex: -1, element: Item(id: "a"))]),
-        ChangesetMismatch(part: .modification, index: 0)
+        ChangesetMismatchError(part: .modification, index: 0)
       ),
       (
         ItemChangeset(modifications: [
           .init(index: 0, newIndex: 0, element: Item(id: "a", version: 1)),
           .init(index: 0, newIndex: 0, element: Item(id: "a", version: 2)),
         ]),
-        ChangesetMismatch(part: .modification, index: 0)
+        ChangesetMismatchError(part: .modification, index: 0)
       ),
     ]
   )
-  func mismatch(changes: ItemChangeset, error: ChangesetMismatch) {
+  func mismatch(changes: ItemChangeset, error: ChangesetMismatchError) {
     #expect(throws: error) { try changes.apply(to: items("a b c")) }
   }
 
@@ -208,7 +208,7 @@ struct ListChangesetTests {
   @Test("a mismatch says what to do")
   func mismatchText() {
     #expect(
-      ChangesetMismatch(part: .move, index: 7).description
+      ChangesetMismatchError(part: .move, index: 7).description
         == "the move at index 7 does not fit the list; the changeset leads from another state, "
         + "so fetch the whole list and start over"
     )

@@ -101,14 +101,14 @@ struct ReceiptTests {
   @Test("a full or a closed host says why, and what to do")
   func notAdmitted() {
     let full = ReactorHost(Script(clock: world.clock), capacity: 0)
-    #expect(throws: NotAdmitted.full) { try full.submit(.now("a")) }
+    #expect(throws: AdmissionError.full) { try full.submit(.now("a")) }
     full.close()
-    #expect(throws: NotAdmitted.closed) { try full.submit(.now("a")) }
+    #expect(throws: AdmissionError.closed) { try full.submit(.now("a")) }
     #expect(
-      NotAdmitted.full.description
+      AdmissionError.full.description
         == "the reactor has as many unsettled actions as its capacity allows; try again later"
     )
-    #expect(NotAdmitted.closed.description == "the reactor is closed and takes no more actions")
+    #expect(AdmissionError.closed.description == "the reactor is closed and takes no more actions")
   }
 
   @Test("whoever is cancelled while waiting stops waiting, and the action goes on")

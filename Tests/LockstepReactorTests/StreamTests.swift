@@ -109,8 +109,8 @@ struct StreamTests {
     scheduler.start()
     #expect(
       observer.events == [
-        .error(100, EventsLost(count: 7)), .next(100, 8), .next(100, 9), .next(100, 10),
-        .error(200, EventsLost(count: 1)), .next(200, 12), .next(200, 13), .next(200, 14), .completed(300),
+        .error(100, EventsLostError(count: 7)), .next(100, 8), .next(100, 9), .next(100, 10),
+        .error(200, EventsLostError(count: 1)), .next(200, 12), .next(200, 13), .next(200, 14), .completed(300),
       ]
     )
     #expect(stream.lostCount == 8)
@@ -135,7 +135,7 @@ struct StreamTests {
   @Test("a loss says what to do", arguments: [(1, "1 event was"), (2, "2 events were")])
   func lossText(count: Int, subject: String) {
     #expect(
-      EventsLost(count: count).description
+      EventsLostError(count: count).description
         == "\(subject) lost because the reader was too slow; "
         + "subscribe with a larger capacity, or load anew what the events were about"
     )

@@ -117,7 +117,7 @@ struct TransformTests {
     scheduler.scheduleAt(200) { subject.dispatch(6) }
     scheduler.start()
     #expect(world.host.currentState == "4 5 6")
-    #expect(world.failures.events == [.next(100, "\(EventsLost(count: 3)) from mutationStream")])
+    #expect(world.failures.events == [.next(100, "\(EventsLostError(count: 3)) from mutationStream")])
   }
 
   @Test("of merged events that fit the capacity none is lost, however many come at once")

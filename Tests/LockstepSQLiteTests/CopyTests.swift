@@ -8,30 +8,33 @@ struct CopyTests {
   private struct GivenUp: Error {}
 
   private let folder: TemporaryDirectory
-  private let source: Connection
+  private let source: SQLiteConnection
 
   init() throws {
     folder = try TemporaryDirectory()
-    source = try Connection(path: folder.file("source.db"))
+    source = try SQLiteConnection(path: folder.file("source.db"))
     try source.execute("CREATE TABLE kept (number INTEGER PRIMARY KEY, filler BLOB) STRICT")
     try source.transaction { for number in 1...40 { try Self.insert(number, source) } }
   }
 
-  private static func insert(_ number: Int, _ connection: Connection) throws {
+  private static func insert(_ number: Int, _ connection: SQLiteConnection) throws {
     try connection.run("INSERT INTO kept (number, filler) VALUES (?, ?)", number, [UInt8](repeating: 7, count: 3000))
   }
 
-  private func other(_ name: String = "copy.db") throws -> Connection {
-    try Connection(path: folder.file(name), options: .init(journal: .asFound))
+  private func other(_ name: String = "copy.db") throws -> SQLiteConnection {
+    try SQLiteConnection(path: folder.file(name), options: .init(journal: .asFound))
   }
 
-  private static func numbers(_ connection: Connection) throws -> [Int] {
+  private static func numbers(_ connection: SQLiteConnection) throws -> [Int] {
     try connection.all("SELECT number FROM kept ORDER BY number") { row in try row[0] as Int }
   }
 
   @Test("It's of the moment at which it began and comes to its end, however much is written between its steps")
   func oneMoment() throws {
-    let reader = try Connection(path: folder.file("source.db"), options: .init(access: .readOnly, journal: .asFound))
+    let reader = try SQLiteConnection(
+      path: folder.file("source.db"),
+      options: .init(access: .readOnly, journal: .asFound)
+    )
     let copy = try other()
     var steps: [CopyProgress] = []
     try reader.copy(to: copy, stepPages: 4) { step in
@@ -61,7 +64,7 @@ struct CopyTests {
   func lockedCopy() throws {
     let holder = try other()
     try holder.execute("BEGIN IMMEDIATE; CREATE TABLE its_own (a INTEGER PRIMARY KEY) STRICT")
-    let copy = try Connection(path: folder.file("copy.db"), options: .init(journal: .asFound, busyTimeout: .zero))
+    let copy = try SQLiteConnection(path: folder.file("copy.db"), options: .init(journal: .asFound, busyTimeout: .zero))
     let error = #expect(throws: SQLiteError.self) { try source.copy(to: copy) }
     #expect(error?.kind == .busy)
     #expect(error?.path == copy.path)

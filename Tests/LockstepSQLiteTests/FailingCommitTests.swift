@@ -11,11 +11,11 @@ struct FailingCommitTests {
   private typealias Refused = WriterFixture.Refused
 
   /// SQLite asks this before each commit, and undoes the transaction when the answer isn't 0.
-  private static func refuseCommits(_ connection: Connection) {
+  private static func refuseCommits(_ connection: SQLiteConnection) {
     sqlite3_commit_hook(connection.database.pointer, { _ in 1 }, nil)
   }
 
-  private static func allowCommits(_ connection: Connection) {
+  private static func allowCommits(_ connection: SQLiteConnection) {
     sqlite3_commit_hook(connection.database.pointer, nil, nil)
   }
 
@@ -50,10 +50,10 @@ struct FailingCommitTests {
 
   @Test("Trouble is told once when it begins and once when it's over, and not again for a while")
   func trouble() async throws {
-    let time = Monitor<Int64>(0)
+    let time = LockedState<Int64>(0)
     let fixture = try WriterFixture(monotonic: { time.withLock { $0 } })
     let told = Log<String>()
-    fixture.writer.whenInTrouble { trouble in
+    fixture.writer.onHealthChange { trouble in
       switch trouble {
       case .began(let work, let error): told.add("\(work) \((error as? SQLiteError)?.kind == .constraint)")
       case .ended(let work): told.add("\(work) again")
@@ -98,7 +98,7 @@ struct FailingCommitTests {
     arguments: [true, false]
   )
   func roomInLog(alone: Bool) async throws {
-    let time = Monitor<Int64>(0)
+    let time = LockedState<Int64>(0)
     let fixture = try WriterFixture(monotonic: { time.withLock { $0 } })
     let outcomes = Log<String>()
     func fill() async throws {
@@ -134,7 +134,7 @@ struct FailingCommitTests {
   func fullDisk() async throws {
     let fixture = try WriterFixture()
     let told = Log<String>()
-    fixture.writer.whenInTrouble { trouble in
+    fixture.writer.onHealthChange { trouble in
       switch trouble {
       case .began(_, let error): told.add("\((error as? SQLiteError)?.kind == .full)")
       case .ended: told.add("again")
@@ -189,7 +189,7 @@ struct FailingCommitTests {
     let fixture = try WriterFixture(busyTimeout: .zero)
     let gate = Gate()
     let outcomes = Log<String>()
-    let other = try Connection(path: fixture.path, options: .init(busyTimeout: .zero))
+    let other = try SQLiteConnection(path: fixture.path, options: .init(busyTimeout: .zero))
     // A writer that is held up by a settlement has no transaction open.
     try fixture.writer.submit({ _ in }, settled: { _ in gate.pass() })
     await gate.arrival()

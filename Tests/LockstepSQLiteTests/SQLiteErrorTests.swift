@@ -11,7 +11,7 @@ struct SQLiteErrorTests {
   }
 
   private func errorOpening(_ name: String) -> SQLiteError? {
-    #expect(throws: SQLiteError.self) { try Connection(path: self.folder.file(name)) }
+    #expect(throws: SQLiteError.self) { try SQLiteConnection(path: self.folder.file(name)) }
   }
 
   @Test("A folder that does not exist")
@@ -25,7 +25,7 @@ struct SQLiteErrorTests {
 
   @Test("A folder where a file is expected")
   func folderAsFile() {
-    let error = #expect(throws: SQLiteError.self) { try Connection(path: self.folder.path) }
+    let error = #expect(throws: SQLiteError.self) { try SQLiteConnection(path: self.folder.path) }
     #expect(error?.kind == .cannotOpen)
   }
 
@@ -49,7 +49,7 @@ struct SQLiteErrorTests {
   )
   func truncated(length: Int) throws {
     do {
-      let connection = try Connection(path: folder.file("whole.db"))
+      let connection = try SQLiteConnection(path: folder.file("whole.db"))
       try connection.execute(
         "CREATE TABLE kept (filler BLOB) STRICT; INSERT INTO kept VALUES (zeroblob(100000))"
       )

@@ -7,11 +7,11 @@ struct TransactionTests {
   private struct Refused: Error {}
 
   private let folder: TemporaryDirectory
-  private let connection: Connection
+  private let connection: SQLiteConnection
 
   init() throws {
     folder = try TemporaryDirectory()
-    connection = try Connection(path: folder.file("t.db"), options: .init(busyTimeout: .zero))
+    connection = try SQLiteConnection(path: folder.file("t.db"), options: .init(busyTimeout: .zero))
     try connection.execute("CREATE TABLE kept (number INTEGER PRIMARY KEY, filler BLOB) STRICT")
   }
 
@@ -30,7 +30,7 @@ struct TransactionTests {
       return "done"
     }
     #expect(result == "done")
-    let other = try Connection(path: connection.path, options: .init(access: .readOnly))
+    let other = try SQLiteConnection(path: connection.path, options: .init(access: .readOnly))
     #expect(try other.all("SELECT number FROM kept") { row in try row[0] as Int } == [1])
   }
 
@@ -171,7 +171,7 @@ struct TransactionTests {
 
   @Test("A lock that another connection holds is an error that says so, once the busy timeout has passed")
   func busy() throws {
-    let other = try Connection(path: connection.path)
+    let other = try SQLiteConnection(path: connection.path)
     try other.transaction {
       let error = #expect(throws: SQLiteError.self) { try self.connection.transaction { try self.insert(1) } }
       #expect(error?.kind == .busy)

@@ -5,11 +5,11 @@ import LockstepTestSupport
 @Suite("Values")
 struct ValueTests {
   private let folder: TemporaryDirectory
-  private let connection: Connection
+  private let connection: SQLiteConnection
 
   init() throws {
     folder = try TemporaryDirectory()
-    connection = try Connection(path: folder.file("values.db"))
+    connection = try SQLiteConnection(path: folder.file("values.db"))
     try connection.execute("CREATE TABLE kept (value ANY) STRICT")
   }
 

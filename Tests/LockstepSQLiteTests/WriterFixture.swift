@@ -9,12 +9,12 @@ final class WriterFixture: Sendable {
 
   let folder: TemporaryDirectory
   let path: String
-  let writer: Writer
+  let writer: DatabaseWriter
 
   /// SQLite's readers take the writer's lock for an instant when they look at a log that is just being written to, so that
   /// a writer that doesn't wait at all fails now and then.
   init(
-    options: Writer.Options = .init(),
+    options: DatabaseWriter.Options = .init(),
     busyTimeout: Duration = .seconds(600),
     monotonic: @escaping @Sendable () -> Int64 = { 0 }
   ) throws {
@@ -29,23 +29,23 @@ final class WriterFixture: Sendable {
 
   static func writer(
     path: String,
-    options: Writer.Options = .init(),
+    options: DatabaseWriter.Options = .init(),
     busyTimeout: Duration = .seconds(600),
     monotonic: @escaping @Sendable () -> Int64 = { 0 }
-  ) throws -> Writer {
-    let connection = try Connection(path: path, options: .init(busyTimeout: busyTimeout))
+  ) throws -> DatabaseWriter {
+    let connection = try SQLiteConnection(path: path, options: .init(busyTimeout: busyTimeout))
     try connection.execute("CREATE TABLE kept (number INTEGER PRIMARY KEY, filler BLOB) STRICT")
-    return try Writer(connection: connection, options: options, monotonic: monotonic)
+    return try DatabaseWriter(connection: connection, options: options, monotonic: monotonic)
   }
 
   /// Another connection, to look with.
-  func connection() throws -> Connection {
-    try Connection(path: path, options: .init(access: .readOnly))
+  func connection() throws -> SQLiteConnection {
+    try SQLiteConnection(path: path, options: .init(access: .readOnly))
   }
 
   /// What another connection sees committed.
   static func numbers(in path: String) throws -> [Int] {
-    let connection = try Connection(path: path, options: .init(access: .readOnly))
+    let connection = try SQLiteConnection(path: path, options: .init(access: .readOnly))
     return try connection.all("SELECT number FROM kept ORDER BY number") { row in try row[0] as Int }
   }
 
@@ -60,7 +60,7 @@ final class WriterFixture: Sendable {
   }
 
   /// Submits a unit, and notes what becomes of it.
-  func submit(_ outcomes: Log<String>, _ unit: @escaping @Sendable (Connection) throws -> Void) throws {
+  func submit(_ outcomes: Log<String>, _ unit: @escaping @Sendable (SQLiteConnection) throws -> Void) throws {
     try writer.submit(unit, settled: { outcomes.add(Self.word(for: $0)) })
   }
 
@@ -75,7 +75,7 @@ final class WriterFixture: Sendable {
   }
 }
 
-extension Connection {
+extension SQLiteConnection {
   /// Writes a row.
   func keep(_ number: Int, filler: Int = 0) throws {
     try run("INSERT INTO kept VALUES (?, zeroblob(?))", number, filler)
@@ -90,7 +90,7 @@ final class Gate: Sendable {
     var waiting: CheckedContinuation<Void, Never>?
   }
 
-  private let state = Monitor(State())
+  private let state = LockedState(State())
 
   /// For the thread: says that it is here, and waits.
   func pass() {
@@ -122,7 +122,7 @@ final class Gate: Sendable {
 
 /// What happened, in its order.
 final class Log<Entry: Sendable>: Sendable {
-  private let entries = Monitor<[Entry]>([])
+  private let entries = LockedState<[Entry]>([])
 
   func add(_ entry: Entry) { entries.withLock { $0.append(entry) } }
 

@@ -49,7 +49,7 @@ struct WriterLogTests {
   func longReader() async throws {
     let fixture = try fixture(pages: 20)
     try await write(pages: 1, to: fixture)
-    let reader = try Connection(path: fixture.path, options: .init(access: .readOnly))
+    let reader = try SQLiteConnection(path: fixture.path, options: .init(access: .readOnly))
     let count = { try reader.first("SELECT count(*) FROM kept") { row in try row[0] as Int } }
     try reader.execute("BEGIN")
     #expect(try count() == 1)
@@ -75,7 +75,7 @@ struct WriterLogTests {
     try await write(pages: 0, to: fixture)
     try await eventually { try size() == 0 }
     try await write(pages: 5, to: fixture)
-    let reader = try Connection(path: fixture.path, options: .init(access: .readOnly))
+    let reader = try SQLiteConnection(path: fixture.path, options: .init(access: .readOnly))
     try reader.execute("BEGIN; SELECT count(*) FROM kept")
     try await erase()
     try await write(pages: 1, to: fixture)
@@ -90,13 +90,13 @@ struct WriterLogTests {
   func overlappingReaders() async throws {
     let fixture = try fixture(pages: 10, patience: .seconds(20))
     let path = fixture.path
-    let isDone = Monitor(false)
+    let isDone = LockedState(false)
     let reading = Gate()
     async let readers: Void = aside {
       // There is always one that reads: each begins before the one before it ends.
-      var last: Connection?
+      var last: SQLiteConnection?
       while !isDone.withLock({ $0 }) {
-        guard let next = try? Connection(path: path, options: .init(access: .readOnly)) else { continue }
+        guard let next = try? SQLiteConnection(path: path, options: .init(access: .readOnly)) else { continue }
         try? next.execute("BEGIN; SELECT count(*) FROM kept")
         last = next
         reading.pass()
@@ -110,7 +110,7 @@ struct WriterLogTests {
     await readers
     let longest = try #require(try lengths.get().max())
     // It may have been kept from starting anew until it waited.
-    #expect(longest < 10 * (LogKeeper.tolerance + 3))
+    #expect(longest < 10 * (WALCheckpointer.tolerance + 3))
     #expect(fixture.writer.statistics.failedCheckpoints == 0)
   }
 }

@@ -36,7 +36,7 @@ struct WriterModelTests {
       }
     }
 
-    func run(_ connection: Connection) throws {
+    func run(_ connection: SQLiteConnection) throws {
       let put: StaticString =
         "INSERT INTO kept VALUES (?, zeroblob(?)) ON CONFLICT DO UPDATE SET filler = excluded.filler"
       switch step {

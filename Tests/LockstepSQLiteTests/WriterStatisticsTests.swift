@@ -7,7 +7,7 @@ import LockstepThreading
 struct WriterStatisticsTests {
   @Test("They count units, groups and the time of commits, which is the clock's that is handed in")
   func figures() async throws {
-    let now = Monitor<Int64>(0)
+    let now = LockedState<Int64>(0)
     // Each look at the clock finds it 0.3 ms further: one before a commit, one after it.
     let fixture = try WriterFixture(monotonic: {
       now.withLock { now in
@@ -15,7 +15,7 @@ struct WriterStatisticsTests {
         return now
       }
     })
-    #expect(fixture.writer.statistics == Writer.Statistics())
+    #expect(fixture.writer.statistics == DatabaseWriter.Statistics())
     let gate = Gate()
     try await fixture.hold(gate)
     for number in 1...4 {

@@ -11,8 +11,8 @@ public final class ManualTime: Sendable {
   public init() {}
 
   /// The server's time: the calendar begins at 6 November 1994, 08:49:37, and goes on with the clock.
-  public var serverTime: ServerTime {
-    ServerTime(
+  public var serverTime: TimeSource {
+    TimeSource(
       monotonic: { self.nanoseconds.load(ordering: .sequentiallyConsistent) },
       millisecondsSince1970: {
         784_111_777_000 + (self.nanoseconds.load(ordering: .sequentiallyConsistent) - Self.start) / 1_000_000

@@ -30,7 +30,7 @@ struct NamedThreadTests {
     arguments: 0...4
   )
   func room(count: Int) throws {
-    let ended = Monitor(0)
+    let ended = LockedState(0)
     var started = 0
     func expectRoom() throws {
       try NamedThread.expectRoom(for: count) { (name, body) throws(NamedThread.NotStarted) in

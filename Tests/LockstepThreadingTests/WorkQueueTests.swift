@@ -28,7 +28,7 @@ struct WorkQueueTests {
     #expect(queue.next(withinNanoseconds: 0) == nil)
     #expect(queue.next(withinNanoseconds: -1) == nil)
     #expect(queue.next(withinNanoseconds: 1_000_000) == nil)
-    let taken = Monitor<[Int?]>([])
+    let taken = LockedState<[Int?]>([])
     let thread = try NamedThread(name: "taker") {
       let work = queue.next(withinNanoseconds: 3_600_000_000_000)
       taken.withLock { $0.append(work) }

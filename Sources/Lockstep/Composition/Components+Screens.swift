@@ -33,7 +33,7 @@ extension Components {
     _ logger: Logger
   ) -> ScreenRoutes? {
     guard var screens = services.screens else { return nil }
-    screens.upstream = WatchedProfileUpstream(screens.upstream, logger: logger, monotonic: environment.time.monotonic)
+    screens.upstream = LoggingProfileUpstream(screens.upstream, logger: logger, monotonic: environment.time.monotonic)
     let coordinators = CoordinatorFactory(reactors: ReactorFactory(services: screens)).coordinators
     let kinds = coordinators.flatMap(\.screens)
     return ScreenRoutes(

@@ -26,7 +26,7 @@ struct Components: Sendable {
     services: Services,
     loops: Int,
     serverCounters: @escaping @Sendable () -> ServerCounters,
-    backups: BackupKeeper? = nil
+    backups: BackupScheduler? = nil
   ) throws {
     let time = environment.time
     self.logger = logger

@@ -5,7 +5,7 @@ import LockstepTime
 /// What comes from outside the product: the clocks, and where the log goes.
 public struct Environment: Sendable {
   /// The clocks.
-  public var time: ServerTime
+  public var time: TimeSource
   /// What the server sleeps by where it does something that nobody asks it for over the wire: carrying out operators' orders, making
   /// backups, looking after screens that are over. What time it is, `time` says. Default: the system's.
   public var clock: any Clock<Duration>
@@ -18,7 +18,7 @@ public struct Environment: Sendable {
 
   /// An environment of its parts.
   public init(
-    time: ServerTime,
+    time: TimeSource,
     clock: any Clock<Duration> = ContinuousClock(),
     writeLog: @escaping @Sendable ([UInt8]) -> Void,
     droppedLogLines: @escaping @Sendable () -> Int

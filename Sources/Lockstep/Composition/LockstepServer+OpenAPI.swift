@@ -13,7 +13,7 @@ extension LockstepServer {
   ///   - configuration: What it's configured to be, as far as its routes show it.
   ///   - modules: What the server keeps for users besides favorites, defaults and profiles.
   /// - Returns: The document, in UTF-8.
-  /// - Throws: `InvalidModule` where a module can't be served, `StoreError` where there is no room for the store.
+  /// - Throws: `InvalidModuleError` where a module can't be served, `StoreError` where there is no room for the store.
   public static func openAPI(_ configuration: Configuration = Configuration(), modules: [UserModule] = []) throws
     -> [UInt8]
   {
@@ -44,7 +44,7 @@ private struct ScratchFolder {
   var store: String { "\(path)/lockstep.db" }
 
   /// Makes it, for its owner only.
-  init() throws(OperatingError) {
+  init() throws(MaintenanceError) {
     let parent = getenv("TMPDIR").map { String(cString: $0) } ?? ""
     let template = "\(parent.isEmpty ? "/tmp" : parent)/lockstep-XXXXXX"
     var bytes = Array(template.utf8CString)

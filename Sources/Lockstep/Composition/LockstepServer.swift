@@ -15,9 +15,9 @@ public final class LockstepServer: Sendable {
   let services: Services
   let components: Components
   /// What is done while nobody asks for anything.
-  private let tasks = RunningTasks()
+  private let tasks = TaskScope()
   /// Nil where no backups are to be made.
-  let backups: BackupKeeper?
+  let backups: BackupScheduler?
 
   /// Listens and serves, with these services, which it ends when it has stopped. Throws when it can't listen.
   ///
@@ -48,7 +48,7 @@ public final class LockstepServer: Sendable {
     self.services = services
     let time = StoreTime(environment.time)
     let backups = try configuration.backups.folder.map {
-      try BackupKeeper(
+      try BackupScheduler(
         configuration.backups,
         folder: $0,
         store: configuration.data,
@@ -81,8 +81,8 @@ public final class LockstepServer: Sendable {
         ["file": .string(configuration.data)]
       )
     }
-    services.users?.writer.whenInTrouble { logger.log($0) }
-    services.users?.readers.readers.whenInTrouble(monotonic: time.elapsedNanoseconds) { logger.log($0) }
+    services.users?.writer.onHealthChange { logger.log($0) }
+    services.users?.readers.readers.onHealthChange(monotonic: time.elapsedNanoseconds) { logger.log($0) }
     let applications = components.applications
     try server.start(
       noteRefusal: { applications[$0.loop].note($0) },
@@ -130,7 +130,7 @@ public final class LockstepServer: Sendable {
   /// Writes what only memory knows of sessions: when they were used last, and from which cursor.
   private func flushSessions() {
     guard let directory = services.users?.accounts.directory else { return }
-    let (logger, isOver) = (components.logger, Monitor(false))
+    let (logger, isOver) = (components.logger, LockedState(false))
     let flush = { @Sendable in
       do { try await directory.flush() } catch {
         logger.log(.warning, "when sessions were used last couldn't be written", ["error": .string("\(error)")])

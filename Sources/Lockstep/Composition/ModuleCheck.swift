@@ -9,12 +9,14 @@ enum ModuleCheck {
     "actions", "admin", "changes", "defaults", "favorites", "journal", "me", "profile", "reactors", "sessions", "users",
   ]
 
-  /// Throws `InvalidModule` where one can't.
-  static func check(_ modules: [UserModule]) throws(InvalidModule) {
+  /// Throws `InvalidModuleError` where one can't.
+  static func check(_ modules: [UserModule]) throws(InvalidModuleError) {
     var names: Set<String> = []
     for module in modules {
-      if let wrong = fault(ofName: module.name) { throw InvalidModule(module.name, wrong) }
-      guard names.insert(module.name).inserted else { throw InvalidModule(module.name, "there are two of that name.") }
+      if let wrong = fault(ofName: module.name) { throw InvalidModuleError(module.name, wrong) }
+      guard names.insert(module.name).inserted else {
+        throw InvalidModuleError(module.name, "there are two of that name.")
+      }
       try checkVerbs(of: module)
       try checkMigrations(of: module)
     }
@@ -36,12 +38,14 @@ enum ModuleCheck {
     return nil
   }
 
-  private static func checkVerbs(of module: UserModule) throws(InvalidModule) {
+  private static func checkVerbs(of module: UserModule) throws(InvalidModuleError) {
     let types = (module.actions.arrayValue ?? []).compactMap { $0["type"]?.stringValue }
-    guard Set(types).count == types.count else { throw InvalidModule(module.name, "two of its actions have one type.") }
+    guard Set(types).count == types.count else {
+      throw InvalidModuleError(module.name, "two of its actions have one type.")
+    }
     for (verb, action) in module.verbs.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
       guard types.contains(action.type) else {
-        throw InvalidModule(
+        throw InvalidModuleError(
           module.name,
           "the verb \(verb) stands for the action “\(action.type)”, which it doesn't have."
         )
@@ -51,10 +55,11 @@ enum ModuleCheck {
       case (.list, _): needed = ["id"]
       case (.map, .put): needed = ["key", "value"]
       case (.map, .delete): needed = ["key"]
-      case (.map, .patch): throw InvalidModule(module.name, "a value of a map has no members that could be patched.")
+      case (.map, .patch):
+        throw InvalidModuleError(module.name, "a value of a map has no members that could be patched.")
       }
       if let missing = needed.subtracting(action.members).min() {
-        throw InvalidModule(
+        throw InvalidModuleError(
           module.name,
           "the verb \(verb) stands for the action “\(action.type)”, whose payload has no member \(missing)."
         )
@@ -62,11 +67,11 @@ enum ModuleCheck {
     }
   }
 
-  private static func checkMigrations(of module: UserModule) throws(InvalidModule) {
+  private static func checkMigrations(of module: UserModule) throws(InvalidModuleError) {
     let numbers = module.service.migrations.map(\.number)
     guard numbers == Array(1..<(numbers.count + 1)) else {
       let found = numbers.map { "\($0)" }.joined(separator: ", ")
-      throw InvalidModule(module.name, "its migrations must be numbered 1, 2, 3 …, and are \(found).")
+      throw InvalidModuleError(module.name, "its migrations must be numbered 1, 2, 3 …, and are \(found).")
     }
   }
 }

@@ -23,7 +23,7 @@ public struct Services: Sendable {
   /// What screens work with; nil where there are no users.
   var screens: ScreenServices?
   /// What there is to measure of the store's files and pools now; nil where there is no store.
-  var figures: (@Sendable () -> StoreFigures)?
+  var figures: (@Sendable () -> StoreMetrics)?
   /// Ends them all, when nobody uses them any more. Blocks until what they do is done.
   public var shutDown: @Sendable () -> Void
 
@@ -43,11 +43,11 @@ public struct Services: Sendable {
   ///   - modules: What is kept for users besides favorites, defaults and profiles.
   ///   - time: The clocks.
   /// - Returns: The services, to be shut down.
-  /// - Throws: `InvalidModule` where a module can't be served, `StoreError` where the store can't be opened.
+  /// - Throws: `InvalidModuleError` where a module can't be served, `StoreError` where the store can't be opened.
   public static func durable(
     _ configuration: Configuration,
     modules: [UserModule] = [],
-    time: ServerTime
+    time: TimeSource
   ) throws -> Services {
     try ModuleCheck.check(modules)
     let storeTime = StoreTime(time)
@@ -82,7 +82,7 @@ public struct Services: Sendable {
       services.users = users
       let path = configuration.data
       services.figures = { [readers = store.readers] in
-        StoreFigures(
+        StoreMetrics(
           size: StoreSize(ofStoreAt: path),
           waiting: [
             ("hash", hashing.waiting), ("encode", encoding.waiting), ("zone", zones.waiting), ("read", readers.waiting),
@@ -106,7 +106,7 @@ public struct Services: Sendable {
 
 extension StoreTime {
   /// The server's time, as its store is told it.
-  init(_ time: ServerTime) {
+  init(_ time: TimeSource) {
     self.init(elapsed: { .nanoseconds(time.monotonic()) }, millisecondsSince1970: time.millisecondsSince1970)
   }
 }

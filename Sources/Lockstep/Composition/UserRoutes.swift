@@ -13,26 +13,30 @@ struct UserRoutes: Sendable {
   let administratorToken: AdministratorToken
   /// The longest that anybody is held, in seconds.
   let longestWait: Int
-  let time: ServerTime
+  let time: TimeSource
   /// The limit on the requests of each token; nil: there is none.
   var rates: RateMeter?
 
   /// Lets in who has a token.
-  var gate: SessionGate {
-    SessionGate(directory: users.accounts.directory, millisecondsSince1970: time.millisecondsSince1970, rates: rates)
+  var gate: TokenAuthenticator {
+    TokenAuthenticator(
+      directory: users.accounts.directory,
+      millisecondsSince1970: time.millisecondsSince1970,
+      rates: rates
+    )
   }
 
   var routes: [Route] {
     let gate = gate
-    let stateGate = StateGate(store: users.store, sessions: gate, cache: users.cache, registry: users.registry)
-    let waiting = Waiting(
+    let stateGate = StateAuthenticator(store: users.store, sessions: gate, cache: users.cache, registry: users.registry)
+    let waiting = LongPolling(
       room: users.room,
       cache: users.cache,
       registry: users.registry,
       directory: users.accounts.directory,
       longest: longestWait
     )
-    let reading = StateReading(
+    let reading = StateReader(
       store: users.store,
       gate: stateGate,
       cache: users.cache,
@@ -40,20 +44,20 @@ struct UserRoutes: Sendable {
       history: users.history,
       readers: users.readers,
       waiting: waiting,
-      longWork: users.longWork
+      backgroundEncoder: users.backgroundEncoder
     )
-    let keptAnswers = KeptAnswers(
+    let keptAnswers = StoredResponses(
       store: users.store,
       registry: users.registry,
       history: users.history,
       readers: users.readers
     )
-    let writing = StateWriting(
+    let writing = StateWriter(
       store: users.store,
       gate: stateGate,
       ledger: users.ledger,
       keptAnswers: keptAnswers,
-      longWork: users.longWork
+      backgroundEncoder: users.backgroundEncoder
     )
     let export = UserExport(
       store: users.store,
@@ -79,7 +83,7 @@ struct UserRoutes: Sendable {
       shares: users.readers.shares,
       forget: { cache.forget($0) }
     )
-    var routes = EntranceRoutes(accounts: users.accounts, ledger: users.accountsLedger).routes
+    var routes = AuthenticationRoutes(accounts: users.accounts, ledger: users.accountsLedger).routes
     routes += accounts.routes
     routes += FavoritesRoutes(module: users.favorites, reading: reading, writing: writing).routes
     routes += DefaultsRoutes(module: users.defaults, reading: reading, writing: writing).routes
@@ -92,7 +96,7 @@ struct UserRoutes: Sendable {
     return routes
   }
 
-  private func changesRoute(_ gate: StateGate, _ waiting: Waiting) -> ChangesRoute {
+  private func changesRoute(_ gate: StateAuthenticator, _ waiting: LongPolling) -> ChangesRoute {
     ChangesRoute(
       gate: gate,
       cache: users.cache,
@@ -100,13 +104,13 @@ struct UserRoutes: Sendable {
       readers: users.readers,
       feed: ChangesFeed(store: users.store, history: users.history),
       waiting: waiting,
-      longWork: users.longWork,
+      backgroundEncoder: users.backgroundEncoder,
       modules: Set(users.modules.map(\.name)),
       monotonic: time.monotonic
     )
   }
 
-  private func journalRoute(_ gate: StateGate, _ waiting: Waiting) -> JournalRoute {
+  private func journalRoute(_ gate: StateAuthenticator, _ waiting: LongPolling) -> JournalRoute {
     JournalRoute(
       store: users.store,
       gate: gate,

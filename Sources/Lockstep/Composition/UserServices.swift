@@ -16,19 +16,19 @@ import LockstepTime
 struct UserServices: Sendable {
   let store: String
   /// Who waits to write what a screen has led to.
-  private let screenWrites = Shares<UserID>(name: "a user's writes from screens", atOnce: 16, waiting: 65_536)
+  private let screenWrites = FairShareLimiter<UserID>(name: "a user's writes from screens", atOnce: 16, waiting: 65_536)
   let accounts: StoredAccounts
   let readers: UserReaders
-  let writer: Writer
-  let states: StateTables
+  let writer: DatabaseWriter
+  let states: ModuleTables
   let cache: StateCache
   let registry: RegisteredLedger
   let ledger: Ledger
   let accountsLedger: AccountsLedger
-  let history: History
-  let upkeep: Upkeep
-  let room: WaitingRoom<UserID>
-  let longWork: LongWork
+  let history: StateHistory
+  let upkeep: HistoryMaintenance
+  let room: WaiterRegistry<UserID>
+  let backgroundEncoder: BackgroundEncoder
   let favorites: FavoritesModule
   let defaults: DefaultsModule
   let profile: ProfileModule
@@ -54,9 +54,9 @@ struct UserServices: Sendable {
   }
 
   /// Where operators' commands are carried out.
-  func orderDesk(_ time: StoreTime, logger: Logger) -> OrderDesk {
+  func orderDesk(_ time: StoreTime, logger: Logger) -> AdminCommandProcessor {
     let cache = cache
-    return OrderDesk(
+    return AdminCommandProcessor(
       accounts: accounts,
       readers: readers.readers,
       writer: writer,
@@ -71,14 +71,14 @@ struct UserServices: Sendable {
   /// Lets nobody wait for their share of the threads any more: the server stops, and finishes what it was asked for.
   func liftShares() {
     readers.shares.lift()
-    longWork.shares.lift()
+    backgroundEncoder.shares.lift()
     screenWrites.lift()
   }
 
   /// What there is to measure of them now.
-  var figures: UserFigures {
+  var figures: UserMetrics {
     let (waiting, cached) = (room.figures, cache.size)
-    return UserFigures(
+    return UserMetrics(
       writer: writer.statistics,
       waitingRequests: waiting.waiting,
       wakings: waiting.wakings,
@@ -105,8 +105,8 @@ struct UserServices: Sendable {
     defaults = DefaultsModule(quota: configuration.defaultsQuota)
     profile = ProfileModule()
     self.own = own
-    states = StateTables([favorites.userModule, defaults.userModule, profile.userModule] + own)
-    history = History(states: states)
+    states = ModuleTables([favorites.userModule, defaults.userModule, profile.userModule] + own)
+    history = StateHistory(states: states)
     self.store = String(store.id.prefix(Cursor.storeDigits))
     let readers = UserReaders(store.readers, threads: store.readingThreads)
     self.readers = readers
@@ -120,14 +120,14 @@ struct UserServices: Sendable {
       time: time,
       configuration: configuration.accounts
     )
-    longWork = LongWork(encoding, threads: Services.encodingThreads)
+    backgroundEncoder = BackgroundEncoder(encoding, threads: Services.encodingThreads)
     let states = states
     cache = StateCache(capacity: configuration.cacheBytes, readers: readers) { try states.load($0, from: $1) }
-    let room = WaitingRoom<UserID>(configuration.waiting)
+    let room = WaiterRegistry<UserID>(configuration.waiting)
     self.room = room
     let followed = FollowedUsers()
     self.followed = followed
-    let keysInUse = KeysInUse()
+    let keysInUse = InFlightKeys()
     let era = Era(random: sodium.randomWord())
     accountsLedger = AccountsLedger(
       accounts: accounts,
@@ -137,7 +137,7 @@ struct UserServices: Sendable {
       now: now
     )
     registry = RegisteredLedger(
-      try store.write { try RegisteredService().load(from: $0) },
+      try store.write { try RegisteredDefaultsTable().load(from: $0) },
       writer: store.writer,
       keysInUse: keysInUse,
       era: era,
@@ -148,8 +148,8 @@ struct UserServices: Sendable {
       }
     )
     let registry = registry
-    upkeep = Upkeep(
-      pruning: Pruning(policy: configuration.history, history: history),
+    upkeep = HistoryMaintenance(
+      pruning: JournalPruner(policy: configuration.history, history: history),
       writer: store.writer,
       now: now
     )

@@ -47,7 +47,7 @@ public struct Configuration: Sendable {
   /// Who has to take a profile before it's saved; nil: nobody has to.
   public var profileUpstream: UpstreamURL?
   /// Which backups are made while it serves.
-  public var backups = BackupPlan()
+  public var backups = BackupSchedule()
   /// What the HTTP engine bears with.
   public var limits = Limits()
   /// How log lines are written.

@@ -53,7 +53,7 @@ public final class AttemptLimiter: Sendable {
 
   private let limits: AttemptLimits
   private let elapsed: @Sendable () -> Duration
-  private let state: Monitor<State>
+  private let state: LockedState<State>
 
   /// - Parameters:
   ///   - limits: How many attempts.
@@ -61,7 +61,7 @@ public final class AttemptLimiter: Sendable {
   public init(_ limits: AttemptLimits = AttemptLimits(), elapsed: @escaping @Sendable () -> Duration) {
     self.limits = limits
     self.elapsed = elapsed
-    state = Monitor(
+    state = LockedState(
       State(used: AllowanceTable(capacity: limits.remembered), known: RecentKeys(capacity: limits.remembered))
     )
   }

@@ -44,7 +44,7 @@ package struct RateBucket: ~Copyable, Sendable {
 }
 
 /// Whoever has a rate: a session, or an address.
-package protocol RateBearer: AnyObject, Sendable {
+package protocol RateLimited: AnyObject, Sendable {
   /// See `RateBucket`.
   func take(_ limit: RateLimit, at now: Int64) -> RateBucket.Outcome
   /// See `RateBucket`.

@@ -6,7 +6,7 @@ import Synchronization
 ///
 /// Only this copy is wiped: those that the request was read through are freed like all memory. Hold it no longer than it
 /// takes to hash it.
-public final class Password: Sendable, Concealed {
+public final class Password: Sendable, Redacted {
   private let bytes: Mutex<[CChar]>
 
   /// A password of a text, compared byte for byte.

@@ -5,7 +5,7 @@ import LockstepStore
 ///
 /// Both keys are derived from the password as slowly as its hash is. So whoever has the store can guess the password by
 /// what is sealed, or by a fingerprint, no faster than by its hash; and without the password neither tells anything.
-package struct PasswordSeal: Sendable, Concealed {
+package struct PasswordSeal: Sendable, Redacted {
   private let sealingKey: [UInt8]
   private let fingerprintKey: [UInt8]
 
@@ -26,7 +26,7 @@ package struct PasswordSeal: Sendable, Concealed {
   }
 
   /// What tells a request again, without telling what is in it.
-  package func fingerprint(of request: [UInt8]) -> [UInt8] { Hash.of("sealed request", fingerprintKey, request) }
+  package func fingerprint(of request: [UInt8]) -> [UInt8] { DomainHash.of("sealed request", fingerprintKey, request) }
 
   /// The bytes, sealed: a nonce, and what libsodium's secret box makes of them.
   package func seal(_ bytes: [UInt8]) -> [UInt8] {

@@ -40,7 +40,7 @@ public final class LiveSession: Sendable {
 }
 
 // Kept with the session, so that it's found without a look anywhere, and goes with it: who has been out of memory begins anew.
-extension LiveSession: RateBearer {
+extension LiveSession: RateLimited {
   package func take(_ limit: RateLimit, at now: Int64) -> RateBucket.Outcome { rate.take(limit, at: now) }
   package func hasAny(_ limit: RateLimit, at now: Int64) -> Bool { rate.hasAny(limit, at: now) }
   package func recovery(at now: Int64) -> Int64 { rate.recovery(at: now) }

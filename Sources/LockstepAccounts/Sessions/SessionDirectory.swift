@@ -18,7 +18,7 @@ import LockstepTime
 /// many requests.
 public final class SessionDirectory: Sendable {
   /// What the memory says of a token.
-  public enum Answer: Sendable {
+  public enum HandlerResult: Sendable {
     /// Whose it is.
     case session(LiveSession)
     /// It's nobody's.
@@ -59,13 +59,13 @@ public final class SessionDirectory: Sendable {
   private static let refusedCount = 16_384
 
   /// What is being written that may end sessions.
-  package let endings = SessionEndings()
+  package let endings = SessionEndingTracker()
 
-  private let shards: [Monitor<Shard>]
-  private let listeners = Monitor<[@Sendable ([SessionID]) -> Void]>([])
-  private let readers: Readers
-  private let notebook: SessionNotebook
-  private let mint: TokenMint
+  private let shards: [LockedState<Shard>]
+  private let listeners = LockedState<[@Sendable ([SessionID]) -> Void]>([])
+  private let readers: ReaderPool
+  private let notebook: SessionUsageWriter
+  private let mint: TokenIssuer
   private let lifetime: Int64
 
   /// - Parameters:
@@ -74,13 +74,13 @@ public final class SessionDirectory: Sendable {
   ///   - mint: What tokens are recognised by.
   ///   - lifetime: How long after its last use a token ends.
   ///   - capacity: How many sessions are kept in memory, some 300 bytes each; more only while requests hold them.
-  init(readers: Readers, writer: Writer, mint: TokenMint, lifetime: Duration, capacity: Int) {
+  init(readers: ReaderPool, writer: DatabaseWriter, mint: TokenIssuer, lifetime: Duration, capacity: Int) {
     self.readers = readers
     self.mint = mint
     self.lifetime = lifetime.wholeMilliseconds
-    notebook = SessionNotebook(writer: writer)
+    notebook = SessionUsageWriter(writer: writer)
     shards = (0..<Self.shardCount).map { _ in
-      Monitor(
+      LockedState(
         Shard(
           table: SessionTable(capacity: capacity / Self.shardCount),
           refused: RecentKeys(capacity: Self.refusedCount / Self.shardCount)
@@ -91,7 +91,7 @@ public final class SessionDirectory: Sendable {
 
   /// Whose token it is, as far as the memory knows, and notes its use at this time. `text` is the token as it came. Never
   /// waits.
-  public func authenticate(_ text: some Collection<UInt8>, at now: Int64) -> Answer {
+  public func authenticate(_ text: some Collection<UInt8>, at now: Int64) -> HandlerResult {
     guard let token = Token(text) else { return .refused }
     let hash = token.hash
     let (answer, notes) = shard(of: hash).withLock { shard in Self.answer(&shard, hash, now, lifetime) }
@@ -175,7 +175,7 @@ public final class SessionDirectory: Sendable {
   /// How many sessions are in memory.
   package var count: Int { shards.reduce(0) { $0 + $1.withLock { $0.table.count } } }
 
-  private func shard(of hash: TokenHash) -> Monitor<Shard> {
+  private func shard(of hash: TokenHash) -> LockedState<Shard> {
     shards[Int(truncatingIfNeeded: hash.words.y % UInt64(Self.shardCount))]
   }
 
@@ -185,8 +185,8 @@ public final class SessionDirectory: Sendable {
     _ hash: TokenHash,
     _ now: Int64,
     _ lifetime: Int64
-  ) -> (Answer?, [SessionNote]) {
-    let found = shard.table.use(hash) { entry -> (LiveSession, SessionNote?)? in
+  ) -> (HandlerResult?, [SessionUsage]) {
+    let found = shard.table.use(hash) { entry -> (LiveSession, SessionUsage?)? in
       if entry.expiresAt <= now { return nil }
       return (entry.live, entry.use(at: now, lifetime: lifetime))
     }
@@ -227,7 +227,7 @@ public final class SessionDirectory: Sendable {
   ) -> Result<LiveSession?, AccountsError> {
     let (result, waiting, notes) = shard(of: hash).withLock { shard in
       let loading = shard.loading.removeValue(forKey: hash) ?? Loading()
-      var notes: [SessionNote] = []
+      var notes: [SessionUsage] = []
       let result = stored.map { stored -> LiveSession? in
         guard !loading.hasEnded, let stored, stored.session.expiresAt.millisecondsSince1970 > now else {
           shard.refused.insert(hash)

@@ -29,7 +29,7 @@ struct SessionEntry: Sendable {
   }
 
   /// Notes a use, once a minute at most, and then returns what is to be written.
-  mutating func use(at now: Int64, lifetime: Int64) -> SessionNote? {
+  mutating func use(at now: Int64, lifetime: Int64) -> SessionUsage? {
     guard now - lastSeenAt >= Self.noteInterval else { return nil }
     lastSeenAt = now
     expiresAt = now + lifetime
@@ -45,9 +45,9 @@ struct SessionEntry: Sendable {
   }
 
   /// What is to be written, which then counts as written.
-  mutating func written() -> SessionNote {
+  mutating func written() -> SessionUsage {
     isUnwritten = false
-    return SessionNote(
+    return SessionUsage(
       id: session.id,
       user: session.user,
       lastSeenAt: Timestamp(millisecondsSince1970: lastSeenAt),

@@ -9,7 +9,7 @@ struct SessionTable: Sendable {
   private let half: Int
   private var young: [TokenHash: SessionEntry] = [:]
   private var old: [TokenHash: SessionEntry] = [:]
-  private var notesOfForgotten: [SessionNote] = []
+  private var notesOfForgotten: [SessionUsage] = []
 
   init(capacity: Int) {
     half = max(1, capacity / 2)
@@ -40,7 +40,7 @@ struct SessionTable: Sendable {
   }
 
   /// What was to be written of those that had to go, once.
-  mutating func takeNotesOfForgotten() -> [SessionNote] {
+  mutating func takeNotesOfForgotten() -> [SessionUsage] {
     // As a rule there are none, and this is asked at every use.
     if notesOfForgotten.isEmpty { return [] }
     defer { notesOfForgotten = [] }
@@ -48,7 +48,7 @@ struct SessionTable: Sendable {
   }
 
   /// What is to be written of all those that are there, once.
-  mutating func takeNotes() -> [SessionNote] { Self.takeNotes(&young) + Self.takeNotes(&old) }
+  mutating func takeNotes() -> [SessionUsage] { Self.takeNotes(&young) + Self.takeNotes(&old) }
 
   /// A session that a request holds stays: it must be found when it ends.
   private mutating func forgetOld() {
@@ -62,8 +62,8 @@ struct SessionTable: Sendable {
     young = kept
   }
 
-  private static func takeNotes(_ entries: inout [TokenHash: SessionEntry]) -> [SessionNote] {
-    var notes: [SessionNote] = []
+  private static func takeNotes(_ entries: inout [TokenHash: SessionEntry]) -> [SessionUsage] {
+    var notes: [SessionUsage] = []
     forEach(&entries) { entry in
       if entry.isUnwritten { notes.append(entry.written()) }
     }

@@ -2,7 +2,7 @@ import CLockstepSodium
 import LockstepStore
 
 /// The administrator's token, as the operator has set it.
-package struct AdministratorToken: Sendable, Concealed {
+package struct AdministratorToken: Sendable, Redacted {
   private let hash: [UInt8]?
 
   /// Nil or empty: there is no administrator.

@@ -4,8 +4,8 @@ import LockstepStore
 /// What a device shows instead of a password: `ls_` and 64 characters of base64url. It shows in no log and no error.
 ///
 /// They are 256 random bits and a tag of 128 bits, by which the server knows without asking the store whether a token can
-/// be one of its own (`TokenMint`). The tag adds nothing to what has to be guessed: the random bits are the secret.
-public struct Token: Sendable, Equatable, Concealed {
+/// be one of its own (`TokenIssuer`). The tag adds nothing to what has to be guessed: the random bits are the secret.
+public struct Token: Sendable, Equatable, Redacted {
   /// What each token begins with, so that people and scanners for leaked secrets recognise it.
   static let prefix = Array("ls_".utf8)
   /// How many bytes its text has.

@@ -2,7 +2,7 @@ import LockstepJSON
 
 /// A mistake in a module's code: what its reactor has decided can't be kept, or what was kept can't be read. Nothing of the
 /// transaction happens.
-package struct ModuleFault: Error, CustomStringConvertible {
+package struct ModuleError: Error, CustomStringConvertible {
   package let description: String
 
   package init(_ module: String, _ reason: String) {
@@ -13,16 +13,16 @@ package struct ModuleFault: Error, CustomStringConvertible {
 // What would be found out only when the past is rebuilt, or the store is opened again, is found out before it's written.
 
 extension ListMutation {
-  /// Throws `ModuleFault` where a list of these elements couldn't be rebuilt from this fact, or would then be another.
+  /// Throws `ModuleError` where a list of these elements couldn't be rebuilt from this fact, or would then be another.
   func check<Element: ListElement>(by type: Element.Type, of module: String) throws {
     switch self {
     case .inserted(let id, let item, _), .modified(let id, let item):
-      if let wrong = ElementName.fault(of: id) { throw ModuleFault(module, "the id “\(id)”: \(wrong)") }
+      if let wrong = ElementName.fault(of: id) { throw ModuleError(module, "the id “\(id)”: \(wrong)") }
       guard JSON(trusting: item)["id"]?.stringValue.map({ ElementKey($0) }) == ElementKey(id) else {
-        throw ModuleFault(module, "the element “\(id)” says another id of itself, or none")
+        throw ModuleError(module, "the element “\(id)” says another id of itself, or none")
       }
       guard let element = Element(encoded: item), element.encoded == item else {
-        throw ModuleFault(module, "the element “\(id)”, read again by \(Element.self), is another")
+        throw ModuleError(module, "the element “\(id)”, read again by \(Element.self), is another")
       }
     case .removed, .moved, .cleared: break
     }
@@ -30,12 +30,12 @@ extension ListMutation {
 }
 
 extension MapMutation {
-  /// Throws `ModuleFault` where a map couldn't be rebuilt from this fact, or would then be another.
+  /// Throws `ModuleError` where a map couldn't be rebuilt from this fact, or would then be another.
   func check(of module: String) throws {
     guard case .set(let key, let value) = self else { return }
-    if let wrong = ElementName.fault(of: key) { throw ModuleFault(module, "the key “\(key)”: \(wrong)") }
+    if let wrong = ElementName.fault(of: key) { throw ModuleError(module, "the key “\(key)”: \(wrong)") }
     guard JSON(trusting: value).encoded() == value else {
-      throw ModuleFault(module, "the value of “\(key)” isn't JSON as this server writes it")
+      throw ModuleError(module, "the value of “\(key)” isn't JSON as this server writes it")
     }
   }
 }

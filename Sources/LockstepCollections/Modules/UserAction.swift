@@ -47,15 +47,15 @@ extension Reactor {
     switch mutate(action, in: state).immediateMutations {
     case .success(let mutations): return mutations
     // Nothing cancels a decision: passed on, it would be taken for a server that stops.
-    case .failure(is CancellationError): throw ReactorMistake.cancelsItself(reactor: "\(Self.self)")
+    case .failure(is CancellationError): throw ReactorContractError.cancelsItself(reactor: "\(Self.self)")
     case .failure(let error): throw error
-    case nil: throw ReactorMistake.takesTime(reactor: "\(Self.self)")
+    case nil: throw ReactorContractError.takesTime(reactor: "\(Self.self)")
     }
   }
 }
 
 /// A mistake in the code of a reactor of committed state.
-enum ReactorMistake: Error, CustomStringConvertible {
+enum ReactorContractError: Error, CustomStringConvertible {
   /// It answered with an effect that takes time.
   case takesTime(reactor: String)
   /// It refused with a `CancellationError`.

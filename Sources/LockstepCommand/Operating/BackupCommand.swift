@@ -10,7 +10,7 @@ enum BackupCommand {
     var force = false
   }
 
-  static let form = CommandForm<Settings>(
+  static let form = CommandSyntax<Settings>(
     name: "backup",
     summary: "Copy a store, while it's served.",
     about: """

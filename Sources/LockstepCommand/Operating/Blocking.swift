@@ -4,7 +4,7 @@ import LockstepThreading
 enum Blocking {
   /// Runs `body` to its end and gives what it returns or throws. Holds this thread meanwhile.
   static func run<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) throws -> Value {
-    let outcome = Monitor<Result<Value, any Error>?>(nil)
+    let outcome = LockedState<Result<Value, any Error>?>(nil)
     Task {
       let result: Result<Value, any Error>
       do {

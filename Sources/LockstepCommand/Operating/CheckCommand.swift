@@ -4,7 +4,7 @@ import LockstepMaintenance
 
 /// `lockstep check`: whether a store is whole.
 enum CheckCommand {
-  static let form = CommandForm<Configuration>(
+  static let form = CommandSyntax<Configuration>(
     name: "check",
     summary: "Look whether a store is whole, while it's served.",
     about: """

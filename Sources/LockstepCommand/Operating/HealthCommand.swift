@@ -10,7 +10,7 @@ enum HealthCommand {
     var timeout = Duration.seconds(3)
   }
 
-  static let form = CommandForm<Settings>(
+  static let form = CommandSyntax<Settings>(
     name: "health",
     summary: "Ask a server whether it's ready: exit 0 or 1.",
     about: """
@@ -60,21 +60,21 @@ enum HealthCommand {
   )
 
   static let entry = CommandEntry(form, Settings()) { settings in
-    let answer: PlainClient.Answer
+    let answer: BlockingHTTPClient.HandlerResult
     do {
-      answer = try PlainClient.get(
+      answer = try BlockingHTTPClient.get(
         "/readyz",
         host: settings.host,
         port: settings.port,
         within: settings.timeout,
-        monotonic: ServerTime.system.monotonic
+        monotonic: TimeSource.system.monotonic
       )
     } catch let error as SystemError {
-      throw CommandFailure(.no, "\(error).")
+      throw CommandError(.no, "\(error).")
     }
     guard answer.status == 200 else {
       // Whoever listens there may be somebody else's server.
-      throw CommandFailure(
+      throw CommandError(
         .no,
         "the server isn't ready: it answers \(answer.status). \(Terminal.harmless(answer.body))"
       )

@@ -3,7 +3,7 @@ import LockstepCollections
 
 /// `lockstep openapi`: the description of this server's routes, for whoever makes a client of it.
 enum OpenAPICommand {
-  static let form = CommandForm<Configuration>(
+  static let form = CommandSyntax<Configuration>(
     name: "openapi",
     summary: "Print the OpenAPI description.",
     about: """

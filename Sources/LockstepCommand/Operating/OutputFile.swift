@@ -5,13 +5,13 @@ import LockstepThreading
 final class OutputFile: Sendable {
   let path: String
   private let descriptor: Int32
-  private let isFinished = Monitor(false)
+  private let isFinished = LockedState(false)
 
-  init(_ path: String) throws(CommandFailure) {
+  init(_ path: String) throws(CommandError) {
     self.path = path
     descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else {
-      throw CommandFailure(.cannotCreate, "\(path) can't be made: \(String(cString: strerror(errno))).")
+      throw CommandError(.cannotCreate, "\(path) can't be made: \(String(cString: strerror(errno))).")
     }
   }
 
@@ -24,7 +24,7 @@ final class OutputFile: Sendable {
     if !isFinished.withLock({ $0 }) { unlink(path) }
   }
 
-  func write(_ bytes: [UInt8]) throws(CommandFailure) {
+  func write(_ bytes: [UInt8]) throws(CommandError) {
     var rest = bytes[...]
     while !rest.isEmpty {
       let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
@@ -35,12 +35,12 @@ final class OutputFile: Sendable {
   }
 
   /// Returns when all of it is on disk.
-  func finish() throws(CommandFailure) {
+  func finish() throws(CommandError) {
     guard fsync(descriptor) == 0 else { throw failure() }
     isFinished.withLock { $0 = true }
   }
 
-  private func failure() -> CommandFailure {
-    CommandFailure(.store, "\(path) can't be written: \(String(cString: strerror(errno))).")
+  private func failure() -> CommandError {
+    CommandError(.store, "\(path) can't be written: \(String(cString: strerror(errno))).")
   }
 }

@@ -16,20 +16,20 @@ enum PasswordPrompt {
   }
 
   /// The password. Throws where none comes, or the two aren't the same.
-  static func read() throws(CommandFailure) -> Password {
+  static func read() throws(CommandError) -> Password {
     guard Terminal.isTerminal(STDIN_FILENO) else { return Password(try firstLine()) }
     do throws(Refusal) {
       let first = try typed("New password: ")
       let second = try typed("The same again: ")
       if first == second { return Password(first) }
     } catch {
-      throw CommandFailure(error == .interrupted ? .interrupted : .usage, "no password was given; nothing was changed.")
+      throw CommandError(error == .interrupted ? .interrupted : .usage, "no password was given; nothing was changed.")
     }
-    throw CommandFailure(.usage, "the two aren't the same; nothing was changed.")
+    throw CommandError(.usage, "the two aren't the same; nothing was changed.")
   }
 
   /// The line without its end: a line feed, or a carriage return and a line feed, as other systems write it.
-  private static func firstLine() throws(CommandFailure) -> String {
+  private static func firstLine() throws(CommandError) -> String {
     var bytes: [UInt8] = []
     var byte: UInt8 = 0
     while bytes.count <= limit {
@@ -40,7 +40,7 @@ enum PasswordPrompt {
       bytes.append(byte)
     }
     guard let text = String(validating: bytes, as: UTF8.self), !text.isEmpty, bytes.count <= limit else {
-      throw CommandFailure(
+      throw CommandError(
         .usage,
         "the first line of standard input should be the new password, in UTF-8; nothing was changed."
       )

@@ -11,7 +11,7 @@ enum RestoreCommand {
     var endSessions = false
   }
 
-  static let form = CommandForm<Settings>(
+  static let form = CommandSyntax<Settings>(
     name: "restore",
     summary: "Put a backup in the place of a store.",
     about: """

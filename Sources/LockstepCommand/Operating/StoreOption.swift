@@ -71,9 +71,9 @@ extension CommandOption {
   }
 }
 
-extension Pace {
+extension CopyThrottle {
   /// A pace of the system's time, for a command, that is ended by a signal and not by its pauses.
-  static func ofCommand(bytesPerSecond: Int?) -> Pace {
-    Pace(bytesPerSecond: bytesPerSecond, elapsed: StoreTime.system.elapsed) { Sleep.thread(for: $0) }
+  static func ofCommand(bytesPerSecond: Int?) -> CopyThrottle {
+    CopyThrottle(bytesPerSecond: bytesPerSecond, elapsed: StoreTime.system.elapsed) { Sleep.thread(for: $0) }
   }
 }

@@ -21,7 +21,7 @@ enum TailCommand {
   /// How often it's looked whether something is new.
   private static let glance = Duration.milliseconds(200)
 
-  static let form = CommandForm<Settings>(
+  static let form = CommandSyntax<Settings>(
     name: "tail",
     summary: "Follow what happens to a user.",
     about: """
@@ -67,7 +67,7 @@ enum TailCommand {
 
   static let entry = CommandEntry(form, Settings()) { settings in
     guard let name = settings.user else { throw OptionParser.UsageError(message: "--user is missing: --user <user>.") }
-    let office = try StoreOffice(path: settings.data) { Sleep.thread(for: $0) }
+    let office = try AccountAdministrator(path: settings.data) { Sleep.thread(for: $0) }
     let user = try office.user(name)
     let now = Timestamp(millisecondsSince1970: StoreTime.system.millisecondsSince1970())
     let since = settings.age.map { JournalTail.Start.time(now.earlier(by: $0)) } ?? settings.since

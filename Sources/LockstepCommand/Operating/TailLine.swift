@@ -38,7 +38,7 @@ enum TailLine {
       "session": entry.session.map(JSON.string) ?? .null, "device": entry.device.map(JSON.string) ?? .null,
       "collection": .string(entry.collection), "action": parsed(entry.action), "mutations": parsed(entry.mutations),
     ]
-    return HarmlessJSON.text(JSON.object(object).description)
+    return TerminalJSON.text(JSON.object(object).description)
   }
 
   private static func action(_ text: String) -> String {

@@ -24,7 +24,7 @@ enum UserCommands {
     [list, add, disable, enable, resetPassword, export(modules), erase]
   }
 
-  private static let who = CommandForm<Settings>.Operand(placeholder: "<user>") { settings, value in
+  private static let who = CommandSyntax<Settings>.Operand(placeholder: "<user>") { settings, value in
     settings.user = value
   }
 
@@ -43,23 +43,25 @@ enum UserCommands {
   private static let passwordOptions: [CommandOption<Settings>] = ServeOptions.accounts
     .filter { $0.name == "--password-min" }.map { $0.within(\.configuration) }
 
-  private static func office(_ settings: Settings, _ signals: HeldSignals? = nil) throws -> StoreOffice {
-    try StoreOffice(path: settings.data, interruption: signals) { Sleep.thread(for: $0) }
+  private static func office(_ settings: Settings, _ signals: SignalInterceptor? = nil) throws -> AccountAdministrator {
+    try AccountAdministrator(path: settings.data, interruption: signals) { Sleep.thread(for: $0) }
   }
 
   /// Has an order carried out. Who ends the command meanwhile is told whether it's done.
-  private static func carryOut(_ order: Order, in office: StoreOffice, _ signals: HeldSignals) throws {
+  private static func carryOut(_ order: AdminCommand, in office: AccountAdministrator, _ signals: SignalInterceptor)
+    throws
+  {
     do {
       try office.carryOut(order)
-    } catch let error as InterruptedOrder {
-      throw CommandFailure(signals.code ?? .interrupted, "\(error)")
+    } catch let error as AdminCommandInterruptedError {
+      throw CommandError(signals.code ?? .interrupted, "\(error)")
     }
   }
 
   // MARK: Looking
 
   private static let list = CommandEntry(
-    CommandForm<Settings>(
+    CommandSyntax<Settings>(
       name: "user list",
       summary: "Show who there is.",
       about: """
@@ -83,7 +85,7 @@ enum UserCommands {
 
   private static func export(_ modules: [UserModule]) -> CommandEntry {
     CommandEntry(
-      CommandForm<Settings>(
+      CommandSyntax<Settings>(
         name: "user export",
         summary: "Write all that is stored about a user.",
         about: """
@@ -100,7 +102,7 @@ enum UserCommands {
       let output = try settings.to.map { try OutputFile($0) }
       defer { output?.removeUnlessFinished() }
       let export = StoreExport(of: settings.data, modules: modules)
-      let shown = Terminal.isTerminal(STDOUT_FILENO) ? Monitor(HarmlessJSON()) : nil
+      let shown = Terminal.isTerminal(STDOUT_FILENO) ? LockedState(TerminalJSON()) : nil
       try Blocking.run {
         try await export.write(user.id) { bytes in
           if let output { return try output.write(bytes) }
@@ -119,13 +121,13 @@ enum UserCommands {
   // MARK: Changing
 
   private static let add = CommandEntry(
-    CommandForm<Settings>(
+    CommandSyntax<Settings>(
       name: "user add",
       summary: "Add a user, also where registration is closed.",
       about: "Add a user with an e-mail address and a password, also where registration is closed. Prints their id.",
       notes: "\(passwordNotes)\n\(serverNotes)",
       operands: [
-        CommandForm<Settings>.Operand(placeholder: "<address>") { settings, value throws(OptionValueError) in
+        CommandSyntax<Settings>.Operand(placeholder: "<address>") { settings, value throws(OptionValueError) in
           do throws(EmailAddress.Invalid) {
             settings.user = try EmailAddress(value).text
           } catch {
@@ -137,17 +139,17 @@ enum UserCommands {
     ),
     Settings()
   ) { settings in
-    let signals = try HeldSignals()
+    let signals = try SignalInterceptor()
     let office = try office(settings, signals)
     let address = try EmailAddress(settings.user)
     // Before anybody types a password in vain.
     do {
       _ = try office.user(address.text)
-      throw OperatingError.addressTaken(address.text)
-    } catch OperatingError.noSuchUser {}
+      throw MaintenanceError.addressTaken(address.text)
+    } catch MaintenanceError.noSuchUser {}
     let hash = try hash(of: address, settings)
     let user = office.newUser()
-    try carryOut(Order(.add(address, hash), user), in: office, signals)
+    try carryOut(AdminCommand(.add(address, hash), user), in: office, signals)
     return Terminal.print("\(user)\n")
   }
 
@@ -197,10 +199,10 @@ enum UserCommands {
     notes: String = "",
     options: [CommandOption<Settings>] = [],
     done: String,
-    work: @escaping @Sendable (User, Settings) throws -> Order.Work
+    work: @escaping @Sendable (User, Settings) throws -> AdminCommand.Work
   ) -> CommandEntry {
     CommandEntry(
-      CommandForm<Settings>(
+      CommandSyntax<Settings>(
         name: "user \(name)",
         summary: summary,
         about: about,
@@ -210,10 +212,10 @@ enum UserCommands {
       ),
       Settings()
     ) { settings in
-      let signals = try HeldSignals()
+      let signals = try SignalInterceptor()
       let office = try office(settings, signals)
       let user = try office.user(settings.user)
-      try carryOut(Order(try work(user, settings), user.id), in: office, signals)
+      try carryOut(AdminCommand(try work(user, settings), user.id), in: office, signals)
       return Terminal.print("\(Terminal.harmless(user.email)) (\(user.id)) \(done)\n")
     }
   }
@@ -223,20 +225,20 @@ enum UserCommands {
   private static func hash(of address: EmailAddress?, _ settings: Settings) throws -> PasswordHash {
     let password = try PasswordPrompt.read()
     let faults = settings.configuration.accounts.passwordRules.faults(in: password, of: address)
-    guard faults.isEmpty else { throw CommandFailure(.usage, faults.joined(separator: " ")) }
+    guard faults.isEmpty else { throw CommandError(.usage, faults.joined(separator: " ")) }
     return try PasswordMaking.hash(password, strength: settings.configuration.passwordStrength)
   }
 
-  private static func confirm(_ question: String) throws(CommandFailure) {
+  private static func confirm(_ question: String) throws(CommandError) {
     guard Terminal.isTerminal(0) else {
-      throw CommandFailure(
+      throw CommandError(
         .usage,
         "nobody is there to be asked: say --yes where this is really meant. Nothing was changed."
       )
     }
     Terminal.error("\(question) [y/N] ")
     guard let answer = readLine(), ["y", "yes"].contains(answer.lowercased()) else {
-      throw CommandFailure(.usage, "nothing was changed.")
+      throw CommandError(.usage, "nothing was changed.")
     }
   }
 }

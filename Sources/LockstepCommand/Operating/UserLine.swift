@@ -22,7 +22,7 @@ enum UserLine {
       "createdAt": time(listing.user.createdAt), "disabledAt": time(listing.disabledAt),
       "sessions": .integer(Int64(listing.sessions)), "lastSeenAt": time(listing.lastSeenAt),
     ]
-    return HarmlessJSON.text(JSON.object(object).description)
+    return TerminalJSON.text(JSON.object(object).description)
   }
 
   /// `2026-11-21 05:00`

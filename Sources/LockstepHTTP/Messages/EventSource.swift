@@ -15,7 +15,7 @@ public protocol EventSource: AnyObject, Sendable {
   func release()
 
   /// What to send now.
-  func next(_ cause: WakeCause) -> EventPiece
+  func next(_ cause: WakeReason) -> EventPiece
 }
 
 /// What an `EventSource` has to send.

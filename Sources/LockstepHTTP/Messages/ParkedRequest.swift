@@ -15,11 +15,11 @@ public protocol ParkedRequest: AnyObject, Sendable {
   func release()
 
   /// What to tell now, and why now.
-  func answer(_ cause: WakeCause) -> Answer
+  func answer(_ cause: WakeReason) -> HandlerResult
 }
 
 /// Why a request that waits is asked for its answer.
-public enum WakeCause: Sendable {
+public enum WakeReason: Sendable {
   /// Somebody called the waker.
   case woken
   /// Its deadline is over.
@@ -34,19 +34,19 @@ public protocol Waker: AnyObject, Sendable {
   func wake()
 
   /// The same, together with others, when `wakings` begin.
-  func join(_ wakings: inout Wakings)
+  func join(_ wakings: inout WakeBatch)
 }
 
 /// Connections that are brought back at the same time. Each loop is told once of all of its own, and so wakes up once, however many
 /// they are.
-public struct Wakings {
-  private var loops: [(loop: any WakingLoop, tokens: [UInt64])] = []
+public struct WakeBatch {
+  private var loops: [(loop: any WakeableLoop, tokens: [UInt64])] = []
 
   /// None yet.
   public init() {}
 
   /// Adds a connection of a loop, by the loop's own name for it.
-  public mutating func add(_ token: UInt64, of loop: any WakingLoop) {
+  public mutating func add(_ token: UInt64, of loop: any WakeableLoop) {
     if let index = loops.firstIndex(where: { $0.loop === loop }) {
       loops[index].tokens.append(token)
     } else {
@@ -61,7 +61,7 @@ public struct Wakings {
 }
 
 /// An event loop, as those see it who bring its connections back.
-public protocol WakingLoop: AnyObject, Sendable {
+public protocol WakeableLoop: AnyObject, Sendable {
   /// Brings connections back. May be called from any thread; those that have gone are passed over.
   func wake(_ tokens: [UInt64])
 }

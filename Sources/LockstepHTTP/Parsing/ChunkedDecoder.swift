@@ -10,7 +10,7 @@ public struct ChunkedDecoder: Sendable {
     case done
   }
 
-  private let bounds: MessageBounds
+  private let bounds: ParserLimits
   private var state = State.size
   private var padding = 0
   private var trailerSize = 0
@@ -33,7 +33,7 @@ public struct ChunkedDecoder: Sendable {
 
   /// A decoder that refuses what is past `limits`; the limit on the body is the caller's to watch, by `announced`.
   public init(limits: Limits) {
-    bounds = MessageBounds(limits)
+    bounds = ParserLimits(limits)
   }
 
   /// Hands the data in `bytes` to `sink` and gives how many bytes it's done with.

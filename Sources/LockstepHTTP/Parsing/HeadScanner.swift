@@ -16,7 +16,7 @@ struct HeadScanner {
   var isAtStart: Bool { position == 0 && taken == 0 }
 
   /// The length of the head in `bytes`, from `start` to behind its empty line, or nil while that isn't there yet.
-  mutating func scan(_ bytes: UnsafeRawBufferPointer, bounds: MessageBounds) throws(Problem) -> Int? {
+  mutating func scan(_ bytes: UnsafeRawBufferPointer, bounds: ParserLimits) throws(Problem) -> Int? {
     if requestLineEnd == nil, position == start {
       try skipEmptyLines(bytes, bounds: bounds)
       guard try beginsWithMethod(bytes) else { return nil }
@@ -50,7 +50,7 @@ struct HeadScanner {
     return count
   }
 
-  private mutating func skipEmptyLines(_ bytes: UnsafeRawBufferPointer, bounds: MessageBounds) throws(Problem) {
+  private mutating func skipEmptyLines(_ bytes: UnsafeRawBufferPointer, bounds: ParserLimits) throws(Problem) {
     // However far it comes: half a line end may be all there is, and the scan goes on behind the last whole one.
     defer {
       position = start
@@ -85,7 +85,7 @@ struct HeadScanner {
     _ = try RequestLine(bytes.slice(start..<end), end: end - start)
   }
 
-  private mutating func countLine(upTo end: Int, isEmpty: Bool, bounds: MessageBounds) throws(Problem) {
+  private mutating func countLine(upTo end: Int, isEmpty: Bool, bounds: ParserLimits) throws(Problem) {
     guard let requestLineEnd else {
       self.requestLineEnd = end
       return
@@ -96,7 +96,7 @@ struct HeadScanner {
     guard fields <= bounds.headerFields else { throw .headersTooLarge(bounds) }
   }
 
-  private func checkUnfinishedLine(upTo end: Int, bounds: MessageBounds) throws(Problem) {
+  private func checkUnfinishedLine(upTo end: Int, bounds: ParserLimits) throws(Problem) {
     if let requestLineEnd {
       // The two bytes are those of the empty line that ends the section.
       guard end - requestLineEnd <= bounds.headerSection + 2 else { throw .headersTooLarge(bounds) }

@@ -11,12 +11,12 @@ public struct RequestParser: Sendable {
     case head(RequestHead, consumed: Int)
   }
 
-  private let bounds: MessageBounds
+  private let bounds: ParserLimits
   private var scanner = HeadScanner()
 
   /// A parser that refuses what is past `limits`.
   public init(limits: Limits) {
-    bounds = MessageBounds(limits)
+    bounds = ParserLimits(limits)
   }
 
   /// Whether nothing of a head has been seen yet.

@@ -74,7 +74,7 @@ public struct Problem: Error, Sendable {
 extension Problem {
   static func malformed(_ detail: String) -> Problem { Problem(.malformedRequest, detail: detail) }
 
-  static func uriTooLong(_ bounds: MessageBounds) -> Problem {
+  static func uriTooLong(_ bounds: ParserLimits) -> Problem {
     Problem(.uriTooLong, detail: "The request line is longer than \(bounds.requestLine) bytes.")
   }
 
@@ -83,7 +83,7 @@ extension Problem {
     Problem(.payloadTooLarge, detail: "The body is larger than \(limit) bytes, which is the most that is taken here.")
   }
 
-  static func headersTooLarge(_ bounds: MessageBounds) -> Problem {
+  static func headersTooLarge(_ bounds: ParserLimits) -> Problem {
     Problem(
       .headersTooLarge,
       detail: "The header section is larger than \(bounds.headerSection) bytes or has more than "

@@ -2,7 +2,7 @@
 /// client as it is; any other error as `internal`.
 ///
 /// It runs on the event loop of its connection, so it must not block.
-public typealias Handler = @Sendable (Request) throws -> Answer
+public typealias Handler = @Sendable (Request) throws -> HandlerResult
 
 /// A method and a path pattern, and what answers there.
 public struct Route: Sendable {
@@ -36,7 +36,7 @@ public struct Route: Sendable {
     self.handler = handler
   }
 
-  /// A route whose handler always has to wait for something: see `Answer.later`.
+  /// A route whose handler always has to wait for something: see `HandlerResult.later`.
   public init(
     _ method: Method,
     _ pattern: String,

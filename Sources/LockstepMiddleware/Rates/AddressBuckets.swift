@@ -8,7 +8,7 @@ import LockstepThreading
 /// as all are that have everything: a flood of new addresses can't wash out the one that is at its end.
 package final class AddressBuckets: Sendable {
   /// A network's bucket.
-  final class Bucket: RateBearer {
+  final class Bucket: RateLimited {
     private let bucket = RateBucket()
 
     func take(_ limit: RateLimit, at now: Int64) -> RateBucket.Outcome { bucket.take(limit, at: now) }
@@ -20,12 +20,12 @@ package final class AddressBuckets: Sendable {
   /// So many locks, so that loops rarely meet at one.
   private static let shardCount = 16
 
-  private let shards: [Monitor<[IPAddress: Bucket]>]
+  private let shards: [LockedState<[IPAddress: Bucket]>]
   private let shardCapacity: Int
 
   package init(capacity: Int = 65_536) {
     shardCapacity = max(4, capacity / Self.shardCount)
-    shards = (0..<Self.shardCount).map { _ in Monitor([:]) }
+    shards = (0..<Self.shardCount).map { _ in LockedState([:]) }
   }
 
   /// How many are kept.
@@ -44,7 +44,7 @@ package final class AddressBuckets: Sendable {
     }
   }
 
-  private func shard(of network: IPAddress) -> Monitor<[IPAddress: Bucket]> {
+  private func shard(of network: IPAddress) -> LockedState<[IPAddress: Bucket]> {
     // Multiplied by an odd number with many bits, neighbours are spread over the upper ones.
     shards[Int(truncatingIfNeeded: ((network.high ^ network.low) &* 0x9E37_79B9_7F4A_7C15) >> 60)]
   }

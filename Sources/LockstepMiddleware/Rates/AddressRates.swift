@@ -14,7 +14,7 @@ package struct AddressRates: Sendable {
   private static let unlimited: Set<String> = ["/healthz", "/readyz", "/metrics"]
 
   /// Answers a request where its address may have one more; throws 429 otherwise.
-  func answer(_ request: Request, _ answer: () throws -> Answer) throws -> Answer {
+  func answer(_ request: Request, _ answer: () throws -> HandlerResult) throws -> HandlerResult {
     if Self.unlimited.contains(request.head.path) { return try answer() }
     let bucket = buckets.bucket(ofHost: request.peer.host, at: request.arrival)
     return try meter.answer(bucket, at: request.arrival, answer)

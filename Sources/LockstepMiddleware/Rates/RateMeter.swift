@@ -33,7 +33,9 @@ package final class RateMeter: Sendable {
 
   /// Answers a request of somebody, which came at `now`, and says in the answer how much is left. Throws 429 where it's one too many:
   /// then nothing is used up.
-  package func answer(_ client: any RateBearer, at now: Int64, _ answer: () throws -> Answer) throws -> Answer {
+  package func answer(_ client: any RateLimited, at now: Int64, _ answer: () throws -> HandlerResult) throws
+    -> HandlerResult
+  {
     if case .wait(let time) = client.take(limit, at: now) { throw refusal(of: client, for: time) }
     let reading = RateReading(meter: self, client: client)
     do {
@@ -43,7 +45,7 @@ package final class RateMeter: Sendable {
     }
   }
 
-  private func refusal(of client: any RateBearer, for time: Int64) -> Problem {
+  private func refusal(of client: any RateLimited, for time: Int64) -> Problem {
     refusals.add(1, ordering: .relaxed)
     let seconds = Self.wholeSeconds(time)
     var problem = Problem(
@@ -58,7 +60,7 @@ package final class RateMeter: Sendable {
   }
 
   /// What an answer says of the limit: how many more there may be at once, and in how many seconds all of a burst.
-  func fields(for client: any RateBearer) -> HeaderFields {
+  func fields(for client: any RateLimited) -> HeaderFields {
     let recovery = client.recovery(at: monotonic())
     let left = max(0, (limit.span - recovery) / limit.interval)
     var fields = policy
@@ -73,7 +75,7 @@ package final class RateMeter: Sendable {
 /// How much of a limit somebody has left, whenever it's asked.
 struct RateReading: Sendable {
   let meter: RateMeter
-  let client: any RateBearer
+  let client: any RateLimited
 
   var fields: HeaderFields { meter.fields(for: client) }
 

@@ -49,7 +49,7 @@ extension JSON {
 
 extension Request {
   /// Answers with the body: at once where it has come already.
-  package func withBody(_ answer: @escaping @Sendable ([UInt8]) throws -> Answer) throws -> Answer {
+  package func withBody(_ answer: @escaping @Sendable ([UInt8]) throws -> HandlerResult) throws -> HandlerResult {
     guard case .source(let source) = body else {
       guard case .bytes(let bytes) = body else { return try answer([]) }
       return try answer(bytes)

@@ -18,7 +18,7 @@ package struct DefaultsModule: Sendable {
       action in
       self.action(action.action, suite: action.suite)
     }
-    module.storage = DefaultsService()
+    module.storage = DefaultsTable()
     return module
   }
 

@@ -18,7 +18,7 @@ package struct FavoritesModule: Sendable {
       action in
       self.action(action)
     }
-    module.storage = FavoritesService()
+    module.storage = FavoritesTable()
     return module
   }
 

@@ -14,7 +14,7 @@ package struct ProfileModule: Sendable {
     ) { _, _, action in
       self.action(action)
     }
-    module.storage = ProfileService()
+    module.storage = ProfileTable()
     return module
   }
 

@@ -105,11 +105,11 @@ extension ListChangeset {
   /// The list that this changeset leads to from `old`, as a client would apply it.
   ///
   /// Takes out every deletion and every move's source, puts in every insertion and every move in
-  /// ascending order of the new index, then replaces what was modified. Throws ``ChangesetMismatch``, and
+  /// ascending order of the new index, then replaces what was modified. Throws ``ChangesetMismatchError``, and
   /// never traps, when the changeset was not made for this list: every index and id in it must fit, and
   /// of ids that are different in the old list none is there twice in the new one.
   @inlinable
-  public func apply(to old: [Element]) throws(ChangesetMismatch) -> [Element] {
+  public func apply(to old: [Element]) throws(ChangesetMismatchError) -> [Element] {
     let kept = try removingSources(from: old)
     try checkThatInsertionsAreNew(to: kept)
     var new = try puttingIn(kept)
@@ -119,7 +119,7 @@ extension ListChangeset {
       // Ascending, so none is modified twice.
       guard index > previous, old.indices.contains(index), old[index].id == element.id,
         new.indices.contains(newIndex), new[newIndex].id == element.id
-      else { throw ChangesetMismatch(part: .modification, index: index) }
+      else { throw ChangesetMismatchError(part: .modification, index: index) }
       new[newIndex] = element
       previous = index
     }
@@ -139,17 +139,17 @@ extension ListChangeset {
   }
 
   @inlinable
-  func removingSources(from old: [Element]) throws(ChangesetMismatch) -> [Element] {
+  func removingSources(from old: [Element]) throws(ChangesetMismatchError) -> [Element] {
     var isRemoved = [Bool](repeating: false, count: old.count)
     for deletion in deletions {
       guard old.indices.contains(deletion.index), old[deletion.index].id == deletion.id,
         !isRemoved[deletion.index]
-      else { throw ChangesetMismatch(part: .deletion, index: deletion.index) }
+      else { throw ChangesetMismatchError(part: .deletion, index: deletion.index) }
       isRemoved[deletion.index] = true
     }
     for move in moves {
       guard old.indices.contains(move.from), old[move.from].id == move.id, !isRemoved[move.from]
-      else { throw ChangesetMismatch(part: .move, index: move.from) }
+      else { throw ChangesetMismatchError(part: .move, index: move.from) }
       isRemoved[move.from] = true
     }
     return old.indices.compactMap { isRemoved[$0] ? nil : old[$0] }
@@ -157,22 +157,24 @@ extension ListChangeset {
   }
 
   @inlinable
-  func checkThatInsertionsAreNew(to kept: [Element]) throws(ChangesetMismatch) {
+  func checkThatInsertionsAreNew(to kept: [Element]) throws(ChangesetMismatchError) {
     if insertions.isEmpty { return }
     var indices: [Element.ID: Int] = [:]
     for insertion in insertions where indices.updateValue(insertion.index, forKey: insertion.element.id) != nil {
-      throw ChangesetMismatch(part: .insertion, index: insertion.index)
+      throw ChangesetMismatchError(part: .insertion, index: insertion.index)
     }
     for element in kept {
-      if let index = indices[element.id] { throw ChangesetMismatch(part: .insertion, index: index) }
+      if let index = indices[element.id] { throw ChangesetMismatchError(part: .insertion, index: index) }
     }
   }
 
   /// `kept` is what stays in its order, then what moves, in the order of `moves`.
   @inlinable
-  func puttingIn(_ kept: [Element]) throws(ChangesetMismatch) -> [Element] {
+  func puttingIn(_ kept: [Element]) throws(ChangesetMismatchError) -> [Element] {
     let stayingCount = kept.count - moves.count
-    var arrivals = insertions.map { (index: $0.index, element: $0.element, part: ChangesetMismatch.Part.insertion) }
+    var arrivals = insertions.map {
+      (index: $0.index, element: $0.element, part: ChangesetMismatchError.Part.insertion)
+    }
     for (offset, move) in moves.enumerated() {
       arrivals.append((move.to, kept[stayingCount + offset], .move))
     }
@@ -185,7 +187,7 @@ extension ListChangeset {
         new.append(kept[staying])
         staying += 1
       }
-      guard new.count == arrival.index else { throw ChangesetMismatch(part: arrival.part, index: arrival.index) }
+      guard new.count == arrival.index else { throw ChangesetMismatchError(part: arrival.part, index: arrival.index) }
       new.append(arrival.element)
     }
     new.append(contentsOf: kept[staying..<stayingCount])
@@ -194,7 +196,7 @@ extension ListChangeset {
 }
 
 /// A changeset was applied to a list that it was not made for.
-public struct ChangesetMismatch: Error, Hashable, CustomStringConvertible {
+public struct ChangesetMismatchError: Error, Hashable, CustomStringConvertible {
   /// The part of a changeset that does not fit.
   public enum Part: String, Sendable {
     /// A deletion.

@@ -1,10 +1,10 @@
 extension ListChangeset {
   /// The difference from `old` to `new`.
   ///
-  /// Linear in the lengths of the lists, plus n log n for the moves. Throws ``DuplicateIdentity`` when two
+  /// Linear in the lengths of the lists, plus n log n for the moves. Throws ``DuplicateIdentityError`` when two
   /// elements of one list have the same id: there is no difference to speak of then.
   @inlinable
-  public init(from old: [Element], to new: [Element]) throws(DuplicateIdentity<Element.ID>) {
+  public init(from old: [Element], to new: [Element]) throws(DuplicateIdentityError<Element.ID>) {
     self.init(from: old, to: new, by: try Pairing(old, new))
   }
 
@@ -18,13 +18,13 @@ extension ListChangeset {
   ///   - new: The list that it leads to.
   ///   - stays: Whether an element of `new` is in `old` too, before and behind the same others of which that is true. Where that
   ///     is wrong of any, this takes as long as without it.
-  /// - Throws: ``DuplicateIdentity``.
+  /// - Throws: ``DuplicateIdentityError``.
   @inlinable
   public init(
     from old: [Element],
     to new: [Element],
     stays: (Element) -> Bool
-  ) throws(DuplicateIdentity<Element.ID>) {
+  ) throws(DuplicateIdentityError<Element.ID>) {
     if let pairing = try Pairing(old, new, stays: stays) {
       self.init(from: old, to: new, by: pairing)
     } else {
@@ -70,7 +70,7 @@ struct Pairing {
   init<Element: Identifiable>(
     _ old: [Element],
     _ new: [Element]
-  ) throws(DuplicateIdentity<Element.ID>) where Element.ID: Sendable {
+  ) throws(DuplicateIdentityError<Element.ID>) where Element.ID: Sendable {
     newIndexOfOld = Array(repeating: Pairing.unpaired, count: old.count)
     oldIndexOfNew = Array(repeating: Pairing.unpaired, count: new.count)
 
@@ -78,7 +78,7 @@ struct Pairing {
     oldIndices.reserveCapacity(old.count)
     for (index, element) in old.enumerated() {
       if let first = oldIndices.updateValue(index, forKey: element.id) {
-        throw DuplicateIdentity(id: element.id, list: .old, indices: [first, index])
+        throw DuplicateIdentityError(id: element.id, list: .old, indices: [first, index])
       }
     }
     var insertedIndices: [Element.ID: Int] = [:]
@@ -90,12 +90,12 @@ struct Pairing {
         expected = oldIndex + 1
         let first = newIndexOfOld[oldIndex]
         if first != Pairing.unpaired {
-          throw DuplicateIdentity(id: element.id, list: .new, indices: [first, index])
+          throw DuplicateIdentityError(id: element.id, list: .new, indices: [first, index])
         }
         newIndexOfOld[oldIndex] = index
         oldIndexOfNew[index] = oldIndex
       } else if let first = insertedIndices.updateValue(index, forKey: element.id) {
-        throw DuplicateIdentity(id: element.id, list: .new, indices: [first, index])
+        throw DuplicateIdentityError(id: element.id, list: .new, indices: [first, index])
       }
     }
   }
@@ -106,7 +106,7 @@ struct Pairing {
     _ old: [Element],
     _ new: [Element],
     stays: (Element) -> Bool
-  ) throws(DuplicateIdentity<Element.ID>) where Element.ID: Sendable {
+  ) throws(DuplicateIdentityError<Element.ID>) where Element.ID: Sendable {
     newIndexOfOld = Array(repeating: Pairing.unpaired, count: old.count)
     oldIndexOfNew = Array(repeating: Pairing.unpaired, count: new.count)
 
@@ -120,14 +120,14 @@ struct Pairing {
         oldIndexOfNew[newIndex] = index
         newIndex += 1
       } else if let first = others.updateValue(index, forKey: element.id) {
-        throw DuplicateIdentity(id: element.id, list: .old, indices: [first, index])
+        throw DuplicateIdentityError(id: element.id, list: .old, indices: [first, index])
       }
     }
     var newIndices: [Element.ID: Int] = [:]
     for (index, element) in new.enumerated() where oldIndexOfNew[index] == Pairing.unpaired {
       guard !stays(element) else { return nil }
       if let first = newIndices.updateValue(index, forKey: element.id) {
-        throw DuplicateIdentity(id: element.id, list: .new, indices: [first, index])
+        throw DuplicateIdentityError(id: element.id, list: .new, indices: [first, index])
       }
       guard let oldIndex = others[element.id] else { continue }
       newIndexOfOld[oldIndex] = index
@@ -175,7 +175,7 @@ func longestIncreasingSubsequence(of values: [Int]) -> [Int] {
 }
 
 /// Two elements of one list have the same id.
-public struct DuplicateIdentity<ID: Hashable & Sendable>: Error, Hashable, CustomStringConvertible {
+public struct DuplicateIdentityError<ID: Hashable & Sendable>: Error, Hashable, CustomStringConvertible {
   /// One of the two lists of a difference.
   public enum List: String, Sendable {
     /// The list that the difference starts from.

@@ -7,7 +7,7 @@ public struct ActionCreator<Model: Sendable>: Sendable {
   private let loading: DispatchSubject<Bool>
   private let models: DispatchSubject<Model>
   private let errors: DispatchSubject<any Error>
-  private let runs = Monitor(0)
+  private let runs = AwaitableState(0)
 
   /// An action creator that announces through these subjects of a dispatcher.
   public init(

@@ -28,7 +28,7 @@ public final class DispatchSubject<Element: Sendable>: Sendable {
     var isFinished = false
   }
 
-  private let subscribers = Monitor(Subscribers())
+  private let subscribers = AwaitableState(Subscribers())
 
   /// A subject that nobody listens to yet. What is dispatched to nobody is gone.
   public init() {}

@@ -1,7 +1,7 @@
 /// Lets the loop cancel one effect: a child task of a group cannot be cancelled alone from outside.
 @usableFromInline
 final class CancelSignal: Sendable {
-  @usableFromInline let isRaised = Monitor(false)
+  @usableFromInline let isRaised = AwaitableState(false)
 
   @inlinable
   init() {}

@@ -44,7 +44,7 @@ final class Inbox<R: Reactor>: Sendable {
     init() {}
   }
 
-  @usableFromInline let contents: Monitor<Contents>
+  @usableFromInline let contents: AwaitableState<Contents>
   @usableFromInline let capacity: Int
   /// Raised under the lock of the contents, so that nothing is queued behind the end; read without it
   /// by the loop, before each input.
@@ -55,7 +55,7 @@ final class Inbox<R: Reactor>: Sendable {
   @inlinable
   init(capacity: Int) {
     self.capacity = capacity
-    contents = Monitor(Contents())
+    contents = AwaitableState(Contents())
   }
 
   @inlinable

@@ -5,11 +5,11 @@ public struct ReactorFailure<Action: Sendable>: Error {
     /// The effect of this action failed; mutations it gave before stay reduced.
     case action(Action)
     /// A stream merged by `transform(action:)`. If the error is ``MergedActionRefused`` only the one
-    /// action is lost, if it is ``EventsLost`` only so many; any other has ended the stream.
+    /// action is lost, if it is ``EventsLostError`` only so many; any other has ended the stream.
     case actionStream
-    /// A stream merged by `transform(mutation:)`, which has ended unless the error is ``EventsLost``.
+    /// A stream merged by `transform(mutation:)`, which has ended unless the error is ``EventsLostError``.
     case mutationStream
-    /// A stream merged by `transform(state:)`, which has ended unless the error is ``EventsLost``.
+    /// A stream merged by `transform(state:)`, which has ended unless the error is ``EventsLostError``.
     case stateStream
   }
 

@@ -56,9 +56,9 @@ public final class ReactorHost<R: Reactor>: ViewModel {
     inbox.admit(action, receipt: nil)
   }
 
-  /// Queues an action as `send` does, and gives a receipt to wait on; throws ``NotAdmitted`` if it is refused.
+  /// Queues an action as `send` does, and gives a receipt to wait on; throws ``AdmissionError`` if it is refused.
   @inlinable
-  public func submit(_ action: R.Action) throws(NotAdmitted) -> Receipt<R.State> {
+  public func submit(_ action: R.Action) throws(AdmissionError) -> Receipt<R.State> {
     let receipt = Receipt<R.State>()
     switch inbox.admit(action, receipt: receipt) {
     case .accepted: return receipt
@@ -182,7 +182,7 @@ extension ReactorHost {
 }
 
 /// Why an action was not queued.
-public enum NotAdmitted: Error, Hashable, CustomStringConvertible {
+public enum AdmissionError: Error, Hashable, CustomStringConvertible {
   /// As many actions as the host's capacity are not settled yet; try again later.
   case full
   /// The host is closed.

@@ -9,10 +9,10 @@ public final class Receipt<State: Sendable>: Sendable {
     init() {}
   }
 
-  @usableFromInline let progress: Monitor<Progress>
+  @usableFromInline let progress: AwaitableState<Progress>
 
   @inlinable
-  init() { progress = Monitor(Progress()) }
+  init() { progress = AwaitableState(Progress()) }
 
   /// Waits until what the action caused *at once* is reduced, and returns the state of that moment.
   ///

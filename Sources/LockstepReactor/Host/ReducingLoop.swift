@@ -13,7 +13,7 @@ struct ReducingLoop<R: Reactor> {
   /// What observers were shown last.
   @usableFromInline var shown: R.State
   @usableFromInline var running: [EffectID: RunningEffect<R>] = [:]
-  @usableFromInline var lanes: [Lane: LaneTraffic<R>] = [:]
+  @usableFromInline var lanes: [Lane: LaneQueue<R>] = [:]
   @usableFromInline var lastEffect: EffectID = 0
 
   @inlinable
@@ -109,7 +109,7 @@ extension ReducingLoop {
     _ group: inout DiscardingTaskGroup
   ) {
     guard let id = start(action, receipt, lane: lane, &group) else { return }
-    lanes[lane, default: LaneTraffic()].running.append(id)
+    lanes[lane, default: LaneQueue()].running.append(id)
   }
 
   @inlinable

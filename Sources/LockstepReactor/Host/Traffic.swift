@@ -19,7 +19,7 @@ struct RunningEffect<R: Reactor> {
 
 /// What runs in a lane and what waits for it.
 @usableFromInline
-struct LaneTraffic<R: Reactor> {
+struct LaneQueue<R: Reactor> {
   @usableFromInline typealias Waiting = (action: R.Action, receipt: Receipt<R.State>?)
 
   @usableFromInline var running: [EffectID] = []

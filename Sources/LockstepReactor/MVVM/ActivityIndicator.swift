@@ -2,7 +2,7 @@
 ///
 /// Counted from the start of the work to its end of any kind: value, error, cancellation.
 public final class ActivityIndicator: Sendable {
-  private let count = Monitor(0)
+  private let count = AwaitableState(0)
   private let busy = Latest(false)
 
   /// An indicator that is idle.

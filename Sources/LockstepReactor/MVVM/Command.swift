@@ -11,7 +11,7 @@ public final class Command<Input: Sendable, Output: Sendable>: Sendable {
     var isOpen: Bool { isAllowed && !isExecuting }
   }
 
-  private let gate: Monitor<Gate>
+  private let gate: AwaitableState<Gate>
   private let isAllowed: @Sendable (Input) -> Bool
   private let work: @Sendable (Input) async throws -> Output
   private let enabledFlag: Latest<Bool>
@@ -31,7 +31,7 @@ public final class Command<Input: Sendable, Output: Sendable>: Sendable {
     work: @escaping @Sendable (Input) async throws -> Output
   ) {
     let allowed = isAllowed(input)
-    gate = Monitor(Gate(input: input, isAllowed: allowed))
+    gate = AwaitableState(Gate(input: input, isAllowed: allowed))
     enabledFlag = Latest(allowed)
     self.isAllowed = isAllowed
     self.work = work

@@ -2,14 +2,14 @@
 ///
 /// It is a bounded queue. Announcing never waits for a reader, so when one lags by more than its
 /// capacity the *oldest* events are dropped, and the reader is told where the gap is: there the
-/// sequence throws ``EventsLost``. It can be read on behind the gap, by another loop over the same
+/// sequence throws ``EventsLostError``. It can be read on behind the gap, by another loop over the same
 /// stream. Who can do with gaps reads `ignoringLosses`.
 ///
 /// One stream has one reader; whoever else wants the events subscribes for themselves. Letting go of
 /// the stream ends the subscription.
 public struct EventStream<Element: Sendable>: AsyncSequence, Sendable {
   /// Reading fails only where events were lost.
-  public typealias Failure = EventsLost
+  public typealias Failure = EventsLostError
 
   let subscription: EventSubscription<Element>
 
@@ -35,14 +35,14 @@ public struct EventStream<Element: Sendable>: AsyncSequence, Sendable {
     /// The next event; `nil` when the source has finished or the task was cancelled.
     ///
     /// Throws once for each gap, and gives what came after it when it is asked again.
-    public mutating func next(isolation actor: isolated (any Actor)?) async throws(EventsLost) -> Element? {
+    public mutating func next(isolation actor: isolated (any Actor)?) async throws(EventsLostError) -> Element? {
       try await subscription.queue.next(isolation: actor)
     }
   }
 }
 
 /// Events were dropped because their reader lagged by more than the capacity of its stream.
-public struct EventsLost: Error, Hashable, CustomStringConvertible {
+public struct EventsLostError: Error, Hashable, CustomStringConvertible {
   /// How many, in this one gap.
   public let count: Int
 
@@ -82,10 +82,10 @@ final class EventQueue<Element: Sendable>: Sendable {
     var isFinished = false
   }
 
-  private let buffer: Monitor<Buffer>
+  private let buffer: AwaitableState<Buffer>
 
   init(capacity: Int) {
-    buffer = Monitor(Buffer(capacity: Swift.max(1, capacity)))
+    buffer = AwaitableState(Buffer(capacity: Swift.max(1, capacity)))
   }
 
   var lostCount: Int {
@@ -110,12 +110,12 @@ final class EventQueue<Element: Sendable>: Sendable {
     buffer.changeDeferringWake { $0.isFinished = true }.1
   }
 
-  func next(isolation: isolated (any Actor)?) async throws(EventsLost) -> Element? {
-    let next = await buffer.wait(isolation: isolation) { buffer -> Result<Element?, EventsLost>? in
+  func next(isolation: isolated (any Actor)?) async throws(EventsLostError) -> Element? {
+    let next = await buffer.wait(isolation: isolation) { buffer -> Result<Element?, EventsLostError>? in
       // What is left came after the gap, so the gap comes first.
       if buffer.untold > 0 {
         defer { buffer.untold = 0 }
-        return .failure(EventsLost(count: buffer.untold))
+        return .failure(EventsLostError(count: buffer.untold))
       }
       if let element = buffer.elements.removeFirst() { return .success(element) }
       return buffer.isFinished ? .success(nil) : nil

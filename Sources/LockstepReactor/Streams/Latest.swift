@@ -15,12 +15,12 @@ public final class Latest<Value: Sendable & Equatable>: Sendable {
     init(value: Value) { self.value = value }
   }
 
-  @usableFromInline let slot: Monitor<Slot>
+  @usableFromInline let slot: AwaitableState<Slot>
 
   /// Starts with `value`, which every watcher is given first unless a newer one has come.
   @inlinable
   public init(_ value: Value) {
-    slot = Monitor(Slot(value: value))
+    slot = AwaitableState(Slot(value: value))
   }
 
   /// The newest value.

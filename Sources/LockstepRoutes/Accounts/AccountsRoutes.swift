@@ -12,18 +12,18 @@ import LockstepThreading
 package struct AccountsRoutes: Sendable {
   let accounts: StoredAccounts
   let ledger: AccountsLedger
-  let gate: SessionGate
+  let gate: TokenAuthenticator
   let export: UserExport
-  let shares: Shares<UserID>
+  let shares: FairShareLimiter<UserID>
   /// Told of a user who is gone.
   let forget: @Sendable (UserID) -> Void
 
   package init(
     accounts: StoredAccounts,
     ledger: AccountsLedger,
-    gate: SessionGate,
+    gate: TokenAuthenticator,
     export: UserExport,
-    shares: Shares<UserID>,
+    shares: FairShareLimiter<UserID>,
     forget: @escaping @Sendable (UserID) -> Void
   ) {
     self.accounts = accounts
@@ -57,7 +57,7 @@ package struct AccountsRoutes: Sendable {
         .put,
         "/v1/me/password",
         summary: "Changes the password; every other session ends.",
-        bodyLimit: EntranceRoutes.bodyLimit
+        bodyLimit: AuthenticationRoutes.bodyLimit
       ) { request in
         try gate.answer(request) { session in
           try request.withBody { body in try changePassword(request, body, session) }
@@ -81,7 +81,7 @@ package struct AccountsRoutes: Sendable {
   private func reading(
     _ request: Request,
     _ read: @escaping @Sendable (LiveSession, Preconditions) async throws -> Response
-  ) throws -> Answer {
+  ) throws -> HandlerResult {
     try gate.answer(request) { session in
       let preconditions = try Preconditions(of: request.head)
       return .later {
@@ -114,7 +114,7 @@ package struct AccountsRoutes: Sendable {
 
   // MARK: Writing
 
-  private func revoke(_ request: Request, by current: LiveSession) throws -> Answer {
+  private func revoke(_ request: Request, by current: LiveSession) throws -> HandlerResult {
     let id = SessionID(request.parameters["id"] ?? "", current: current.id)
     let other = try IdempotencyKey(of: request, body: []).map {
       AccountsLedger.Key(key: $0, owner: .user(current.user))
@@ -125,7 +125,7 @@ package struct AccountsRoutes: Sendable {
     }
   }
 
-  private func changePassword(_ request: Request, _ body: [UInt8], _ session: LiveSession) throws -> Answer {
+  private func changePassword(_ request: Request, _ body: [UInt8], _ session: LiveSession) throws -> HandlerResult {
     var reader = PayloadReader(try JSON(readingBodyOf: request, body))
     let (current, new) = (reader.text("current"), reader.text("new"))
     let passwords = (current: Password(current ?? ""), new: Password(new ?? ""))
@@ -137,7 +137,7 @@ package struct AccountsRoutes: Sendable {
     }
   }
 
-  private func erase(_ request: Request, _ body: [UInt8], _ session: LiveSession) throws -> Answer {
+  private func erase(_ request: Request, _ body: [UInt8], _ session: LiveSession) throws -> HandlerResult {
     var reader = PayloadReader(try JSON(readingBodyOf: request, body))
     let text = reader.text("password")
     try reader.finishProblem()
@@ -152,16 +152,16 @@ package struct AccountsRoutes: Sendable {
   /// Makes a change whose answer is that it's done.
   private func later(
     _ key: AccountsLedger.Key?,
-    prepare: @escaping @Sendable () async throws(AccountsError) -> AccountsWrite<Void>,
+    prepare: @escaping @Sendable () async throws(AccountsError) -> PreparedAccountsWrite<Void>,
     done: @escaping @Sendable () -> Void = {}
-  ) -> Answer {
+  ) -> HandlerResult {
     .later {
       do {
         let settlement = try await ledger.commit(
           key: key,
           prepare: prepare,
-          answer: StoredAnswer(.done),
-          refusal: { $0.isLasting ? StoredAnswer(Problem($0).response) : nil }
+          answer: StoredResponse(.done),
+          refusal: { $0.isLasting ? StoredResponse(Problem($0).response) : nil }
         )
         if settlement.answer.status == Status.noContent.code { done() }
         return Response(settlement)
@@ -178,12 +178,12 @@ package struct AccountsRoutes: Sendable {
   private func leaving(
     _ request: Request,
     key: @escaping @Sendable (Request, [UInt8]) throws -> AccountsLedger.Key?,
-    _ leave: @escaping @Sendable (LiveSession, [UInt8]) throws -> Answer
-  ) throws -> Answer {
+    _ leave: @escaping @Sendable (LiveSession, [UInt8]) throws -> HandlerResult
+  ) throws -> HandlerResult {
     let lastAnswer: @Sendable () async throws -> Response? = {
       do {
         guard let key = try key(request, try await request.body.collect()) else { return nil }
-        return try await ledger.answer(to: key).map { Response(Settlement(answer: $0, isReplay: true)) }
+        return try await ledger.answer(to: key).map { Response(KeyedResponse(answer: $0, isReplay: true)) }
       } catch {
         throw Problem(accounts: error) ?? error
       }
@@ -209,7 +209,7 @@ package struct AccountsRoutes: Sendable {
 extension Request {
   /// The token, as it came; empty without one.
   fileprivate var token: [UInt8] {
-    head.withBytes(of: .authorization) { SessionGate.bearerToken(in: $0).map(Array.init) ?? [] } ?? []
+    head.withBytes(of: .authorization) { TokenAuthenticator.bearerToken(in: $0).map(Array.init) ?? [] } ?? []
   }
 }
 

@@ -47,7 +47,7 @@ final class ChangesEvents: EventSource {
       waker.wake()
     }
 
-    func join(_ wakings: inout Wakings) {
+    func join(_ wakings: inout WakeBatch) {
       hasRung.store(true, ordering: .releasing)
       waker.join(&wakings)
     }
@@ -59,8 +59,8 @@ final class ChangesEvents: EventSource {
     func takeRing() -> Bool { hasRung.exchange(false, ordering: .acquiringAndReleasing) }
   }
 
-  private let state: Monitor<State>
-  private let watch: StateWatch
+  private let state: LockedState<State>
+  private let watch: StateWatcher
   private let monotonic: @Sendable () -> Int64
   private let changes: Changes
 
@@ -72,7 +72,7 @@ final class ChangesEvents: EventSource {
   }
 
   /// What happened since a cursor, told as what happened since another one.
-  typealias Changes = @Sendable (_ since: Cursor, _ told: Cursor, HotState, RegisteredDefaults) throws -> Next
+  typealias Changes = @Sendable (_ since: Cursor, _ told: Cursor, CachedState, RegisteredDefaults) throws -> Next
   private typealias Making = @Sendable () async throws -> ChangesFeed.Document
 
   /// - Parameters:
@@ -82,12 +82,12 @@ final class ChangesEvents: EventSource {
   ///   - changes: What happened.
   init(
     first: ChangesFeed.Document,
-    watch: StateWatch,
+    watch: StateWatcher,
     monotonic: @escaping @Sendable () -> Int64,
     changes: @escaping Changes
   ) {
     let heartbeat = monotonic() + Self.heartbeat
-    state = Monitor(State(first: first, cursor: first.cursor, told: first.cursor, heartbeat: heartbeat))
+    state = LockedState(State(first: first, cursor: first.cursor, told: first.cursor, heartbeat: heartbeat))
     self.watch = watch
     self.monotonic = monotonic
     self.changes = changes
@@ -103,7 +103,7 @@ final class ChangesEvents: EventSource {
 
   func release() { state.withLock { $0.making }?.cancel() }
 
-  func next(_ cause: WakeCause) -> EventPiece {
+  func next(_ cause: WakeReason) -> EventPiece {
     if watch.session.isEnded { return .end }
     let now = monotonic()
     return state.withLock { state in

@@ -35,7 +35,7 @@ struct ChangesQuery: Sendable {
     }
   }
 
-  init(_ request: Request, _ waiting: Waiting, modules: Set<String>) throws(Problem) {
+  init(_ request: Request, _ waiting: LongPolling, modules: Set<String>) throws(Problem) {
     let query = try request.query
     let isStream = request.head.wantsEventStream
     let asked = try query.text("since")

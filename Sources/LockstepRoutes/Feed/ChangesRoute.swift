@@ -5,25 +5,25 @@ import LockstepSync
 
 /// `GET /v1/changes`: what happened since a cursor, now or as soon as something does.
 package struct ChangesRoute: Sendable {
-  let gate: StateGate
+  let gate: StateAuthenticator
   let cache: StateCache
   let registry: RegisteredLedger
   let readers: UserReaders
   let feed: ChangesFeed
-  let waiting: Waiting
-  let longWork: LongWork
+  let waiting: LongPolling
+  let backgroundEncoder: BackgroundEncoder
   let modules: Set<String>
   /// The server's monotonic clock.
   let monotonic: @Sendable () -> Int64
 
   package init(
-    gate: StateGate,
+    gate: StateAuthenticator,
     cache: StateCache,
     registry: RegisteredLedger,
     readers: UserReaders,
     feed: ChangesFeed,
-    waiting: Waiting,
-    longWork: LongWork,
+    waiting: LongPolling,
+    backgroundEncoder: BackgroundEncoder,
     modules: Set<String>,
     monotonic: @escaping @Sendable () -> Int64
   ) {
@@ -33,7 +33,7 @@ package struct ChangesRoute: Sendable {
     self.readers = readers
     self.feed = feed
     self.waiting = waiting
-    self.longWork = longWork
+    self.backgroundEncoder = backgroundEncoder
     self.modules = modules
     self.monotonic = monotonic
   }
@@ -59,8 +59,8 @@ package struct ChangesRoute: Sendable {
 
   private func present(
     _ session: LiveSession,
-    _ answer: @escaping @Sendable (HotState, RegisteredDefaults) throws -> Answer
-  ) throws -> Answer {
+    _ answer: @escaping @Sendable (CachedState, RegisteredDefaults) throws -> HandlerResult
+  ) throws -> HandlerResult {
     if let hot = cache.state(of: session.user) { return try answer(hot, registry.current) }
     return .then { try answer(try await cache.load(session.user), registry.current) }
   }
@@ -71,11 +71,11 @@ package struct ChangesRoute: Sendable {
   private func answer(
     _ query: ChangesQuery,
     _ session: LiveSession,
-    _ hot: HotState,
+    _ hot: CachedState,
     _ registered: RegisteredDefaults,
     _ wait: WaitPreference,
-    _ look: Look
-  ) throws -> WaitingReply {
+    _ look: StateCheck
+  ) throws -> LongPollResult {
     // A cursor with which somebody was let wait is one of the user's history.
     switch try document(query, hot, registered, isKnown: !look.isFirst) {
     case .known(let document):
@@ -108,7 +108,7 @@ package struct ChangesRoute: Sendable {
 
   private func document(
     _ query: ChangesQuery,
-    _ hot: HotState,
+    _ hot: CachedState,
     _ registered: RegisteredDefaults,
     isKnown: Bool = false
   ) throws -> Found {
@@ -121,7 +121,7 @@ package struct ChangesRoute: Sendable {
 
   private func make(
     _ query: ChangesQuery,
-    _ hot: HotState,
+    _ hot: CachedState,
     _ registered: RegisteredDefaults,
     isKnown: Bool
   ) throws -> Found {
@@ -140,27 +140,27 @@ package struct ChangesRoute: Sendable {
       let make = { @Sendable () throws in
         try feed.changes(since: cursor, as: text, base: base, view: view, query.filter)
       }
-      let isLong = feed.weight(since: cursor, base: base, in: view.state) > LongWork.bound
+      let isLong = feed.weight(since: cursor, base: base, in: view.state) > BackgroundEncoder.bound
       return isLong ? .long(make) : .known(try make())
     }
   }
 
   private func reset(_ query: ChangesQuery, since text: String?, _ view: StateView) -> Found {
     let make = { @Sendable () in feed.reset(since: text, view: view, query.filter) }
-    return feed.weight(ofAll: view.state, query.filter) > LongWork.bound ? .long(make) : .known(make())
+    return feed.weight(ofAll: view.state, query.filter) > BackgroundEncoder.bound ? .long(make) : .known(make())
   }
 
   /// Has a document made, once for all who want the same.
   private func made(
     _ query: ChangesQuery,
     _ session: LiveSession,
-    _ hot: HotState,
+    _ hot: CachedState,
     _ registered: RegisteredDefaults,
     _ make: @escaping @Sendable () throws -> ChangesFeed.Document
   ) async throws -> ChangesFeed.Document {
     let question = query.question(registered)
-    let document = try await longWork.documents.value(of: LongWork.Name(question, of: hot)) {
-      try await longWork.run(for: session.user, make)
+    let document = try await backgroundEncoder.documents.value(of: BackgroundEncoder.Name(question, of: hot)) {
+      try await backgroundEncoder.run(for: session.user, make)
     }
     hot.remember(document, for: question)
     return document
@@ -172,12 +172,12 @@ package struct ChangesRoute: Sendable {
     _ text: String,
     _ changed: [CollectionName],
     _ session: LiveSession,
-    _ hot: HotState,
+    _ hot: CachedState,
     _ registered: RegisteredDefaults
   ) async throws -> ChangesFeed.Document {
     let (feed, user, view) = (feed, session.user, view(hot, registered))
     let question = query.question(registered)
-    let document = try await longWork.documents.value(of: LongWork.Name(question, of: hot)) {
+    let document = try await backgroundEncoder.documents.value(of: BackgroundEncoder.Name(question, of: hot)) {
       try await readers.read(for: user) { connection in
         guard let base = try feed.base(cursor, changed, of: user, from: connection) else {
           return feed.reset(since: text, view: view, query.filter)
@@ -193,10 +193,10 @@ package struct ChangesRoute: Sendable {
   private func tell(
     _ query: ChangesQuery,
     _ session: LiveSession,
-    _ hot: HotState,
+    _ hot: CachedState,
     _ registered: RegisteredDefaults,
-    _ answer: @escaping @Sendable (ChangesFeed.Document) throws -> Answer
-  ) throws -> Answer {
+    _ answer: @escaping @Sendable (ChangesFeed.Document) throws -> HandlerResult
+  ) throws -> HandlerResult {
     switch try document(query, hot, registered) {
     case .known(let document): return try answer(document)
     case .long(let make): return .then { try answer(try await made(query, session, hot, registered, make)) }
@@ -205,7 +205,7 @@ package struct ChangesRoute: Sendable {
     }
   }
 
-  private func view(_ hot: HotState, _ registered: RegisteredDefaults) -> StateView {
+  private func view(_ hot: CachedState, _ registered: RegisteredDefaults) -> StateView {
     StateView(store: feed.store, LedgerView(state: hot.state, registered: registered))
   }
 
@@ -218,7 +218,7 @@ package struct ChangesRoute: Sendable {
   // MARK: Streaming
 
   /// Server-sent events: the same documents, one after the other, over one connection.
-  private func stream(_ query: ChangesQuery, _ session: LiveSession) throws -> Answer {
+  private func stream(_ query: ChangesQuery, _ session: LiveSession) throws -> HandlerResult {
     let watch = try waiting.watch(for: session)
     return try watch.look { hot, registered in
       try tell(query, session, hot, registered) { first in

@@ -12,21 +12,21 @@ package struct JournalRoute: Sendable {
   static let limit = 1_000
 
   let store: String
-  let gate: StateGate
+  let gate: StateAuthenticator
   let cache: StateCache
   let registry: RegisteredLedger
   let readers: UserReaders
-  let history: History
-  let waiting: Waiting
+  let history: StateHistory
+  let waiting: LongPolling
 
   package init(
     store: String,
-    gate: StateGate,
+    gate: StateAuthenticator,
     cache: StateCache,
     registry: RegisteredLedger,
     readers: UserReaders,
-    history: History,
-    waiting: Waiting
+    history: StateHistory,
+    waiting: LongPolling
   ) {
     self.store = store
     self.gate = gate

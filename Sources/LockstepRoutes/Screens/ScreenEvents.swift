@@ -12,18 +12,18 @@ final class ScreenEvents: EventSource {
     var heartbeat: Int64
   }
 
-  private let watch: ScreenWatch
+  private let watch: ScreenWatcher
   private let monotonic: @Sendable () -> Int64
-  private let state: Monitor<State>
+  private let state: LockedState<State>
 
   /// - Parameters:
   ///   - watch: What is watched.
   ///   - told: The cursor that the client has, if any.
   ///   - monotonic: The server's clock.
-  init(_ watch: ScreenWatch, told: String?, monotonic: @escaping @Sendable () -> Int64) {
+  init(_ watch: ScreenWatcher, told: String?, monotonic: @escaping @Sendable () -> Int64) {
     self.watch = watch
     self.monotonic = monotonic
-    state = Monitor(State(told: told, heartbeat: monotonic() + Self.heartbeat))
+    state = LockedState(State(told: told, heartbeat: monotonic() + Self.heartbeat))
   }
 
   var deadline: Int64 { state.withLock { $0.heartbeat } }
@@ -32,7 +32,7 @@ final class ScreenEvents: EventSource {
 
   func release() {}
 
-  func next(_ cause: WakeCause) -> EventPiece {
+  func next(_ cause: WakeReason) -> EventPiece {
     if watch.screen.isEnded { return .end }
     let (now, shown) = (monotonic(), watch.look())
     let cursor = watch.screen.cursor(shown.number)

@@ -24,15 +24,15 @@ extension Problem {
   init?(opening error: any Error) {
     switch error {
     case let refusal as Refusal: self.init(refusal) { "/arguments\($0)" }
-    case TooManyScreens.inAll: self = .overloaded("Too many screens are open.")
-    case let tooMany as TooManyScreens:
+    case TooManyScreensError.inAll: self = .overloaded("Too many screens are open.")
+    case let tooMany as TooManyScreensError:
       let detail =
         tooMany == .ofSession
         ? "This session has as many screens as it may. Close one: DELETE /v1/reactors/{name}/{id}."
         : "There are as many screens as there may be of nobody. Try again in a few minutes."
       self.init(.tooManyRequests, detail: detail)
       fields.append(.retryAfter, tooMany == .ofSession ? "1" : "60")
-    case is RunningTasks.ShutDown: self = .overloaded("The server is stopping.")
+    case is TaskScope.ShutDown: self = .overloaded("The server is stopping.")
     default:
       guard let problem = Problem.telling(of: error) else { return nil }
       self = problem
@@ -44,7 +44,7 @@ extension Problem {
     switch error {
     case let refused as StepRefused:
       switch refused.reason {
-      case let unreadable as UnreadableActions:
+      case let unreadable as UnreadableActionsError:
         let faults = unreadable.faults.map { fault in
           // A single action stands in no array.
           Fault(pointer: isArray ? fault.pointer : String(fault.pointer.dropFirst(2)), detail: fault.detail)
@@ -56,8 +56,8 @@ extension Problem {
       }
       if isArray { members.append(("failed", .integer(Int64(refused.index)))) }
     case is StepUnwanted: self.init(changed: screen)
-    case NotAdmitted.full: self = .overloaded("The screen has too much to do. Try again in a moment.")
-    case NotAdmitted.closed, is CancellationError:
+    case AdmissionError.full: self = .overloaded("The screen has too much to do. Try again in a moment.")
+    case AdmissionError.closed, is CancellationError:
       self = screen.session?.isEnded == true ? Problem.unauthorized(true) : .noSuchScreen
     default: return nil
     }

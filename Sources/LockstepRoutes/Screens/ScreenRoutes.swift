@@ -16,7 +16,7 @@ package struct ScreenRoutes: Sendable {
   private let kinds: [String: ScreenKind]
   private let catalogue: JSON
   private let directory: ScreenDirectory
-  private let gate: SessionGate
+  private let gate: TokenAuthenticator
   /// The longest that anybody is held, in seconds.
   private let longestWait: Int
   private let monotonic: @Sendable () -> Int64
@@ -25,7 +25,7 @@ package struct ScreenRoutes: Sendable {
     kinds: [ScreenKind],
     catalogue: JSON,
     directory: ScreenDirectory,
-    gate: SessionGate,
+    gate: TokenAuthenticator,
     longestWait: Int,
     monotonic: @escaping @Sendable () -> Int64
   ) {
@@ -67,8 +67,8 @@ package struct ScreenRoutes: Sendable {
   /// Answers for a kind of screen and, where it needs one, a session.
   private func admitted(
     _ request: Request,
-    _ answer: @escaping @Sendable (ScreenKind, LiveSession?) throws -> Answer
-  ) throws -> Answer {
+    _ answer: @escaping @Sendable (ScreenKind, LiveSession?) throws -> HandlerResult
+  ) throws -> HandlerResult {
     let name = request.parameters["name"] ?? ""
     guard let kind = kinds[name] else {
       throw Problem(.notFound, detail: "There is no screen “\(name)”. GET /v1/reactors lists those there are.")
@@ -80,8 +80,8 @@ package struct ScreenRoutes: Sendable {
   /// Answers for a screen that is open.
   private func found(
     _ request: Request,
-    _ answer: @escaping @Sendable (Screen) throws -> Answer
-  ) throws -> Answer {
+    _ answer: @escaping @Sendable (Screen) throws -> HandlerResult
+  ) throws -> HandlerResult {
     try admitted(request) { kind, session in
       try answer(try find(request.parameters["id"] ?? "", kind, session))
     }
@@ -93,18 +93,18 @@ package struct ScreenRoutes: Sendable {
   }
 
   /// Whose the keys of requests about a screen are.
-  private func owner(_ id: String, _ session: LiveSession?) -> ScreenAnswers.Owner {
+  private func owner(_ id: String, _ session: LiveSession?) -> ScreenIdempotency.Owner {
     session.map { .session($0.id) } ?? .screen(id)
   }
 
   // MARK: Opening and closing
 
-  private func open(_ request: Request) throws -> Answer {
+  private func open(_ request: Request) throws -> HandlerResult {
     try admitted(request) { kind, session in
       try request.withBody { body in
         let arguments = try arguments(of: request, body)
         // An answer holds what lets one in: where nobody knows who asks, it's given to nobody again.
-        let owner = session.map { ScreenAnswers.Owner.session($0.id) }
+        let owner = session.map { ScreenIdempotency.Owner.session($0.id) }
         return try directory.answers.once(request, body, of: owner, at: monotonic()) {
           do {
             return opened(try await directory.open(kind, for: session, arguments: .object(arguments)))
@@ -153,7 +153,7 @@ package struct ScreenRoutes: Sendable {
     return Response(status: .created, fields: fields, body: .bytes(body))
   }
 
-  private func close(_ request: Request) throws -> Answer {
+  private func close(_ request: Request) throws -> HandlerResult {
     try admitted(request) { kind, session in
       let preconditions = try Preconditions(of: request.head)
       let id = request.parameters["id"] ?? ""
@@ -173,7 +173,7 @@ package struct ScreenRoutes: Sendable {
 
   // MARK: Reading
 
-  private func read(_ request: Request) throws -> Answer {
+  private func read(_ request: Request) throws -> HandlerResult {
     try found(request) { screen in
       let (query, preconditions) = (try request.query, try Preconditions(of: request.head))
       if request.head.wantsEventStream {
@@ -181,7 +181,7 @@ package struct ScreenRoutes: Sendable {
       }
       let wait = try WaitPreference(of: request, query, upTo: longestWait)
       guard let wait, preconditions.ifNoneMatch != nil else { return .now(screen.response(preconditions)) }
-      let waiting = WaitingForScreen(try watch(screen), preconditions, wait, deadline: wait.deadline(for: request))
+      let waiting = ScreenLongPoll(try watch(screen), preconditions, wait, deadline: wait.deadline(for: request))
       return waiting.answer(wait.seconds == 0 ? .timeOver : .woken)
     }
   }
@@ -190,18 +190,18 @@ package struct ScreenRoutes: Sendable {
     ScreenEvents(try watch(screen), told: request.head[.lastEventID], monotonic: monotonic)
   }
 
-  private func watch(_ screen: Screen) throws(Problem) -> ScreenWatch {
+  private func watch(_ screen: Screen) throws(Problem) -> ScreenWatcher {
     guard let seat = directory.room.seat(for: screen.id) else {
       var problem = Problem(.tooManyRequests, detail: "Too many requests wait for this screen already.")
       problem.fields.append(.retryAfter, "1")
       throw problem
     }
-    return ScreenWatch(screen, seat: seat, monotonic: monotonic)
+    return ScreenWatcher(screen, seat: seat, monotonic: monotonic)
   }
 
   // MARK: Acting
 
-  private func act(_ request: Request) throws -> Answer {
+  private func act(_ request: Request) throws -> HandlerResult {
     try found(request) { screen in
       let preconditions = try Preconditions(of: request.head)
       return try request.withBody { body in
@@ -241,7 +241,7 @@ extension Screen {
   }
 
   /// A state as clients get it.
-  func document(_ shown: ShownState) -> [UInt8] {
+  func document(_ shown: EncodedState) -> [UInt8] {
     Array(#"{"cursor":"\#(cursor(shown.number))","state":"#.utf8) + shown.encoded + "}".utf8
   }
 }

@@ -3,7 +3,7 @@ import LockstepScreens
 import LockstepStore
 import LockstepSync
 
-extension ScreenAnswers {
+extension ScreenIdempotency {
   /// Answers a write, and the same write again as it was answered first, where it has a key.
   ///
   /// - Parameters:
@@ -21,13 +21,13 @@ extension ScreenAnswers {
     of owner: Owner?,
     at now: Int64,
     _ write: @escaping @Sendable () async throws -> Response
-  ) throws -> Answer {
+  ) throws -> HandlerResult {
     // One that can't be is told, also where it would be of no use.
     let key = try IdempotencyKey(of: request, body: body)
     guard let owner, let key else { return .later(write) }
     do {
       if let answer = try take(key, of: owner, at: now) {
-        return .now(Response(Settlement(answer: answer, isReplay: true)))
+        return .now(Response(KeyedResponse(answer: answer, isReplay: true)))
       }
     } catch {
       throw Problem.telling(of: error) ?? error
@@ -35,10 +35,10 @@ extension ScreenAnswers {
     return .later {
       do {
         let response = try await write()
-        self.settle(key, of: owner, StoredAnswer(response))
+        self.settle(key, of: owner, StoredResponse(response))
         return response
       } catch {
-        let refusal = (error as? Problem).flatMap { Self.staying.contains($0.kind) ? StoredAnswer($0.response) : nil }
+        let refusal = (error as? Problem).flatMap { Self.staying.contains($0.kind) ? StoredResponse($0.response) : nil }
         self.settle(key, of: owner, refusal)
         throw error
       }

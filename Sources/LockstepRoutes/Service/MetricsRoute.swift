@@ -12,13 +12,13 @@ package struct MetricsRoute: Sendable {
     let server: @Sendable () -> ServerCounters
     let process: @Sendable () async -> ProcessStatistics
     /// Nil where no users are served.
-    let users: (@Sendable () -> UserFigures)?
+    let users: (@Sendable () -> UserMetrics)?
     /// Nil where there is no store.
-    let store: (@Sendable () -> StoreFigures)?
+    let store: (@Sendable () -> StoreMetrics)?
     /// Nil where there are no screens.
-    let screens: (@Sendable () -> ScreenFigures)?
+    let screens: (@Sendable () -> ScreenMetrics)?
     /// Nil where no backups are made.
-    let backups: (@Sendable () -> BackupKeeper.Figures)?
+    let backups: (@Sendable () -> BackupScheduler.Figures)?
     /// The limits on requests that are set.
     let rates: [RateMeter]
     let droppedLogLines: @Sendable () -> Int
@@ -28,10 +28,10 @@ package struct MetricsRoute: Sendable {
       requests: RequestMetrics,
       server: @escaping @Sendable () -> ServerCounters,
       process: @escaping @Sendable () async -> ProcessStatistics,
-      users: (@Sendable () -> UserFigures)?,
-      store: (@Sendable () -> StoreFigures)?,
-      screens: (@Sendable () -> ScreenFigures)?,
-      backups: (@Sendable () -> BackupKeeper.Figures)?,
+      users: (@Sendable () -> UserMetrics)?,
+      store: (@Sendable () -> StoreMetrics)?,
+      screens: (@Sendable () -> ScreenMetrics)?,
+      backups: (@Sendable () -> BackupScheduler.Figures)?,
       rates: [RateMeter],
       droppedLogLines: @escaping @Sendable () -> Int,
       uptimeSeconds: @escaping @Sendable () -> Double

@@ -9,7 +9,7 @@ package final class OpenAPIRoute: Sendable {
   package static let pattern = "/openapi.json"
 
   private let routes: [Route]
-  private let made = Monitor<PreparedDocument?>(nil)
+  private let made = LockedState<PreparedDocument?>(nil)
 
   /// The route, over the table of all others.
   package init(describing routes: [Route]) {

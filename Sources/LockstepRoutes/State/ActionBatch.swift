@@ -8,7 +8,7 @@ import LockstepSync
 
 /// Several actions as one transaction: how they're read, and what a client is told of what they did.
 struct ActionBatch: Sendable {
-  let writing: StateWriting
+  let writing: StateWriter
   /// What the preconditions and the ETag are of; nil: the user's whole state.
   let resource: StateResource?
   /// Where in the body the action of a number is.
@@ -51,16 +51,16 @@ struct ActionBatch: Sendable {
     _ preconditions: Preconditions,
     _ key: IdempotencyKey?,
     of session: LiveSession
-  ) throws -> Answer {
+  ) throws -> HandlerResult {
     var transaction = Transaction(
       user: session.user,
       session: session,
       actions: actions,
-      answer: { StoredAnswer(answer($0)) },
-      refusal: { error in (problem(for: error) ?? error as? Problem).map { StoredAnswer($0.response) } }
+      answer: { StoredResponse(answer($0)) },
+      refusal: { error in (problem(for: error) ?? error as? Problem).map { StoredResponse($0.response) } }
     )
     transaction.key = key
-    transaction.kept = { KeptAnswers.kept($0) }
+    transaction.kept = { StoredResponses.kept($0) }
     if !preconditions.isEmpty {
       transaction.condition = { try check(preconditions, in: StateView(store: writing.store, $0)) }
     }
@@ -73,11 +73,11 @@ struct ActionBatch: Sendable {
 
   /// The whole answer to a batch that came before: what each action did is in the journal.
   private func whole(
-    _ answer: StoredAnswer,
+    _ answer: StoredResponse,
     to count: Int,
     _ preconditions: Preconditions,
     of user: UserID
-  ) async throws -> StoredAnswer {
+  ) async throws -> StoredResponse {
     guard let resource, answer.status == Status.preconditionFailed.code else {
       return try await writing.keptAnswers.whole(answer, toActions: count, of: user)
     }
@@ -128,11 +128,11 @@ struct ActionBatch: Sendable {
   }
 
   private func weight(_ committed: Committed) -> Int {
-    committed.mutations.reduce(0) { $0 + $1.reduce(0) { $0 + LongWork.Weight.element + $1.bytes } }
+    committed.mutations.reduce(0) { $0 + $1.reduce(0) { $0 + BackgroundEncoder.Weight.element + $1.bytes } }
   }
 
   private func problem(for error: any Error) -> Problem? {
-    guard let refused = error as? RefusedAction else { return nil }
+    guard let refused = error as? ActionRefusal else { return nil }
     var problem = Problem(refused, store: writing.store) { "\(place(refused.index))/payload\($0)" }
     problem.members.append(("failed", .integer(Int64(refused.index))))
     return problem

@@ -10,7 +10,7 @@ package struct ActionsRoute: Sendable {
   let modules: [String: UserModule]
   let batch: ActionBatch
 
-  package init(modules: [UserModule], writing: StateWriting) {
+  package init(modules: [UserModule], writing: StateWriter) {
     self.modules = Dictionary(uniqueKeysWithValues: modules.map { ($0.name, $0) })
     batch = ActionBatch(writing: writing, resource: nil) { "/actions/\($0)" }
   }

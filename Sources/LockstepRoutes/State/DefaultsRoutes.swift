@@ -7,10 +7,10 @@ import LockstepModules
 /// `/v1/defaults`: suites of values by their keys.
 package struct DefaultsRoutes: Sendable {
   let module: DefaultsModule
-  let reading: StateReading
-  let writing: StateWriting
+  let reading: StateReader
+  let writing: StateWriter
 
-  package init(module: DefaultsModule, reading: StateReading, writing: StateWriting) {
+  package init(module: DefaultsModule, reading: StateReader, writing: StateWriter) {
     self.module = module
     self.reading = reading
     self.writing = writing
@@ -50,7 +50,7 @@ package struct DefaultsRoutes: Sendable {
     ]
   }
 
-  private func put(_ request: Request, _ body: [UInt8]) throws -> StateWriting.Change {
+  private func put(_ request: Request, _ body: [UInt8]) throws -> StateWriter.Change {
     let (suite, key) = (try suite(of: request), try request.elementName("key"))
     _ = try BodyType(of: request.head)
     let value = try JSON(body: body)
@@ -60,16 +60,16 @@ package struct DefaultsRoutes: Sendable {
       throw Problem(.validationFailed, errors: [.init(pointer: "", detail: wrong)])
     }
     let collection = DefaultsAction.collection(suite)
-    return StateWriting.Change(
+    return StateWriter.Change(
       resource: .value(suite: suite, key: key),
       action: module.action(.set(key: key, value: EncodedValue(value)), suite: suite),
       status: { $0.before.state.map(collection)[key] == nil ? .created : .ok }
     )
   }
 
-  private func delete(_ request: Request, _ body: [UInt8]) throws -> StateWriting.Change {
+  private func delete(_ request: Request, _ body: [UInt8]) throws -> StateWriter.Change {
     let (suite, key) = (try suite(of: request), try request.elementName("key"))
-    var change = StateWriting.Change(
+    var change = StateWriter.Change(
       resource: .value(suite: suite, key: key),
       action: module.action(.remove(key: key), suite: suite),
       status: { _ in .noContent }
@@ -78,9 +78,9 @@ package struct DefaultsRoutes: Sendable {
     return change
   }
 
-  private func patch(_ request: Request, _ body: [UInt8]) throws -> StateWriting.Change {
+  private func patch(_ request: Request, _ body: [UInt8]) throws -> StateWriter.Change {
     let suite = try suite(of: request)
-    return StateWriting.Change(
+    return StateWriter.Change(
       resource: .suite(suite, prefix: nil),
       action: module.action(try Self.patchAction(request, body), suite: suite),
       status: { _ in .ok }

@@ -8,10 +8,10 @@ import LockstepSync
 /// `/v1/favorites`: a list.
 package struct FavoritesRoutes: Sendable {
   let module: FavoritesModule
-  let reading: StateReading
-  let writing: StateWriting
+  let reading: StateReader
+  let writing: StateWriter
 
-  package init(module: FavoritesModule, reading: StateReading, writing: StateWriting) {
+  package init(module: FavoritesModule, reading: StateReader, writing: StateWriter) {
     self.module = module
     self.reading = reading
     self.writing = writing
@@ -53,7 +53,7 @@ package struct FavoritesRoutes: Sendable {
 
   // MARK: What is answered
 
-  private func put(_ request: Request, _ body: [UInt8]) throws -> StateWriting.Change {
+  private func put(_ request: Request, _ body: [UInt8]) throws -> StateWriter.Change {
     let id = try id(of: request)
     _ = try BodyType(of: request.head)
     // An item needs nothing but its id, so nothing needs to be said of it.
@@ -66,7 +66,7 @@ package struct FavoritesRoutes: Sendable {
     }
   }
 
-  private func patch(_ request: Request, _ body: [UInt8]) throws -> StateWriting.Change {
+  private func patch(_ request: Request, _ body: [UInt8]) throws -> StateWriter.Change {
     let id = try id(of: request)
     let type = try BodyType(of: request.head)
     let json = try JSON(body: body)
@@ -86,14 +86,14 @@ package struct FavoritesRoutes: Sendable {
     }
   }
 
-  private func delete(_ request: Request, _ body: [UInt8]) throws -> StateWriting.Change {
+  private func delete(_ request: Request, _ body: [UInt8]) throws -> StateWriter.Change {
     let id = try id(of: request)
     var change = change(id, .remove(id: id)) { _ in .noContent }
     change.showsResource = false
     return change
   }
 
-  private func move(_ request: Request, _ body: [UInt8]) throws -> StateWriting.Change {
+  private func move(_ request: Request, _ body: [UInt8]) throws -> StateWriter.Change {
     let id = try id(of: request)
     _ = try BodyType(of: request.head)
     var reader = PayloadReader(try JSON(body: body))
@@ -106,8 +106,8 @@ package struct FavoritesRoutes: Sendable {
     _ id: String,
     _ action: FavoritesAction,
     status: @escaping @Sendable (Committed) -> Status = { _ in .ok }
-  ) -> StateWriting.Change {
-    StateWriting.Change(
+  ) -> StateWriter.Change {
+    StateWriter.Change(
       resource: .element(FavoritesReactor.collection, id: id),
       action: module.action(action),
       status: status

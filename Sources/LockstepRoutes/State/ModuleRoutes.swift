@@ -8,10 +8,10 @@ import LockstepSync
 /// `/v1/<module>`: a module that the server was built with, a list or a map. All of it follows from its declaration.
 package struct ModuleRoutes: Sendable {
   let module: UserModule
-  let reading: StateReading
-  let writing: StateWriting
+  let reading: StateReader
+  let writing: StateWriter
 
-  package init(module: UserModule, reading: StateReading, writing: StateWriting) {
+  package init(module: UserModule, reading: StateReader, writing: StateWriter) {
     self.module = module
     self.reading = reading
     self.writing = writing
@@ -69,7 +69,7 @@ package struct ModuleRoutes: Sendable {
 
   // MARK: Actions
 
-  private func act(_ request: Request) throws -> Answer {
+  private func act(_ request: Request) throws -> HandlerResult {
     try writing.gate.answer(request) { session in
       let preconditions = try Preconditions(of: request.head)
       return try request.withBody { body in
@@ -103,7 +103,7 @@ package struct ModuleRoutes: Sendable {
     return Route(verb.method, pattern, summary: summary) { request in
       try writing.answer(request) { request, body in
         let name = try request.elementName(key)
-        var change = StateWriting.Change(
+        var change = StateWriter.Change(
           resource: element(name),
           action: try self.action(action, on: name, by: verb, request, body),
           status: { committed in verb == .delete ? .noContent : status(of: name, committed) }

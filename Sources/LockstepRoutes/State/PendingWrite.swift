@@ -15,11 +15,11 @@ final class PendingWrite: ParkedRequest {
   }
 
   let deadline = Int64.max
-  private let state = Monitor(State.pending(wake: {}))
-  private let respond: @Sendable (Result) throws -> Answer
+  private let state = LockedState(State.pending(wake: {}))
+  private let respond: @Sendable (Result) throws -> HandlerResult
 
   /// A write whose answer is made of what became of it.
-  init(respond: @escaping @Sendable (Result) throws -> Answer) {
+  init(respond: @escaping @Sendable (Result) throws -> HandlerResult) {
     self.respond = respond
   }
 
@@ -37,7 +37,7 @@ final class PendingWrite: ParkedRequest {
 
   func release() {}
 
-  func answer(_ cause: WakeCause) -> Answer {
+  func answer(_ cause: WakeReason) -> HandlerResult {
     guard let result else {
       return .then {
         await withCheckedContinuation { continuation in self.whenSettled { continuation.resume() } }
@@ -56,7 +56,7 @@ final class PendingWrite: ParkedRequest {
     state.withLock { if case .settled(let result) = $0 { result } else { nil } }
   }
 
-  private func settledAnswer() throws -> Answer {
+  private func settledAnswer() throws -> HandlerResult {
     guard let result else { throw StillPending() }
     return try respond(result)
   }

@@ -6,10 +6,10 @@ import LockstepModules
 /// `/v1/profile`: a map of two fields.
 package struct ProfileRoutes: Sendable {
   let module: ProfileModule
-  let reading: StateReading
-  let writing: StateWriting
+  let reading: StateReader
+  let writing: StateWriter
 
-  package init(module: ProfileModule, reading: StateReading, writing: StateWriting) {
+  package init(module: ProfileModule, reading: StateReader, writing: StateWriter) {
     self.module = module
     self.reading = reading
     self.writing = writing
@@ -38,11 +38,11 @@ package struct ProfileRoutes: Sendable {
     ]
   }
 
-  private func patch(_ request: Request, _ body: [UInt8]) throws -> StateWriting.Change {
+  private func patch(_ request: Request, _ body: [UInt8]) throws -> StateWriter.Change {
     _ = try BodyType(of: request.head)
     let json = try JSON(body: body)
     guard let fields = json.objectValue else { throw Problem.notAnObject(json) }
-    return StateWriting.Change(
+    return StateWriter.Change(
       resource: .profile,
       action: module.action(.save(fields)),
       status: { _ in .ok }

@@ -81,7 +81,7 @@ package struct RegisteredRoutes: Sendable {
   private func write(
     _ request: Request,
     _ read: @escaping @Sendable (Request, [UInt8]) throws -> @Sendable (MapState) throws -> DefaultsAction
-  ) throws -> Answer {
+  ) throws -> HandlerResult {
     try token.check(request)
     let suite = try request.suiteName()
     let preconditions = try Preconditions(of: request.head)
@@ -124,10 +124,10 @@ package struct RegisteredRoutes: Sendable {
         )
         return Self.changes(of: mutations)
       },
-      answer: { StoredAnswer(response(representation(of: suite, $0))) },
+      answer: { StoredResponse(response(representation(of: suite, $0))) },
       refusal: { error in
-        (error as? Refusal).map { StoredAnswer(Problem($0).response) }
-          ?? (error as? Problem).map { StoredAnswer($0.response) }
+        (error as? Refusal).map { StoredResponse(Problem($0).response) }
+          ?? (error as? Problem).map { StoredResponse($0.response) }
       }
     )
   }
@@ -168,7 +168,7 @@ extension AdministratorToken {
   func check(_ request: Request) throws(Problem) {
     guard isSet else { throw Problem(.notFound) }
     let isRight = request.head.withBytes(of: .authorization) { field in
-      SessionGate.bearerToken(in: field).map(matches) ?? false
+      TokenAuthenticator.bearerToken(in: field).map(matches) ?? false
     }
     guard isRight != true else { return }
     var problem = Problem.unauthorized(request.head.has(.authorization))

@@ -33,7 +33,7 @@ enum StateResource: Sendable, Equatable {
   }
 
   /// The collections that it's made of.
-  var extent: History.Extent {
+  var extent: StateHistory.Extent {
     switch self {
     case .list(let query): .collection(query.collection)
     case .element(let name, _), .map(let name, _), .entry(let name, _): .collection(name)
@@ -49,14 +49,14 @@ enum StateResource: Sendable, Equatable {
     return view.state.map(DefaultsAction.collection(suite))[key] != nil
   }
 
-  /// How much work it is to show it: see `LongWork`.
+  /// How much work it is to show it: see `BackgroundEncoder`.
   func weight(in view: StateView) -> Int {
     switch self {
     case .list(let query):
       let list = view.state.list(query.collection)
       let whole = CollectionState.list(list).weight
       guard let limit = query.limit, limit < list.count else { return whole }
-      return whole / list.count * limit + list.count * LongWork.Weight.stayingElement
+      return whole / list.count * limit + list.count * BackgroundEncoder.Weight.stayingElement
     case .suite(let name, _): return CollectionState.map(view.state.map(DefaultsAction.collection(name))).weight
     case .map(let name, _): return CollectionState.map(view.state.map(name)).weight
     case .element, .entry, .suites, .value, .profile: return 0

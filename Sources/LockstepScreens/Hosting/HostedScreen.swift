@@ -6,7 +6,7 @@ import LockstepThreading
 /// What a screen runs on, whatever its reactor.
 package protocol ScreenEngine: AnyObject, Sendable {
   /// What it shows now.
-  var shown: ShownState { get }
+  var shown: EncodedState { get }
 
   /// Which of its states that is, without a look at it.
   var number: UInt64 { get }
@@ -17,7 +17,7 @@ package protocol ScreenEngine: AnyObject, Sendable {
   ///   - actions: Actions as clients send them; each is read before any is done.
   ///   - network: Where they come from.
   ///   - isWanted: Whether to do them where a state of this number is shown.
-  /// - Throws: `StepRefused` with a `Refusal`, `StepUnwanted`; `NotAdmitted`; `CancellationError` when the screen ends.
+  /// - Throws: `StepRefused` with a `Refusal`, `StepUnwanted`; `AdmissionError`; `CancellationError` when the screen ends.
   func act(
     _ actions: [JSON],
     from network: ClientNetwork,
@@ -32,7 +32,7 @@ package protocol ScreenEngine: AnyObject, Sendable {
 }
 
 /// A state as clients see it.
-package struct ShownState: Sendable {
+package struct EncodedState: Sendable {
   /// Counts the states shown, from 1.
   package let number: UInt64
   /// Its JSON.
@@ -55,16 +55,16 @@ final class HostedScreen<R: Reactor>: ScreenEngine {
   /// How many steps may be unsettled: waiting, or with work that takes time.
   static var capacity: Int { 256 }
 
-  private let slot: Monitor<Slot>
-  private let host: ReactorHost<StagedReactor<R>>
+  private let slot: LockedState<Slot>
+  private let host: ReactorHost<BatchReactor<R>>
   private let declaration: ScreenDeclaration<R>
 
   init(_ reactor: R, _ declaration: ScreenDeclaration<R>, stateShown: @escaping @Sendable () -> Void) {
-    let slot = Monitor(Slot(state: reactor.initialState))
+    let slot = LockedState(Slot(state: reactor.initialState))
     self.slot = slot
     self.declaration = declaration
     // Told by the reducing loop itself: once a step is reduced, what it has shown is in the slot.
-    host = ReactorHost(StagedReactor(base: reactor), capacity: Self.capacity) { trace in
+    host = ReactorHost(BatchReactor(base: reactor), capacity: Self.capacity) { trace in
       guard case .state(let state) = trace else { return }
       let replaced = slot.withLock { slot -> R.State in
         defer { slot = Slot(number: slot.number + 1, state: state) }
@@ -75,12 +75,12 @@ final class HostedScreen<R: Reactor>: ScreenEngine {
     }
   }
 
-  var shown: ShownState {
+  var shown: EncodedState {
     let (number, state, known) = slot.withLock { ($0.number, $0.state, $0.encoded) }
-    if let known { return ShownState(number: number, encoded: known) }
+    if let known { return EncodedState(number: number, encoded: known) }
     let encoded = declaration.state.encode(state).encoded()
     if encoded.count <= Self.keptLength { slot.withLock { if $0.number == number { $0.encoded = encoded } } }
-    return ShownState(number: number, encoded: encoded)
+    return EncodedState(number: number, encoded: encoded)
   }
 
   var number: UInt64 { slot.withLock { $0.number } }
@@ -91,7 +91,7 @@ final class HostedScreen<R: Reactor>: ScreenEngine {
     isWanted: @escaping @Sendable (_ number: UInt64) -> Bool
   ) async throws {
     let slot = slot
-    let step = StagedReactor<R>.Action(actions: try read(actions, from: network)) {
+    let step = BatchReactor<R>.Action(actions: try read(actions, from: network)) {
       isWanted(slot.withLock { $0.number })
     }
     _ = try await host.submit(step).reduced()
@@ -111,7 +111,7 @@ final class HostedScreen<R: Reactor>: ScreenEngine {
       }
     }
     guard let firstFailed else { return read }
-    throw StepRefused(index: firstFailed, reason: UnreadableActions(faults: faults))
+    throw StepRefused(index: firstFailed, reason: UnreadableActionsError(faults: faults))
   }
 
   func run() async { await host.run() }
@@ -119,6 +119,6 @@ final class HostedScreen<R: Reactor>: ScreenEngine {
 }
 
 /// Actions can't be read: all faults of all of them, by their places among them.
-package struct UnreadableActions: Error {
+package struct UnreadableActionsError: Error {
   package let faults: [FieldFault]
 }

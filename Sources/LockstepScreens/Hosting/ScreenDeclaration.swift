@@ -44,7 +44,7 @@ package struct ScreenKind: Sendable {
     var members: [SchemaMember] = []
     repeat members += (each argument).members
     return ScreenKind(declaration, needsSession: true, arguments: members) { session, arguments in
-      guard let session else { throw SessionEnded() }
+      guard let session else { throw SessionEndedError() }
       var reader = PayloadReader(arguments)
       // Nobody's network matters to what is opened.
       let values = (repeat (each argument).read(&reader, ClientNetwork(host: "")))

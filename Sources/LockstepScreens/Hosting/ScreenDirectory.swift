@@ -32,14 +32,14 @@ package final class ScreenDirectory: Sendable {
   }
 
   /// Who waits for a screen's state.
-  package let room: WaitingRoom<String>
+  package let room: WaiterRegistry<String>
   /// What was answered to those who may ask again.
-  package let answers = ScreenAnswers()
+  package let answers = ScreenIdempotency()
   private let limits: ScreenLimits
   private let random: @Sendable () -> UInt64
   private let monotonic: @Sendable () -> Int64
-  private let contents = Monitor(Contents())
-  private let tasks = RunningTasks(branches: 256)
+  private let contents = LockedState(Contents())
+  private let tasks = TaskScope(branches: 256)
 
   /// - Parameters:
   ///   - limits: How many there may be.
@@ -55,20 +55,20 @@ package final class ScreenDirectory: Sendable {
     self.limits = limits
     self.random = random
     self.monotonic = monotonic
-    room = WaitingRoom(waiting)
+    room = WaiterRegistry(waiting)
   }
 
   /// How many are open.
   var count: Int { contents.withLock { $0.screens.count } }
 
   /// What there is to measure of them now.
-  package var figures: ScreenFigures {
-    contents.withLock { ScreenFigures(open: $0.screens.count, opened: $0.opened, ended: $0.ended) }
+  package var figures: ScreenMetrics {
+    contents.withLock { ScreenMetrics(open: $0.screens.count, opened: $0.opened, ended: $0.ended) }
   }
 
   /// Opens a screen, which runs from then on.
   ///
-  /// - Throws: `TooManyScreens`, `SessionEnded`, and what refuses to make it.
+  /// - Throws: `TooManyScreensError`, `SessionEndedError`, and what refuses to make it.
   package func open(_ kind: ScreenKind, for session: LiveSession?, arguments: JSON) async throws -> Screen {
     endExpired()
     if session == nil { makeRoomForAnybody() }
@@ -77,7 +77,7 @@ package final class ScreenDirectory: Sendable {
     let now = monotonic()
     let screen = Screen(id: id, tag: word(), kind: kind.name, session: session, engine: engine, now: now)
     do {
-      try contents.withLock { contents throws(TooManyScreens) in try Self.insert(screen, limits, &contents) }
+      try contents.withLock { contents throws(TooManyScreensError) in try Self.insert(screen, limits, &contents) }
       try tasks.start { await engine.run() }
     } catch {
       end(screen, .server)
@@ -86,7 +86,7 @@ package final class ScreenDirectory: Sendable {
     // Looked at after it can be found: whoever ends the session ends what can be found.
     if session?.isEnded ?? false {
       end(screen, .session)
-      throw SessionEnded()
+      throw SessionEndedError()
     }
     return screen
   }
@@ -153,7 +153,7 @@ package final class ScreenDirectory: Sendable {
   }
 
   /// Looks after what nobody asks for any more, every minute of this clock, until it's shut down.
-  package func lookAfter(by clock: any Clock<Duration>) throws(RunningTasks.ShutDown) {
+  package func lookAfter(by clock: any Clock<Duration>) throws(TaskScope.ShutDown) {
     try tasks.start { [weak self] in
       while (try? await clock.sleep(for: .seconds(60))) != nil {
         guard let self else { return }
@@ -177,7 +177,7 @@ package final class ScreenDirectory: Sendable {
   // MARK: Under the lock
 
   private static func insert(_ screen: Screen, _ limits: ScreenLimits, _ contents: inout Contents)
-    throws(TooManyScreens)
+    throws(TooManyScreensError)
   {
     guard contents.screens.count < limits.inAll else { throw .inAll }
     if let session = screen.session {
@@ -217,7 +217,7 @@ package enum ScreenEnd: String, Sendable, CaseIterable {
 }
 
 /// There are as many screens as may be.
-package enum TooManyScreens: Error, Equatable {
+package enum TooManyScreensError: Error, Equatable {
   case ofSession
   case anonymous
   case inAll

@@ -27,19 +27,19 @@ public final class HTTPProfileUpstream: ProfileUpstream {
   var sending: Int { client.running }
 
   /// See `ProfileUpstream`.
-  nonisolated(nonsending) public func send(_ profile: OutgoingProfile) async throws(UpstreamFailure) {
+  nonisolated(nonsending) public func send(_ profile: OutgoingProfile) async throws(UpstreamError) {
     let status: Int
-    do throws(TransferFailure) {
+    do throws(TransferError) {
       status = try await client.post(profile.json.encoded(), type: "application/json", to: url.text)
     } catch {
-      throw UpstreamFailure(error)
+      throw UpstreamError(error)
     }
     switch status {
     case 200..<300: return
     case 300..<400:
-      throw UpstreamFailure(.refused(status: status), detail: "\(url) answers with the redirect \(status)")
-    case 400..<500: throw UpstreamFailure(.refused(status: status), detail: "\(url) answers with \(status)")
-    default: throw UpstreamFailure(.failed(status: status), detail: "\(url) answers with \(status)")
+      throw UpstreamError(.refused(status: status), detail: "\(url) answers with the redirect \(status)")
+    case 400..<500: throw UpstreamError(.refused(status: status), detail: "\(url) answers with \(status)")
+    default: throw UpstreamError(.failed(status: status), detail: "\(url) answers with \(status)")
     }
   }
 
@@ -47,8 +47,8 @@ public final class HTTPProfileUpstream: ProfileUpstream {
   public func shutDown() { client.shutDown() }
 }
 
-extension UpstreamFailure {
-  init(_ failure: TransferFailure) {
+extension UpstreamError {
+  init(_ failure: TransferError) {
     let kind: Kind =
       switch failure.kind {
       case .name, .connection, .encryption, .broken: .unreachable

@@ -33,7 +33,7 @@ public protocol ProfileUpstream: Sendable {
   ///
   /// Cancelling the task ends the wait at once; the profile may have arrived all the same. The same profile may be sent
   /// again; of two at a time nobody knows which arrives last.
-  nonisolated(nonsending) func send(_ profile: OutgoingProfile) async throws(UpstreamFailure)
+  nonisolated(nonsending) func send(_ profile: OutgoingProfile) async throws(UpstreamError)
 }
 
 /// Where there is no upstream: takes everything at once.
@@ -42,5 +42,5 @@ public struct LocalProfileUpstream: ProfileUpstream {
   public init() {}
 
   /// See `ProfileUpstream`.
-  nonisolated(nonsending) public func send(_ profile: OutgoingProfile) async throws(UpstreamFailure) {}
+  nonisolated(nonsending) public func send(_ profile: OutgoingProfile) async throws(UpstreamError) {}
 }

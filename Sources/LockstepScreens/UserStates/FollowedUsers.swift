@@ -20,7 +20,7 @@ package final class FollowedUsers: Sendable {
     var bound = 64
   }
 
-  private let contents = Monitor(Contents())
+  private let contents = LockedState(Contents())
 
   package init() {}
 

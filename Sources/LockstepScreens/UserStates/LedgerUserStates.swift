@@ -16,7 +16,7 @@ package struct LedgerUserStates: UserStates {
   let profile: ProfileModule
   /// A step on a screen may cause hundreds of writes, and a user has many screens: so many of them are on their way at once, and no
   /// more than the writer takes of one user; the others wait for their turn.
-  let turns: Shares<UserID>
+  let turns: FairShareLimiter<UserID>
 
   package init(
     cache: StateCache,
@@ -25,7 +25,7 @@ package struct LedgerUserStates: UserStates {
     ledger: Ledger,
     favorites: FavoritesModule,
     profile: ProfileModule,
-    turns: Shares<UserID>
+    turns: FairShareLimiter<UserID>
   ) {
     self.cache = cache
     self.registry = registry
@@ -47,41 +47,41 @@ package struct LedgerUserStates: UserStates {
 
   /// See `UserStates`.
   package func toggleFavorite(_ id: String, _ content: FavoriteContent, by session: LiveSession)
-    async throws(StateNotChanged)
+    async throws(StateChangeError)
   {
     try await commit(favorites.action(.toggle(id: id, content)), by: session)
   }
 
   /// See `UserStates`.
-  package func saveProfile(_ fields: [String: String], by session: LiveSession) async throws(StateNotChanged) {
+  package func saveProfile(_ fields: [String: String], by session: LiveSession) async throws(StateChangeError) {
     let fields = JSONObject(fields.sorted { $0.key < $1.key }.map { ($0.key, .string($0.value)) })
     try await commit(profile.action(.save(fields)), by: session)
   }
 
-  private func commit(_ action: UserAction, by session: LiveSession) async throws(StateNotChanged) {
+  private func commit(_ action: UserAction, by session: LiveSession) async throws(StateChangeError) {
     let transaction = Transaction(
       user: session.user,
       session: session,
       actions: [action],
       // It has no key, so nothing of what it leads to is kept.
-      answer: { _ in StoredAnswer(status: 200, fields: [], body: nil) },
+      answer: { _ in StoredResponse(status: 200, fields: [], body: nil) },
       refusal: { _ in nil }
     )
     do {
       _ = try await turns.run(for: session.user) { try await ledger.commit(transaction) }
     } catch {
-      throw StateNotChanged(message: Self.message(for: error))
+      throw StateChangeError(message: Self.message(for: error))
     }
   }
 
   private static func message(for error: any Error) -> String {
     switch error {
-    case let refused as RefusedAction:
+    case let refused as ActionRefusal:
       switch refused.refusal {
       case .invalid(let faults): faults.map(\.detail).joined(separator: " ")
       case .notFound(let detail), .conflict(let detail), .quotaExceeded(let detail): detail
       }
-    case is SessionEnded: "The session has ended: log in again."
+    case is SessionEndedError: "The session has ended: log in again."
     default: "It can't be saved at the moment. Try again."
     }
   }

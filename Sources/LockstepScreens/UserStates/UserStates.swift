@@ -9,14 +9,14 @@ package protocol UserStates: Sendable {
   func follow(_ session: LiveSession) async throws -> FollowedState
 
   /// Adds a favorite with this content, or removes it where it is.
-  func toggleFavorite(_ id: String, _ content: FavoriteContent, by session: LiveSession) async throws(StateNotChanged)
+  func toggleFavorite(_ id: String, _ content: FavoriteContent, by session: LiveSession) async throws(StateChangeError)
 
   /// Saves fields of the profile.
-  func saveProfile(_ fields: [String: String], by session: LiveSession) async throws(StateNotChanged)
+  func saveProfile(_ fields: [String: String], by session: LiveSession) async throws(StateChangeError)
 }
 
 /// A state wasn't changed.
-package struct StateNotChanged: Error, Equatable {
+package struct StateChangeError: Error, Equatable {
   /// Why, in a sentence for people.
   let message: String
 }

@@ -1,5 +1,5 @@
 /// What is stored of a password: enough to recognise it, and no way back to it.
-public struct PasswordHash: Sendable, Equatable, Concealed {
+public struct PasswordHash: Sendable, Equatable, Redacted {
   /// The text that is stored, with the parameters that it was made with.
   public let text: String
 

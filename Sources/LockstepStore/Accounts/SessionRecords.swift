@@ -23,7 +23,7 @@ public struct EndedSession: Sendable, Equatable {
 }
 
 /// What is written now and then about a session that is used.
-package struct SessionNote: Sendable, Equatable {
+package struct SessionUsage: Sendable, Equatable {
   package let id: SessionID
   let user: UserID
   let lastSeenAt: Timestamp
@@ -41,9 +41,9 @@ package struct SessionNote: Sendable, Equatable {
 
 /// The table `sessions`, within the transaction that the connection is in.
 package struct SessionRecords {
-  let connection: Connection
+  let connection: SQLiteConnection
 
-  package init(connection: Connection) {
+  package init(connection: SQLiteConnection) {
     self.connection = connection
   }
 
@@ -99,7 +99,7 @@ package struct SessionRecords {
     try connection.first("SELECT 1 FROM sessions WHERE user_id = ? AND id = ?", user, id) { _ in true } ?? false
   }
 
-  package func note(_ note: SessionNote) throws {
+  package func note(_ note: SessionUsage) throws {
     try connection.run(
       "UPDATE sessions SET last_seen_at = ?, expires_at = ?, cursor = ? WHERE user_id = ? AND id = ?",
       note.lastSeenAt,
@@ -159,7 +159,7 @@ package struct SessionRecords {
     )
   }
 
-  private static func session(_ row: borrowing Row) throws -> StoredSession {
+  private static func session(_ row: borrowing SQLiteRow) throws -> StoredSession {
     StoredSession(
       session: Session(
         id: try row[0],
@@ -174,7 +174,7 @@ package struct SessionRecords {
     )
   }
 
-  private static func ended(_ row: borrowing Row) throws -> EndedSession {
+  private static func ended(_ row: borrowing SQLiteRow) throws -> EndedSession {
     EndedSession(id: try row[0], tokenHash: try row[1])
   }
 }

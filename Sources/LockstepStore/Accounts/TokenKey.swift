@@ -1,7 +1,7 @@
 import LockstepSQLite
 
 /// The key under which a store's tokens are tagged. It's kept in the store, and shows nowhere else.
-public struct TokenKey: Sendable, Equatable, Concealed, SQLiteConvertible {
+public struct TokenKey: Sendable, Equatable, Redacted, SQLiteConvertible {
   package let words: SIMD4<UInt64>
 
   init(random: () -> UInt64) {
@@ -20,7 +20,7 @@ public struct TokenKey: Sendable, Equatable, Concealed, SQLiteConvertible {
 
 extension TokenKey {
   /// The store's key; where it has none yet, a new one. To be called at start, in a transaction.
-  public static func findOrMake(in connection: Connection, random: () -> UInt64) throws -> TokenKey {
+  public static func findOrMake(in connection: SQLiteConnection, random: () -> UInt64) throws -> TokenKey {
     let stored = try connection.first("SELECT key FROM token_key") { row in try row[0] as TokenKey }
     if let stored { return stored }
     let new = TokenKey(random: random)

@@ -14,7 +14,7 @@ public final class UUIDv7Generator: Sendable {
 
   private static let randomBits: UInt128 = 74
 
-  private let last = Monitor(Last())
+  private let last = LockedState(Last())
   private let now: @Sendable () -> Int64
   private let random: @Sendable () -> UInt64
 

@@ -31,9 +31,9 @@ package struct Account: Sendable {
 
 /// The table `users`, within the transaction that the connection is in.
 package struct UserRecords {
-  let connection: Connection
+  let connection: SQLiteConnection
 
-  package init(connection: Connection) {
+  package init(connection: SQLiteConnection) {
     self.connection = connection
   }
 
@@ -106,7 +106,7 @@ package struct UserRecords {
     connection.eraseLog()
   }
 
-  private static func account(_ row: borrowing Row) throws -> Account {
+  private static func account(_ row: borrowing SQLiteRow) throws -> Account {
     Account(
       user: User(id: try row[0], email: try row[1], createdAt: try row[2]),
       emailKey: try row[3],

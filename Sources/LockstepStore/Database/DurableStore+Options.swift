@@ -8,7 +8,7 @@ extension DurableStore {
     /// About how long to wait for whoever else has the store. Default: not at all.
     public var lockPatience: Duration
     /// The writer's.
-    public var writer: Writer.Options
+    public var writer: DatabaseWriter.Options
     /// How many threads read, at least 1. Default: 2.
     public var readingThreads: Int
     /// How many readings may wait, at least 1. Default: 4,096.
@@ -18,7 +18,7 @@ extension DurableStore {
     public init(
       busyTimeout: Duration = .seconds(5),
       lockPatience: Duration = .zero,
-      writer: Writer.Options = Writer.Options(),
+      writer: DatabaseWriter.Options = DatabaseWriter.Options(),
       readingThreads: Int = 2,
       readingCapacity: Int = 4_096
     ) {

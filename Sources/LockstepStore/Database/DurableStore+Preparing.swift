@@ -4,8 +4,8 @@ import LockstepThreading
 
 extension DurableStore {
   /// Runs a unit of the writer and waits for it: for what a server needs before it serves.
-  package func write<Value: Sendable>(_ unit: @escaping @Sendable (Connection) throws -> Value) throws -> Value {
-    let outcome = Monitor<Result<Value, any Error>?>(nil)
+  package func write<Value: Sendable>(_ unit: @escaping @Sendable (SQLiteConnection) throws -> Value) throws -> Value {
+    let outcome = LockedState<Result<Value, any Error>?>(nil)
     try writer.submit(unit) { result in
       outcome.withLock { $0 = result }
       outcome.wakeAll()
@@ -25,7 +25,7 @@ extension DurableStore {
 
   /// Throws where the file ends in the midst of a page: it was cut off, and SQLite would take what's missing for zeros. Only a
   /// log, from which the page will be written anew, makes that right.
-  static func expectWholePages(of connection: Connection) throws {
+  static func expectWholePages(of connection: SQLiteConnection) throws {
     let path = connection.resolvedPath
     var (file, log) = (stat(), stat())
     guard stat(path, &file) == 0, file.st_size > 1, stat(path + "-wal", &log) != 0 || log.st_size == 0 else { return }

@@ -13,9 +13,9 @@ public final class DurableStore: Sendable {
   /// Who this store is: 32 random hexadecimal digits, made with the file and never changed.
   public let id: String
   /// Writes.
-  public let writer: Writer
+  public let writer: DatabaseWriter
   /// Read.
-  public let readers: Readers
+  public let readers: ReaderPool
   /// How many threads read.
   package let readingThreads: Int
 
@@ -24,8 +24,8 @@ public final class DurableStore: Sendable {
   /// Which file was opened.
   private let file: FileIdentity?
   /// Nil once closed.
-  private let lock: Monitor<StoreLock?>
-  private let check: SharedCheck<Result<Void, StoreError>>
+  private let lock: LockedState<StoreLock?>
+  private let check: CachedCheck<Result<Void, StoreError>>
 
   /// Opens the store and brings its schema up to date, or makes a new one where there is no file, for its owner only
   /// (0600).
@@ -52,11 +52,14 @@ public final class DurableStore: Sendable {
     try Self.expectNoOrphanedLog(of: path)
     do {
       // As found, so that another program's database is not even switched to a log before it is refused.
-      let connection = try Connection(path: path, options: .init(journal: .asFound, busyTimeout: options.busyTimeout))
+      let connection = try SQLiteConnection(
+        path: path,
+        options: .init(journal: .asFound, busyTimeout: options.busyTimeout)
+      )
       file = FileIdentity(path: path)
       let file = connection.resolvedPath
       try Self.expectWholePages(of: connection)
-      lock = Monitor(try StoreLock.take(store: file, patience: options.lockPatience))
+      lock = LockedState(try StoreLock.take(store: file, patience: options.lockPatience))
       id = try migrator.migrate(connection, now: now) {
         try Self.findOrMakeIdentity(connection, newID: newID, now: now)
       }
@@ -64,8 +67,8 @@ public final class DurableStore: Sendable {
       // What is deleted is overwritten, so that nothing of an erased user stays in the file's free space. Debian's SQLite
       // does so anyway, others don't.
       try connection.execute("PRAGMA secure_delete = ON")
-      writer = try Writer(connection: connection, options: options.writer, monotonic: time.elapsedNanoseconds)
-      readers = try Readers(
+      writer = try DatabaseWriter(connection: connection, options: options.writer, monotonic: time.elapsedNanoseconds)
+      readers = try ReaderPool(
         path: file,
         threads: options.readingThreads,
         capacity: options.readingCapacity,
@@ -77,7 +80,7 @@ public final class DurableStore: Sendable {
     readingThreads = options.readingThreads
     self.path = path
     self.time = time
-    check = SharedCheck(lifetime: .seconds(1), elapsed: time.elapsed)
+    check = CachedCheck(lifetime: .seconds(1), elapsed: time.elapsed)
   }
 
   /// Returns when a transaction has just been written to the store's file and is on disk, or throws why it can't be.
@@ -121,7 +124,7 @@ public final class DurableStore: Sendable {
     if file == nil || file != FileIdentity(path: path) { throw StoreError.replaced(path: path) }
   }
 
-  private static func findOrMakeIdentity(_ connection: Connection, newID: String, now: Int64) throws -> String {
+  private static func findOrMakeIdentity(_ connection: SQLiteConnection, newID: String, now: Int64) throws -> String {
     if let id = try connection.first("SELECT id FROM store", transform: { row in try row[0] as String }) { return id }
     try connection.run("INSERT INTO store (only_row, id, created_at) VALUES (1, ?, ?)", newID, now)
     return newID

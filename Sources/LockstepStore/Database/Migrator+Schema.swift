@@ -7,8 +7,8 @@ extension Migrator {
   /// Indexes that SQLite makes by itself and what `ANALYZE` finds out aren't looked at.
   ///
   /// - Throws: `StoreError` where the store has a module that these aren't the steps of; `SQLiteError`.
-  package func schemaFaults(of connection: Connection) throws -> [String] {
-    let scratch = try Connection.inMemory()
+  package func schemaFaults(of connection: SQLiteConnection) throws -> [String] {
+    let scratch = try SQLiteConnection.inMemory()
     let version = try examine(connection)
     for migration in migrations.prefix(version) { try scratch.execute(migration.sql) }
     let (made, found) = (try SchemaPart.all(of: scratch), try SchemaPart.all(of: connection))
@@ -27,7 +27,7 @@ private struct SchemaPart: Equatable {
   let declaration: String
 
   /// All parts by their names.
-  static func all(of connection: Connection) throws -> [String: SchemaPart] {
+  static func all(of connection: SQLiteConnection) throws -> [String: SchemaPart] {
     let rows = try connection.all(
       "SELECT name, type, replace(coalesce(sql, ''), '\"', '') FROM sqlite_schema WHERE substr(name, 1, 7) <> 'sqlite_'"
     ) { row in
@@ -48,7 +48,7 @@ private struct SchemaPart: Equatable {
   }
 }
 
-extension Connection {
+extension SQLiteConnection {
   /// What isn't right with which store it is and with the key of its tokens, in sentences.
   package func identityFaults() throws -> [String] {
     var faults: [String] = []

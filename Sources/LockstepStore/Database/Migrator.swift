@@ -34,7 +34,7 @@ public struct Migrator: Sendable {
   /// - Throws: `StoreError` where the store and these migrations don't belong together, `SQLiteError` where SQLite fails,
   ///   and what `body` throws.
   public func migrate<Result>(
-    _ connection: Connection,
+    _ connection: SQLiteConnection,
     now: Int64,
     then body: () throws -> Result = {}
   ) throws -> Result {
@@ -54,7 +54,7 @@ public struct Migrator: Sendable {
   /// - Returns: how many of the migrations it has been through.
   /// - Throws: `StoreError` where it's empty, none of ours, or has been through others; `SQLiteError` where SQLite fails.
   @discardableResult
-  public func examine(_ connection: Connection) throws -> Int {
+  public func examine(_ connection: SQLiteConnection) throws -> Int {
     if try isNew(connection) { throw StoreError.notAStore(path: connection.path) }
     return try countOfApplied(connection)
   }
@@ -63,7 +63,7 @@ public struct Migrator: Sendable {
   package var last: Int { migrations.count }
 
   /// Whether there is nothing in the file. Throws when there is, and it isn't ours.
-  private func isNew(_ connection: Connection) throws -> Bool {
+  private func isNew(_ connection: SQLiteConnection) throws -> Bool {
     let id = try connection.integer("PRAGMA application_id")
     if id == Self.applicationID { return false }
     let isEmpty =
@@ -74,7 +74,7 @@ public struct Migrator: Sendable {
   }
 
   /// How many of the migrations the store has been through. Throws where its past isn't the beginning of ours.
-  private func countOfApplied(_ connection: Connection) throws -> Int {
+  private func countOfApplied(_ connection: SQLiteConnection) throws -> Int {
     let path = connection.path
     let version = try connection.integer("PRAGMA user_version")
     if version > migrations.count {
@@ -103,7 +103,7 @@ public struct Migrator: Sendable {
     return version
   }
 
-  private func apply(_ migration: Migration, to connection: Connection, now: Int64) throws {
+  private func apply(_ migration: Migration, to connection: SQLiteConnection, now: Int64) throws {
     try connection.execute(migration.sql)
     try connection.run(
       "INSERT INTO migrations (number, name, checksum, applied_at) VALUES (?, ?, ?, ?)",
@@ -122,7 +122,7 @@ public struct Migrator: Sendable {
   }
 }
 
-extension Connection {
+extension SQLiteConnection {
   /// The only value of a statement that always gives one.
   fileprivate func integer(_ sql: StaticString) throws -> Int {
     try first(sql) { row in try row[0] as Int } ?? 0

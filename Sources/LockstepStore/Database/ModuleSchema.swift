@@ -23,7 +23,7 @@ public struct ModuleSchema: Sendable {
 struct ModuleMigrator {
   let modules: [ModuleSchema]
 
-  func migrate(_ connection: Connection, now: Int64) throws {
+  func migrate(_ connection: SQLiteConnection, now: Int64) throws {
     let known = try known(to: connection)
     for (name, kind) in known {
       guard let module = modules.first(where: { $0.name == name }) else {
@@ -46,7 +46,7 @@ struct ModuleMigrator {
   }
 
   /// Applies in an empty database what the store's modules have been through.
-  func repeatApplied(of connection: Connection, in scratch: Connection) throws {
+  func repeatApplied(of connection: SQLiteConnection, in scratch: SQLiteConnection) throws {
     for (name, _) in try known(to: connection) {
       guard let module = modules.first(where: { $0.name == name }) else {
         throw StoreError.missingModule(path: connection.path, module: name)
@@ -58,12 +58,12 @@ struct ModuleMigrator {
   }
 
   /// The modules that the store knows, with their kinds.
-  private func known(to connection: Connection) throws -> [String: String] {
+  private func known(to connection: SQLiteConnection) throws -> [String: String] {
     let rows = try connection.all("SELECT name, kind FROM modules") { (try $0[0] as String, try $0[1] as String) }
     return Dictionary(rows) { _, last in last }
   }
 
-  private func add(_ module: ModuleSchema, to connection: Connection, now: Int64) throws {
+  private func add(_ module: ModuleSchema, to connection: SQLiteConnection, now: Int64) throws {
     try connection.run(
       "INSERT INTO modules (name, kind, added_at) VALUES (?, ?, ?)",
       module.name,
@@ -72,7 +72,7 @@ struct ModuleMigrator {
     )
   }
 
-  private func countOfApplied(_ module: ModuleSchema, _ connection: Connection) throws -> Int {
+  private func countOfApplied(_ module: ModuleSchema, _ connection: SQLiteConnection) throws -> Int {
     let path = connection.path
     let applied = try connection.all(
       "SELECT number, name, checksum FROM module_migrations WHERE module = ? ORDER BY number",
@@ -103,7 +103,7 @@ struct ModuleMigrator {
   private func apply(
     _ migration: Migration,
     of module: ModuleSchema,
-    to connection: Connection,
+    to connection: SQLiteConnection,
     now: Int64
   ) throws {
     try connection.execute(migration.sql)
@@ -118,7 +118,7 @@ struct ModuleMigrator {
   }
 
   /// The tables that would keep something of an erased user.
-  private func outlivingTables(_ connection: Connection) throws -> Set<String> {
+  private func outlivingTables(_ connection: SQLiteConnection) throws -> Set<String> {
     let tables = try connection.all(
       """
       SELECT t.name FROM sqlite_schema t JOIN pragma_table_info(t.name) c ON c.name = 'user_id'

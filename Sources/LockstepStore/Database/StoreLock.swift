@@ -36,7 +36,7 @@ package final class StoreLock: Sendable {
   /// Sleeps: nobody can wake who waits for the lock.
   private static func pause(_ duration: Duration) {
     let nanoseconds = duration.components.seconds * 1_000_000_000 + duration.components.attoseconds / 1_000_000_000
-    _ = Monitor(()).wait(atMost: nanoseconds) { _ -> Void? in nil }
+    _ = LockedState(()).wait(atMost: nanoseconds) { _ -> Void? in nil }
   }
 
   /// Takes the lock of the store of this path, which has no symbolic links in it, or throws `StoreError.inUse`.

@@ -38,13 +38,13 @@ package struct IdempotencyKey: Sendable, Hashable {
     let (method, target, meaning) = (Array(method.utf8), Array(target.utf8), Array(meaning.utf8))
     fingerprint =
       meaning.isEmpty
-      ? Hash.of("request", method, target, body, secret)
-      : Hash.of("request", method, target, body, secret, meaning)
+      ? DomainHash.of("request", method, target, body, secret)
+      : DomainHash.of("request", method, target, body, secret, meaning)
   }
 }
 
 /// An answer that is kept, to be given again.
-package struct StoredAnswer: Sendable, Equatable {
+package struct StoredResponse: Sendable, Equatable {
   package let status: Int
   /// The header fields, as they go over the wire.
   package let fields: [UInt8]
@@ -64,26 +64,26 @@ package struct IdempotencyRecords {
   /// How many that are too old each new one lets go.
   private static let sweep = 4
 
-  let connection: Connection
+  let connection: SQLiteConnection
 
-  package init(connection: Connection) {
+  package init(connection: SQLiteConnection) {
     self.connection = connection
   }
 
   /// The answer that was given to a key; nil where there is none, or it's too old. Throws when it was another request's.
-  package func answer(to key: IdempotencyKey, of owner: KeyOwner, now: Timestamp) throws -> StoredAnswer? {
+  package func answer(to key: IdempotencyKey, of owner: IdempotencyKeyOwner, now: Timestamp) throws -> StoredResponse? {
     guard let (fingerprint, answer) = try kept(key.key, of: owner, now: now) else { return nil }
-    guard fingerprint == key.fingerprint else { throw IdempotencyKeyReused() }
+    guard fingerprint == key.fingerprint else { throw IdempotencyKeyReusedError() }
     return answer
   }
 
   /// The answer that was given to a key, no earlier than some moment, and the fingerprint of the request.
   package func kept(
     _ key: String,
-    of owner: KeyOwner,
+    of owner: IdempotencyKeyOwner,
     now: Timestamp,
     since moment: Timestamp? = nil
-  ) throws -> (fingerprint: [UInt8], answer: StoredAnswer)? {
+  ) throws -> (fingerprint: [UInt8], answer: StoredResponse)? {
     let oldest = max(now.millisecondsSince1970 - Self.lifetime, moment.map { $0.millisecondsSince1970 - 1 } ?? .min)
     switch owner {
     case .user(let user):
@@ -112,7 +112,9 @@ package struct IdempotencyRecords {
   }
 
   /// Keeps the answer to a key, and lets a few go that are too old.
-  package func keep(_ answer: StoredAnswer, to key: IdempotencyKey, of owner: KeyOwner, now: Timestamp) throws {
+  package func keep(_ answer: StoredResponse, to key: IdempotencyKey, of owner: IdempotencyKeyOwner, now: Timestamp)
+    throws
+  {
     try sweep(before: now.millisecondsSince1970 - Self.lifetime)
     switch owner {
     case .user(let user):
@@ -160,14 +162,14 @@ package struct IdempotencyRecords {
     )
   }
 
-  private static func answer(_ row: borrowing Row) throws -> (fingerprint: [UInt8], answer: StoredAnswer) {
-    (try row[0] as [UInt8], StoredAnswer(status: try row[1], fields: try row[2], body: try row[3]))
+  private static func answer(_ row: borrowing SQLiteRow) throws -> (fingerprint: [UInt8], answer: StoredResponse) {
+    (try row[0] as [UInt8], StoredResponse(status: try row[1], fields: try row[2], body: try row[3]))
   }
 
-  private static func id(_ key: String, _ owner: [UInt8]) -> [UInt8] { Hash.of("key", owner, Array(key.utf8)) }
+  private static func id(_ key: String, _ owner: [UInt8]) -> [UInt8] { DomainHash.of("key", owner, Array(key.utf8)) }
 }
 
 /// A key came again with another request.
-package struct IdempotencyKeyReused: Error {
+package struct IdempotencyKeyReusedError: Error {
   package init() {}
 }

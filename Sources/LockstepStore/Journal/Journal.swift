@@ -47,9 +47,9 @@ package struct Journal {
     package var written = 0
   }
 
-  let connection: Connection
+  let connection: SQLiteConnection
 
-  package init(connection: Connection) {
+  package init(connection: SQLiteConnection) {
     self.connection = connection
   }
 

@@ -9,14 +9,14 @@ package struct Snapshots {
     package let revision: Revision
   }
 
-  let connection: Connection
+  let connection: SQLiteConnection
 
-  package init(connection: Connection) {
+  package init(connection: SQLiteConnection) {
     self.connection = connection
   }
 
   /// The newest of a collection up to a revision; nil where there is none: it was empty at the beginning. Throws
-  /// `DamagedSnapshot` where it can't be read: what would be rebuilt without it was never so.
+  /// `SnapshotDamagedError` where it can't be read: what would be rebuilt without it was never so.
   package func latest(of collection: CollectionName, of user: UserID, upTo revision: Revision) throws -> (
     revision: Revision, state: CollectionState
   )? {
@@ -32,7 +32,7 @@ package struct Snapshots {
       (try row[0] as Revision, CollectionState(snapshot: Array((try row[1] as String).utf8)))
     }
     guard let (revision, state) = found else { return nil }
-    guard let state else { throw DamagedSnapshot(user: user, collection: collection, revision: revision) }
+    guard let state else { throw SnapshotDamagedError(user: user, collection: collection, revision: revision) }
     return (revision, state)
   }
 
@@ -78,7 +78,7 @@ package struct Snapshots {
 }
 
 /// A snapshot that isn't what this program writes: somebody else has changed the file, or the disk has.
-package struct DamagedSnapshot: Error, CustomStringConvertible {
+package struct SnapshotDamagedError: Error, CustomStringConvertible {
   let user: UserID
   package let collection: CollectionName
   package let revision: Revision

@@ -17,19 +17,19 @@ public protocol ListTable<Element>: Sendable {
   var migrations: [Migration] { get }
 
   /// All rows of a user, by their rank.
-  func rows(of user: UserID, in connection: Connection) throws -> [ListRow<Element>]
+  func rows(of user: UserID, in connection: SQLiteConnection) throws -> [ListRow<Element>]
 
   /// The rank of a user's element; nil where there is none of that id.
-  func rank(of id: String, of user: UserID, in connection: Connection) throws -> Int?
+  func rank(of id: String, of user: UserID, in connection: SQLiteConnection) throws -> Int?
 
   /// Writes a row, in the place of the one of its id where there is one.
-  func put(_ row: ListRow<Element>, of user: UserID, in connection: Connection) throws
+  func put(_ row: ListRow<Element>, of user: UserID, in connection: SQLiteConnection) throws
 
   /// Deletes the row of an id.
-  func remove(_ id: String, of user: UserID, in connection: Connection) throws
+  func remove(_ id: String, of user: UserID, in connection: SQLiteConnection) throws
 
   /// Deletes all rows of a user.
-  func removeAll(of user: UserID, in connection: Connection) throws
+  func removeAll(of user: UserID, in connection: SQLiteConnection) throws
 }
 
 /// An element in its table.

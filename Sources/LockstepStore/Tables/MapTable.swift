@@ -9,16 +9,16 @@ public protocol MapTable: Sendable {
   var migrations: [Migration] { get }
 
   /// All rows of a user, in any order.
-  func rows(of user: UserID, in connection: Connection) throws -> [MapRow]
+  func rows(of user: UserID, in connection: SQLiteConnection) throws -> [MapRow]
 
   /// Writes a row, in the place of the one of its key where there is one.
-  func put(_ row: MapRow, of user: UserID, in connection: Connection) throws
+  func put(_ row: MapRow, of user: UserID, in connection: SQLiteConnection) throws
 
   /// Deletes the row of a key.
-  func remove(_ key: String, of user: UserID, in connection: Connection) throws
+  func remove(_ key: String, of user: UserID, in connection: SQLiteConnection) throws
 
   /// Deletes all rows of a user.
-  func removeAll(of user: UserID, in connection: Connection) throws
+  func removeAll(of user: UserID, in connection: SQLiteConnection) throws
 }
 
 /// A value in its table.

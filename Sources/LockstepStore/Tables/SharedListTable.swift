@@ -2,20 +2,20 @@ import LockstepCollections
 import LockstepSQLite
 
 /// The table `list_elements`, for lists that bring none of their own: elements as the JSON that clients see.
-struct SharedListTable: CollectionService {
+struct SharedListTable: CollectionTable {
   let module: String
   let kind = CollectionMutation.Kind.list
   /// Whether the module's own type can read an element.
   let canRead: @Sendable ([UInt8]) -> Bool
 
-  func load(of user: UserID, from connection: Connection) throws -> [CollectionName: CollectionState] {
+  func load(of user: UserID, from connection: SQLiteConnection) throws -> [CollectionName: CollectionState] {
     let items = try connection.all(
       "SELECT id, element, revision FROM list_elements WHERE user_id = ? AND module = ? ORDER BY rank",
       user,
       module
     ) { row in
       let element = Array((try row[1] as String).utf8)
-      guard canRead(element) else { throw ModuleFault(module, "an element in the store can't be read") }
+      guard canRead(element) else { throw ModuleError(module, "an element in the store can't be read") }
       return ListItem(id: ElementKey(try row[0]), encoded: element, revision: try row[2])
     }
     return try list(items, of: user, from: connection)
@@ -24,8 +24,8 @@ struct SharedListTable: CollectionService {
   func write(
     _ mutation: CollectionMutation,
     before state: CollectionState,
-    at place: CollectionPlace,
-    to connection: Connection
+    at place: MutationLocation,
+    to connection: SQLiteConnection
   ) throws {
     guard case .list(let mutation) = mutation, case .list(let list) = state else { return }
     let user = place.user
@@ -71,7 +71,7 @@ struct SharedListTable: CollectionService {
       )
     case .removed(let id):
       try connection.run("DELETE FROM list_elements WHERE user_id = ? AND module = ? AND id = ?", user, module, id)
-      try Removals.note(at: place, in: connection)
+      try RemovalRecords.note(at: place, in: connection)
     case .moved(let id, let index):
       guard let own = list.index(of: id) else { return }
       var others = list.items
@@ -86,7 +86,7 @@ struct SharedListTable: CollectionService {
       )
     case .cleared:
       try connection.run("DELETE FROM list_elements WHERE user_id = ? AND module = ?", user, module)
-      try Removals.note(at: place, in: connection)
+      try RemovalRecords.note(at: place, in: connection)
     }
   }
 }

@@ -9,7 +9,7 @@ struct SharedMapTable: MapTable {
 
   var migrations: [Migration] { [] }
 
-  func rows(of user: UserID, in connection: Connection) throws -> [MapRow] {
+  func rows(of user: UserID, in connection: SQLiteConnection) throws -> [MapRow] {
     try connection.all(
       "SELECT key, value, revision FROM map_values WHERE user_id = ? AND module = ?",
       user,
@@ -19,7 +19,7 @@ struct SharedMapTable: MapTable {
     }
   }
 
-  func put(_ row: MapRow, of user: UserID, in connection: Connection) throws {
+  func put(_ row: MapRow, of user: UserID, in connection: SQLiteConnection) throws {
     try connection.run(
       """
       INSERT INTO map_values (user_id, module, key, value, revision) VALUES (?, ?, ?, ?, ?)
@@ -33,11 +33,11 @@ struct SharedMapTable: MapTable {
     )
   }
 
-  func remove(_ key: String, of user: UserID, in connection: Connection) throws {
+  func remove(_ key: String, of user: UserID, in connection: SQLiteConnection) throws {
     try connection.run("DELETE FROM map_values WHERE user_id = ? AND module = ? AND key = ?", user, module, key)
   }
 
-  func removeAll(of user: UserID, in connection: Connection) throws {
+  func removeAll(of user: UserID, in connection: SQLiteConnection) throws {
     try connection.run("DELETE FROM map_values WHERE user_id = ? AND module = ?", user, module)
   }
 }

@@ -29,7 +29,7 @@ extension UserModule {
       verbs: verbs,
       reactor: reactor
     )
-    module.storage = ListTableService(module: name, table: table)
+    module.storage = ListTableAdapter(module: name, table: table)
     return module
   }
 
@@ -54,16 +54,16 @@ extension UserModule {
     reactor: @escaping @Sendable (ActionContext) -> R
   ) -> UserModule where R.State == MapState, R.Mutation == MapMutation {
     var module = map(name, value: value, quota: quota, actions: actions, verbs: verbs, reactor: reactor)
-    module.storage = MapTableService(module: name, table: table)
+    module.storage = MapTableAdapter(module: name, table: table)
     return module
   }
 
   /// Where the store keeps it.
-  package var service: any CollectionService {
-    if let service = storage as? any CollectionService { return service }
+  package var service: any CollectionTable {
+    if let service = storage as? any CollectionTable { return service }
     return switch kind {
     case .list: SharedListTable(module: name, canRead: canRead)
-    case .map: MapTableService(module: name, table: SharedMapTable(module: name))
+    case .map: MapTableAdapter(module: name, table: SharedMapTable(module: name))
     }
   }
 }

@@ -57,22 +57,22 @@ package struct ChangesFeed: Sendable {
   package typealias Base = [CollectionName: CollectionState]
 
   package let store: String
-  let history: History
+  let history: StateHistory
 
-  package init(store: String, history: History) {
+  package init(store: String, history: StateHistory) {
     self.store = store
     self.history = history
   }
   // MARK: What is needed
 
   /// The collections whose past must be known: those that a user has changed since the cursor.
-  package func changed(since cursor: Cursor, in hot: HotState, _ filter: Filter) -> [CollectionName] {
+  package func changed(since cursor: Cursor, in hot: CachedState, _ filter: Filter) -> [CollectionName] {
     hot.state.collections.filter { filter.includes($0.key) && $0.value.revision > cursor.revision }.map(\.key)
   }
 
   /// Whether a cursor could be one of this store's past. Where it could, it must be made sure still that the user's history
   /// knows it.
-  package func canFollow(_ cursor: Cursor, _ hot: HotState, _ registered: RegisteredDefaults) -> Bool {
+  package func canFollow(_ cursor: Cursor, _ hot: CachedState, _ registered: RegisteredDefaults) -> Bool {
     cursor.store == store && cursor.revision <= hot.state.revision && registered.knows(cursor.registered)
   }
 
@@ -84,7 +84,7 @@ package struct ChangesFeed: Sendable {
   ///   - hot: The user's state.
   ///   - isKnown: Whether it was made sure already that the cursor is one of the user's history.
   /// - Returns: nil where the states don't go back so far.
-  package func base(_ cursor: Cursor, _ changed: [CollectionName], in hot: HotState, isKnown: Bool) -> Base? {
+  package func base(_ cursor: Cursor, _ changed: [CollectionName], in hot: CachedState, isKnown: Bool) -> Base? {
     if changed.isEmpty { return isKnown || hot.knows(cursor.revision) ? [:] : nil }
     guard let past = hot.past(at: cursor.revision) else { return nil }
     var base = Base()
@@ -97,7 +97,7 @@ package struct ChangesFeed: Sendable {
     _ cursor: Cursor,
     _ changed: [CollectionName],
     of user: UserID,
-    from connection: Connection
+    from connection: SQLiteConnection
   ) throws -> Base? {
     guard try history.knows(cursor.revision, of: user, from: connection) else { return nil }
     return try history.rebuild(changed, of: user, at: cursor.revision, from: connection)
@@ -206,8 +206,8 @@ extension CollectionState {
   /// How much work it is to write all of it down.
   package var weight: Int {
     switch self {
-    case .list(let list): list.bytes + list.count * LongWork.Weight.element
-    case .map(let map): map.bytes + map.count * LongWork.Weight.sortedElement
+    case .list(let list): list.bytes + list.count * BackgroundEncoder.Weight.element
+    case .map(let map): map.bytes + map.count * BackgroundEncoder.Weight.sortedElement
     }
   }
 
@@ -215,13 +215,13 @@ extension CollectionState {
   fileprivate func weight(since revision: Revision, from past: CollectionState) -> Int {
     switch self {
     case .list(let list):
-      let staying = (list.count + past.count) * LongWork.Weight.stayingElement
-      return list.items.reduce(staying + max(0, past.count - list.count) * LongWork.Weight.changedElement) {
+      let staying = (list.count + past.count) * BackgroundEncoder.Weight.stayingElement
+      return list.items.reduce(staying + max(0, past.count - list.count) * BackgroundEncoder.Weight.changedElement) {
         weight,
         item in
-        item.revision <= revision ? weight : weight + LongWork.Weight.changedElement + item.encoded.count
+        item.revision <= revision ? weight : weight + BackgroundEncoder.Weight.changedElement + item.encoded.count
       }
-    case .map: return weight + past.count * LongWork.Weight.sortedElement
+    case .map: return weight + past.count * BackgroundEncoder.Weight.sortedElement
     }
   }
 }

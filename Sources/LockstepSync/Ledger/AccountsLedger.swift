@@ -9,25 +9,25 @@ package struct AccountsLedger: Sendable {
   /// A key, and whose it is.
   package struct Key: Sendable {
     let key: IdempotencyKey
-    let owner: KeyOwner
+    let owner: IdempotencyKeyOwner
 
-    package init(key: IdempotencyKey, owner: KeyOwner) {
+    package init(key: IdempotencyKey, owner: IdempotencyKeyOwner) {
       self.key = key
       self.owner = owner
     }
   }
 
   let accounts: StoredAccounts
-  let readers: Readers
-  let writer: Writer
-  let keysInUse: KeysInUse
+  let readers: ReaderPool
+  let writer: DatabaseWriter
+  let keysInUse: InFlightKeys
   let now: @Sendable () -> Timestamp
 
   package init(
     accounts: StoredAccounts,
-    readers: Readers,
-    writer: Writer,
-    keysInUse: KeysInUse,
+    readers: ReaderPool,
+    writer: DatabaseWriter,
+    keysInUse: InFlightKeys,
     now: @escaping @Sendable () -> Timestamp
   ) {
     self.accounts = accounts
@@ -45,35 +45,35 @@ package struct AccountsLedger: Sendable {
   ///   - answer: What the client is told when it's done.
   ///   - refusal: What the client is told of a refusal that is to stay; nil for an error that may be over the next time.
   /// - Returns: The answer, or the one that was given before.
-  /// - Throws: Why it can't be done, `IdempotencyKeyInUse`, `IdempotencyKeyReused`.
+  /// - Throws: Why it can't be done, `IdempotencyKeyInUseError`, `IdempotencyKeyReusedError`.
   package func commit(
     key: Key?,
-    prepare: @Sendable () async throws(AccountsError) -> AccountsWrite<Void>,
-    answer: StoredAnswer,
-    refusal: @Sendable (AccountsError) -> StoredAnswer?
-  ) async throws -> Settlement {
+    prepare: @Sendable () async throws(AccountsError) -> PreparedAccountsWrite<Void>,
+    answer: StoredResponse,
+    refusal: @Sendable (AccountsError) -> StoredResponse?
+  ) async throws -> KeyedResponse {
     guard let key else {
       try await accounts.commit(prepare())
-      return Settlement(answer: answer)
+      return KeyedResponse(answer: answer)
     }
     return try await keysInUse.hold(key.key, of: key.owner) {
-      if let kept = try await self.answer(to: key) { return Settlement(answer: kept, isReplay: true) }
+      if let kept = try await self.answer(to: key) { return KeyedResponse(answer: kept, isReplay: true) }
       do throws(AccountsError) {
         try await write(prepare()) { _ in (key, answer) }
-        return Settlement(answer: answer)
+        return KeyedResponse(answer: answer)
       } catch {
         guard let refusal = refusal(error) else { throw error }
         let now = now()
         try await writer.write { connection in
           try IdempotencyRecords(connection: connection).keep(refusal, to: key.key, of: key.owner, now: now)
         }
-        return Settlement(answer: refusal)
+        return KeyedResponse(answer: refusal)
       }
     }
   }
 
   /// The answer that was given to a key before; nil where there is none.
-  package func answer(to key: Key) async throws -> StoredAnswer? {
+  package func answer(to key: Key) async throws -> StoredResponse? {
     let now = now()
     return try await readers.read { connection in
       try IdempotencyRecords(connection: connection).answer(to: key.key, of: key.owner, now: now)
@@ -91,28 +91,28 @@ package struct AccountsLedger: Sendable {
   ///   - prepare: The slow part.
   ///   - answer: What the client is told.
   /// - Returns: The answer, or the one that was given before.
-  /// - Throws: Why it can't be done, `IdempotencyKeyInUse`, `IdempotencyKeyReused`.
+  /// - Throws: Why it can't be done, `IdempotencyKeyInUseError`, `IdempotencyKeyReusedError`.
   package func enter(
     _ credentials: Credentials,
     key: String,
     request: [UInt8],
-    prepare: @Sendable () async throws(AccountsError) -> AccountsWrite<SignedIn>,
-    answer: @escaping @Sendable (SignedIn) -> StoredAnswer
-  ) async throws -> Settlement {
+    prepare: @Sendable () async throws(AccountsError) -> PreparedAccountsWrite<SignedIn>,
+    answer: @escaping @Sendable (SignedIn) -> StoredResponse
+  ) async throws -> KeyedResponse {
     let address = accounts.addressKey(of: credentials)
     return try await keysInUse.hold(IdempotencyKey(key, fingerprint: []), of: .visitor(address: address)) {
       if let kept = try await sealedAnswer(credentials, key: key, request: request, address: address) {
-        return Settlement(answer: kept, isReplay: true)
+        return KeyedResponse(answer: kept, isReplay: true)
       }
       let prepared = try await prepare()
       let seal = try await accounts.seal(for: credentials, key: key)
       let fingerprint = seal.fingerprint(of: request)
       let entered = try await write(prepared) { entered in
         let plain = answer(entered)
-        let sealed = StoredAnswer(status: plain.status, fields: plain.fields, body: plain.body.map(seal.seal))
+        let sealed = StoredResponse(status: plain.status, fields: plain.fields, body: plain.body.map(seal.seal))
         return (Key(key: IdempotencyKey(key, fingerprint: fingerprint), owner: .user(entered.user.id)), sealed)
       }
-      return Settlement(answer: answer(entered))
+      return KeyedResponse(answer: answer(entered))
     }
   }
 
@@ -121,7 +121,7 @@ package struct AccountsLedger: Sendable {
     key: String,
     request: [UInt8],
     address: String
-  ) async throws -> StoredAnswer? {
+  ) async throws -> StoredResponse? {
     guard let user = try await accounts.user(withAddressKey: address) else { return nil }
     let now = now()
     let found = try await readers.read { connection in
@@ -130,20 +130,20 @@ package struct AccountsLedger: Sendable {
       return try IdempotencyRecords(connection: connection).kept(key, of: .user(user), now: now, since: change)
     }
     guard let found else { return nil }
-    let opened = try await accounts.opening(credentials, key: key) { seal -> StoredAnswer? in
+    let opened = try await accounts.opening(credentials, key: key) { seal -> StoredResponse? in
       guard found.fingerprint == seal.fingerprint(of: request), let body = found.answer.body.flatMap(seal.open) else {
         return nil
       }
-      return StoredAnswer(status: found.answer.status, fields: found.answer.fields, body: body)
+      return StoredResponse(status: found.answer.status, fields: found.answer.fields, body: body)
     }
-    guard let opened else { throw IdempotencyKeyReused() }
+    guard let opened else { throw IdempotencyKeyReusedError() }
     return opened
   }
 
   /// Writes a change and its answer in one transaction.
   private func write<Value>(
-    _ change: AccountsWrite<Value>,
-    keeping answer: @escaping @Sendable (Value) -> (key: Key, answer: StoredAnswer)
+    _ change: PreparedAccountsWrite<Value>,
+    keeping answer: @escaping @Sendable (Value) -> (key: Key, answer: StoredResponse)
   ) async throws(AccountsError) -> Value {
     let now = now()
     accounts.directory.endings.begin()

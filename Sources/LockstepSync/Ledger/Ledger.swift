@@ -14,18 +14,18 @@ import Synchronization
 /// while the next transactions may be at work.
 package final class Ledger: Sendable {
   let registry: RegisteredLedger
-  private let writer: Writer
+  private let writer: DatabaseWriter
   private let cache: StateCache
-  private let states: StateTables
+  private let states: ModuleTables
   private let now: @Sendable () -> Timestamp
   /// The last state that was decided for a user, as long as it isn't published yet: it isn't on disk, or just came there.
-  private let pending = Monitor<[UserID: Pending]>([:])
+  private let pending = LockedState<[UserID: Pending]>([:])
   /// Tells transactions apart.
   private let tickets = Atomic<UInt64>(0)
-  private let keysInUse: KeysInUse
-  private let upkeep: Upkeep
+  private let keysInUse: InFlightKeys
+  private let upkeep: HistoryMaintenance
   private let era: Era
-  private let endings: SessionEndings
+  private let endings: SessionEndingTracker
   private let announce: @Sendable (UserID, UserState) -> Void
 
   /// - Parameters:
@@ -40,14 +40,14 @@ package final class Ledger: Sendable {
   ///   - now: The time.
   ///   - announce: Told of each committed state, by one thread at a time, after it was published.
   package init(
-    writer: Writer,
+    writer: DatabaseWriter,
     cache: StateCache,
-    states: StateTables,
+    states: ModuleTables,
     registry: RegisteredLedger,
-    keysInUse: KeysInUse = KeysInUse(),
-    upkeep: Upkeep,
+    keysInUse: InFlightKeys = InFlightKeys(),
+    upkeep: HistoryMaintenance,
     era: Era,
-    endings: SessionEndings,
+    endings: SessionEndingTracker,
     now: @escaping @Sendable () -> Timestamp,
     announce: @escaping @Sendable (UserID, UserState) -> Void = { _, _ in }
   ) {
@@ -65,8 +65,8 @@ package final class Ledger: Sendable {
 
   /// Does what a transaction asks for, and returns when it's on disk.
   ///
-  /// - Throws: What refused it: a `RefusedAction`, what its condition throws,
-  ///   `IdempotencyKeyInUse`, `IdempotencyKeyReused`, `SessionEnded`; or why it couldn't be written.
+  /// - Throws: What refused it: a `ActionRefusal`, what its condition throws,
+  ///   `IdempotencyKeyInUseError`, `IdempotencyKeyReusedError`, `SessionEndedError`; or why it couldn't be written.
   package func commit(_ transaction: Transaction) async throws -> Transaction.Outcome {
     guard let key = transaction.key else { return try await submit(transaction) }
     return try await keysInUse.hold(key, of: .user(transaction.user)) { try await submit(transaction) }
@@ -131,7 +131,7 @@ package final class Ledger: Sendable {
 
   // MARK: On the writer's thread
 
-  private func run(_ transaction: Transaction, in connection: Connection) throws -> Unit {
+  private func run(_ transaction: Transaction, in connection: SQLiteConnection) throws -> Unit {
     try check(transaction.session, in: connection)
     let now = now()
     guard let key = transaction.key else {
@@ -140,7 +140,7 @@ package final class Ledger: Sendable {
     }
     let records = IdempotencyRecords(connection: connection)
     if let answer = try records.answer(to: key, of: .user(transaction.user), now: now) {
-      return Unit(outcome: .answered(Settlement(answer: answer, isReplay: true)))
+      return Unit(outcome: .answered(KeyedResponse(answer: answer, isReplay: true)))
     }
     do {
       let (committed, change) = try connection.savepoint {
@@ -148,34 +148,34 @@ package final class Ledger: Sendable {
       }
       let answer = transaction.answer(committed)
       try records.keep(transaction.kept(answer), to: key, of: .user(transaction.user), now: now)
-      return Unit(outcome: .answered(Settlement(answer: answer)), change: change)
+      return Unit(outcome: .answered(KeyedResponse(answer: answer)), change: change)
     } catch {
       // A refusal is an answer too: the same request again must not be judged by another state.
       guard let refusal = transaction.refusal(error) else { throw error }
       try records.keep(transaction.kept(refusal), to: key, of: .user(transaction.user), now: now)
-      return Unit(outcome: .answered(Settlement(answer: refusal)))
+      return Unit(outcome: .answered(KeyedResponse(answer: refusal)))
     }
   }
 
   /// Refuses what a session asks for that has ended, also where only the store knows that yet.
-  private func check(_ session: LiveSession, in connection: Connection) throws {
+  private func check(_ session: LiveSession, in connection: SQLiteConnection) throws {
     // In this order: what isn't under way any more has ended in memory.
     let mayHaveEnded = endings.areUnderWay
-    if session.isEnded { throw SessionEnded() }
+    if session.isEnded { throw SessionEndedError() }
     if mayHaveEnded, try !SessionRecords(connection: connection).has(session.id, of: session.user) {
-      throw SessionEnded()
+      throw SessionEndedError()
     }
   }
 
   private func change(
     _ transaction: Transaction,
     at now: Timestamp,
-    in connection: Connection
+    in connection: SQLiteConnection
   ) throws -> (Committed, Change?) {
     let registered = registry.latest
     let before = LedgerView(state: try latestState(of: transaction.user, in: connection), registered: registered)
     try transaction.condition(before)
-    var draft = Draft(before, of: transaction, in: era.of(transaction.user), now: now)
+    var draft = TransactionExecution(before, of: transaction, in: era.of(transaction.user), now: now)
     try draft.perform(transaction.actions, states: states, connection: connection)
     let after = LedgerView(state: draft.state, registered: registered)
     let committed = Committed(before: before, after: after, mutations: draft.mutations)
@@ -184,7 +184,7 @@ package final class Ledger: Sendable {
     return (committed, Change(state: draft.state, factBytes: draft.factBytes, written: written))
   }
 
-  private func latestState(of user: UserID, in connection: Connection) throws -> UserState {
+  private func latestState(of user: UserID, in connection: SQLiteConnection) throws -> UserState {
     if let pending = pending.withLock({ $0[user] }) { return pending.state }
     if let hot = cache.state(of: user) { return hot.state }
     return try states.load(user, from: connection)

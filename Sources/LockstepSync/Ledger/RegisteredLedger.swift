@@ -15,9 +15,9 @@ package final class RegisteredLedger: Sendable {
     var tickets: UInt64 = 0
   }
 
-  private let contents: Monitor<Contents>
-  private let writer: Writer
-  private let keysInUse: KeysInUse
+  private let contents: LockedState<Contents>
+  private let writer: DatabaseWriter
+  private let keysInUse: InFlightKeys
   private let era: Era
   private let now: @Sendable () -> Timestamp
   private let announce: @Sendable (RegisteredDefaults) -> Void
@@ -31,13 +31,13 @@ package final class RegisteredLedger: Sendable {
   ///   - announce: Told of each committed change, by one thread at a time.
   package init(
     _ registered: RegisteredDefaults,
-    writer: Writer,
-    keysInUse: KeysInUse = KeysInUse(),
+    writer: DatabaseWriter,
+    keysInUse: InFlightKeys = InFlightKeys(),
     era: Era,
     now: @escaping @Sendable () -> Timestamp,
     announce: @escaping @Sendable (RegisteredDefaults) -> Void = { _ in }
   ) {
-    contents = Monitor(Contents(committed: registered))
+    contents = LockedState(Contents(committed: registered))
     self.writer = writer
     self.keysInUse = keysInUse
     self.era = era
@@ -62,16 +62,16 @@ package final class RegisteredLedger: Sendable {
     /// Gives the new values of keys by what is registered, nil for a key that is taken back.
     let decide: @Sendable (RegisteredDefaults) throws -> [(key: String, value: [UInt8]?)]
     /// What the client is told when it's done.
-    let answer: @Sendable (RegisteredDefaults) -> StoredAnswer
+    let answer: @Sendable (RegisteredDefaults) -> StoredResponse
     /// What the client is told of a refusal; nil for an error that is not the client's, and must not be kept.
-    let refusal: @Sendable (any Error) -> StoredAnswer?
+    let refusal: @Sendable (any Error) -> StoredResponse?
 
     package init(
       suite: String,
       key: IdempotencyKey? = nil,
       decide: @escaping @Sendable (RegisteredDefaults) throws -> [(key: String, value: [UInt8]?)],
-      answer: @escaping @Sendable (RegisteredDefaults) -> StoredAnswer,
-      refusal: @escaping @Sendable (any Error) -> StoredAnswer?
+      answer: @escaping @Sendable (RegisteredDefaults) -> StoredResponse,
+      refusal: @escaping @Sendable (any Error) -> StoredResponse?
     ) {
       self.suite = suite
       self.key = key
@@ -82,20 +82,20 @@ package final class RegisteredLedger: Sendable {
   }
 
   private struct Outcome: Sendable {
-    let settlement: Settlement
+    let settlement: KeyedResponse
     /// What is registered after it.
     let registered: RegisteredDefaults
   }
 
   /// Changes values of a suite, in one transaction, and returns when it's on disk.
   ///
-  /// - Throws: What `decide` throws, `IdempotencyKeyInUse`, `IdempotencyKeyReused`, or why it couldn't be written.
-  package func change(_ change: Change) async throws -> Settlement {
+  /// - Throws: What `decide` throws, `IdempotencyKeyInUseError`, `IdempotencyKeyReusedError`, or why it couldn't be written.
+  package func change(_ change: Change) async throws -> KeyedResponse {
     guard let key = change.key else { return try await submit(change) }
     return try await keysInUse.hold(key, of: .administrator) { try await submit(change) }
   }
 
-  private func submit(_ change: Change) async throws -> Settlement {
+  private func submit(_ change: Change) async throws -> KeyedResponse {
     let ticket = contents.withLock { contents in
       contents.tickets += 1
       return contents.tickets
@@ -116,11 +116,11 @@ package final class RegisteredLedger: Sendable {
     }
   }
 
-  private func run(_ change: Change, in connection: Connection) throws -> Outcome {
+  private func run(_ change: Change, in connection: SQLiteConnection) throws -> Outcome {
     guard let key = change.key else { return try perform(change, in: connection) }
     let records = IdempotencyRecords(connection: connection)
     if let answer = try records.answer(to: key, of: .administrator, now: now()) {
-      return Outcome(settlement: Settlement(answer: answer, isReplay: true), registered: latest)
+      return Outcome(settlement: KeyedResponse(answer: answer, isReplay: true), registered: latest)
     }
     do {
       let outcome = try connection.savepoint { try perform(change, in: connection) }
@@ -129,25 +129,25 @@ package final class RegisteredLedger: Sendable {
     } catch {
       guard let refusal = change.refusal(error) else { throw error }
       try records.keep(refusal, to: key, of: .administrator, now: now())
-      return Outcome(settlement: Settlement(answer: refusal), registered: latest)
+      return Outcome(settlement: KeyedResponse(answer: refusal), registered: latest)
     }
   }
 
-  private func perform(_ change: Change, in connection: Connection) throws -> Outcome {
+  private func perform(_ change: Change, in connection: SQLiteConnection) throws -> Outcome {
     var registered = latest
     let suite = change.suite
     let present = registered.values(of: suite)
     let changes = try change.decide(registered).filter { present[ElementKey($0.key)]?.encoded != $0.value }
     let revision = registered.revision.next(in: era)
     for (key, value) in changes {
-      let service = RegisteredService()
+      let service = RegisteredDefaultsTable()
       try service.write(key, in: suite, value: value, revision: revision, at: now(), to: connection)
       registered.apply(key, in: suite, value: value, revision: revision)
     }
-    return Outcome(settlement: Settlement(answer: change.answer(registered)), registered: registered)
+    return Outcome(settlement: KeyedResponse(answer: change.answer(registered)), registered: registered)
   }
 
-  private func settle(_ result: Result<Outcome, any Error>, _ ticket: UInt64) -> Result<Settlement, any Error> {
+  private func settle(_ result: Result<Outcome, any Error>, _ ticket: UInt64) -> Result<KeyedResponse, any Error> {
     let hasChanged = contents.withLock { contents in
       // A later change, which was built on this one, stays: a group that failed is told before any other unit runs.
       if contents.pending?.ticket == ticket { contents.pending = nil }

@@ -18,11 +18,11 @@ package struct Transaction: Sendable {
   /// The client's key, where it sent one.
   package var key: IdempotencyKey?
   /// What the client is told when it's done, to be kept with its key. Without one, whoever commits tells the client.
-  let answer: @Sendable (Committed) -> StoredAnswer
+  let answer: @Sendable (Committed) -> StoredResponse
   /// What the client is told of a refusal; nil for an error that is not the client's, and must not be kept.
-  let refusal: @Sendable (any Error) -> StoredAnswer?
+  let refusal: @Sendable (any Error) -> StoredResponse?
   /// What of an answer is kept with the key; whoever commits can make the rest again.
-  package var kept: @Sendable (StoredAnswer) -> StoredAnswer = { $0 }
+  package var kept: @Sendable (StoredResponse) -> StoredResponse = { $0 }
 
   package init(
     user: UserID,
@@ -30,9 +30,9 @@ package struct Transaction: Sendable {
     actions: [UserAction],
     condition: @escaping @Sendable (LedgerView) throws -> Void = { _ in },
     key: IdempotencyKey? = nil,
-    answer: @escaping @Sendable (Committed) -> StoredAnswer,
-    refusal: @escaping @Sendable (any Error) -> StoredAnswer?,
-    kept: @escaping @Sendable (StoredAnswer) -> StoredAnswer = { $0 }
+    answer: @escaping @Sendable (Committed) -> StoredResponse,
+    refusal: @escaping @Sendable (any Error) -> StoredResponse?,
+    kept: @escaping @Sendable (StoredResponse) -> StoredResponse = { $0 }
   ) {
     self.user = user
     self.session = session
@@ -72,24 +72,24 @@ extension Transaction {
     /// It had no key. The answer is made of what it did, and not on the writer's thread, where all others wait.
     case done(Committed)
     /// It had one, so that its answer is on disk too.
-    case answered(Settlement)
+    case answered(KeyedResponse)
   }
 }
 
 /// The answer to a write with a key.
-package struct Settlement: Sendable {
-  package let answer: StoredAnswer
+package struct KeyedResponse: Sendable {
+  package let answer: StoredResponse
   /// Whether the answer is that to an earlier request with the same key.
   package let isReplay: Bool
 
-  package init(answer: StoredAnswer, isReplay: Bool = false) {
+  package init(answer: StoredResponse, isReplay: Bool = false) {
     self.answer = answer
     self.isReplay = isReplay
   }
 }
 
 /// An action that was refused, by its place among those of its transaction.
-package struct RefusedAction: Error {
+package struct ActionRefusal: Error {
   package let index: Int
   package let refusal: Refusal
   /// The state that the transaction met, and has left.
@@ -97,6 +97,6 @@ package struct RefusedAction: Error {
 }
 
 /// The session that asked has ended, or its user is gone.
-package struct SessionEnded: Error {
+package struct SessionEndedError: Error {
   package init() {}
 }

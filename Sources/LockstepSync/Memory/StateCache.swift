@@ -9,10 +9,10 @@ import LockstepThreading
 /// - The memory is bounded: who wasn't asked for in a while goes.
 package final class StateCache: Sendable {
   private enum Turn: Sendable {
-    case found(HotState)
+    case found(CachedState)
     /// The caller loads for all.
     case lead
-    case share(Result<HotState, any Error>)
+    case share(Result<CachedState, any Error>)
     /// What was loaded is out of date.
     case again
   }
@@ -24,28 +24,31 @@ package final class StateCache: Sendable {
   }
 
   private struct Contents: Sendable {
-    var states: Generations
+    var states: GenerationalCache
     var loading: [UserID: Loading] = [:]
     var loads = 0
   }
 
-  private let contents: Monitor<Contents>
+  private let contents: LockedState<Contents>
   private let readers: UserReaders
-  private let load: @Sendable (UserID, Connection) throws -> UserState
+  private let load: @Sendable (UserID, SQLiteConnection) throws -> UserState
 
   /// - Parameters:
   ///   - capacity: About how many bytes the states may take.
   ///   - readers: Where is read what isn't in memory.
   ///   - load: How a state is read.
-  package init(capacity: Int, readers: UserReaders, load: @escaping @Sendable (UserID, Connection) throws -> UserState)
-  {
-    contents = Monitor(Contents(states: Generations(capacity: capacity)))
+  package init(
+    capacity: Int,
+    readers: UserReaders,
+    load: @escaping @Sendable (UserID, SQLiteConnection) throws -> UserState
+  ) {
+    contents = LockedState(Contents(states: GenerationalCache(capacity: capacity)))
     self.readers = readers
     self.load = load
   }
 
   /// The user's latest committed state, if it's in memory.
-  package func state(of user: UserID) -> HotState? {
+  package func state(of user: UserID) -> CachedState? {
     let (hot, dropped) = contents.withLock { ($0.states.use(user), $0.states.takeDropped()) }
     // Let go of here, outside the lock: there may be many.
     _ = consume dropped
@@ -56,7 +59,7 @@ package final class StateCache: Sendable {
   package func revision(of user: UserID) -> Revision? { state(of: user)?.state.revision }
 
   /// The user's latest committed state, from the store if need be.
-  package func load(_ user: UserID) async throws -> HotState {
+  package func load(_ user: UserID) async throws -> CachedState {
     while true {
       switch await turn(user) {
       case .found(let hot): return hot
@@ -64,10 +67,10 @@ package final class StateCache: Sendable {
       case .again: continue
       case .lead: break
       }
-      let result: Result<HotState, any Error>
+      let result: Result<CachedState, any Error>
       do {
         let load = load
-        result = .success(HotState(try await readers.read(for: user) { try load(user, $0) }, after: nil))
+        result = .success(CachedState(try await readers.read(for: user) { try load(user, $0) }, after: nil))
       } catch {
         result = .failure(error)
       }
@@ -85,7 +88,7 @@ package final class StateCache: Sendable {
   func publish(_ state: UserState, of user: UserID, factBytes: Int) {
     let previous = contents.withLock { $0.states.peek(user) }
     // Made outside the lock, which every request needs. Meanwhile only a load can put something there, and nothing newer.
-    let hot = HotState(state, after: previous, factBytes: factBytes)
+    let hot = CachedState(state, after: previous, factBytes: factBytes)
     let dropped = contents.withLock { contents in
       contents.loading[user]?.isOutdated = true
       contents.states.insert(hot, of: user)
@@ -126,10 +129,10 @@ package final class StateCache: Sendable {
   }
 
   /// Hands out what was loaded; nil where it must be loaded again.
-  private func settle(_ user: UserID, _ result: Result<HotState, any Error>) -> Result<HotState, any Error>? {
-    typealias Outcome = Result<HotState, any Error>
+  private func settle(_ user: UserID, _ result: Result<CachedState, any Error>) -> Result<CachedState, any Error>? {
+    typealias Outcome = Result<CachedState, any Error>
     let (waiting, settled, dropped) = contents.withLock {
-      contents -> ([CheckedContinuation<Turn, Never>], Outcome?, [UserID: HotState]) in
+      contents -> ([CheckedContinuation<Turn, Never>], Outcome?, [UserID: CachedState]) in
       let loading = contents.loading.removeValue(forKey: user) ?? Loading()
       if let published = contents.states.use(user) { return (loading.waiting, .success(published), [:]) }
       if loading.isOutdated { return (loading.waiting, nil, [:]) }

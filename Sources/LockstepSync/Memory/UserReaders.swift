@@ -8,19 +8,19 @@ package struct UserReaders: Sendable {
   /// How much of one user's may wait.
   static let waiting = 256
 
-  package let readers: Readers
-  package let shares: Shares<UserID>
+  package let readers: ReaderPool
+  package let shares: FairShareLimiter<UserID>
 
   /// Readers with so many threads.
-  package init(_ readers: Readers, threads: Int) {
+  package init(_ readers: ReaderPool, threads: Int) {
     self.readers = readers
-    shares = Shares(name: "a user's reads", atOnce: threads / 2, waiting: Self.waiting)
+    shares = FairShareLimiter(name: "a user's reads", atOnce: threads / 2, waiting: Self.waiting)
   }
 
-  /// Runs `body` on one of the threads, when it's the user's turn: see `Readers.read(_:)` and `Shares.run(for:_:)`.
+  /// Runs `body` on one of the threads, when it's the user's turn: see `ReaderPool.read(_:)` and `FairShareLimiter.run(for:_:)`.
   package func read<Value: Sendable>(
     for user: UserID,
-    _ body: @escaping @Sendable (Connection) throws -> Value
+    _ body: @escaping @Sendable (SQLiteConnection) throws -> Value
   ) async throws -> Value {
     try await shares.run(for: user) { try await readers.read(body) }
   }

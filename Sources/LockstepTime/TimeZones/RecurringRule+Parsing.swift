@@ -1,7 +1,7 @@
 extension RecurringRule {
   /// Reads for example `CET-1CEST,M3.5.0,M10.5.0/3`. Daylight saving time without its two changes isn't taken: POSIX
   /// leaves open when it would be.
-  init(parsing text: some Sequence<UInt8>) throws(TimeZoneFault) {
+  init(parsing text: some Sequence<UInt8>) throws(TimeZoneError) {
     var scanner = RuleScanner(text)
     try scanner.name()
     standard = -(try scanner.time(upToHours: 24))
@@ -20,7 +20,7 @@ extension RecurringRule {
 
 /// Goes through a rule's text.
 private struct RuleScanner {
-  static let fault = TimeZoneFault("The rule at the end of the file can't be read.")
+  static let fault = TimeZoneError("The rule at the end of the file can't be read.")
 
   private var rest: ArraySlice<UInt8>
 
@@ -33,7 +33,7 @@ private struct RuleScanner {
   func isNext(_ character: Unicode.Scalar) -> Bool { rest.first == UInt8(ascii: character) }
 
   /// Skips an abbreviation: three letters or more, or what stands in angle brackets.
-  mutating func name() throws(TimeZoneFault) {
+  mutating func name() throws(TimeZoneError) {
     if take("<") {
       let name = rest.prefix { isLetter($0) || isDigit($0) || $0 == UInt8(ascii: "+") || $0 == UInt8(ascii: "-") }
       rest = rest.dropFirst(name.count)
@@ -46,7 +46,7 @@ private struct RuleScanner {
   }
 
   /// `hh[:mm[:ss]]`, maybe with a sign, in seconds.
-  mutating func time(upToHours hours: Int) throws(TimeZoneFault) -> Int {
+  mutating func time(upToHours hours: Int) throws(TimeZoneError) -> Int {
     let sign = take("-") ? -1 : 1
     if sign == 1 { _ = take("+") }
     var seconds = try number(0...hours) * 3_600
@@ -58,13 +58,13 @@ private struct RuleScanner {
   }
 
   /// `,day[/time]`; at two o'clock where no time is said.
-  mutating func change() throws(TimeZoneFault) -> RecurringRule.Change {
+  mutating func change() throws(TimeZoneError) -> RecurringRule.Change {
     guard take(",") else { throw Self.fault }
     let day = try day()
     return RecurringRule.Change(day: day, time: take("/") ? try time(upToHours: 167) : 7_200)
   }
 
-  private mutating func day() throws(TimeZoneFault) -> RecurringRule.Day {
+  private mutating func day() throws(TimeZoneError) -> RecurringRule.Day {
     if take("J") { return .julian(try number(1...365)) }
     guard take("M") else { return .ordinal(try number(0...365)) }
     let month = try number(1...12)
@@ -74,7 +74,7 @@ private struct RuleScanner {
     return .weekday(month: month, week: week, day: try number(0...6))
   }
 
-  private mutating func number(_ range: ClosedRange<Int>) throws(TimeZoneFault) -> Int {
+  private mutating func number(_ range: ClosedRange<Int>) throws(TimeZoneError) -> Int {
     let digits = rest.prefix(while: isDigit)
     rest = rest.dropFirst(digits.count)
     guard (1...3).contains(digits.count) else { throw Self.fault }

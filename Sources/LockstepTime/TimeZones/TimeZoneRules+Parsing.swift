@@ -3,7 +3,7 @@ extension TimeZoneRules {
   ///
   /// Of version 2 and later it's the part with 64 bits and the rule behind it. Abbreviations aren't kept. Files that count
   /// leap seconds aren't taken: timestamps here don't.
-  init(parsing bytes: [UInt8]) throws(TimeZoneFault) {
+  init(parsing bytes: [UInt8]) throws(TimeZoneError) {
     var reader = BigEndianReader(bytes)
     var header = try Header(&reader)
     guard header.version >= UInt8(ascii: "2") else {
@@ -20,12 +20,12 @@ extension TimeZoneRules {
     ofBytes count: Int,
     _ reader: inout BigEndianReader,
     hasRule: Bool
-  ) throws(TimeZoneFault) {
-    guard header.leapSeconds == 0 else { throw TimeZoneFault("The file counts leap seconds.") }
+  ) throws(TimeZoneError) {
+    guard header.leapSeconds == 0 else { throw TimeZoneError("The file counts leap seconds.") }
     var times: [Int64] = []
     for _ in 0..<header.transitions {
       let time = try reader.integer(ofBytes: count)
-      if let last = times.last, time <= last { throw TimeZoneFault("The file's transitions aren't in order.") }
+      if let last = times.last, time <= last { throw TimeZoneError("The file's transitions aren't in order.") }
       times.append(time)
     }
     let types = try reader.bytes(header.transitions)
@@ -36,7 +36,7 @@ extension TimeZoneRules {
     var transitions: [Transition] = []
     transitions.reserveCapacity(times.count)
     for (time, type) in zip(times, types) {
-      guard offsets.indices.contains(Int(type)) else { throw TimeZoneFault("The file names a kind of time it hasn't.") }
+      guard offsets.indices.contains(Int(type)) else { throw TimeZoneError("The file names a kind of time it hasn't.") }
       transitions.append(Transition(time: time, offset: offsets[Int(type)]))
     }
     self.transitions = transitions
@@ -45,13 +45,13 @@ extension TimeZoneRules {
   }
 
   /// The offsets of the kinds of time that the file knows, at least one.
-  private static func offsets(_ count: Int, _ reader: inout BigEndianReader) throws(TimeZoneFault) -> [Int] {
-    guard count > 0 else { throw TimeZoneFault("The file knows no time.") }
+  private static func offsets(_ count: Int, _ reader: inout BigEndianReader) throws(TimeZoneError) -> [Int] {
+    guard count > 0 else { throw TimeZoneError("The file knows no time.") }
     var offsets: [Int] = []
     for _ in 0..<count {
       let offset = Int(try reader.integer(ofBytes: 4))
       // RFC 9636, 3.2: -25 to 26 hours, both exclusive.
-      guard (-89_999...93_599).contains(offset) else { throw TimeZoneFault("The file has an offset of days.") }
+      guard (-89_999...93_599).contains(offset) else { throw TimeZoneError("The file has an offset of days.") }
       _ = try reader.bytes(2)
       offsets.append(offset)
     }
@@ -59,11 +59,11 @@ extension TimeZoneRules {
   }
 
   /// What stands between two line feeds at the end: nothing, or a rule.
-  private static func rule(_ footer: ArraySlice<UInt8>) throws(TimeZoneFault) -> RecurringRule? {
+  private static func rule(_ footer: ArraySlice<UInt8>) throws(TimeZoneError) -> RecurringRule? {
     let lineFeed = UInt8(ascii: "\n")
     let text = footer.dropFirst().prefix { $0 != lineFeed }
     guard footer.first == lineFeed, footer.count >= text.count + 2 else {
-      throw TimeZoneFault("The file has no rule at its end.")
+      throw TimeZoneError("The file has no rule at its end.")
     }
     return text.isEmpty ? nil : try RecurringRule(parsing: text)
   }
@@ -78,19 +78,19 @@ extension TimeZoneRules {
     let types: Int
     let abbreviationBytes: Int
 
-    init(_ reader: inout BigEndianReader) throws(TimeZoneFault) {
-      guard try reader.bytes(4).elementsEqual("TZif".utf8) else { throw TimeZoneFault("The file is no TZif file.") }
+    init(_ reader: inout BigEndianReader) throws(TimeZoneError) {
+      guard try reader.bytes(4).elementsEqual("TZif".utf8) else { throw TimeZoneError("The file is no TZif file.") }
       version = try reader.bytes(1).first ?? 0
       // Later versions are made so that a reader of version 2 finds its way.
       guard version == 0 || (UInt8(ascii: "2")...UInt8(ascii: "9")).contains(version) else {
-        throw TimeZoneFault("The file has a version that doesn't exist.")
+        throw TimeZoneError("The file has a version that doesn't exist.")
       }
       _ = try reader.bytes(15)
       var counts: [Int] = []
       for _ in 0..<6 {
         let count = try reader.integer(ofBytes: 4)
         // More than any file may have, and little enough to be multiplied.
-        guard (0...1_000_000).contains(count) else { throw TimeZoneFault("The file claims to have more than it can.") }
+        guard (0...1_000_000).contains(count) else { throw TimeZoneError("The file claims to have more than it can.") }
         counts.append(Int(count))
       }
       universalIndicators = counts[0]

@@ -19,7 +19,7 @@ package final class TimeZones: Sendable {
   private let folder: String
   private let half: Int
   private let workers: WorkerPool
-  private let kept = Monitor(Kept())
+  private let kept = LockedState(Kept())
 
   /// - Parameters:
   ///   - folder: Where the database lies.
@@ -36,8 +36,8 @@ package final class TimeZones: Sendable {
 
   /// A zone's rules, for a name in IANA's form. Throws when there is no such zone, its file can't be read, or too many
   /// wait to have one read.
-  func rules(of name: String) async throws(TimeZoneFault) -> TimeZoneRules {
-    guard let name = TimeZoneName(name) else { throw TimeZoneFault("That isn't the name of a time zone.") }
+  func rules(of name: String) async throws(TimeZoneError) -> TimeZoneRules {
+    guard let name = TimeZoneName(name) else { throw TimeZoneError("That isn't the name of a time zone.") }
     if let rules = find(name) { return rules }
     let path = "\(folder)/\(name.text)"
     do {
@@ -45,7 +45,7 @@ package final class TimeZones: Sendable {
       keep(rules, name)
       return rules
     } catch {
-      throw (error as? TimeZoneFault) ?? TimeZoneFault("\(error)")
+      throw (error as? TimeZoneError) ?? TimeZoneError("\(error)")
     }
   }
 
@@ -71,20 +71,20 @@ package final class TimeZones: Sendable {
     kept.young[name] = rules
   }
 
-  private static func contents(of path: String) throws(TimeZoneFault) -> [UInt8] {
+  private static func contents(of path: String) throws(TimeZoneError) -> [UInt8] {
     // Whatever lies there: nobody waits for a pipe's other end, and a folder isn't a file.
     let file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
-    guard file >= 0 else { throw TimeZoneFault("There is no such time zone on this system.") }
+    guard file >= 0 else { throw TimeZoneError("There is no such time zone on this system.") }
     defer { close(file) }
     var bytes = [UInt8](repeating: 0, count: longestFile + 1)
     var filled = 0
     while filled < bytes.count {
       let count = bytes.withUnsafeMutableBytes { read(file, $0.baseAddress.map { $0 + filled }, $0.count - filled) }
-      guard count >= 0 else { throw TimeZoneFault("There is no such time zone on this system.") }
+      guard count >= 0 else { throw TimeZoneError("There is no such time zone on this system.") }
       if count == 0 { break }
       filled += count
     }
-    guard filled <= longestFile else { throw TimeZoneFault("The time zone's file is too long.") }
+    guard filled <= longestFile else { throw TimeZoneError("The time zone's file is too long.") }
     return Array(bytes.prefix(filled))
   }
 }

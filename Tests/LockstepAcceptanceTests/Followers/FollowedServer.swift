@@ -35,7 +35,7 @@ final class FollowedServer: Sendable {
   }
 
   private let folder: TemporaryDirectory
-  private let contents = Monitor(Contents())
+  private let contents = LockedState(Contents())
 
   init(folder: TemporaryDirectory) {
     self.folder = folder

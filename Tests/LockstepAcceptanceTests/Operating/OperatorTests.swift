@@ -114,7 +114,7 @@ struct OperatorTests {
       in: folder,
       name: "erase"
     )
-    let connection = try Connection(path: store, options: .init(access: .readOnly, journal: .asFound))
+    let connection = try SQLiteConnection(path: store, options: .init(access: .readOnly, journal: .asFound))
     func orders() throws -> [Int] { try connection.all("SELECT count(*) FROM orders") { row in try row[0] } }
     try await eventually { try orders() == [1] }
     command.send(signal)
@@ -200,7 +200,7 @@ struct OperatorTests {
     #expect(over.code == .exit(0) && over.output.contains("1 favorites, of 0 that are allowed"))
     server.send(SIGTERM)
     #expect(await server.ended() == .exit(0))
-    try Connection(path: store).run("UPDATE favorites SET title = 'B'")
+    try SQLiteConnection(path: store).run("UPDATE favorites SET title = 'B'")
     let damaged = try await run("check", name: "damaged")
     #expect(damaged.code == .exit(65) && damaged.output.contains("users         DAMAGED: 1 found"), "\(damaged.output)")
     #expect(

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("An answer's head has exactly the bytes that its status, body and client ask for")
 struct ResponseSerializerTests {
-  struct Answer: Sendable, CustomTestStringConvertible {
+  struct HandlerResult: Sendable, CustomTestStringConvertible {
     let name: String
     let response: Response
     let exchange: ResponseSerializer.Exchange
@@ -39,79 +39,79 @@ struct ResponseSerializerTests {
   }
 
   private static let answers = [
-    Answer(
+    HandlerResult(
       "a body",
       text,
       head: "HTTP/1.1 200 OK\r\n\(date)Content-Length: 5\r\nContent-Type: text/plain\r\n\r\n"
     ),
-    Answer(
+    HandlerResult(
       "HEAD has the length that GET would have",
       text,
       .init(isHead: true),
       head: "HTTP/1.1 200 OK\r\n\(date)Content-Length: 5\r\nContent-Type: text/plain\r\n\r\n"
     ),
-    Answer(
+    HandlerResult(
       "the last on a connection",
       text,
       .init(keepsAlive: false),
       head: "HTTP/1.1 200 OK\r\n\(date)Content-Length: 5\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\n"
     ),
-    Answer(
+    HandlerResult(
       "HTTP/1.0 is told that the connection is kept",
       text,
       .init(isVersion11: false),
       head: "HTTP/1.1 200 OK\r\n\(date)Content-Length: 5\r\nContent-Type: text/plain\r\nConnection: keep-alive\r\n\r\n"
     ),
-    Answer(
+    HandlerResult(
       "HTTP/1.0, the last one",
       text,
       .init(isVersion11: false, keepsAlive: false),
       head: "HTTP/1.1 200 OK\r\n\(date)Content-Length: 5\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\n"
     ),
-    Answer(
+    HandlerResult(
       "no body",
       Response(status: .created),
       head: "HTTP/1.1 201 Created\r\n\(date)Content-Length: 0\r\n\r\n"
     ),
-    Answer(
+    HandlerResult(
       "an empty body",
       Response(status: .ok, body: .bytes([])),
       head: "HTTP/1.1 200 OK\r\n\(date)Content-Length: 0\r\n\r\n"
     ),
-    Answer(
+    HandlerResult(
       "204 says nothing of a length",
       Response(status: .noContent),
       head: "HTTP/1.1 204 No Content\r\n\(date)\r\n"
     ),
-    Answer(
+    HandlerResult(
       "204 with a body that mustn't be",
       Response(status: .noContent, body: .bytes([1])),
       head: "HTTP/1.1 204 No Content\r\n\(date)\r\n"
     ),
-    Answer(
+    HandlerResult(
       "304 says nothing of a length",
       Response(status: .notModified, fields: fields(("ETag", "\"1\""))),
       head: "HTTP/1.1 304 Not Modified\r\n\(date)ETag: \"1\"\r\n\r\n"
     ),
-    Answer(
+    HandlerResult(
       "304 with a stream that mustn't be",
       Response(status: .notModified, body: .stream { _ in }),
       head: "HTTP/1.1 304 Not Modified\r\n\(date)\r\n"
     ),
-    Answer("a stream", stream, head: "HTTP/1.1 200 OK\r\n\(date)Transfer-Encoding: chunked\r\n\r\n"),
-    Answer(
+    HandlerResult("a stream", stream, head: "HTTP/1.1 200 OK\r\n\(date)Transfer-Encoding: chunked\r\n\r\n"),
+    HandlerResult(
       "a stream to HEAD",
       stream,
       .init(isHead: true),
       head: "HTTP/1.1 200 OK\r\n\(date)Transfer-Encoding: chunked\r\n\r\n"
     ),
-    Answer(
+    HandlerResult(
       "a stream to HTTP/1.0 ends with the connection",
       stream,
       .init(isVersion11: false, keepsAlive: false),
       head: "HTTP/1.1 200 OK\r\n\(date)Connection: close\r\n\r\n"
     ),
-    Answer(
+    HandlerResult(
       "a length of many digits",
       Response(status: .ok, body: .bytes(Array(repeating: 0, count: 1_234_567))),
       head: "HTTP/1.1 200 OK\r\n\(date)Content-Length: 1234567\r\n\r\n"
@@ -119,7 +119,7 @@ struct ResponseSerializerTests {
   ]
 
   @Test("The head's bytes", arguments: answers)
-  func heads(_ expected: Answer) {
+  func heads(_ expected: HandlerResult) {
     var output = Array("before".utf8)
     ResponseSerializer.appendHead(
       of: expected.response,

@@ -12,7 +12,7 @@ private struct PlayerDispatcher: Dispatcher {
   let errors = DispatchSubject<any Error>()
 }
 
-private final class PlayerStore: Store {
+private final class PlayerStore: FluxStore {
   let isLoading: BoundValue<Bool>
   let player: BoundValue<Player?>
   let errors: BoundEvents<any Error>

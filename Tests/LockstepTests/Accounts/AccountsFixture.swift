@@ -21,7 +21,7 @@ final class AccountsFixture: Sendable {
 
   init(
     hasher: StubHasher = StubHasher(),
-    writer: Writer.Options = Writer.Options(),
+    writer: DatabaseWriter.Options = DatabaseWriter.Options(),
     _ change: (inout AccountsConfiguration) -> Void = { _ in }
   ) async throws {
     var configuration = AccountsConfiguration()
@@ -87,7 +87,7 @@ final class AccountsFixture: Sendable {
 
   private static func open(
     _ files: StoreFixture,
-    _ writer: Writer.Options,
+    _ writer: DatabaseWriter.Options,
     _ hasher: StubHasher,
     _ configuration: AccountsConfiguration
   ) async throws -> (DurableStore, StoredAccounts) {
@@ -206,7 +206,7 @@ actor Gate {
 
 /// Holds a thread, such as one that reads, until it's released.
 final class ThreadGate: Sendable {
-  private let isOpen = Monitor(false)
+  private let isOpen = LockedState(false)
 
   func pass() { isOpen.wait { $0 ? () : nil } }
 

@@ -59,7 +59,7 @@ struct SessionDirectoryTests {
     fixture.store.readers.shutDown()
     var texts = ["", "x", "ls_", ann.token.text + "A", String(ann.token.text.dropLast()), "Bearer " + ann.token.text]
     let sodium = try Sodium()
-    let foreign = TokenMint(key: TokenKey(random: sodium.randomWord), random: sodium.randomWord)
+    let foreign = TokenIssuer(key: TokenKey(random: sodium.randomWord), random: sodium.randomWord)
     for _ in 0..<1_000 { texts.append(foreign.make().text) }
     for text in texts {
       guard case .refused = fixture.directory.authenticate(Array(text.utf8), at: fixture.now) else {
@@ -84,7 +84,7 @@ struct SessionDirectoryTests {
     let ann = try await fixture.signUp("ann@example.com")
     let sessions = try await withReaderHeld { gate in
       try await withThrowingTaskGroup(of: LiveSession?.self) { group in
-        let asked = Monitor(0)
+        let asked = LockedState(0)
         for _ in 0..<100 {
           group.addTask {
             let answer = fixture.directory.authenticate(bytes(ann), at: fixture.now)
@@ -130,7 +130,7 @@ struct SessionDirectoryTests {
   func ended() async throws {
     let (ann, ben) = (try await fixture.signUp("ann@example.com"), try await fixture.signUp("ben@example.com"))
     let live = try #require(try await fixture.live(ann))
-    let told = Monitor<[[SessionID]]>([])
+    let told = LockedState<[[SessionID]]>([])
     fixture.directory.whenEnded { ids in
       #expect(live.isEnded, "first it has ended, then it's told")
       told.withLock { $0.append(ids) }
@@ -166,7 +166,7 @@ struct SessionDirectoryTests {
   func race() async throws {
     for round in 0..<20 {
       let ann = try await fixture.signUp("ann\(round)@example.com")
-      let isRevoked = Monitor(false)
+      let isRevoked = LockedState(false)
       try await withThrowingTaskGroup(of: Void.self) { group in
         for _ in 0..<4 {
           group.addTask {

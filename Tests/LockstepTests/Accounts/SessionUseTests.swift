@@ -141,7 +141,7 @@ struct SessionUseTests {
 
   @Test("A use that the writer has no room for is written with the next one")
   func writerOverloaded() async throws {
-    let fixture = try await AccountsFixture(writer: Writer.Options(capacity: 1))
+    let fixture = try await AccountsFixture(writer: DatabaseWriter.Options(capacity: 1))
     let (ann, ben) = (try await fixture.signUp("ann@example.com"), try await fixture.signUp("ben@example.com"))
     for signedIn in [ann, ben] { _ = try await fixture.live(signedIn) }
     fixture.clock.advance(by: .seconds(60))

@@ -8,9 +8,9 @@ import Testing
 @Suite("A token")
 struct TokenTests {
   /// A mint whose key is 32 times 7, and whose first token's secret is the bytes 0 to 31.
-  private static func mint(key: UInt64 = 0x0707_0707_0707_0707) -> TokenMint {
+  private static func mint(key: UInt64 = 0x0707_0707_0707_0707) -> TokenIssuer {
     let next = Mutex<UInt64>(0x0001_0203_0405_0607)
-    return TokenMint(key: TokenKey { key }) {
+    return TokenIssuer(key: TokenKey { key }) {
       next.withLock { word in
         defer { word &+= 0x0808_0808_0808_0808 }
         return word
@@ -33,7 +33,7 @@ struct TokenTests {
   func roundTrip() throws {
     let sodium = try Sodium()
     for _ in 0..<1_000 {
-      let token = TokenMint(key: TokenKey(random: sodium.randomWord), random: sodium.randomWord).make()
+      let token = TokenIssuer(key: TokenKey(random: sodium.randomWord), random: sodium.randomWord).make()
       #expect(Token(Array(token.text.utf8)) == token, "\(token.text)")
       #expect(TokenHash(sqliteValue: token.hash.sqliteValue) == token.hash)
     }
@@ -89,7 +89,7 @@ struct TokenTests {
   @Test("Tokens of libsodium's random numbers differ in all their words")
   func random() throws {
     let sodium = try Sodium()
-    let mint = TokenMint(key: TokenKey(random: sodium.randomWord), random: sodium.randomWord)
+    let mint = TokenIssuer(key: TokenKey(random: sodium.randomWord), random: sodium.randomWord)
     let words = (0..<100).flatMap { _ in
       let token = mint.make()
       return (0..<4).map { token.secret[$0] } + (0..<2).map { token.tag[$0] }

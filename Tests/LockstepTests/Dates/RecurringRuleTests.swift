@@ -60,6 +60,6 @@ struct RecurringRuleTests {
     ]
   )
   func refused(rule: String) {
-    #expect(throws: TimeZoneFault.self) { try RecurringRule(parsing: rule.utf8) }
+    #expect(throws: TimeZoneError.self) { try RecurringRule(parsing: rule.utf8) }
   }
 }

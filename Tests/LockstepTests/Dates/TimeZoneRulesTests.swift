@@ -53,14 +53,14 @@ struct TimeZoneRulesTests {
 
   @Test("A file that can't be right is refused", arguments: broken)
   func refused(name: String, file: ZoneFile) {
-    #expect(throws: TimeZoneFault.self, "\(name)") { try TimeZoneRules(parsing: file.bytes) }
+    #expect(throws: TimeZoneError.self, "\(name)") { try TimeZoneRules(parsing: file.bytes) }
   }
 
   @Test("A file that was cut anywhere is refused")
   func cut() {
     let bytes = ZoneFile(transitions: Self.changes, offsets: [0, 1, 2], footer: Self.berlin).bytes
     for count in 0..<bytes.count {
-      #expect(throws: TimeZoneFault.self, "\(count)") { try TimeZoneRules(parsing: Array(bytes.prefix(count))) }
+      #expect(throws: TimeZoneError.self, "\(count)") { try TimeZoneRules(parsing: Array(bytes.prefix(count))) }
     }
   }
 
@@ -70,7 +70,7 @@ struct TimeZoneRulesTests {
       for claim: [UInt8] in [[0x7F, 0xFF, 0xFF, 0xFF], [0xFF, 0xFF, 0xFF, 0xFF], [0, 0x0F, 0x42, 0x40]] {
         var bytes = ZoneFile(footer: Self.berlin).bytes
         bytes.replaceSubrange(place..<place + 4, with: claim)
-        #expect(throws: TimeZoneFault.self) { try TimeZoneRules(parsing: bytes) }
+        #expect(throws: TimeZoneError.self) { try TimeZoneRules(parsing: bytes) }
       }
     }
   }

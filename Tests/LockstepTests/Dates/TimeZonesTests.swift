@@ -65,7 +65,7 @@ struct TimeZonesTests {
   func names(name: String) async throws {
     #expect(TimeZoneName(name) == nil)
     try await withZones { zones, _ in
-      await #expect(throws: TimeZoneFault("That isn't the name of a time zone.")) { try await zones.rules(of: name) }
+      await #expect(throws: TimeZoneError("That isn't the name of a time zone.")) { try await zones.rules(of: name) }
     }
   }
 
@@ -89,7 +89,7 @@ struct TimeZonesTests {
       try folder.write([], to: "Empty")
       try folder.write(zone(1) + [UInt8](repeating: 0, count: TimeZones.longestFile), to: "Long")
       for name in ["Nowhere", "Folder", "Pipe", "Text", "Empty", "Long", "Text/Berlin"] {
-        await #expect(throws: TimeZoneFault.self, "\(name)") { try await zones.rules(of: name) }
+        await #expect(throws: TimeZoneError.self, "\(name)") { try await zones.rules(of: name) }
       }
       #expect(zones.count == 0)
       try folder.write(zone(1), to: "Nowhere")

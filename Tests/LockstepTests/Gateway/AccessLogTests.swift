@@ -52,7 +52,7 @@ struct AccessLogTests {
 
   @Test("The id of a screen isn't in it: who knows that may see what the screen shows")
   func screens() async throws {
-    try await Users.run({ $0.accessLog = true }) { users in
+    try await ServerFixture.run({ $0.accessLog = true }) { users in
       let screen = try await users.open("/v1/reactors/login", token: nil)
       _ = try await screen.act(#"{"type":"setUsername","payload":{"value":"a"}}"#)
       _ = try await screen.ask("DELETE", "/v1/reactors/login/wrong")

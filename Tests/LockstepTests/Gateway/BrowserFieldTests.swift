@@ -13,7 +13,7 @@ struct BrowserFieldTests {
 
   @Test("Whatever can be had without a token says what it is, and that nothing may be loaded for it")
   func withoutToken() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let opened = try await users.post("/v1/reactors/login", "{}")
       let screen = try #require(opened.json["href"]?.stringValue)
       var answers = [
@@ -40,7 +40,7 @@ struct BrowserFieldTests {
 
   @Test("Users' states, which no page can be led to, don't pay for it; what is refused to them says it")
   func withToken() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let ada = try await users.signUp("ada")
       for path in ["/v1/favorites", "/v1/defaults/standard", "/v1/changes?since=now", "/v1/journal"] {
         let answer = try await ada.get(path)

@@ -16,7 +16,7 @@ struct DashboardTests {
   private static func series() async throws -> Set<String> {
     let folder = try TemporaryDirectory()
     var names: Set<String> = []
-    try await Users.run {
+    try await ServerFixture.run {
       $0.backups.folder = folder.file("backups")
     } _: { users in
       _ = try await users.signUp("ada")

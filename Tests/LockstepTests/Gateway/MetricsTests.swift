@@ -169,7 +169,7 @@ struct MetricsTests {
 struct UserMetricsTests {
   @Test("Writes, commits, who waits and what is in memory are told")
   func users() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let phone = try await users.signUp()
       let before = try PrometheusText(try await phone.get("/metrics").text)
       _ = try await phone.put("/v1/defaults/standard/a", "1")
@@ -197,7 +197,8 @@ struct UserMetricsTests {
 
   @Test("Passwords that were refused, states that were read, history, files and queues are told")
   func operating() async throws {
-    try await Users.run({ $0.accounts.attempts.perKnownNetwork = Allowance(burst: 2, every: .seconds(60)) }) { users in
+    try await ServerFixture.run({ $0.accounts.attempts.perKnownNetwork = Allowance(burst: 2, every: .seconds(60)) }) {
+      users in
       let phone = try await users.signUp()
       for password in ["wrong one", "wrong two", "wrong three"] {
         _ = try await users.post("/v1/sessions", #"{"email":"ada@example.com","password":"\#(password)"}"#)

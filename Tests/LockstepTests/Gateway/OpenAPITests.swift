@@ -11,8 +11,8 @@ import Testing
 @Suite("The OpenAPI description says what is there, and nothing else")
 struct OpenAPITests {
   /// Runs `body` with a server that has modules of its own, its description and its table.
-  private static func run(_ body: (Users, JSON, [Route]) async throws -> Void) async throws {
-    try await Users.run(modules: [.notes, .scores]) { users in
+  private static func run(_ body: (ServerFixture, JSON, [Route]) async throws -> Void) async throws {
+    try await ServerFixture.run(modules: [.notes, .scores]) { users in
       let server = try #require(users.running.withLock { $0 })
       let answer = try await users.ask("GET", "/openapi.json")
       #expect(answer.status == 200)
@@ -104,7 +104,7 @@ struct OpenAPITests {
   @Test("Whatever a request asks for and however it's limited, no field of its answer is missing from the description")
   func fields() async throws {
     // Whoever asks in a test has the answer held against the description.
-    try await Users.run({
+    try await ServerFixture.run({
       $0.corsOrigins = ["https://app.example"]
       $0.tokenRate = RateLimit(requests: 40, seconds: 60, burst: 40)
       $0.addressRate = RateLimit(requests: 4000, seconds: 60, burst: 4000)
@@ -127,7 +127,7 @@ struct OpenAPITests {
 
   @Test("It has an ETag, with which it needn't be sent again")
   func unmodified() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let first = try await users.ask("GET", "/openapi.json")
       let tag = try #require(first.field("ETag"))
       let again = try await users.ask("GET", "/openapi.json", ["If-None-Match: \(tag)"])
@@ -139,7 +139,7 @@ struct OpenAPITests {
 
   @Test("An answer that isn't as it's described is told from one that is")
   func faults() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let phone = try await users.signUp()
       let answer = try await phone.get("/v1/favorites")
       let described = try users.description()

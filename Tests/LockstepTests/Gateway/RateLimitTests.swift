@@ -11,7 +11,7 @@ struct RateLimitTests {
   private static let limit = RateLimit(requests: 10, seconds: 5, burst: 3)
 
   /// Asks the very same over one connection, and gives the answers.
-  private func ask(_ users: Users, _ device: Device, times: Int) async throws -> [RawResponse] {
+  private func ask(_ users: ServerFixture, _ device: Device, times: Int) async throws -> [RawResponse] {
     let client = try users.connect()
     defer { client.close() }
     var answers: [RawResponse] = []
@@ -24,7 +24,7 @@ struct RateLimitTests {
 
   @Test("Unless there is one nothing is said of it")
   func off() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let ada = try await users.signUp("ada")
       for answer in try await ask(users, ada, times: 5) {
         #expect(answer.status == 200)
@@ -35,7 +35,7 @@ struct RateLimitTests {
 
   @Test("A token's requests are counted also where the same comes again, and each answer says how much is left")
   func token() async throws {
-    try await Users.run {
+    try await ServerFixture.run {
       $0.tokenRate = Self.limit
     } _: { users in
       let ada = try await users.signUp("ada")
@@ -63,7 +63,7 @@ struct RateLimitTests {
 
   @Test("Many connections of one token have one limit, and what comes back is one every half second")
   func connections() async throws {
-    try await Users.run {
+    try await ServerFixture.run {
       $0.tokenRate = Self.limit
     } _: { users in
       let ada = try await users.signUp("ada")
@@ -75,7 +75,7 @@ struct RateLimitTests {
 
   @Test("What is answered later, as a problem or when something happens says how much is left too")
   func everyAnswer() async throws {
-    try await Users.run {
+    try await ServerFixture.run {
       $0.tokenRate = RateLimit(requests: 100, seconds: 1)
     } _: { users in
       let ada = try await users.signUp("ada")
@@ -141,7 +141,7 @@ struct RateLimitTests {
     "Both limits hold at once where the same comes again, and a request that one refuses isn't counted by the other"
   )
   func both() async throws {
-    try await Users.run {
+    try await ServerFixture.run {
       $0.tokenRate = RateLimit(requests: 10, seconds: 10, burst: 4)
       $0.addressRate = RateLimit(requests: 10, seconds: 10, burst: 100)
     } _: { users in

@@ -55,7 +55,7 @@ struct RequestNameTests {
     arguments: [true, false]
   )
   func again(isGiven: Bool) async throws {
-    try await Users.run {
+    try await ServerFixture.run {
       $0.accessLog = true
     } _: { users in
       let ada = try await users.signUp("ada")
@@ -79,7 +79,7 @@ struct RequestNameTests {
 
   @Test("The line of an internal error names the request, and so does its answer", arguments: [nil, "mine"])
   func failed(name: String?) async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let ada = try await users.signUp("ada")
       _ = try users.rows("ALTER TABLE journal RENAME TO gone")
       let answer = try await ada.get("/v1/journal", name.map { ["X-Request-Id: \($0)"] } ?? [])

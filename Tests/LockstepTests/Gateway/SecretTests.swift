@@ -14,7 +14,7 @@ struct SecretTests {
 
   @Test("A store that others may read is served, and warned of", arguments: [0o600, 0o640, 0o604])
   func openStore(mode: Int) async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       await users.stop()
       let file = users.directory.file("lockstep.db")
       try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: file)
@@ -27,7 +27,7 @@ struct SecretTests {
     "Not in logs, metrics, errors, the journal, an export, a screen, or the store's files, which are their owner's alone"
   )
   func everywhere() async throws {
-    try await Users.run {
+    try await ServerFixture.run {
       $0.administratorToken = Self.administrator
       $0.accessLog = true
       $0.logLevel = .debug

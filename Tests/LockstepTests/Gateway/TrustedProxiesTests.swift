@@ -77,7 +77,7 @@ struct TrustedProxiesTests {
 
   @Test("Behind a trusted proxy who tries many passwords is alone in having to wait", arguments: [true, false])
   func passwords(isTrusted: Bool) async throws {
-    try await Users.run {
+    try await ServerFixture.run {
       $0.accounts.attempts.perNetwork = Allowance(burst: 2, every: .seconds(60))
       if isTrusted { $0.trustedProxies = Self.proxies }
     } _: { users in
@@ -87,7 +87,7 @@ struct TrustedProxiesTests {
         return try await users.post("/v1/sessions", body, ["X-Forwarded-For: \(client)"]).status
       }
       for status in [401, 401, 429] { #expect(try await logIn(from: "192.0.2.1", "wrong one") == status) }
-      #expect(try await logIn(from: "192.0.2.2", Users.password) == (isTrusted ? 201 : 429))
+      #expect(try await logIn(from: "192.0.2.2", ServerFixture.password) == (isTrusted ? 201 : 429))
     }
   }
 

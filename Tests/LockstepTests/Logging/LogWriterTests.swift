@@ -53,7 +53,7 @@ struct LogWriterTests {
       await aside { log.close() }
       pipe.closeWriting()
     }
-    let read = Monitor<[UInt8]>([])
+    let read = LockedState<[UInt8]>([])
     await aside {
       let bytes = pipe.readAll()
       read.withLock { $0 = bytes }
@@ -75,7 +75,7 @@ struct LogWriterTests {
     let dropped = log.dropped
     // The bound's worth waits, and as much again may be in the writer's hand.
     #expect(dropped >= 1000 - 2 * 100 / 7 && dropped < 1000)
-    let read = Monitor<[UInt8]>([])
+    let read = LockedState<[UInt8]>([])
     let closing = Task.detached {
       await aside { log.close() }
       pipe.closeWriting()

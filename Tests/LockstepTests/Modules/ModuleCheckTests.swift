@@ -25,19 +25,19 @@ struct ModuleCheckTests {
 
   @Test("Names", arguments: ["", "Scores", "1", "-a", "a/b", "a b", "é", String(repeating: "a", count: 65)])
   func names(name: String) {
-    #expect(throws: InvalidModule(name, Self.name)) { try ModuleCheck.check([Self.scores(name)]) }
+    #expect(throws: InvalidModuleError(name, Self.name)) { try ModuleCheck.check([Self.scores(name)]) }
   }
 
   @Test("Whatever has an address of its own is taken", arguments: ModuleCheck.reserved.sorted())
   func reserved(name: String) {
-    #expect(throws: InvalidModule(name, "/v1/\(name) is the product's own. Take another name.")) {
+    #expect(throws: InvalidModuleError(name, "/v1/\(name) is the product's own. Take another name.")) {
       try ModuleCheck.check([Self.scores(name)])
     }
   }
 
   @Test("Every first part of an address under /v1 is reserved")
   func complete() async throws {
-    try await Users.run({ $0.administratorToken = "t" }) { users in
+    try await ServerFixture.run({ $0.administratorToken = "t" }) { users in
       let routes = UserRoutes(
         users: try #require(users.running.withLock { $0?.services.users }),
         administratorToken: AdministratorToken("t"),
@@ -51,10 +51,10 @@ struct ModuleCheckTests {
 
   @Test("Two of a name, and two actions of a type")
   func twice() {
-    #expect(throws: InvalidModule("scores", "there are two of that name.")) {
+    #expect(throws: InvalidModuleError("scores", "there are two of that name.")) {
       try ModuleCheck.check([.scores, .notes, .scores])
     }
-    #expect(throws: InvalidModule("scores", "two of its actions have one type.")) {
+    #expect(throws: InvalidModuleError("scores", "two of its actions have one type.")) {
       try ModuleCheck.check([Self.scores("scores", [ActionCase("a") { .clear }, ActionCase("a") { .clear }])])
     }
   }
@@ -80,7 +80,7 @@ struct ModuleCheckTests {
       if reason.isEmpty {
         #expect(throws: Never.self) { try ModuleCheck.check([module]) }
       } else {
-        #expect(throws: InvalidModule(module.name, reason)) { try ModuleCheck.check([module]) }
+        #expect(throws: InvalidModuleError(module.name, reason)) { try ModuleCheck.check([module]) }
       }
     }
   }
@@ -89,7 +89,7 @@ struct ModuleCheckTests {
   func migrations() {
     var module = Self.scores()
     module.storage = MisnumberedTable()
-    #expect(throws: InvalidModule("scores", "its migrations must be numbered 1, 2, 3 …, and are 2.")) {
+    #expect(throws: InvalidModuleError("scores", "its migrations must be numbered 1, 2, 3 …, and are 2.")) {
       try ModuleCheck.check([module])
     }
   }
@@ -99,7 +99,7 @@ struct ModuleCheckTests {
     let fixture = try StoreFixture()
     var configuration = Configuration()
     configuration.data = fixture.path
-    #expect(throws: InvalidModule.self) {
+    #expect(throws: InvalidModuleError.self) {
       try Services.durable(configuration, modules: [Self.scores("me")], time: .system)
     }
     #expect(throws: (any Error).self) { try fixture.folder.contents(of: "lockstep.db") }
@@ -113,17 +113,17 @@ extension ModuleCheckTests {
 }
 
 /// A table whose migrations don't begin at 1.
-private struct MisnumberedTable: CollectionService {
+private struct MisnumberedTable: CollectionTable {
   let module = "scores"
   let kind = CollectionMutation.Kind.map
   let migrations = [Migration(number: 2, name: "0002_x", sql: "")]
 
-  func load(of user: UserID, from connection: Connection) -> [CollectionName: CollectionState] { [:] }
+  func load(of user: UserID, from connection: SQLiteConnection) -> [CollectionName: CollectionState] { [:] }
 
   func write(
     _ mutation: CollectionMutation,
     before state: CollectionState,
-    at place: CollectionPlace,
-    to connection: Connection
+    at place: MutationLocation,
+    to connection: SQLiteConnection
   ) {}
 }

@@ -68,7 +68,7 @@ struct JournalTailTests {
     #expect(try look(&tail) == ["b"])
     for text in ["nonsense", "00000000.1.0", "\(fixture.store.id.prefix(8)).7.0"] {
       var tail = try self.tail(from: .cursor(text))
-      #expect(throws: OperatingError.unknownCursor(text)) { try tail.look() }
+      #expect(throws: MaintenanceError.unknownCursor(text)) { try tail.look() }
     }
   }
 
@@ -118,7 +118,7 @@ struct JournalTailTests {
     let files = try StoreFixture()
     let known = Migration.all.count
     try files.store(migrator: Migrator(Array(Migration.all.dropLast()))).close()
-    #expect(throws: OperatingError.olderSchema(path: files.path, found: known - 1, known: known)) {
+    #expect(throws: MaintenanceError.olderSchema(path: files.path, found: known - 1, known: known)) {
       try JournalTail(of: session.user, in: files.path, from: .last(1))
     }
   }
@@ -130,11 +130,11 @@ struct JournalTailTests {
     #expect(try look(&tail) == ["a"])
     let user = session.user
     try await fixture.store.writer.write { try UserRecords(connection: $0).erase(user) }
-    #expect(throws: OperatingError.erased) { try tail.look() }
+    #expect(throws: MaintenanceError.erased) { try tail.look() }
     let path = fixture.files.path
     let bytes = try fixture.files.folder.contents(of: "lockstep.db")
     unlink(path)
     try fixture.files.folder.write(bytes, to: "lockstep.db")
-    #expect(throws: OperatingError.replaced(path: path)) { try tail.look() }
+    #expect(throws: MaintenanceError.replaced(path: path)) { try tail.look() }
   }
 }

@@ -27,7 +27,7 @@ struct StoreBackupTests {
   ) -> StoreBackup {
     StoreBackup(
       of: path ?? files.path,
-      pace: Pace(bytesPerSecond: rate, elapsed: files.clock.time.elapsed, pause: pause)
+      pace: CopyThrottle(bytesPerSecond: rate, elapsed: files.clock.time.elapsed, pause: pause)
     )
   }
 
@@ -52,7 +52,7 @@ struct StoreBackupTests {
   func exists() throws {
     let path = files.folder.file("b.db")
     try files.folder.write([1, 2, 3], to: "b.db")
-    #expect(throws: OperatingError.exists(path: path)) { try backup().write(to: path) }
+    #expect(throws: MaintenanceError.exists(path: path)) { try backup().write(to: path) }
     #expect(try files.folder.contents(of: "b.db") == [1, 2, 3])
     try backup().write(to: path, overwriting: true)
     #expect(try files.sqlite(path).damage(.pages) == [])
@@ -72,7 +72,7 @@ struct StoreBackupTests {
     case "pipe": #expect(mkfifo(path, 0o600) == 0)
     default: break
     }
-    #expect(throws: OperatingError.notAFile(path: path)) { try backup().write(to: path, overwriting: true) }
+    #expect(throws: MaintenanceError.notAFile(path: path)) { try backup().write(to: path, overwriting: true) }
     #expect(StorePath.isTaken(path) && !StorePath.isFileItself(path))
   }
 
@@ -107,7 +107,7 @@ struct StoreBackupTests {
     case "link": #expect(symlink(files.path, path) == 0)
     default: #expect(mkfifo(path, 0o600) == 0)
     }
-    #expect(throws: OperatingError.notAFile(path: path)) { try backup().write(to: files.folder.file("b.db")) }
+    #expect(throws: MaintenanceError.notAFile(path: path)) { try backup().write(to: files.folder.file("b.db")) }
     #expect(try names() == ["b.db.partial"])
   }
 
@@ -134,7 +134,7 @@ struct StoreBackupTests {
   func twice() throws {
     let path = files.folder.file("b.db")
     let first = try PartialFile(target: path)
-    #expect(throws: OperatingError.beingMade(path: path)) { try backup().write(to: path) }
+    #expect(throws: MaintenanceError.beingMade(path: path)) { try backup().write(to: path) }
     withExtendedLifetime(first) {}
     store.close()
   }
@@ -148,13 +148,15 @@ struct StoreBackupTests {
     switch kind {
     case "none":
       let path = files.folder.file("none.db")
-      #expect(throws: OperatingError.missing(path: path)) { try backup(of: path).write(to: files.folder.file("b.db")) }
+      #expect(throws: MaintenanceError.missing(path: path)) {
+        try backup(of: path).write(to: files.folder.file("b.db"))
+      }
     case "other":
       let path = files.folder.file("other.db")
       try files.sqlite(path).execute("CREATE TABLE t (a INTEGER)")
       #expect(throws: StoreError.notAStore(path: path)) { try backup(of: path).write(to: files.folder.file("b.db")) }
     default:
-      #expect(throws: OperatingError.sameFile(path: files.path)) {
+      #expect(throws: MaintenanceError.sameFile(path: files.path)) {
         try backup().write(to: files.folder.path + "/./lockstep.db", overwriting: true)
       }
     }
@@ -178,13 +180,13 @@ struct StoreBackupTests {
     for place in bytes.count - 4096..<bytes.count { bytes[place] = 0xFF }
     try files.folder.write(bytes, to: "damaged.db")
     let path = files.folder.file("damaged.db")
-    let error = #expect(throws: OperatingError.self) { try backup(of: path).write(to: files.folder.file("b.db")) }
+    let error = #expect(throws: MaintenanceError.self) { try backup(of: path).write(to: files.folder.file("b.db")) }
     #expect(error?.isDamage(of: path) == true, "\(String(describing: error))")
     #expect(try names() == [])
   }
 }
 
-extension OperatingError {
+extension MaintenanceError {
   /// Whether it tells that this file is damaged, whatever SQLite says of it.
   func isDamage(of path: String) -> Bool {
     if case .damaged(path, _) = self { true } else { false }

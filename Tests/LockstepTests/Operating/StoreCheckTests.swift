@@ -157,6 +157,6 @@ struct StoreCheckTests {
     let other = files.folder.file("other.db")
     try files.sqlite(other).execute("CREATE TABLE t (a INTEGER)")
     #expect(throws: StoreError.notAStore(path: other)) { try StoreCheck(of: other).run() }
-    #expect(throws: OperatingError.missing(path: "/nowhere")) { try StoreCheck(of: "/nowhere").run() }
+    #expect(throws: MaintenanceError.missing(path: "/nowhere")) { try StoreCheck(of: "/nowhere").run() }
   }
 }

@@ -20,7 +20,7 @@ struct StoreRestoreTests {
   private func backup(_ path: String? = nil) -> StoreBackup {
     StoreBackup(
       of: path ?? files.path,
-      pace: Pace(bytesPerSecond: nil, elapsed: files.clock.time.elapsed, pause: { _ in })
+      pace: CopyThrottle(bytesPerSecond: nil, elapsed: files.clock.time.elapsed, pause: { _ in })
     )
   }
 
@@ -58,7 +58,7 @@ struct StoreRestoreTests {
   func inPlace() throws {
     let (path, _) = try madeBackup()
     let before = try files.folder.contents(of: "lockstep.db")
-    #expect(throws: OperatingError.exists(path: files.path)) { try StoreRestore(to: files.path).restore(from: path) }
+    #expect(throws: MaintenanceError.exists(path: files.path)) { try StoreRestore(to: files.path).restore(from: path) }
     #expect(try files.folder.contents(of: "lockstep.db") == before)
     let store = try files.store()
     #expect(throws: StoreError.inUse(path: files.path)) {
@@ -116,7 +116,7 @@ struct StoreRestoreTests {
     let (path, _) = try madeBackup()
     let before = try files.folder.contents(of: "lockstep.db")
     try files.sqlite(path).execute(sql)
-    #expect(throws: OperatingError.damaged(path: path, what: words)) {
+    #expect(throws: MaintenanceError.damaged(path: path, what: words)) {
       try StoreRestore(to: files.path).restore(from: path, overwriting: true)
     }
     #expect(try files.folder.contents(of: "lockstep.db") == before)
@@ -136,7 +136,7 @@ struct StoreRestoreTests {
   func readable() throws {
     let (path, _) = try madeBackup()
     let killed = files.folder.file("killed.db")
-    let writer = try Connection(path: files.path)
+    let writer = try SQLiteConnection(path: files.path)
     try writer.run("UPDATE store SET checked_at = 2")
     for suffix in ["", "-wal"] {
       try files.folder.write(try files.folder.contents(of: "lockstep.db\(suffix)"), to: "killed.db\(suffix)")
@@ -145,7 +145,7 @@ struct StoreRestoreTests {
     #expect(try names("killed") == ["killed.db"])
     // The header says that it has a log, as before: nothing was rewritten through a journal.
     #expect(try files.folder.contents(of: "killed.db")[18...19] == [2, 2])
-    let old = try Connection(path: killed, options: .init(access: .readOnly, journal: .asFound))
+    let old = try SQLiteConnection(path: killed, options: .init(access: .readOnly, journal: .asFound))
     #expect(try old.first("SELECT checked_at FROM store") { row in try row[0] as Int } == 2)
     withExtendedLifetime((path, writer)) {}
   }
@@ -155,7 +155,7 @@ struct StoreRestoreTests {
     let (path, id) = try madeBackup()
     // As a killed server leaves it: what it wrote last is in the log alone.
     let killed = files.folder.file("killed.db")
-    let writer = try Connection(path: files.path)
+    let writer = try SQLiteConnection(path: files.path)
     try writer.run("UPDATE store SET id = ?", String(repeating: "f", count: 32))
     for suffix in ["", "-wal"] {
       try files.folder.write(try files.folder.contents(of: "lockstep.db\(suffix)"), to: "killed.db\(suffix)")
@@ -181,7 +181,7 @@ struct StoreRestoreTests {
       var bytes = try files.folder.contents(of: "b.db")
       for place in bytes.count - 4096..<bytes.count { bytes[place] = 0xFF }
       try files.folder.write(bytes, to: "b.db")
-      let error = #expect(throws: OperatingError.self) { try restore.restore(from: path, overwriting: true) }
+      let error = #expect(throws: MaintenanceError.self) { try restore.restore(from: path, overwriting: true) }
       #expect(error?.isDamage(of: path) == true, "\(String(describing: error))")
     case "other":
       try files.sqlite(files.folder.file("o.db")).execute("CREATE TABLE t (a INTEGER)")
@@ -194,7 +194,7 @@ struct StoreRestoreTests {
         try restore.restore(from: path, overwriting: true)
       }
     case "none":
-      #expect(throws: OperatingError.missing(path: files.folder.file("x"))) {
+      #expect(throws: MaintenanceError.missing(path: files.folder.file("x"))) {
         try restore.restore(from: files.folder.file("x"), overwriting: true)
       }
     case "orphan":
@@ -203,12 +203,12 @@ struct StoreRestoreTests {
       try copy.run(
         "INSERT INTO profiles (user_id, field, value, revision) VALUES ('nobody', 'position', '\"x\"', 1)"
       )
-      let error = #expect(throws: OperatingError.self) { try restore.restore(from: path, overwriting: true) }
+      let error = #expect(throws: MaintenanceError.self) { try restore.restore(from: path, overwriting: true) }
       #expect(
         error == .damaged(path: path, what: "a row of profiles refers to one of users that isn't there")
       )
     default:
-      #expect(throws: OperatingError.sameFile(path: files.path)) {
+      #expect(throws: MaintenanceError.sameFile(path: files.path)) {
         try restore.restore(from: files.folder.path + "/./lockstep.db", overwriting: true)
       }
     }
@@ -223,7 +223,7 @@ struct StoreRestoreTests {
     arguments: [true, false]
   )
   func cursors(endingSessions: Bool) async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let ada = try await users.signUp()
       try await ada.addFavorites("kept")
       let cursor = try #require(try await ada.get("/v1/changes?since=now").cursor)

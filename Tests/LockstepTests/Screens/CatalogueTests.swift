@@ -53,7 +53,7 @@ struct CatalogueTests {
 
   @Test("It names all reactors with scope and auth, and where one enters")
   func names() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let answer = try await users.ask("GET", "/v1/reactors")
       let items = try #require(answer.json["items"]?.arrayValue)
       #expect(items.compactMap { $0["name"]?.stringValue } == Self.actions.map(\.reactor))
@@ -70,7 +70,7 @@ struct CatalogueTests {
   @Test("Every type of action is described as what is taken, and the states as what is shown", arguments: 3..<7)
   func screens(index: Int) async throws {
     let (name, samples) = Self.actions[index]
-    try await Users.run(replacing: { $0.upstream = RefusingUpstream() }) { users in
+    try await ServerFixture.run(replacing: { $0.upstream = RefusingUpstream() }) { users in
       let item = try Self.item(name, in: try await users.ask("GET", "/v1/reactors").json)
       Self.check(samples, item)
       let phone = try await users.signUp()
@@ -92,7 +92,7 @@ struct CatalogueTests {
   @Test("The same holds for the modules of users", arguments: 0..<3)
   func modules(index: Int) async throws {
     let (name, samples) = Self.actions[index]
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let item = try Self.item(name, in: try await users.ask("GET", "/v1/reactors").json)
       Self.check(samples, item)
       let phone = try await users.signUp()
@@ -115,7 +115,7 @@ struct CatalogueTests {
       ("profile", "save", ["companyName": 1]), ("login", "setPassword", ["value": nil]),
       ("workingHistory", "answer", ["prompt": 1]), ("favoritesTop", "tapFavoritePhoto", ["row": 0.5]),
     ]
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let catalogue = try await users.ask("GET", "/v1/reactors").json
       let phone = try await users.signUp()
       _ = try await phone.patch("/v1/defaults/standard", #"{"a":1}"#)
@@ -154,7 +154,7 @@ struct CatalogueTests {
 
 /// An upstream that takes nothing.
 private struct RefusingUpstream: ProfileUpstream {
-  nonisolated(nonsending) func send(_ profile: OutgoingProfile) async throws(UpstreamFailure) {
-    throw UpstreamFailure(.refused(status: 400), detail: "")
+  nonisolated(nonsending) func send(_ profile: OutgoingProfile) async throws(UpstreamError) {
+    throw UpstreamError(.refused(status: 400), detail: "")
   }
 }

@@ -20,7 +20,7 @@ struct CompositionTests {
         dates: StubDates()
       )
     }
-    try await Users.run(replacing: replace) { users in
+    try await ServerFixture.run(replacing: replace) { users in
       let phone = try await users.signUp()
       #expect(try await phone.open("favoritesTop").opened.json["state"] == ["favoriteIds": ["stub"]])
       let detail = try await phone.open("photoDetail?photoId=stub")

@@ -8,7 +8,7 @@ import Testing
 struct FavoritesTopScreenTests {
   @Test("It's opened, follows another device, leads on by a link, and is closed")
   func whole() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let phone = try await users.signUp()
       let tablet = try await users.logIn()
       try await tablet.addFavorites("a%2F%C3%BC%20b", "c")
@@ -69,7 +69,7 @@ struct FavoritesTopScreenTests {
   @Test("What can't be read or done is told, every fault of it, and changes nothing", arguments: bad.indices)
   func refused(index: Int) async throws {
     let (actions, told) = Self.bad[index]
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let phone = try await users.signUp()
       try await phone.addFavorites("a")
       let screen = try await phone.open("favoritesTop")

@@ -21,7 +21,7 @@ import LockstepThreading
 
 /// A screen that somebody has opened over a socket.
 struct OpenedScreen: Sendable {
-  let users: Users
+  let users: ServerFixture
   let token: String?
   let href: String
   let opened: RawResponse
@@ -63,10 +63,10 @@ struct OpenedScreen: Sendable {
   }
 
   /// How many screens the server has.
-  static func count(of users: Users) -> Int { users.running.withLock { $0?.components.screens?.count ?? 0 } }
+  static func count(of users: ServerFixture) -> Int { users.running.withLock { $0?.components.screens?.count ?? 0 } }
 }
 
-extension Users {
+extension ServerFixture {
   /// Opens a screen at an address.
   func open(_ target: String, _ body: String = "", token: String?) async throws -> OpenedScreen {
     let answer = try await ask("POST", target, body: Array(body.utf8), token: token)

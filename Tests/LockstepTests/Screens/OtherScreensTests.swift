@@ -12,7 +12,7 @@ import Testing
 struct OtherScreensTests {
   @Test("Whoever follows the list's links alone sees a photo, toggles it, and the list follows")
   func photoDetail() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let phone = try await users.signUp()
       _ = try await phone.put("/v1/favorites/a%2Fb", #"{"title":"Aurora","data":{"x":1}}"#)
       let list = try await phone.open("favoritesTop")
@@ -38,7 +38,7 @@ struct OtherScreensTests {
 
   @Test("A toggle without room says so on the screen, and changes nothing")
   func noRoom() async throws {
-    try await Users.run({ $0.favoritesQuota.items = 1 }) { users in
+    try await ServerFixture.run({ $0.favoritesQuota.items = 1 }) { users in
       let phone = try await users.signUp()
       try await phone.addFavorites("a")
       let detail = try await phone.open("photoDetail", #"{"arguments":{"photoId":"b"}}"#)
@@ -51,7 +51,7 @@ struct OtherScreensTests {
 
   @Test("What a screen is opened with is checked, every fault of it")
   func arguments() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let phone = try await users.signUp()
       let cases: [(String, String, Told)] = [
         ("/v1/reactors/none", "", Told("not-found")),
@@ -73,7 +73,7 @@ struct OtherScreensTests {
 
   @Test("Somebody logs in, from an address that is tidied up; the password shows nowhere")
   func login() async throws {
-    try await Users.run({
+    try await ServerFixture.run({
       $0.accessLog = true; $0.logLevel = .debug
     }) { users in
       _ = try await users.signUp()
@@ -87,7 +87,7 @@ struct OtherScreensTests {
       #expect(typed.json["state"]?["isExecuting"] == true || typed.json["state"]?["error"] != nil)
       try await screen.shows("an error") { $0["error"] == "The e-mail address or the password is wrong." }
       let right = try await screen.act(
-        #"[{"type":"setPassword","payload":{"value":"\#(Users.password)"}},{"type":"submit"}]"#
+        #"[{"type":"setPassword","payload":{"value":"\#(ServerFixture.password)"}},{"type":"submit"}]"#
       )
       try await screen.shows("a session") { $0["session"] != nil }
       let state = try await screen.state()
@@ -96,7 +96,7 @@ struct OtherScreensTests {
       #expect(state["error"] == nil && state["isExecuting"] == false)
       #expect(try await users.ask("GET", "/v1/me", token: token).status == 200)
       let seen = [typed.text, right.text, "\(state)", users.log.text, try await users.ask("GET", "/v1/reactors").text]
-      for text in seen { #expect(!text.contains(Users.password) && !text.contains("wrong password")) }
+      for text in seen { #expect(!text.contains(ServerFixture.password) && !text.contains("wrong password")) }
       let refused = try await screen.act(#"{"type":"setPassword","payload":{"value":["secret word"]}}"#)
       #expect(refused.problem == Told("validation-failed", "/payload/value"))
       #expect(!refused.text.contains("secret word"))
@@ -105,7 +105,8 @@ struct OtherScreensTests {
 
   @Test("The attempts of a login screen count like all others, by where they come from")
   func attempts() async throws {
-    try await Users.run({ $0.accounts.attempts.perKnownNetwork = Allowance(burst: 2, every: .seconds(60)) }) { users in
+    try await ServerFixture.run({ $0.accounts.attempts.perKnownNetwork = Allowance(burst: 2, every: .seconds(60)) }) {
+      users in
       _ = try await users.signUp()
       let screen = try await users.open("/v1/reactors/login", token: nil)
       _ = try await screen.act(
@@ -130,7 +131,7 @@ struct OtherScreensTests {
     let upstream = Answers()
     try await LoopbackServer.run(respond: upstream.respond(to:)) { port in
       let url = try UpstreamURL("http://127.0.0.1:\(port)/profiles")
-      try await Users.run({ $0.profileUpstream = url }) { users in
+      try await ServerFixture.run({ $0.profileUpstream = url }) { users in
         let phone = try await users.signUp()
         let screen = try await phone.open("workingHistory")
         #expect(screen.opened.json["state"]?["saveEnabled"] == false)
@@ -154,7 +155,7 @@ struct OtherScreensTests {
     upstream.fail()
     try await LoopbackServer.run(respond: upstream.respond(to:)) { port in
       let url = try UpstreamURL("http://127.0.0.1:\(port)/profiles")
-      try await Users.run({ $0.profileUpstream = url }) { users in
+      try await ServerFixture.run({ $0.profileUpstream = url }) { users in
         let phone = try await users.signUp()
         let screen = try await phone.open("workingHistory")
         _ = try await screen.act(Self.saving)
@@ -178,7 +179,7 @@ struct OtherScreensTests {
   func unreachable() async throws {
     let closed = try RawServer(listens: false)
     let url = try UpstreamURL("http://127.0.0.1:\(closed.port)/")
-    try await Users.run({ $0.profileUpstream = url }) { users in
+    try await ServerFixture.run({ $0.profileUpstream = url }) { users in
       let screen = try await users.signUp().open("workingHistory")
       _ = try await screen.act(Self.saving)
       try await screen.shows("unreachable") { state in
@@ -191,7 +192,7 @@ struct OtherScreensTests {
   func hanging() async throws {
     let silent = try RawServer()
     let url = try UpstreamURL("http://127.0.0.1:\(silent.port)/")
-    try await Users.run({ $0.profileUpstream = url }) { users in
+    try await ServerFixture.run({ $0.profileUpstream = url }) { users in
       let phone = try await users.signUp()
       let (one, other) = (try await phone.open("workingHistory"), try await phone.open("workingHistory"))
       for screen in [one, other] {
@@ -206,7 +207,7 @@ struct OtherScreensTests {
 
   @Test("Without an upstream saving is local; another device's screen follows")
   func local() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let (phone, tablet) = (try await users.signUp(), try await users.logIn())
       let (one, other) = (try await phone.open("workingHistory"), try await tablet.open("workingHistory"))
       _ = try await one.act(Self.saving)

@@ -15,7 +15,7 @@ struct ScreenLifeTests {
   @Test("Ended, foreign and made-up screens are all told in the same words", arguments: requests.indices)
   func gone(index: Int) async throws {
     let (method, behind, body) = Self.requests[index]
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let (ada, bob, tablet) = (try await users.signUp(), try await users.signUp("bob"), try await users.logIn())
       let (screen, ended) = (try await ada.open("favoritesTop"), try await ada.open("favoritesTop"))
       _ = try await ended.ask("DELETE", ended.href)
@@ -38,7 +38,7 @@ struct ScreenLifeTests {
 
   @Test("It ends a quarter of an hour after its last request, whatever that was, and not before")
   func expires() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let phone = try await users.signUp()
       let (used, idle) = (try await phone.open("favoritesTop"), try await phone.open("favoritesTop"))
       for _ in 0..<3 {
@@ -55,7 +55,7 @@ struct ScreenLifeTests {
 
   @Test("While somebody listens it doesn't end, and its time begins when they leave")
   func listened() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let phone = try await users.signUp()
       let screen = try await phone.open("favoritesTop")
       let listener = try await phone.waiting(screen.href, ["Accept: text/event-stream"])
@@ -74,7 +74,7 @@ struct ScreenLifeTests {
 
   @Test("It ends with its session, and so do those who wait for it, with its user, and with a changed password")
   func session() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let (phone, tablet) = (try await users.signUp(), try await users.logIn())
       let (mine, other) = (try await phone.open("favoritesTop"), try await tablet.open("favoritesTop"))
       let tag = other.opened.field("ETag") ?? ""
@@ -84,14 +84,14 @@ struct ScreenLifeTests {
       #expect(try await waiter.response().problem == Told("unauthorized"))
       #expect(OpenedScreen.count(of: users) == 1)
       #expect(try await mine.read().status == 200)
-      _ = try await phone.ask("DELETE", "/v1/me", #"{"password":"\#(Users.password)"}"#)
+      _ = try await phone.ask("DELETE", "/v1/me", #"{"password":"\#(ServerFixture.password)"}"#)
       #expect(OpenedScreen.count(of: users) == 0)
     }
   }
 
   @Test("A session, all who are nobody, and all together have only so many")
   func limits() async throws {
-    try await Users.run({ $0.screens = ScreenLimits(perSession: 2, anonymous: 3, inAll: 6) }) { users in
+    try await ServerFixture.run({ $0.screens = ScreenLimits(perSession: 2, anonymous: 3, inAll: 6) }) { users in
       let (phone, tablet) = (try await users.signUp(), try await users.logIn())
       let first = try await phone.open("favoritesTop")
       _ = try await phone.open("workingHistory")
@@ -115,7 +115,7 @@ struct ScreenLifeTests {
 
   @Test("Where nobody's screens are as many as may be, those that nobody asks for in a minute make room")
   func room() async throws {
-    try await Users.run({ $0.screens = ScreenLimits(perSession: 2, anonymous: 2, inAll: 6) }) { users in
+    try await ServerFixture.run({ $0.screens = ScreenLimits(perSession: 2, anonymous: 2, inAll: 6) }) { users in
       let (used, unused) = (
         try await users.open("/v1/reactors/login", token: nil), try await users.open("/v1/reactors/login", token: nil)
       )
@@ -139,7 +139,7 @@ struct ScreenLifeTests {
     ]
   )
   func unknown(_ target: String, _ body: String, _ pointer: String) async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let answer = try await users.signUp().post("/v1/reactors/\(target)", body)
       #expect(answer.problem == Told("validation-failed", pointer))
       #expect(OpenedScreen.count(of: users) == 0)
@@ -148,7 +148,7 @@ struct ScreenLifeTests {
 
   @Test("What is typed has a bound", arguments: ["setUsername", "setPassword"])
   func typed(_ action: String) async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let screen = try await users.open("/v1/reactors/login", token: nil)
       for (length, status) in [(4_096, 200), (4_097, 422)] {
         let text = String(repeating: "x", count: length)
@@ -159,7 +159,7 @@ struct ScreenLifeTests {
 
   @Test("However much a step writes, it's done: no more of a user's is on its way to the writer than that takes")
   func manyWrites() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let phone = try await users.signUp()
       let screen = try await phone.open("photoDetail", #"{"arguments":{"photoId":"a"}}"#)
       let held = try await users.holdWriter()
@@ -175,7 +175,7 @@ struct ScreenLifeTests {
 
   @Test("Its events are each new state by its cursor, which goes on where the client was, and comments in between")
   func events() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let phone = try await users.signUp()
       let screen = try await phone.open("favoritesTop")
       let tag = screen.opened.tag ?? ""
@@ -199,7 +199,7 @@ struct ScreenLifeTests {
 
   @Test("Nothing new within the time is 304; who has another state is answered at once")
   func waiting() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let phone = try await users.signUp()
       let screen = try await phone.open("favoritesTop")
       let tag = screen.opened.field("ETag") ?? ""
@@ -216,7 +216,7 @@ struct ScreenLifeTests {
 
   @Test("If-Match holds at the action's own turn: of many who have the same state one may act")
   func ifMatch() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let phone = try await users.signUp()
       try await phone.addFavorites("a")
       let screen = try await phone.open("favoritesTop")
@@ -238,7 +238,7 @@ struct ScreenLifeTests {
 
   @Test("Many connections drive one screen: each action is done once, one after another")
   func many() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let phone = try await users.signUp()
       let screen = try await phone.open("workingHistory")
       let texts = (0..<200).map { "\($0)" }

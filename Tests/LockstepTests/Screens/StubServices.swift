@@ -9,10 +9,10 @@ import Synchronization
 /// An upstream that takes its time, and fails as it's told.
 final class StubUpstream: ProfileUpstream {
   private let clock: VirtualClock?
-  private let state = Mutex((failures: [UpstreamFailure.Kind](), sent: [OutgoingProfile]()))
+  private let state = Mutex((failures: [UpstreamError.Kind](), sent: [OutgoingProfile]()))
 
   /// Each sending takes two seconds of the clock; the first ones fail like this.
-  init(_ clock: VirtualClock?, failing failures: [UpstreamFailure.Kind] = []) {
+  init(_ clock: VirtualClock?, failing failures: [UpstreamError.Kind] = []) {
     self.clock = clock
     state.withLock { $0.failures = failures }
   }
@@ -22,13 +22,13 @@ final class StubUpstream: ProfileUpstream {
     state.withLock { $0.sent.map { "\($0.companyName ?? "-"), \($0.position ?? "-")" } }
   }
 
-  nonisolated(nonsending) func send(_ profile: OutgoingProfile) async throws(UpstreamFailure) {
+  nonisolated(nonsending) func send(_ profile: OutgoingProfile) async throws(UpstreamError) {
     let failure = state.withLock { state in
       state.sent.append(profile)
       return state.failures.isEmpty ? nil : state.failures.removeFirst()
     }
-    do { try await clock?.sleep(for: .seconds(2)) } catch { throw UpstreamFailure(.cancelled, detail: "") }
-    if let failure { throw UpstreamFailure(failure, detail: "") }
+    do { try await clock?.sleep(for: .seconds(2)) } catch { throw UpstreamError(.cancelled, detail: "") }
+    if let failure { throw UpstreamError(failure, detail: "") }
   }
 }
 

@@ -16,7 +16,7 @@ final class StubUserStates: UserStates {
   }
 
   private let subject = DispatchSubject<UserSnapshot?>()
-  private let state = Mutex((snapshot: UserSnapshot(), changes: [Change](), failure: StateNotChanged?.none))
+  private let state = Mutex((snapshot: UserSnapshot(), changes: [Change](), failure: StateChangeError?.none))
 
   init(_ snapshot: UserSnapshot = UserSnapshot()) {
     state.withLock { $0.snapshot = snapshot }
@@ -27,7 +27,7 @@ final class StubUserStates: UserStates {
 
   /// From now on nothing can be changed, or everything can.
   func fail(with message: String?) {
-    state.withLock { $0.failure = message.map { StateNotChanged(message: $0) } }
+    state.withLock { $0.failure = message.map { StateChangeError(message: $0) } }
   }
 
   /// Announces what became of the state.
@@ -46,7 +46,8 @@ final class StubUserStates: UserStates {
 
   func follow(_ session: LiveSession) async throws -> FollowedState { followed }
 
-  func toggleFavorite(_ id: String, _ content: FavoriteContent, by session: LiveSession) async throws(StateNotChanged) {
+  func toggleFavorite(_ id: String, _ content: FavoriteContent, by session: LiveSession) async throws(StateChangeError)
+  {
     try note(Change(toggled: id, title: content.title))
     announce { snapshot in
       let isThere = snapshot.favorites[id] != nil
@@ -54,14 +55,14 @@ final class StubUserStates: UserStates {
     }
   }
 
-  func saveProfile(_ fields: [String: String], by session: LiveSession) async throws(StateNotChanged) {
+  func saveProfile(_ fields: [String: String], by session: LiveSession) async throws(StateChangeError) {
     try note(Change(saved: fields))
     announce { snapshot in
       for (name, text) in fields { snapshot.profile.apply(.set(key: name, value: Array("\"\(text)\"".utf8))) }
     }
   }
 
-  private func note(_ change: Change) throws(StateNotChanged) {
+  private func note(_ change: Change) throws(StateChangeError) {
     let failure = state.withLock { state in
       state.changes.append(change)
       return state.failure

@@ -16,7 +16,7 @@ struct WorkingHistoryReactorTests {
     let upstream: StubUpstream
     let test: TestReactor<WorkingHistoryReactor>
 
-    init(company: String? = nil, position: String? = nil, failing failures: [UpstreamFailure.Kind] = []) {
+    init(company: String? = nil, position: String? = nil, failing failures: [UpstreamError.Kind] = []) {
       let clock = VirtualClock()
       var snapshot = UserSnapshot()
       snapshot.profile.set(company, position)

@@ -15,10 +15,10 @@ struct MapServiceTests {
     tables = try await ServiceTables()
   }
 
-  private static let services: [any CollectionService] = [DefaultsService(), ProfileService()]
+  private static let services: [any CollectionTable] = [DefaultsTable(), ProfileTable()]
 
   /// The collections that a service has.
-  private static func collections(of service: any CollectionService) -> [CollectionName] {
+  private static func collections(of service: any CollectionTable) -> [CollectionName] {
     service.module == "profile"
       ? [ProfileReactor.collection] : ["standard", "Other_1.2-x"].map(DefaultsAction.collection)
   }
@@ -26,7 +26,7 @@ struct MapServiceTests {
   private func play(
     _ facts: ServiceTables.Facts,
     on start: UserState = UserState(),
-    into service: any CollectionService
+    into service: any CollectionTable
   ) async throws -> UserState {
     let (memory, stored) = try await tables.play(facts, on: start, into: service)
     #expect(memory.fingerprint == stored.fingerprint)
@@ -34,7 +34,7 @@ struct MapServiceTests {
   }
 
   @Test("What is written is what is loaded, byte for byte, whatever is in it", arguments: services)
-  func content(_ service: any CollectionService) async throws {
+  func content(_ service: any CollectionTable) async throws {
     var random = SeededNumbers(seed: TestSeed.make(for: "\(type(of: service))"))
     let keys = (0..<30).map { "\($0)." + random.text(upTo: 8) } + ["\u{E9}", "e\u{301}"]
     var facts: ServiceTables.Facts = []
@@ -53,7 +53,7 @@ struct MapServiceTests {
   }
 
   @Test("What was taken out is told by its revision, even where nothing is left", arguments: services)
-  func removals(_ service: any CollectionService) async throws {
+  func removals(_ service: any CollectionTable) async throws {
     let name = Self.collections(of: service)[0]
     let set = MapMutation.set(key: "a", value: Array("1".utf8))
     var state = try await play([(name, .map(set)), (name, .map(.removed(key: "a")))], into: service)
@@ -63,7 +63,7 @@ struct MapServiceTests {
   }
 
   @Test("Facts about a list write nothing", arguments: services)
-  func otherKind(_ service: any CollectionService) async throws {
+  func otherKind(_ service: any CollectionTable) async throws {
     let name = Self.collections(of: service)[0]
     let set = MapMutation.set(key: "a", value: Array("1".utf8))
     let state = try await tables.play([(name, .map(set)), (name, .list(.cleared))], into: service).stored
@@ -71,7 +71,7 @@ struct MapServiceTests {
   }
 
   @Test("Who has nothing has no collection", arguments: services)
-  func nothing(_ service: any CollectionService) async throws {
+  func nothing(_ service: any CollectionTable) async throws {
     #expect(try await play([], into: service).collections.isEmpty)
   }
 }

@@ -21,14 +21,14 @@ struct ServiceTables {
   func play(
     _ facts: Facts,
     on start: UserState = UserState(),
-    into service: any CollectionService
+    into service: any CollectionTable
   ) async throws -> (memory: UserState, stored: UserState) {
     let user = session.user
     return try await fixture.store.writer.write { connection in
       var memory = start
       for (collection, fact) in facts {
         memory.revision = memory.revision.next(in: .unknown)
-        let place = CollectionPlace(user: user, collection: collection, revision: memory.revision)
+        let place = MutationLocation(user: user, collection: collection, revision: memory.revision)
         let before = memory.collections[collection] ?? CollectionState(for: fact)
         try service.write(fact, before: before, at: place, to: connection)
         memory.apply([fact], to: collection, revision: memory.revision)

@@ -50,7 +50,7 @@ final class StoreFixture: Sendable {
   }
 
   /// Another program's look at the file.
-  func sqlite(_ path: String? = nil) throws -> Connection {
-    try Connection(path: path ?? self.path, options: .init(journal: .asFound, busyTimeout: .zero))
+  func sqlite(_ path: String? = nil) throws -> SQLiteConnection {
+    try SQLiteConnection(path: path ?? self.path, options: .init(journal: .asFound, busyTimeout: .zero))
   }
 }

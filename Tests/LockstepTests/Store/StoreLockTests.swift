@@ -56,7 +56,7 @@ struct StoreLockTests {
 
   @Test("Whoever takes it while another lets go of it, removing its file, never shares it with a third")
   func race() async throws {
-    let holders = Monitor((now: 0, most: 0, taken: 0))
+    let holders = LockedState((now: 0, most: 0, taken: 0))
     let store = store
     await withTaskGroup(of: Void.self) { group in
       for _ in 1...4 {

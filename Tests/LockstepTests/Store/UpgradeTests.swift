@@ -65,7 +65,7 @@ struct UpgradeTests {
       }
       #expect(map.revision == 4)
       #expect(map.state == .map(MapState(Dictionary(uniqueKeysWithValues: values), revision: 2)))
-      #expect(try RegisteredService().load(from: connection).revision == 7)
+      #expect(try RegisteredDefaultsTable().load(from: connection).revision == 7)
       let others = try connection.all(
         """
         SELECT revision FROM favorites UNION ALL SELECT revision FROM defaults

@@ -69,7 +69,7 @@ struct UserReadersTests {
 
   @Test("A client whose turn to read never came because too much of theirs waits is told to try again")
   func overloaded() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let ada = try await users.signUp()
       _ = try await ada.put("/v1/defaults/standard/a", "1")
       let cursor = try #require(try await ada.put("/v1/defaults/standard/a", "2").cursor)

@@ -14,7 +14,7 @@ extension RegisteredLedger {
         suite: suite,
         key: nil,
         decide: decide,
-        answer: { _ in StoredAnswer(status: 200, fields: [], body: nil) },
+        answer: { _ in StoredResponse(status: 200, fields: [], body: nil) },
         refusal: { _ in nil }
       )
     )

@@ -39,7 +39,7 @@ enum StoreFile {
   }
 }
 
-extension Users {
+extension ServerFixture {
   /// How many rows a table has.
   func count(_ table: String) throws -> Int {
     try rows("SELECT count(*) FROM \(table)").first?.first.flatMap { Int($0) } ?? -1

@@ -16,7 +16,7 @@ struct CollectionStateTests {
 
   private static func item(_ id: String) -> [UInt8] { Array(#"{"id":"\#(id)","new":1}"#.utf8) }
 
-  private struct Row: CustomTestStringConvertible, Sendable {
+  private struct SQLiteRow: CustomTestStringConvertible, Sendable {
     let fact: ListMutation
     let ids: [String]
     var testDescription: String { "\(fact)" }
@@ -25,23 +25,23 @@ struct CollectionStateTests {
   @Test(
     "A fact about a list leads to these ids; one that doesn't fit does what comes nearest, or nothing",
     arguments: [
-      Row(fact: .inserted(id: "x", item: item("x"), index: 0), ids: ["x", "a", "b", "c"]),
-      Row(fact: .inserted(id: "x", item: item("x"), index: 3), ids: ["a", "b", "c", "x"]),
-      Row(fact: .inserted(id: "x", item: item("x"), index: .max), ids: ["a", "b", "c", "x"]),
-      Row(fact: .inserted(id: "x", item: item("x"), index: .min), ids: ["x", "a", "b", "c"]),
-      Row(fact: .inserted(id: "a", item: item("a"), index: 2), ids: ["a", "b", "c"]),
-      Row(fact: .modified(id: "b", item: item("b")), ids: ["a", "b", "c"]),
-      Row(fact: .modified(id: "x", item: item("x")), ids: ["a", "b", "c"]),
-      Row(fact: .removed(id: "b"), ids: ["a", "c"]),
-      Row(fact: .removed(id: "x"), ids: ["a", "b", "c"]),
-      Row(fact: .moved(id: "a", to: 1), ids: ["b", "a", "c"]),
-      Row(fact: .moved(id: "a", to: .max), ids: ["b", "c", "a"]),
-      Row(fact: .moved(id: "c", to: .min), ids: ["c", "a", "b"]),
-      Row(fact: .moved(id: "x", to: 0), ids: ["a", "b", "c"]),
-      Row(fact: .cleared, ids: []),
+      SQLiteRow(fact: .inserted(id: "x", item: item("x"), index: 0), ids: ["x", "a", "b", "c"]),
+      SQLiteRow(fact: .inserted(id: "x", item: item("x"), index: 3), ids: ["a", "b", "c", "x"]),
+      SQLiteRow(fact: .inserted(id: "x", item: item("x"), index: .max), ids: ["a", "b", "c", "x"]),
+      SQLiteRow(fact: .inserted(id: "x", item: item("x"), index: .min), ids: ["x", "a", "b", "c"]),
+      SQLiteRow(fact: .inserted(id: "a", item: item("a"), index: 2), ids: ["a", "b", "c"]),
+      SQLiteRow(fact: .modified(id: "b", item: item("b")), ids: ["a", "b", "c"]),
+      SQLiteRow(fact: .modified(id: "x", item: item("x")), ids: ["a", "b", "c"]),
+      SQLiteRow(fact: .removed(id: "b"), ids: ["a", "c"]),
+      SQLiteRow(fact: .removed(id: "x"), ids: ["a", "b", "c"]),
+      SQLiteRow(fact: .moved(id: "a", to: 1), ids: ["b", "a", "c"]),
+      SQLiteRow(fact: .moved(id: "a", to: .max), ids: ["b", "c", "a"]),
+      SQLiteRow(fact: .moved(id: "c", to: .min), ids: ["c", "a", "b"]),
+      SQLiteRow(fact: .moved(id: "x", to: 0), ids: ["a", "b", "c"]),
+      SQLiteRow(fact: .cleared, ids: []),
     ]
   )
-  private func lists(_ row: Row) {
+  private func lists(_ row: SQLiteRow) {
     var list = Self.list("a", "b", "c")
     list.revision = 2
     FavoritesReactor.reduce(&list, row.fact)

@@ -12,11 +12,11 @@ import Testing
 
 @Suite("The ledger")
 struct LedgerTests {
-  private typealias Pending = Task<Settlement, any Error>
+  private typealias Pending = Task<KeyedResponse, any Error>
 
   private static let standard = DefaultsAction.collection("standard")
 
-  private func text(_ settlement: Settlement) -> String {
+  private func text(_ settlement: KeyedResponse) -> String {
     String(decoding: settlement.answer.body ?? [], as: UTF8.self)
   }
 
@@ -76,7 +76,7 @@ struct LedgerTests {
     let ann = try await fixture.user(1)
     try await fixture.commit([try fixture.set("a", 1)], as: ann)
     let before = try await fixture.state(of: ann).fingerprint
-    let error = await #expect(throws: RefusedAction.self) {
+    let error = await #expect(throws: ActionRefusal.self) {
       try await fixture.commit(
         [
           try fixture.set("a", 2), try fixture.action("favorites", "add", ["id": "x"]),
@@ -129,7 +129,7 @@ struct LedgerTests {
       waiting = await begin(actions, as: ann, in: fixture, place: 1)
       ann.end()
     }
-    await #expect(throws: SessionEnded.self) { try await waiting?.value }
+    await #expect(throws: SessionEndedError.self) { try await waiting?.value }
     let erased = SyncFixture.session(2)
     let error = await #expect(throws: SQLiteError.self) { try await fixture.commit(actions, as: erased) }
     #expect(error?.kind == .constraint)
@@ -159,7 +159,7 @@ struct LedgerTests {
     }
     _ = try await waiting[0].value
     _ = try await waiting[1].value
-    await #expect(throws: RefusedAction.self) { try await waiting[2].value }
+    await #expect(throws: ActionRefusal.self) { try await waiting[2].value }
     #expect(text(try await waiting[3].value).contains(#""value":2"#))
     #expect(fixture.store.writer.statistics.commits == commits + 1)
     #expect(fixture.announced.revisions == [1, 1, 2])
@@ -173,7 +173,7 @@ struct LedgerTests {
 
   @Test("A transaction builds on those before it while they are still being told")
   func whileTelling() async throws {
-    let gates = Monitor<[UserID: (arrival: ThreadGate, gate: ThreadGate)]>([:])
+    let gates = LockedState<[UserID: (arrival: ThreadGate, gate: ThreadGate)]>([:])
     let fixture = try SyncFixture { choices in
       choices.willAnnounce = { user in
         guard let held = gates.withLock({ $0.removeValue(forKey: user) }) else { return }
@@ -270,7 +270,7 @@ struct LedgerTests {
     #expect(try await fixture.state(of: ann).revision == 1)
     // A key is its user's alone.
     #expect(try await !fixture.commit([increment], as: bob, key: "k").isReplay)
-    await #expect(throws: IdempotencyKeyReused.self) {
+    await #expect(throws: IdempotencyKeyReusedError.self) {
       try await fixture.commit([try fixture.set("count", 7)], as: ann, key: "k")
     }
     fixture.clock.advance(by: .seconds(24 * 3600 - 1))
@@ -306,7 +306,9 @@ struct LedgerTests {
     var waiting: [Pending] = []
     try await fixture.withWriterHeld {
       waiting.append(await begin([remove], as: ann, key: "\u{E9}", in: fixture, place: 1))
-      await #expect(throws: IdempotencyKeyInUse.self) { try await fixture.commit([remove], as: ann, key: "\u{E9}") }
+      await #expect(throws: IdempotencyKeyInUseError.self) {
+        try await fixture.commit([remove], as: ann, key: "\u{E9}")
+      }
       waiting.append(await begin([set], as: ann, key: "e\u{301}", in: fixture, place: 2))
       waiting.append(await begin([set], as: bob, key: "\u{E9}", in: fixture, place: 3))
       try fixture.submitUndoing()

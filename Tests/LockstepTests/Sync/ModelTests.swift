@@ -37,7 +37,7 @@ private struct ModelRun {
     let user: Int
     let actions: [(module: String, type: String, payload: JSON)]
     let key: String
-    let settlement: Settlement
+    let settlement: KeyedResponse
     let at: Int64
   }
 
@@ -106,7 +106,7 @@ private struct ModelRun {
       if let key { keyed.append(Keyed(user: user, actions: actions, key: key, settlement: settlement, at: now)) }
       #expect(!settlement.isReplay && settlement.answer.status == (failed == nil ? 200 : 400), "\(actions)")
       if failed != nil { #expect(settlement.answer.body?.first == UInt8(ascii: "0") + UInt8(failed ?? 0)) }
-    } catch let refused as RefusedAction {
+    } catch let refused as ActionRefusal {
       #expect(key == nil && refused.index == failed, "\(actions)")
     }
     if models[user].revision == past[user].count { past[user].append((models[user], registeredRevision, now)) }

@@ -18,7 +18,7 @@ struct StateCacheTests {
       let gate = ThreadGate()
     }
 
-    private let state = Monitor((count: 0, held: [Held]()))
+    private let state = LockedState((count: 0, held: [Held]()))
 
     var count: Int { state.withLock { $0.count } }
 
@@ -61,7 +61,7 @@ struct StateCacheTests {
     await held.arrival.opened()
     // All who haven't come yet will find it in memory; those who have wait for the one that loads.
     held.gate.open()
-    var states: [HotState] = []
+    var states: [CachedState] = []
     for reader in readers { states.append(try await reader.value) }
     #expect(states.allSatisfy { $0 === states[0] } && states[0].state.revision == 1)
     #expect(loads.count == 1)
@@ -128,7 +128,7 @@ struct StateCacheTests {
     let files = try StoreFixture()
     let store = try files.store()
     defer { store.close() }
-    let isBroken = Monitor(true)
+    let isBroken = LockedState(true)
     let cache = StateCache(capacity: 1000, readers: UserReaders(store.readers, threads: 1)) { _, _ in
       if isBroken.withLock({ $0 }) { throw Broken() }
       return UserState()
@@ -148,7 +148,7 @@ struct StateCacheTests {
     defer { store.close() }
     let cache = StateCache(capacity: 100_000, readers: UserReaders(store.readers, threads: 1)) { _, _ in UserState() }
     let often = SyncFixture.session(0).user
-    let cost = HotState(UserState(), after: nil).cost
+    let cost = CachedState(UserState(), after: nil).cost
     for number in 0..<2000 {
       cache.publish(UserState(), of: SyncFixture.session(UInt64(number)).user, factBytes: 0)
       #expect(cache.state(of: often) != nil)
@@ -171,7 +171,7 @@ struct StateCacheTests {
   @Test("Generations keep count of what they hold, whatever comes and goes")
   func generations() {
     var random = SeededNumbers(seed: TestSeed.make(for: "Generations"))
-    var generations = Generations(capacity: 50_000)
+    var generations = GenerationalCache(capacity: 50_000)
     let users = (0..<40).map { SyncFixture.session($0).user }
     for _ in 0..<5000 {
       let user = random.one(of: users)
@@ -183,7 +183,7 @@ struct StateCacheTests {
         var state = UserState()
         let value = [UInt8](repeating: 0, count: random.below(5000))
         state.apply([.map(.set(key: "a", value: value))], to: CollectionName("profile"), revision: 1)
-        let hot = HotState(state, after: nil)
+        let hot = CachedState(state, after: nil)
         generations.insert(hot, of: user)
         #expect(generations.peek(user) === hot)
       }
@@ -197,9 +197,9 @@ struct StateCacheTests {
   // MARK: The states before
 
   /// States that follow on each other, in each of which a value of so many bytes takes the place of the one before.
-  private func successive(_ count: Int, valueBytes: Int, keys: Int = 1) -> HotState {
+  private func successive(_ count: Int, valueBytes: Int, keys: Int = 1) -> CachedState {
     var state = UserState()
-    var hot = HotState(state, after: nil)
+    var hot = CachedState(state, after: nil)
     for number in 1...count {
       let fact = MapMutation.set(
         key: "\(number % keys)",
@@ -207,7 +207,7 @@ struct StateCacheTests {
       )
       state.revision = Revision(number: number)
       state.apply([.map(fact)], to: Self.standard, revision: state.revision)
-      hot = HotState(state, after: hot, factBytes: valueBytes + 40)
+      hot = CachedState(state, after: hot, factBytes: valueBytes + 40)
     }
     return hot
   }
@@ -243,9 +243,9 @@ struct StateCacheTests {
   func gap() {
     var state = UserState()
     state.revision = 5
-    let first = HotState(state, after: nil)
+    let first = CachedState(state, after: nil)
     state.revision = 7
-    #expect(HotState(state, after: first).past(at: 5) == nil)
+    #expect(CachedState(state, after: first).past(at: 5) == nil)
   }
 
   private static func question(_ text: String) -> ChangesFeed.Question {
@@ -254,7 +254,7 @@ struct StateCacheTests {
 
   @Test("Long documents that were told are not kept")
   func told() {
-    let hot = HotState(UserState(), after: nil)
+    let hot = CachedState(UserState(), after: nil)
     let cursor = Cursor(store: "s", revision: 0)
     for length in [10, 100_000] {
       let body = [UInt8](repeating: 0, count: length)
@@ -281,21 +281,21 @@ struct StateCacheTests {
     var state = UserState()
     let set = [CollectionMutation.map(.set(key: "a", value: [0x31]))]
     state.apply(set, to: Self.standard, revision: 1)
-    let first = HotState(state, after: nil)
+    let first = CachedState(state, after: nil)
     for name in [Self.standard, Self.other] { first.keep(made(1), of: name, registered: 7) }
     #expect(first.representation(of: Self.standard, registered: 7)?.cursor.revision == 1)
     #expect(first.representation(of: Self.standard, registered: 8) == nil)
     state.apply(set, to: Self.other, revision: 2)
-    let second = HotState(state, after: first)
+    let second = CachedState(state, after: first)
     #expect(second.representation(of: Self.standard, registered: 7)?.cursor.revision == 1)
     #expect(second.representation(of: Self.other, registered: 7) == nil)
     state.apply([.map(.cleared)], to: Self.standard, revision: 3)
-    #expect(HotState(state, after: second).representation(of: Self.standard, registered: 7) == nil)
+    #expect(CachedState(state, after: second).representation(of: Self.standard, registered: 7) == nil)
   }
 
   @Test("However many suites somebody asks for that have nothing in them, few are kept")
   func renderedBound() {
-    let hot = HotState(UserState(), after: nil)
+    let hot = CachedState(UserState(), after: nil)
     let names = (0..<1000).map { DefaultsAction.collection("s\($0)") }
     for name in names { hot.keep(made(0), of: name, registered: 0) }
     let kept = names.count { hot.representation(of: $0, registered: 0) != nil }

@@ -42,7 +42,7 @@ final class SyncFixture: Sendable {
   let files: StoreFixture
   let announced = Announcements()
   private let choices: Choices
-  private let parts: Monitor<Parts>
+  private let parts: LockedState<Parts>
 
   var clock: StoreClock { files.clock }
   var store: DurableStore { parts.withLock { $0.store } }
@@ -57,8 +57,8 @@ final class SyncFixture: Sendable {
     let defaults: DefaultsModule
     let profile: ProfileModule
     var all: [UserModule] { [favorites.userModule, defaults.userModule, profile.userModule] }
-    var states: StateTables { StateTables(all) }
-    var history: History { History(states: states) }
+    var states: ModuleTables { ModuleTables(all) }
+    var history: StateHistory { StateHistory(states: states) }
   }
 
   init(_ change: (inout Choices) -> Void = { _ in }) throws {
@@ -71,7 +71,7 @@ final class SyncFixture: Sendable {
       defaults: DefaultsModule(quota: choices.defaults),
       profile: ProfileModule()
     )
-    parts = Monitor(try Self.open(files, modules, choices, announced))
+    parts = LockedState(try Self.open(files, modules, choices, announced))
   }
 
   deinit { store.close() }
@@ -105,7 +105,7 @@ final class SyncFixture: Sendable {
       return try states.load(user, from: connection)
     }
     let registry = RegisteredLedger(
-      try store.write { try RegisteredService().load(from: $0) },
+      try store.write { try RegisteredDefaultsTable().load(from: $0) },
       writer: store.writer,
       era: choices.era,
       now: now
@@ -115,9 +115,13 @@ final class SyncFixture: Sendable {
       cache: cache,
       states: states,
       registry: registry,
-      upkeep: Upkeep(pruning: Pruning(policy: choices.history, history: history), writer: store.writer, now: now),
+      upkeep: HistoryMaintenance(
+        pruning: JournalPruner(policy: choices.history, history: history),
+        writer: store.writer,
+        now: now
+      ),
       era: choices.era,
-      endings: SessionEndings(),
+      endings: SessionEndingTracker(),
       now: now,
       announce: { user, state in
         choices.willAnnounce(user)
@@ -174,7 +178,7 @@ final class SyncFixture: Sendable {
     as session: LiveSession,
     key: String? = nil,
     if condition: @escaping @Sendable (LedgerView) throws -> Void = { _ in }
-  ) async throws -> Settlement {
+  ) async throws -> KeyedResponse {
     try await ledger.settle(Self.transaction(actions, as: session, key: key, if: condition))
   }
 
@@ -190,11 +194,11 @@ final class SyncFixture: Sendable {
       actions: actions,
       answer: { committed in
         let body = committed.mutations.map { String(decoding: CollectionMutation.encoded($0), as: UTF8.self) }
-        return StoredAnswer(status: 200, fields: [], body: Array(body.joined(separator: "\n").utf8))
+        return StoredResponse(status: 200, fields: [], body: Array(body.joined(separator: "\n").utf8))
       },
       refusal: { error in
-        (error as? RefusedAction).map {
-          StoredAnswer(status: 400, fields: [], body: Array("\($0.index) \($0.refusal)".utf8))
+        (error as? ActionRefusal).map {
+          StoredResponse(status: 400, fields: [], body: Array("\($0.index) \($0.refusal)".utf8))
         }
       }
     )
@@ -276,7 +280,7 @@ final class SyncFixture: Sendable {
 
 /// What the ledger announced, in order.
 final class Announcements: Sendable {
-  private let all = Monitor<[(user: UserID, state: UserState)]>([])
+  private let all = LockedState<[(user: UserID, state: UserState)]>([])
 
   func note(_ state: UserState, of user: UserID) { all.withLock { $0.append((user, state)) } }
 
@@ -295,9 +299,9 @@ extension UserState {
 
 extension Ledger {
   /// Commits a transaction and gives its answer, with a key or without.
-  func settle(_ transaction: Transaction) async throws -> Settlement {
+  func settle(_ transaction: Transaction) async throws -> KeyedResponse {
     switch try await commit(transaction) {
-    case .done(let committed): Settlement(answer: transaction.answer(committed))
+    case .done(let committed): KeyedResponse(answer: transaction.answer(committed))
     case .answered(let settlement): settlement
     }
   }

@@ -35,8 +35,8 @@ struct ProfileUpstreamTests {
     await aside { upstream.shutDown() }
   }
 
-  private func failure(_ upstream: some ProfileUpstream) async -> UpstreamFailure? {
-    do throws(UpstreamFailure) {
+  private func failure(_ upstream: some ProfileUpstream) async -> UpstreamError? {
+    do throws(UpstreamError) {
       try await upstream.send(
         OutgoingProfile(
           user: UserID(UUIDv7(milliseconds: 0, random12: 0, random62: 0)),
@@ -73,7 +73,7 @@ struct ProfileUpstreamTests {
   }
 
   /// Statuses, what they are told as, and whether it makes sense to come again.
-  private static let statuses: [(status: Int, kind: UpstreamFailure.Kind?, mayPass: Bool)] = [
+  private static let statuses: [(status: Int, kind: UpstreamError.Kind?, mayPass: Bool)] = [
     (200, nil, false), (202, nil, false), (204, nil, false),
     (301, .refused(status: 301), false), (307, .refused(status: 307), false),
     (400, .refused(status: 400), false), (401, .refused(status: 401), false), (422, .refused(status: 422), false),
@@ -83,7 +83,7 @@ struct ProfileUpstreamTests {
   ]
 
   @Test("It takes a profile with 2xx, refuses it with 3xx and 4xx, and fails with the rest", arguments: statuses)
-  func status(status: Int, kind: UpstreamFailure.Kind?, mayPass: Bool) async throws {
+  func status(status: Int, kind: UpstreamError.Kind?, mayPass: Bool) async throws {
     let server = try RawServer()
     try await withUpstream("http://who:s3cret@127.0.0.1:\(server.port)/s3cret") { upstream in
       async let answered: Void = aside { server.answerOne("HTTP/1.1 \(status) X\r\nContent-Length: 0\r\n\r\n") }
@@ -113,7 +113,7 @@ struct ProfileUpstreamTests {
     let server = try RawServer()
     let long = "HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n" + String(repeating: "x", count: 100_000)
     let broken = "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf"
-    let cases: [(String, UpstreamFailure.Kind?)] = [
+    let cases: [(String, UpstreamError.Kind?)] = [
       (long, .failed(status: nil)), (broken, .unreachable), ("HTTP/1.1 204 No Content\r\n\r\n", nil),
     ]
     try await withUpstream("http://127.0.0.1:\(server.port)/") { upstream in
@@ -147,15 +147,15 @@ struct ProfileUpstreamTests {
 
   @Test("Each failure has a sentence for people, and no two of them the same")
   func messages() {
-    let kinds: [UpstreamFailure.Kind] = [
+    let kinds: [UpstreamError.Kind] = [
       .unreachable, .timedOut, .refused(status: 400), .refused(status: 429), .failed(status: 500), .overloaded,
       .cancelled,
     ]
-    let messages = kinds.map { UpstreamFailure($0, detail: "the machinery").message }
+    let messages = kinds.map { UpstreamError($0, detail: "the machinery").message }
     #expect(Set(messages).count == kinds.count)
     #expect(messages.allSatisfy { $0.hasSuffix(".") && !$0.contains("machinery") })
     #expect(
-      TransferFailure.Kind.allCases.map { UpstreamFailure(TransferFailure($0, "why")).detail }.allSatisfy {
+      TransferError.Kind.allCases.map { UpstreamError(TransferError($0, "why")).detail }.allSatisfy {
         $0.hasPrefix("why (")
       }
     )

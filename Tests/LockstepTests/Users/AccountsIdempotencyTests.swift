@@ -16,7 +16,7 @@ struct AccountsIdempotencyTests {
 
   @Test("A sign-up that is sent again makes one account and gives the same token, which the store doesn't hold")
   func signUp() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let first = try await users.post("/v1/users", Self.credentials, Self.key)
       #expect(first.status == 201)
       let token = try #require(first.json["token"]?.stringValue)
@@ -37,7 +37,7 @@ struct AccountsIdempotencyTests {
 
   @Test("A login that is sent again makes one session, whatever happens meanwhile")
   func logIn() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let ada = try await users.signUp()
       let first = try await users.post("/v1/sessions", Self.credentials, Self.key)
       _ = try await ada.put("/v1/me/password", #"{"current":"correct horse","new":"battery staple"}"#)
@@ -50,7 +50,7 @@ struct AccountsIdempotencyTests {
 
   @Test("The same key with another body is refused, and is no way to try passwords without end")
   func reused() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let first = try await users.post("/v1/users", Self.credentials, Self.key)
       for body in [
         Self.credentials.replacing("phone", with: "tablet"), Self.credentials.replacing("horse", with: "house"),
@@ -73,7 +73,7 @@ struct AccountsIdempotencyTests {
 
   @Test("Everybody who comes in has keys of their own")
   func separate() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let ada = try await users.post("/v1/users", Self.credentials, Self.key)
       let bob = try await users.post("/v1/users", Self.credentials.replacing("ada", with: "bob"), Self.key)
       #expect(ada.status == 201)
@@ -85,7 +85,7 @@ struct AccountsIdempotencyTests {
 
   @Test("What was told under an old password isn't told again: it holds a token")
   func changedPassword() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let first = try await users.post("/v1/users", Self.credentials, Self.key)
       let token = try #require(first.json["token"]?.stringValue)
       users.time.advance(by: 1)
@@ -100,7 +100,7 @@ struct AccountsIdempotencyTests {
 
   @Test("After 24 hours a sign-up that is sent again finds the address taken")
   func lifetime() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       _ = try await users.post("/v1/users", Self.credentials, Self.key)
       users.time.advance(by: 86_400)
       #expect(try await users.post("/v1/users", Self.credentials, Self.key).problem == Told("conflict"))
@@ -111,7 +111,7 @@ struct AccountsIdempotencyTests {
     "A new password that is sent again is answered as the first time, and guessing by what is kept is as slow as ever"
   )
   func password() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let ada = try await users.signUp()
       let body = #"{"current":"correct horse","new":"battery staple"}"#
       let first = try await ada.put("/v1/me/password", body, Self.key)
@@ -131,7 +131,7 @@ struct AccountsIdempotencyTests {
 
   @Test("A refusal for a wrong password stays one")
   func refusal() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let ada = try await users.signUp()
       let body = #"{"current":"wrong horse","new":"battery staple"}"#
       let first = try await ada.put("/v1/me/password", body, Self.key)
@@ -145,7 +145,7 @@ struct AccountsIdempotencyTests {
 
   @Test("A device that is logged out twice is logged out, by itself too")
   func revoke() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let (ada, tablet) = (try await users.signUp(), try await users.logIn())
       let first = try await ada.delete("/v1/sessions/\(tablet.session)", Self.key)
       #expect(first.status == 204)
@@ -169,7 +169,7 @@ struct AccountsIdempotencyTests {
 
   @Test("A user who is erased twice is erased, and what is kept of it tells nobody who it was")
   func erase() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let ada = try await users.signUp()
       let body = #"{"password":"correct horse"}"#
       let first = try await ada.ask("DELETE", "/v1/me", body, Self.key)
@@ -186,8 +186,8 @@ struct AccountsIdempotencyTests {
 
   @Test("What the administrator sends again is done once")
   func administrator() async throws {
-    try await Users.run {
-      $0.administratorToken = Users.administrator
+    try await ServerFixture.run {
+      $0.administratorToken = ServerFixture.administrator
     } _: { users in
       let path = "/v1/admin/registered/standard"
       let first = try await users.administer("PATCH", path, #"{"a":1}"#, Self.key)
@@ -206,7 +206,7 @@ struct AccountsIdempotencyTests {
 
   @Test("The same request twice at the same time is done once")
   func atOnce() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let answers = try await withThrowingTaskGroup(of: RawResponse.self) { group in
         for _ in 0..<6 { group.addTask { try await users.post("/v1/users", Self.credentials, Self.key) } }
         return try await group.reduce(into: []) { $0.append($1) }

@@ -6,7 +6,7 @@ import Testing
 struct AccountsRouteTests {
   @Test("Signing up gives the user, a token and the device's session")
   func signUp() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let answer = try await users.post(
         "/v1/users",
         #"{"email":"Ada@Example.com","password":"correct horse","device":"Ada's phone"}"#
@@ -45,7 +45,7 @@ struct AccountsRouteTests {
       ("[]", [""]),
       ("7", [""]),
     ]
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       for (body, pointers) in cases {
         let answer = try await users.post("/v1/users", body)
         #expect(answer.status == 422, "\(body)")
@@ -57,7 +57,7 @@ struct AccountsRouteTests {
 
   @Test("An address is somebody's in whatever case, and nobody else can have it")
   func takenAddress() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       _ = try await users.signUp("ada")
       let answer = try await users.post("/v1/users", #"{"email":"ADA@EXAMPLE.COM","password":"another one"}"#)
       #expect(answer.status == 409)
@@ -69,7 +69,7 @@ struct AccountsRouteTests {
 
   @Test("A server whose registration is closed lets in who has an account, and nobody else")
   func closedRegistration() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       _ = try await users.signUp("ada")
       try await users.restart { $0.accounts.registration = .closed }
       let answer = try await users.post("/v1/users", #"{"email":"bob@example.com","password":"correct horse"}"#)
@@ -81,7 +81,7 @@ struct AccountsRouteTests {
 
   @Test("A login is refused alike for a wrong address and a wrong password")
   func wrongCredentials() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       _ = try await users.signUp("ada")
       let address = try await users.post("/v1/sessions", #"{"email":"eve@example.com","password":"correct horse"}"#)
       let password = try await users.post("/v1/sessions", #"{"email":"ada@example.com","password":"wrong horse"}"#)
@@ -96,7 +96,7 @@ struct AccountsRouteTests {
 
   @Test("A login whose fields are missing or of another type hears of each")
   func badLogins() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       for (body, pointers) in [
         ("{}", ["/email", "/password"]), (#"{"email":1}"#, ["/email", "/password"]),
         (#"{"email":"ada@example.com","password":"x","device":{}}"#, ["/device"]),
@@ -109,7 +109,7 @@ struct AccountsRouteTests {
 
   @Test("Who guesses passwords is told how long to wait")
   func tooManyAttempts() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       _ = try await users.signUp("ada")
       let wrong = #"{"email":"ada@example.com","password":"wrong horse"}"#
       for _ in 0..<10 { #expect(try await users.post("/v1/sessions", wrong).status == 401) }
@@ -124,7 +124,7 @@ struct AccountsRouteTests {
 
   @Test("The list of sessions shows every device, and which one asks")
   func sessions() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let phone = try await users.signUp("ada", device: "phone")
       users.time.advance(by: 120)
       let tablet = try await users.logIn("ada", device: "tablet")
@@ -141,7 +141,7 @@ struct AccountsRouteTests {
 
   @Test("A session that is ended has a token that is worth nothing at once, and stays so after a restart")
   func revoke() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let phone = try await users.signUp("ada")
       let tablet = try await users.logIn("ada")
       let answer = try await tablet.delete("/v1/sessions/\(phone.session)")
@@ -162,7 +162,7 @@ struct AccountsRouteTests {
 
   @Test("What is no session of the user's can't be ended")
   func revokeOthers() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let (ada, bob) = (try await users.signUp("ada"), try await users.signUp("bob"))
       for id in [bob.session, "nonsense", "0192e4a0-0000-7000-8000-000000000000", "%27%20OR%201=1"] {
         #expect(try await ada.delete("/v1/sessions/\(id)").problem == Told("not-found"), "\(id)")
@@ -173,7 +173,7 @@ struct AccountsRouteTests {
 
   @Test("A user is told who they are")
   func me() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let ada = try await users.signUp("ada")
       let answer = try await ada.get("/v1/me")
       #expect(answer.status == 200)
@@ -185,7 +185,7 @@ struct AccountsRouteTests {
 
   @Test("A new password ends every other session, and the old one lets nobody in any more")
   func changePassword() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let phone = try await users.signUp("ada")
       let tablet = try await users.logIn("ada")
       let answer = try await tablet.put("/v1/me/password", #"{"current":"correct horse","new":"battery staple"}"#)
@@ -200,7 +200,7 @@ struct AccountsRouteTests {
 
   @Test("A password isn't changed to a bad one, or by who doesn't know it")
   func badPasswordChanges() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let ada = try await users.signUp("ada")
       let cases: [(body: String, told: Told)] = [
         (#"{"current":"correct horse","new":"short"}"#, Told("validation-failed", "/new")),
@@ -220,7 +220,7 @@ struct AccountsRouteTests {
 
   @Test("An account isn't erased without its password")
   func eraseRefused() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let ada = try await users.signUp("ada")
       for (body, told) in [
         ("{}", Told("validation-failed", "/password")), (#"{"password":7}"#, Told("validation-failed", "/password")),
@@ -235,7 +235,7 @@ struct AccountsRouteTests {
 
   @Test("A token ends when it wasn't used for as long as the server is told")
   func expiry() async throws {
-    try await Users.run {
+    try await ServerFixture.run {
       $0.accounts.tokenLifetime = .seconds(86_400)
     } _: { users in
       let ada = try await users.signUp("ada")
@@ -261,7 +261,7 @@ struct AccountsRouteTests {
       [], ["Authorization: Bearer nonsense"], ["Authorization: Bearer ls_" + String(repeating: "A", count: 64)],
       ["Authorization: Basic YTpi"], ["Authorization: Bearer"], ["Authorization: "],
     ]
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       for route in routes {
         let parts = route.split(separator: " ").map(String.init)
         for fields in authorizations {

@@ -13,7 +13,7 @@ struct ActionsRouteTests {
 
   @Test("A batch is one revision, each action sees what those before it did, and the results are in order")
   func batch() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let ada = try await users.signUp()
       let batch = Self.batch([
         Self.action("favorites", "add", #"{"id":"photo:1","title":"Aurora"}"#),
@@ -63,7 +63,7 @@ struct ActionsRouteTests {
       ("defaults", "clear", #"{"suite":"other"}"#, "cleared"),
       ("profile", "save", #"{"companyName":"C","position":"P"}"#, "set set"), ("profile", "save", "{}", ""),
     ]
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let ada = try await users.signUp()
       for (module, type, payload, mutations) in steps {
         let answer = try await ada.post("/v1/actions", Self.batch([Self.action(module, type, payload)]))
@@ -104,7 +104,7 @@ struct ActionsRouteTests {
       ([Self.action("profile", "save", #"{"position":""}"#)], 0, ["/actions/0/payload/position"]),
       ([Self.action("favorites", "clear", "[]")], 0, ["/actions/0/payload"]),
     ]
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let ada = try await users.signUp()
       for (actions, failed, pointers) in cases {
         let answer = try await ada.post("/v1/actions", Self.batch(actions))
@@ -119,7 +119,7 @@ struct ActionsRouteTests {
   @Test("A batch has 1 to 500 actions")
   func size() async throws {
     let many = (0..<501).map { Self.action("favorites", "add", #"{"id":"\#($0)"}"#) }
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let ada = try await users.signUp()
       for body in [Self.batch([]), Self.batch(many), "{}", #"{"actions":{}}"#, #"{"actions":null}"#] {
         let answer = try await ada.post("/v1/actions", body)
@@ -139,7 +139,7 @@ struct ActionsRouteTests {
       (Self.action("defaults", "increment", #"{"key":"text","by":1}"#), Told("conflict")),
       (Self.action("favorites", "add", #"{"id":"one too many"}"#), Told("quota-exceeded")),
     ]
-    try await Users.run {
+    try await ServerFixture.run {
       $0.favoritesQuota.items = 499
     } _: { users in
       let ada = try await users.signUp()
@@ -164,7 +164,7 @@ struct ActionsRouteTests {
 
   @Test("If-Match with a Cursor makes a batch conditional on the whole state")
   func conditional() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let ada = try await users.signUp()
       let cursor = try #require(try await ada.get("/v1/profile").cursor)
       let batch = Self.batch([Self.action("favorites", "add", #"{"id":"a"}"#)])
@@ -187,7 +187,7 @@ struct ActionsRouteTests {
       ("18446744073709551615", "-9223372036854775808", "9223372036854775807"), ("0.5", "0.25", "0.75"),
       ("1", "0.5", "1.5"), ("1e+308", "1e308", nil), (#""1""#, "1", nil), ("[1]", "1", nil), ("true", "1", nil),
     ]
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let ada = try await users.signUp()
       for (start, by, result) in cases {
         _ = try await ada.put("/v1/defaults/standard/n", start)

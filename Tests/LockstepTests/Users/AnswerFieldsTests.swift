@@ -6,7 +6,7 @@ import Testing
 struct AnswerFieldsTests {
   @Test("Whoever keeps an answer knows whose it is, and that it must be asked for again")
   func caching() async throws {
-    try await Users.run {
+    try await ServerFixture.run {
       $0.corsOrigins = ["https://app.example"]
     } _: { users in
       let ada = try await users.signUp()
@@ -35,7 +35,7 @@ struct AnswerFieldsTests {
 
   @Test("HEAD is GET without the body, wherever there is GET")
   func head() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let ada = try await users.signUp()
       try await ConditionalRequestTests.fill(ada)
       let paths =
@@ -64,7 +64,7 @@ struct AnswerFieldsTests {
       ("/v1/defaults/standard/a", "GET, HEAD, PUT, DELETE, OPTIONS"), ("/v1/profile", "GET, HEAD, PATCH, OPTIONS"),
       ("/v1/actions", "POST, OPTIONS"), ("/v1/admin/registered/standard", "GET, HEAD, PUT, PATCH, OPTIONS"),
     ]
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       for (path, methods) in allowed {
         let options = try await users.ask("OPTIONS", path)
         #expect(options.status == 204, "\(path)")

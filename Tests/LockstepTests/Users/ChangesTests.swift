@@ -9,7 +9,7 @@ import Testing
 struct ChangesTests {
   @Test("Without a cursor it's the whole of everything, and the cursor to go on from")
   func beginning() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let phone = try await users.signUp()
       try await phone.addFavorites("a")
       _ = try await phone.put("/v1/defaults/standard/theme", "1")
@@ -29,7 +29,7 @@ struct ChangesTests {
 
   @Test("What came and went again isn't told; what moved, changed, came and went is, by the indices of a table view")
   func folded() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let phone = try await users.signUp()
       try await phone.addFavorites("a", "b", "c", "d")
       let since = try await phone.get("/v1/changes?since=now").json["cursor"]?.stringValue ?? ""
@@ -54,7 +54,7 @@ struct ChangesTests {
 
   @Test("A cursor that the store can't answer gets the whole of everything, in the same answer")
   func reset() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let phone = try await users.signUp()
       try await phone.addFavorites("a")
       let own = try await phone.get("/v1/changes?since=now").json["cursor"]?.stringValue ?? ""
@@ -76,7 +76,7 @@ struct ChangesTests {
 
   @Test("A filtered feed wakes for its collections only, and makes progress all the same")
   func filtered() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let phone = try await users.signUp()
       let since = try await phone.get("/v1/changes?since=now").json["cursor"]?.stringValue ?? ""
       let path = "/v1/changes?since=\(since)&collections=favorites,defaults/standard"
@@ -99,7 +99,7 @@ struct ChangesTests {
 
   @Test("A client that goes on from its cursor misses nothing over restarts, and as far back as history is kept")
   func restarted() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let phone = try await users.signUp()
       let since = try await phone.get("/v1/changes?since=now").json["cursor"]?.stringValue ?? ""
       for number in 0..<100 { _ = try await phone.put("/v1/defaults/standard/k\(number % 7)", "\(number)") }
@@ -114,7 +114,7 @@ struct ChangesTests {
 
   @Test("The cursor of a resource goes on in the feed of its collection")
   func sharedCursor() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let phone = try await users.signUp()
       try await phone.addFavorites("a")
       let cursor = try await phone.get("/v1/favorites").json["cursor"]?.stringValue ?? ""
@@ -129,7 +129,7 @@ struct ChangesTests {
 
   @Test("A transaction is told whole, and only once")
   func atomic() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let phone = try await users.signUp()
       let since = try await phone.get("/v1/changes?since=now").json["cursor"]?.stringValue ?? ""
       let waiter = try await phone.waiting("/v1/changes?since=\(since)&wait=30")
@@ -146,7 +146,7 @@ struct ChangesTests {
 
   @Test("What the app registers is told to everybody whose own values don't hide it")
   func registered() async throws {
-    try await Users.run({ $0.administratorToken = "secret" }) { users in
+    try await ServerFixture.run({ $0.administratorToken = "secret" }) { users in
       let (ada, bob) = (try await users.signUp(), try await users.signUp("bob"))
       _ = try await bob.put("/v1/defaults/standard/theme", #""own""#)
       var waiters: [RawClient] = []
@@ -170,7 +170,7 @@ struct ChangesTests {
 
   @Test("Server-sent events tell the same, each once, and go on from the last one")
   func events() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let phone = try await users.signUp()
       let since = try await phone.get("/v1/changes?since=now").json["cursor"]?.stringValue ?? ""
       let stream = ["Accept: text/event-stream"]
@@ -207,7 +207,7 @@ struct ChangesTests {
     ]
   )
   func accepted(accept: String, isStream: Bool) async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let phone = try await users.signUp()
       let client = try await phone.waiting("/v1/changes?since=now", ["Accept: \(accept)"])
       try await client.receive(until: "Content-Type: ")
@@ -218,7 +218,7 @@ struct ChangesTests {
 
   @Test("A stream says every fifteen seconds that it's alive")
   func heartbeat() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let phone = try await users.signUp()
       let client = try await phone.waiting("/v1/changes?since=now", ["Accept: text/event-stream"])
       try await client.receive(until: "data: ")
@@ -231,7 +231,7 @@ struct ChangesTests {
 
   @Test("An event follows on the last id, which moves on too with what happens to other collections")
   func filteredEvents() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let phone = try await users.signUp()
       let path = "/v1/changes?since=now&collections=favorites"
       let client = try await phone.waiting(path, ["Accept: text/event-stream"])
@@ -254,8 +254,8 @@ struct ChangesTests {
 
   @Test("Whose state is no longer in memory isn't left behind: it's read again, and the stream goes on")
   func evictedStream() async throws {
-    try await Users.run { configuration in
-      configuration.administratorToken = Users.administrator
+    try await ServerFixture.run { configuration in
+      configuration.administratorToken = ServerFixture.administrator
       // Room for the two that came last.
       configuration.cacheBytes = 0
     } _: { users in
@@ -285,7 +285,7 @@ struct ChangesTests {
 
   @Test("The device that asks shows where it last asked from")
   func devices() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let phone = try await users.signUp()
       let since = try await phone.get("/v1/changes?since=now").json["cursor"]?.stringValue ?? ""
       _ = try await phone.get("/v1/changes?since=\(since)")
@@ -295,7 +295,7 @@ struct ChangesTests {
 
   @Test("The journal tells what was asked for and what happened, page by page, and can be waited on")
   func journal() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let phone = try await users.signUp()
       try await phone.addFavorites("a", "b", "c")
       let first = try await phone.get("/v1/journal?limit=2").json
@@ -314,7 +314,7 @@ struct ChangesTests {
 
   @Test("The journal says where it can't go on from a cursor and begins at the beginning; from now on it has nothing")
   func journalReset() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let phone = try await users.signUp()
       let none = try #require(try await phone.get("/v1/favorites").cursor)
       var cursors: [String] = []

@@ -19,7 +19,7 @@ struct ConditionalRequestTests {
 
   @Test("Who has what there is gets a 304 with the same ETag and no body, on every resource")
   func notModified() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let ada = try await users.signUp()
       try await Self.fill(ada)
       let cursor = try #require(try await ada.get("/v1/profile").cursor)
@@ -46,7 +46,7 @@ struct ConditionalRequestTests {
 
   @Test("A condition that is no list of tags is refused")
   func badConditions() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let ada = try await users.signUp()
       for field in ["If-None-Match: abc", "If-None-Match: \"abc", "If-None-Match: *, \"a\"", "If-None-Match: w/\"a\""] {
         #expect(try await ada.get("/v1/profile", [field]).problem == Told("invalid-parameter"), "\(field)")
@@ -70,7 +70,7 @@ struct ConditionalRequestTests {
 
   @Test("A write with another ETag than the present one is refused, and told what there is")
   func ifMatch() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let ada = try await users.signUp()
       for (method, path, body, type, read) in Self.writes {
         try await Self.fill(ada)
@@ -99,7 +99,7 @@ struct ConditionalRequestTests {
 
   @Test("The ETag of a write's answer is that of what a read gives, and good for the next write")
   func chain() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let ada = try await users.signUp()
       var tag = try #require(try await ada.put("/v1/favorites/a", "{}").field("ETag"))
       for title in ["A", "B", "C"] {
@@ -116,7 +116,7 @@ struct ConditionalRequestTests {
 
   @Test("If-Match on what isn't there is refused; * wants only that there is something")
   func ifMatchNothing() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let ada = try await users.signUp()
       for condition in [#""x""#, "*"] {
         for (method, path, body) in [
@@ -135,8 +135,8 @@ struct ConditionalRequestTests {
 
   @Test("If-None-Match: * creates, and never replaces")
   func createOnly() async throws {
-    try await Users.run {
-      $0.administratorToken = Users.administrator
+    try await ServerFixture.run {
+      $0.administratorToken = ServerFixture.administrator
     } _: { users in
       let ada = try await users.signUp()
       try await users.register("standard", #"{"theme":"light"}"#)
@@ -154,7 +154,7 @@ struct ConditionalRequestTests {
 
   @Test("What is read of an account is conditional too")
   func accounts() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let ada = try await users.signUp()
       for path in ["/v1/me", "/v1/sessions", "/v1/me/export"] {
         let full = try await ada.get(path)
@@ -171,7 +171,7 @@ struct ConditionalRequestTests {
 
   @Test("A list of tags is taken apart by its quotes: a comma may stand inside a tag")
   func commas() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let ada = try await users.signUp()
       try await ada.addFavorites("a")
       let tag = try #require(try await ada.get("/v1/favorites").field("ETag"))

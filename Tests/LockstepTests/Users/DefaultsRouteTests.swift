@@ -6,7 +6,7 @@ import Testing
 struct DefaultsRouteTests {
   @Test("A value is set with its body, new or in the place of another, and read back as it is")
   func put() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let ada = try await users.signUp()
       for (value, status) in [
         ("true", 201), ("7", 200), (#""dark""#, 200), (#"{"a":[1,2,{"b":null}]}"#, 200), ("[]", 200), (#""""#, 200),
@@ -25,7 +25,7 @@ struct DefaultsRouteTests {
 
   @Test("A suite shows its values by their keys, and an unknown suite is empty")
   func suite() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let ada = try await users.signUp()
       let empty = try await ada.get("/v1/defaults/unknown")
       #expect(empty.status == 200)
@@ -42,7 +42,7 @@ struct DefaultsRouteTests {
 
   @Test("A prefix narrows a suite")
   func prefix() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let ada = try await users.signUp()
       _ = try await ada.patch("/v1/defaults/standard", #"{"ui.a":1,"ui.b":2,"net.a":3}"#)
       #expect(try await ada.get("/v1/defaults/standard?prefix=ui.").json["values"] == ["ui.a": 1, "ui.b": 2])
@@ -53,7 +53,7 @@ struct DefaultsRouteTests {
 
   @Test("The list of suites tells how many values each has, and how many bytes they take")
   func suites() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let ada = try await users.signUp()
       #expect(try await ada.get("/v1/defaults").json["suites"] == [])
       _ = try await ada.put("/v1/defaults/standard/theme", #""dark""#)
@@ -72,7 +72,7 @@ struct DefaultsRouteTests {
 
   @Test("A patch of plain JSON replaces values whole, and null removes")
   func patch() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let ada = try await users.signUp()
       _ = try await ada.patch("/v1/defaults/standard", #"{"keep":1,"theme":{"a":1},"old":2}"#)
       let answer = try await ada.patch("/v1/defaults/standard", #"{"theme":{"b":2},"old":null,"never":null}"#)
@@ -84,7 +84,7 @@ struct DefaultsRouteTests {
 
   @Test("A merge patch reaches to the full depth")
   func mergePatch() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let ada = try await users.signUp()
       _ = try await ada.put("/v1/defaults/standard/theme", #"{"a":1,"b":{"c":2,"d":3}}"#)
       let answer = try await ada.patch(
@@ -98,7 +98,7 @@ struct DefaultsRouteTests {
 
   @Test("A JSON patch works on the user's own values, whole or not at all")
   func jsonPatch() async throws {
-    try await Users.run {
+    try await ServerFixture.run {
       $0.administratorToken = "boss"
     } _: { users in
       let ada = try await users.signUp()
@@ -124,7 +124,7 @@ struct DefaultsRouteTests {
 
   @Test("A value is removed once, by who has set it")
   func delete() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let ada = try await users.signUp()
       #expect(try await ada.delete("/v1/defaults/standard/a").problem == Told("not-found"))
       _ = try await ada.put("/v1/defaults/standard/a", "1")
@@ -140,7 +140,7 @@ struct DefaultsRouteTests {
   @Test("Names that can't be are refused, wherever they stand")
   func names() async throws {
     let long = String(repeating: "k", count: 257)
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let ada = try await users.signUp()
       for path in [
         "a%20b/k", "a%2Fb/k", String(repeating: "s", count: 129) + "/k", "%C3%A9/k", "standard/\(long)",
@@ -167,7 +167,7 @@ struct DefaultsRouteTests {
   @Test("A value may be anything but null, to 256 KiB")
   func values() async throws {
     let largest = #"""# + String(repeating: "v", count: 256 * 1024 - 2) + #"""#
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let ada = try await users.signUp()
       #expect(try await ada.put("/v1/defaults/standard/a", "null").problem == Told("validation-failed", ""))
       #expect(try await ada.put("/v1/defaults/standard/a", largest).status == 201)
@@ -181,7 +181,7 @@ struct DefaultsRouteTests {
   }
 }
 
-extension Users {
+extension ServerFixture {
   static let administrator = "boss"
 
   /// Asks as the administrator; the server must be started with that token.

@@ -36,7 +36,7 @@ struct EntityTagTests {
       ("PATCH", "/v1/profile", #"{"position":"P"}"#, ["/v1/profile"]),
       ("PATCH", "/v1/profile", #"{"position":" P "}"#, []),
     ]
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let ada = try await users.signUp()
       try await ada.addFavorites("a", "b", "c")
       _ = try await ada.patch("/v1/defaults/standard", #"{"x":1,"y":2}"#)
@@ -67,7 +67,7 @@ struct EntityTagTests {
       "/v1/favorites?limit=1", "/v1/favorites?prefix=a", "/v1/favorites?after=a&limit=1",
       "/v1/defaults/standard?prefix=x",
     ]
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let ada = try await users.signUp()
       try await ada.addFavorites("a", "b", "c")
       _ = try await ada.patch("/v1/defaults/standard", #"{"x":1,"y":2}"#)
@@ -98,8 +98,8 @@ struct EntityTagTests {
   @Test("The same ETag means the same bytes, whatever happens and however often the server starts anew")
   func sameBytes() async throws {
     let paths = ConditionalRequestTests.resources + ["/v1/favorites/a", "/v1/defaults/standard/size"]
-    try await Users.run {
-      $0.administratorToken = Users.administrator
+    try await ServerFixture.run {
+      $0.administratorToken = ServerFixture.administrator
     } _: { users in
       let ada = try await users.signUp()
       var seen: [String: [String: [UInt8]]] = [:]
@@ -142,7 +142,7 @@ struct EntityTagTests {
 
   @Test("A cursor is made of plain characters, and every answer about state carries it")
   func cursors() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let ada = try await users.signUp()
       try await ConditionalRequestTests.fill(ada)
       var answers: [RawResponse] = []

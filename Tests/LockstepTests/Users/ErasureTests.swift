@@ -30,7 +30,7 @@ struct ErasureTests {
 
   @Test("An erased user leaves no row in any table, and no string of theirs in the file")
   func erase() async throws {
-    try await Users.run(modules: [.notes, .scores]) { users in
+    try await ServerFixture.run(modules: [.notes, .scores]) { users in
       let ada = try await users.signUp("ada", device: "Ada's telephone")
       let bob = try await users.signUp("bob")
       try await bob.addFavorites("x")
@@ -80,7 +80,8 @@ struct ErasureTests {
 
   @Test("An export holds all that is stored, and no secret")
   func export() async throws {
-    try await Users.run({ $0.administratorToken = Users.administrator }, modules: [.notes, .scores]) { users in
+    try await ServerFixture.run({ $0.administratorToken = ServerFixture.administrator }, modules: [.notes, .scores]) {
+      users in
       try await users.register("standard", #"{"theme":"light"}"#)
       let ada = try await users.signUp("ada", device: "Ada's telephone")
       try await Self.live(ada)
@@ -108,7 +109,7 @@ struct ErasureTests {
 
   @Test("A long export comes in pieces, and is the same as if it came as one")
   func longExport() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let ada = try await users.signUp()
       for number in 0..<24 {
         let value = #""\#(number) \#(String(repeating: "x", count: 240_000))""#
@@ -134,7 +135,7 @@ struct ErasureTests {
 
   @Test("An export whose user is gone before it's told ends without an end")
   func erasedExport() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let ada = try await users.signUp()
       for number in 0..<60 {
         let value = #""\#(number) \#(String(repeating: "x", count: 240_000))""#
@@ -148,7 +149,7 @@ struct ErasureTests {
       let request = Gateway.request("GET", "/v1/me/export", ["Authorization: Bearer \(ada.token)"])
       try await client.send(request)
       try await client.receive(until: #""journal":["#)
-      #expect(try await ada.ask("DELETE", "/v1/me", #"{"password":"\#(Users.password)"}"#).status == 204)
+      #expect(try await ada.ask("DELETE", "/v1/me", #"{"password":"\#(ServerFixture.password)"}"#).status == 204)
       let rest = try await client.readToEnd()
       #expect(!rest.hasSuffix("0\r\n\r\n"))
       #expect(!rest.contains("idempotencyKeys"))
@@ -157,7 +158,7 @@ struct ErasureTests {
 
   @Test("An export has what is left of a past whose journal is gone")
   func exportedSnapshots() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let ada = try await users.signUp()
       try await ada.addFavorites("a")
       for number in 1...3 {
@@ -187,7 +188,7 @@ struct ErasureTests {
       configuration.logLevel = .debug
       configuration.administratorToken = "the administrator's secret"
     }
-    try await Users.run(configure, modules: [.notes, .scores]) { users in
+    try await ServerFixture.run(configure, modules: [.notes, .scores]) { users in
       let key = ["Idempotency-Key: 7"]
       let credentials = #"{"email":"ada@example.com","password":"correct horse"}"#
       let phone = try #require(try await users.post("/v1/users", credentials, key).json["token"]?.stringValue)

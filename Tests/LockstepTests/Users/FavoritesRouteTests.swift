@@ -6,7 +6,7 @@ import Testing
 struct FavoritesRouteTests {
   @Test("A favorite that is put is new at the end, and its item is the answer")
   func put() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let ada = try await users.signUp()
       let answer = try await ada.put("/v1/favorites/photo:1", #"{"title":"Aurora","data":{"w":640}}"#)
       #expect(answer.status == 201)
@@ -24,7 +24,7 @@ struct FavoritesRouteTests {
 
   @Test("A favorite is put at an index, as far as there are places")
   func putAtIndex() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let ada = try await users.signUp()
       try await ada.addFavorites("a", "b")
       #expect(try await ada.put("/v1/favorites/c", #"{"index":0}"#).json["index"] == 0)
@@ -36,7 +36,7 @@ struct FavoritesRouteTests {
 
   @Test("A favorite that is replaced keeps its place and the time it was added")
   func replace() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let ada = try await users.signUp()
       _ = try await ada.put("/v1/favorites/a", #"{"title":"old","data":1}"#)
       try await ada.addFavorites("b")
@@ -53,7 +53,7 @@ struct FavoritesRouteTests {
 
   @Test("What a client got it may send back, and a body isn't needed at all")
   func sentBack() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let ada = try await users.signUp()
       let item = try await ada.put("/v1/favorites/a", #"{"title":"A","data":[1,null]}"#)
       let again = try await ada.put("/v1/favorites/a", item.text)
@@ -67,7 +67,7 @@ struct FavoritesRouteTests {
 
   @Test("The list has its count and its items in order")
   func list() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let ada = try await users.signUp()
       let empty = try await ada.get("/v1/favorites")
       #expect(empty.status == 200)
@@ -88,7 +88,7 @@ struct FavoritesRouteTests {
 
   @Test("Pages follow their links to the end, and a prefix narrows what is in them")
   func pages() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let ada = try await users.signUp()
       try await ada.addFavorites("p:1", "q:1", "p:2", "p:3", "q:2")
       let first = try await ada.get("/v1/favorites?limit=2&prefix=p:")
@@ -107,7 +107,7 @@ struct FavoritesRouteTests {
 
   @Test("Parameters that can't be are refused, each with its name")
   func badParameters() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let ada = try await users.signUp()
       for (query, name) in [
         ("limit=0", "limit"), ("limit=-1", "limit"), ("limit=ten", "limit"), ("limit=", "limit"),
@@ -124,7 +124,7 @@ struct FavoritesRouteTests {
 
   @Test("A merge patch changes title and data and nothing else, whichever JSON type it is sent as")
   func mergePatch() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let ada = try await users.signUp()
       _ = try await ada.put("/v1/favorites/a", #"{"title":"A","data":{"x":1,"y":{"z":2}}}"#)
       users.time.advance(by: 1)
@@ -148,7 +148,7 @@ struct FavoritesRouteTests {
 
   @Test("A JSON patch is done whole; a test that fails is a conflict, and what can't be done is named by its place")
   func jsonPatch() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let ada = try await users.signUp()
       _ = try await ada.put("/v1/favorites/a", #"{"title":"A","data":[1,2]}"#)
       let type = ["Content-Type: application/json-patch+json"]
@@ -172,7 +172,7 @@ struct FavoritesRouteTests {
 
   @Test("A favorite that is moved takes its new place, past the end the last one")
   func move() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let ada = try await users.signUp()
       try await ada.addFavorites("a", "b", "c")
       for (id, index, place, order) in [
@@ -191,7 +191,7 @@ struct FavoritesRouteTests {
 
   @Test("What isn't there can't be read, patched, moved or removed")
   func missing() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let ada = try await users.signUp()
       for (method, path, body) in [
         ("GET", "/v1/favorites/a", nil), ("PATCH", "/v1/favorites/a", "{}"), ("DELETE", "/v1/favorites/a", nil),
@@ -207,7 +207,7 @@ struct FavoritesRouteTests {
 
   @Test("A favorite is removed once")
   func delete() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let ada = try await users.signUp()
       try await ada.addFavorites("a", "b")
       let answer = try await ada.delete("/v1/favorites/a")
@@ -236,7 +236,7 @@ struct FavoritesRouteTests {
       ("PUT", "b/position", #"{"index":-1}"#, ["/index"]),
       ("PUT", "b/position", "[1]", [""]),
     ]
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let ada = try await users.signUp()
       try await ada.addFavorites("b")
       let before = try await ada.get("/v1/favorites")
@@ -253,7 +253,7 @@ struct FavoritesRouteTests {
   func largest() async throws {
     let title = String(repeating: "é", count: 256)
     let data = String(repeating: "x", count: 16 * 1024 - 2)
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let ada = try await users.signUp()
       let answer = try await ada.put("/v1/favorites/a", #"{"title":"\#(title)","data":"\#(data)"}"#)
       #expect(answer.status == 201)

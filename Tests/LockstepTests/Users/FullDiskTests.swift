@@ -18,7 +18,7 @@ struct FullDiskTests {
     "A full disk is 503 for who writes, and two lines in the log however many try: that it's full, and that it's over"
   )
   func fullDisk() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let ada = try await users.signUp()
       let long = #""\#(String(repeating: "x", count: 100_000))""#
       try await setLargest(4, users)
@@ -57,7 +57,7 @@ struct FullDiskTests {
   }
 
   /// How many pages the store may have: at least those that it has.
-  private func setLargest(_ pages: Int, _ users: Users) async throws {
+  private func setLargest(_ pages: Int, _ users: ServerFixture) async throws {
     let writer = try #require(users.running.withLock { $0?.services.users?.writer })
     try await writer.write { try $0.execute("PRAGMA max_page_count = \(pages)") }
   }

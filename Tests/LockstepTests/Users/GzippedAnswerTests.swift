@@ -11,7 +11,7 @@ struct GzippedAnswerTests {
   /// The addresses of what is longer than 1 KiB.
   private static let paths = ["/v1/favorites", "/v1/favorites/a", "/v1/defaults/standard", "/v1/defaults/standard/a"]
 
-  private func filled(_ users: Users) async throws -> Device {
+  private func filled(_ users: ServerFixture) async throws -> Device {
     let ada = try await users.signUp()
     for id in ["a", "b"] {
       #expect(try await ada.put("/v1/favorites/\(id)", #"{"data":\#(Self.long)}"#).status == 201)
@@ -26,7 +26,7 @@ struct GzippedAnswerTests {
 
   @Test("The tag, and what an answer varies by, are the same gzipped, plain and unchanged", arguments: paths)
   func fields(path: String) async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let ada = try await filled(users)
       let plain = try await ada.get(path)
       let gzipped = try await ada.get(path, Self.gzip)

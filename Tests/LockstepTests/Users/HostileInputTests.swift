@@ -17,7 +17,7 @@ struct HostileInputTests {
 
   @Test("Favorites may be called anything, and no two names are mixed up, whatever Unicode thinks of them")
   func favorites() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let ada = try await users.signUp()
       for (index, (text, path)) in Self.names.enumerated() {
         let answer = try await ada.put("/v1/favorites/\(path)", #"{"data":\#(index)}"#)
@@ -45,7 +45,7 @@ struct HostileInputTests {
 
   @Test("So may the keys of defaults")
   func defaults() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let ada = try await users.signUp()
       for (index, (text, path)) in Self.names.enumerated() {
         #expect(try await ada.put("/v1/defaults/standard/\(path)", "\(index)").status == 201, "\(text)")
@@ -74,7 +74,7 @@ struct HostileInputTests {
 
   @Test("A value that differs from the present one only for Unicode's machines is another value")
   func canonicalEquivalence() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let ada = try await users.signUp()
       for title in ["\u{C5}", "A\u{30A}", "\u{212B}"] {
         let answer = try await ada.put("/v1/favorites/a", #"{"title":"\#(title)"}"#)
@@ -87,7 +87,7 @@ struct HostileInputTests {
 
   @Test("Ids that can't be are refused, wherever they stand")
   func badIDs() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let ada = try await users.signUp()
       for path in [
         "%00", "a%0Ab", "%7F", "%C2%80", "%1B", String(repeating: "a", count: 257),
@@ -106,7 +106,7 @@ struct HostileInputTests {
 
   @Test("Numbers keep their value, at the edges too")
   func numbers() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let ada = try await users.signUp()
       for (sent, kept) in [
         ("9223372036854775807", "9223372036854775807"), ("-9223372036854775808", "-9223372036854775808"),
@@ -146,13 +146,13 @@ struct HostileInputTests {
       (Array(repeating: UInt8(ascii: "["), count: 16_000), "column"), (Array("{\"a\":01}".utf8), "column"),
       (Array("\"\\ud800\"".utf8), "column"), ([], nil),
     ]
-    try await Users.run {
-      $0.administratorToken = Users.administrator
+    try await ServerFixture.run {
+      $0.administratorToken = ServerFixture.administrator
     } _: { users in
       let ada = try await users.signUp()
       for route in routes {
         let parts = route.split(separator: " ").map(String.init)
-        let token = parts[1].contains("admin") ? Users.administrator : ada.token
+        let token = parts[1].contains("admin") ? ServerFixture.administrator : ada.token
         for (body, place) in bodies where !(body.isEmpty && parts[1] == "/v1/favorites/a" && parts[0] == "PUT") {
           let answer = try await users.ask(parts[0], parts[1], body: body, token: token)
           #expect(answer.status == 400, "\(route)")
@@ -182,7 +182,7 @@ struct HostileInputTests {
       "application/x-www-form-urlencoded",
       "application/merge-patch+json",
     ]
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let ada = try await users.signUp()
       for (method, path) in routes {
         for type in refused {
@@ -201,7 +201,7 @@ struct HostileInputTests {
 
   @Test("A body that is too large is refused, whether or not its length is told, and changes nothing")
   func tooLarge() async throws {
-    try await Users.run {
+    try await ServerFixture.run {
       $0.limits.body = 2_000
     } _: { users in
       let ada = try await users.signUp()
@@ -229,7 +229,7 @@ struct HostileInputTests {
 
   @Test("Who isn't known yet may send 16 KiB and no more", arguments: entrances)
   func smallBodies(method: String, path: String) async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let ada = try await users.signUp()
       let fields = ["Authorization: Bearer \(ada.token)"]
       let long = String(repeating: " ", count: 16 * 1024)
@@ -254,7 +254,7 @@ struct HostileInputTests {
   func sql() async throws {
     let text = #"'); DELETE FROM users; --\"\\' OR '1'='1"#
     let encoded = #"'%29;%20DELETE%20FROM%20users;%20--%22"#
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let answer = try await users.post(
         "/v1/users",
         #"{"email":"o'brien--@example.com","password":"\#(text)","device":"\#(text)"}"#
@@ -290,7 +290,7 @@ struct HostileInputTests {
   @Test("Text with every character that JSON has goes in and out unchanged, NUL too")
   func text() async throws {
     let text = #""\u0000\u0001\n\t\u001f\"\\\/\u007f\u0080é🧑‍🚀\ud83d\ude00\uFFFF\u2028""#
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let ada = try await users.signUp()
       let title = try JSON(parsing: Array(text.utf8))
       let item = try await ada.put("/v1/favorites/a", #"{"title":\#(text),"data":\#(text)}"#)

@@ -23,7 +23,7 @@ struct IdempotencyTests {
         ActionsRouteTests.batch([ActionsRouteTests.action("favorites", "toggle", #"{"id":"t"}"#)])
       ),
     ]
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let ada = try await users.signUp()
       try await ada.addFavorites("a")
       for (index, (method, path, body)) in writes.enumerated() {
@@ -42,7 +42,7 @@ struct IdempotencyTests {
 
   @Test("The same body of another type is another request, where types mean different things")
   func types() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let ada = try await users.signUp()
       _ = try await ada.put("/v1/defaults/standard/k", #"{"a":1}"#)
       let body = #"{"k":{"b":2}}"#
@@ -69,7 +69,7 @@ struct IdempotencyTests {
 
   @Test("A refusal is an answer too: the same request again isn't judged by another state")
   func refusals() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let ada = try await users.signUp()
       let cases: [(method: String, path: String, body: String?, fields: [String], status: Int)] = [
         ("DELETE", "/v1/favorites/a", nil, [], 404), ("PATCH", "/v1/favorites/a", #"{"title":"A"}"#, [], 404),
@@ -91,7 +91,7 @@ struct IdempotencyTests {
 
   @Test("Of a batch that is refused only the refusal is kept")
   func refusedBatch() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let ada = try await users.signUp()
       let batch = ActionsRouteTests.batch([
         ActionsRouteTests.action("favorites", "add", #"{"id":"a"}"#),
@@ -113,7 +113,7 @@ struct IdempotencyTests {
 
   @Test("Answers of a large resource aren't kept whole, and are given again as they were, after a restart too")
   func longAnswers() async throws {
-    try await Users.run {
+    try await ServerFixture.run {
       $0.administratorToken = "secret"
     } _: { users in
       let ada = try await users.signUp()
@@ -145,7 +145,7 @@ struct IdempotencyTests {
 
   @Test("An answer that neither the keys nor the history tell any more is a conflict, and nothing is done again")
   func goneAnswer() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let ada = try await users.signUp()
       _ = try await ada.put("/v1/defaults/standard/long", "\"" + String(repeating: "x", count: 20_000) + "\"")
       let first = try await ada.patch("/v1/defaults/standard", #"{"n":1}"#, Self.key)
@@ -164,7 +164,7 @@ struct IdempotencyTests {
     "Of several actions' long answer nothing is kept: the journal tells it again, to the byte, while it goes back so far"
   )
   func longResults() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let ada = try await users.signUp()
       // Some do nothing: theirs is an empty list, at its place.
       let actions = (0..<12).map { number in
@@ -190,7 +190,7 @@ struct IdempotencyTests {
 
   @Test("The same key with another request is refused, and the first answer stays")
   func reused() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let ada = try await users.signUp()
       let first = try await ada.put("/v1/favorites/a", #"{"title":"A"}"#, Self.key)
       for (method, path, body) in [
@@ -208,7 +208,7 @@ struct IdempotencyTests {
 
   @Test("A request that could not be read leaves its key free")
   func unread() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let ada = try await users.signUp()
       #expect(try await ada.put("/v1/favorites/a", "{", Self.key).problem == Told("malformed-json"))
       #expect(try await ada.put("/v1/favorites/a", #"{"title":7}"#, Self.key).status == 422)
@@ -218,7 +218,7 @@ struct IdempotencyTests {
 
   @Test("A key is good for 24 hours")
   func lifetime() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let ada = try await users.signUp()
       let first = try await ada.put("/v1/favorites/a", "{}", Self.key)
       users.time.advance(by: 86_399)
@@ -232,7 +232,7 @@ struct IdempotencyTests {
 
   @Test("Keys are each user's own, and all devices' of one")
   func users() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let (ada, bob) = (try await users.signUp("ada"), try await users.signUp("bob"))
       let first = try await ada.put("/v1/favorites/a", "{}", Self.key)
       let other = try await bob.put("/v1/favorites/b", #"{"title":"B"}"#, Self.key)
@@ -245,7 +245,7 @@ struct IdempotencyTests {
 
   @Test("A key has 1 to 256 bytes")
   func keys() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let ada = try await users.signUp()
       for key in ["", String(repeating: "k", count: 257)] {
         let answer = try await ada.put("/v1/favorites/a", "{}", ["Idempotency-Key: \(key)"])

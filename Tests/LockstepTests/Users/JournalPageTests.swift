@@ -27,7 +27,7 @@ struct JournalPageTests {
 
   @Test("Long entries make more pages, and whoever goes on until one is empty misses none")
   func longEntries() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let ada = try await users.signUp()
       for number in 0..<24 {
         let value = #""\#(number) \#(String(repeating: "x", count: 240_000))""#
@@ -44,7 +44,7 @@ struct JournalPageTests {
 
   @Test("A transaction that is longer than a page is one, alone and whole")
   func longTransaction() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let ada = try await users.signUp()
       _ = try await ada.put("/v1/favorites/a", #"{"data":"\#(String(repeating: "x", count: 15_000))"}"#)
       // Little is asked for, and it's told with all that the favorite has then.

@@ -12,18 +12,18 @@ import Testing
 struct LongAnswerTests {
   /// What makes them, with its threads held up: two pieces of work of others.
   private struct Held {
-    let longWork: LongWork
+    let backgroundEncoder: BackgroundEncoder
     let gate = ThreadGate()
     let tasks: [Task<Void, any Error>]
 
-    init(_ users: Users) async throws {
-      let longWork = try #require(users.running.withLock { $0?.services.users?.longWork })
+    init(_ users: ServerFixture) async throws {
+      let backgroundEncoder = try #require(users.running.withLock { $0?.services.users?.backgroundEncoder })
       let gate = gate
-      self.longWork = longWork
+      self.backgroundEncoder = backgroundEncoder
       let arrivals = [ThreadGate(), ThreadGate()]
       tasks = arrivals.enumerated().map { number, arrival in
         Task {
-          try await longWork.run(for: SyncFixture.session(UInt64(number)).user) {
+          try await backgroundEncoder.run(for: SyncFixture.session(UInt64(number)).user) {
             arrival.open()
             gate.pass()
           }
@@ -56,7 +56,7 @@ struct LongAnswerTests {
     ]
   )
   func offTheLoop(path: String) async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let ada = try await users.signUp()
       let before = try await Self.fill(ada, title: "a")
       _ = try await Self.fill(ada, title: "b")
@@ -67,7 +67,7 @@ struct LongAnswerTests {
       for number in 0..<5 {
         clients.append(try await ada.waiting(path))
         await eventually {
-          held.longWork.documents.waitingCount + held.longWork.representations.waitingCount >= number
+          held.backgroundEncoder.documents.waitingCount + held.backgroundEncoder.representations.waitingCount >= number
         }
       }
       // The only loop has time for others meanwhile, and for the same user.
@@ -85,7 +85,7 @@ struct LongAnswerTests {
 
   @Test("A wait for what takes long to make goes on where it's still the same, and ends where it isn't")
   func waits() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let ada = try await users.signUp()
       _ = try await Self.fill(ada, title: "a")
       let tag = try #require(try await ada.get("/v1/favorites?prefix=1").field("ETag"))
@@ -102,7 +102,7 @@ struct LongAnswerTests {
 
   @Test("Events that take long to make come when they are made, and the stream goes on behind them")
   func events() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let ada = try await users.signUp()
       for part in 0..<5 {
         let adding = (0..<500).map { ActionsRouteTests.action("favorites", "add", #"{"id":"\#(part * 500 + $0)"}"#) }
@@ -130,7 +130,7 @@ struct LongAnswerTests {
 
   @Test("A write whose answer is long is answered as any other")
   func writes() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let ada = try await users.signUp()
       for key in 0..<6 {
         let value = #""\#(String(repeating: "x", count: 200_000))""#

@@ -11,8 +11,8 @@ struct OwnListTests {
     (answer.json["items"]?.arrayValue ?? []).compactMap { $0["id"]?.stringValue }
   }
 
-  private static func run(_ body: (Users, Device) async throws -> Void) async throws {
-    try await Users.run(modules: [.notes, .scores]) { users in try await body(users, try await users.signUp()) }
+  private static func run(_ body: (ServerFixture, Device) async throws -> Void) async throws {
+    try await ServerFixture.run(modules: [.notes, .scores]) { users in try await body(users, try await users.signUp()) }
   }
 
   @Test("An element is put, read with its place, patched and deleted")
@@ -242,7 +242,7 @@ struct OwnListTests {
   func restart() async throws {
     let seed = TestSeed.make(for: "OwnListTests.restart")
     var random = SeededNumbers(seed: seed)
-    try await Users.run(modules: [.notes]) { users in
+    try await ServerFixture.run(modules: [.notes]) { users in
       let ada = try await users.signUp()
       var ids: [String] = []
       for round in 0..<4 {
@@ -308,7 +308,7 @@ struct OwnListTests {
       let bob = try await users.signUp("bob")
       for device in [ada, bob] { #expect(try await device.put("/v1/notes/a", #"{"text":"x"}"#).status == 201) }
       await users.stop()
-      let store = try Connection(path: users.directory.file("lockstep.db"), options: .init(journal: .asFound))
+      let store = try SQLiteConnection(path: users.directory.file("lockstep.db"), options: .init(journal: .asFound))
       try store.run(#"UPDATE list_elements SET element = '{"id":"a"}' WHERE user_id = ?"#, ada.user)
       try await users.restart()
       #expect(try await ada.get("/v1/notes").problem == Told("internal"))
@@ -319,7 +319,7 @@ struct OwnListTests {
 
   @Test("Who has as much as a user may have can't have more, and keeps what there is")
   func quota() async throws {
-    try await Users.run(modules: [.notes(CollectionQuota(elements: 2, bytes: 180))]) { users in
+    try await ServerFixture.run(modules: [.notes(CollectionQuota(elements: 2, bytes: 180))]) { users in
       let ada = try await users.signUp()
       for id in ["a", "b"] { #expect(try await ada.put("/v1/notes/\(id)", #"{"text":""}"#).status == 201) }
       #expect(try await ada.put("/v1/notes/c", #"{"text":""}"#).problem == Told("quota-exceeded"))

@@ -6,8 +6,8 @@ import Testing
 
 @Suite("A map of a server's own is served like the product's")
 struct OwnMapTests {
-  private static func run(_ body: (Users, Device) async throws -> Void) async throws {
-    try await Users.run(modules: [.scores]) { users in try await body(users, try await users.signUp()) }
+  private static func run(_ body: (ServerFixture, Device) async throws -> Void) async throws {
+    try await ServerFixture.run(modules: [.scores]) { users in try await body(users, try await users.signUp()) }
   }
 
   @Test("A value is put and read as it is, and is deleted")
@@ -64,7 +64,7 @@ struct OwnMapTests {
 
   @Test("Who has as much as a user may have can't have more")
   func quota() async throws {
-    try await Users.run(modules: [.scores(CollectionQuota(elements: 1, bytes: 8))]) { users in
+    try await ServerFixture.run(modules: [.scores(CollectionQuota(elements: 1, bytes: 8))]) { users in
       let ada = try await users.signUp()
       #expect(try await ada.put("/v1/scores/a", "1").status == 201)
       #expect(try await ada.put("/v1/scores/b", "1").problem == Told("quota-exceeded"))

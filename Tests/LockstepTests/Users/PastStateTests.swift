@@ -7,7 +7,7 @@ struct PastStateTests {
   @Test("Every resource can be read as it was at every cursor, after a restart too")
   func everything() async throws {
     let paths = ConditionalRequestTests.resources
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let ada = try await users.signUp()
       var moments: [(cursor: String, answers: [String: RawResponse])] = []
       func keep() async throws {
@@ -46,7 +46,7 @@ struct PastStateTests {
 
   @Test("Pages that are linked show one state, whatever others write meanwhile")
   func consistentPages() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let ada = try await users.signUp()
       try await ada.addFavorites("a", "b", "c", "d", "e", "f", "g")
       var ids: [String] = []
@@ -70,7 +70,7 @@ struct PastStateTests {
 
   @Test("A past that this store doesn't have isn't made up")
   func unknown() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let ada = try await users.signUp()
       try await ada.addFavorites("a")
       let cursor = try #require(try await ada.get("/v1/favorites").cursor)
@@ -90,7 +90,7 @@ struct PastStateTests {
 
   @Test("History that is older than it is kept goes, in steps, and the present stays")
   func pruned() async throws {
-    try await Users.run {
+    try await ServerFixture.run {
       $0.history.days = 1
       $0.history.revisions = 10
     } _: { users in

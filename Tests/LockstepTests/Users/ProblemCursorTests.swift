@@ -23,7 +23,7 @@ struct ProblemCursorTests {
 
   @Test("They tell how far the state has come, as every answer about it does")
   func cursors() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let ada = try await users.signUp()
       _ = try await ada.put("/v1/defaults/standard/k", "7", ["Idempotency-Key: used"])
       let cursor = try #require(try await ada.get("/v1/changes?since=now").cursor)

@@ -6,7 +6,7 @@ import Testing
 struct ProfileRouteTests {
   @Test("A profile is saved in parts, trimmed")
   func save() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let ada = try await users.signUp()
       #expect(try await ada.get("/v1/profile").text == "{}")
       let first = try await ada.patch("/v1/profile", #"{"position":"  Engineer\n"}"#)
@@ -31,7 +31,7 @@ struct ProfileRouteTests {
       (#"{"companyName":"a\#(String(repeating: "\\u0301", count: 200))"}"#, ["/companyName"]),
       ("[]", [""]), ("null", [""]),
     ]
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let ada = try await users.signUp()
       for (body, pointers) in cases {
         let answer = try await ada.patch("/v1/profile", body)

@@ -23,7 +23,7 @@ struct QuotaTests {
 
   @Test("A user has so many favorites and no more, and may change and remove those they have")
   func items() async throws {
-    try await Users.run {
+    try await ServerFixture.run {
       $0.favoritesQuota.items = 2
     } _: { users in
       let ada = try await users.signUp()
@@ -40,7 +40,7 @@ struct QuotaTests {
   @Test("Favorites take so many bytes and no more")
   func bytes() async throws {
     let text = String(repeating: "x", count: 200)
-    try await Users.run {
+    try await ServerFixture.run {
       $0.favoritesQuota.bytes = 580
     } _: { users in
       let ada = try await users.signUp()
@@ -56,7 +56,7 @@ struct QuotaTests {
   @Test("A suite has so many keys and bytes and no more")
   func suite() async throws {
     let text = String(repeating: "x", count: 100)
-    try await Users.run {
+    try await ServerFixture.run {
       $0.defaultsQuota.keys = 3
       $0.defaultsQuota.bytes = 150
     } _: { users in
@@ -75,7 +75,7 @@ struct QuotaTests {
     "Suites may come and go, sixteen times as many as a user may have at once, and those that were there may come again"
   )
   func emptiedSuites() async throws {
-    try await Users.run {
+    try await ServerFixture.run {
       $0.defaultsQuota.suites = 2
     } _: { users in
       let ada = try await users.signUp()
@@ -90,7 +90,7 @@ struct QuotaTests {
 
   @Test("A user has so many suites and no more; an emptied one makes room")
   func suites() async throws {
-    try await Users.run {
+    try await ServerFixture.run {
       $0.defaultsQuota.suites = 2
     } _: { users in
       let ada = try await users.signUp()
@@ -107,7 +107,7 @@ struct QuotaTests {
 
   @Test("Who has more than a quota that was lowered keeps it, and may make it less")
   func lowered() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let ada = try await users.signUp()
       try await ada.addFavorites("a", "b", "c")
       _ = try await ada.patch("/v1/defaults/standard", #"{"a":1,"b":2,"c":3}"#)

@@ -4,8 +4,8 @@ import Testing
 
 @Suite("What an app registers for everybody")
 struct RegisteredDefaultsTests {
-  private func run(_ body: (Users) async throws -> Void) async throws {
-    try await Users.run({ $0.administratorToken = Users.administrator }, body)
+  private func run(_ body: (ServerFixture) async throws -> Void) async throws {
+    try await ServerFixture.run({ $0.administratorToken = ServerFixture.administrator }, body)
   }
 
   @Test("A registered value shows where the user has set none, and the answer says which do")
@@ -104,7 +104,7 @@ struct RegisteredDefaultsTests {
     arguments: ["short", "0123456789abcdef"]
   )
   func shortToken(_ token: String) async throws {
-    try await Users.run({ $0.administratorToken = token }) { users in
+    try await ServerFixture.run({ $0.administratorToken = token }) { users in
       #expect(users.log.text.contains("the administrator's token is short") == (token == "short"))
       #expect(!users.log.text.contains("\(token) "))
     }
@@ -128,8 +128,8 @@ struct RegisteredDefaultsTests {
 
   @Test("Bad values are named, and quotas hold for what is registered too")
   func faults() async throws {
-    try await Users.run {
-      $0.administratorToken = Users.administrator
+    try await ServerFixture.run {
+      $0.administratorToken = ServerFixture.administrator
       $0.defaultsQuota.keys = 2
     } _: { users in
       let path = "/v1/admin/registered/standard"

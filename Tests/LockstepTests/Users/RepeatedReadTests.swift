@@ -22,7 +22,7 @@ struct RepeatedReadTests {
 
   @Test("Each resource, asked for again after each change, is as a new connection gets it")
   func changes() async throws {
-    try await Users.run({ $0.administratorToken = "admin" }) { users in
+    try await ServerFixture.run({ $0.administratorToken = "admin" }) { users in
       let ada = try await users.signUp()
       try await ConditionalRequestTests.fill(ada)
       let other = try await users.logIn()
@@ -61,7 +61,7 @@ struct RepeatedReadTests {
 
   @Test("Who has what there is gets a 304 each time, until there is something else")
   func notModified() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let ada = try await users.signUp()
       let tag = try #require(try await ada.put("/v1/favorites/a", "{}").field("ETag"))
       let reader = try Reader(ada, "/v1/favorites/a", ["If-None-Match: \(tag)"])
@@ -77,7 +77,7 @@ struct RepeatedReadTests {
 
   @Test("A session that has ended sees nothing more")
   func ended() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let (ada, other) = (try await users.signUp(), try await users.logIn())
       let reader = try Reader(other, "/v1/profile")
       for _ in 0..<3 { #expect(try await reader.ask().status == 200) }
@@ -88,18 +88,18 @@ struct RepeatedReadTests {
 
   @Test("A user who is gone is gone at once")
   func erased() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let ada = try await users.signUp()
       let reader = try Reader(ada, "/v1/profile")
       for _ in 0..<3 { #expect(try await reader.ask().status == 200) }
-      #expect(try await ada.ask("DELETE", "/v1/me", #"{"password":"\#(Users.password)"}"#).status == 204)
+      #expect(try await ada.ask("DELETE", "/v1/me", #"{"password":"\#(ServerFixture.password)"}"#).status == 204)
       #expect(try await reader.ask().status == 401)
     }
   }
 
   @Test("Its device is seen, once a minute")
   func lastSeen() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let ada = try await users.signUp()
       let reader = try Reader(ada, "/v1/profile")
       for _ in 0..<3 { _ = try await reader.ask() }
@@ -112,7 +112,7 @@ struct RepeatedReadTests {
 
   @Test("Each request counts and is logged, with the time that it took")
   func recorded() async throws {
-    try await Users.run({ $0.accessLog = true }) { users in
+    try await ServerFixture.run({ $0.accessLog = true }) { users in
       let ada = try await users.signUp()
       let reader = try Reader(ada, "/v1/profile")
       for _ in 0..<3 { #expect(try await reader.ask().status == 200) }

@@ -23,8 +23,8 @@ struct RestoredStoreTests {
 
   /// Runs `body` after a copy was made, a device went on, the copy was put back, and another device went on as far as the
   /// first had and farther: with what the first remembers from before the copy and from the end of the lost history.
-  private func run(_ body: (Users, Device, _ kept: Memory, _ lost: Memory) async throws -> Void) async throws {
-    try await Users.run({ $0.administratorToken = Users.administrator }) { users in
+  private func run(_ body: (ServerFixture, Device, _ kept: Memory, _ lost: Memory) async throws -> Void) async throws {
+    try await ServerFixture.run({ $0.administratorToken = ServerFixture.administrator }) { users in
       let ada = try await users.signUp()
       try await users.register("other", #"{"a":1}"#)
       try await ada.addFavorites("a")

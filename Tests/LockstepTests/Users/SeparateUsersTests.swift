@@ -8,7 +8,7 @@ import Testing
 struct SeparateUsersTests {
   @Test("What one device writes, all devices of the user see")
   func devices() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let phone = try await users.signUp("ada", device: "phone")
       let tablet = try await users.logIn("ada", device: "tablet")
       let put = try await phone.put("/v1/favorites/a", #"{"title":"A"}"#)
@@ -30,7 +30,7 @@ struct SeparateUsersTests {
 
   @Test("Two devices that write at the same time lose nothing, and each sees its own write at once")
   func concurrent() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let devices = [try await users.signUp(), try await users.logIn(), try await users.logIn()]
       try await withThrowingTaskGroup(of: Void.self) { group in
         for (number, device) in devices.enumerated() {
@@ -56,7 +56,7 @@ struct SeparateUsersTests {
   @Test("No user ever sees anything of another")
   func users() async throws {
     let secret = "only Ada knows"
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let (ada, bob) = (try await users.signUp("ada", device: secret), try await users.signUp("bob"))
       _ = try await ada.put("/v1/favorites/a", #"{"title":"\#(secret)"}"#)
       _ = try await ada.put("/v1/defaults/standard/k", #""\#(secret)""#)
@@ -94,13 +94,13 @@ struct SeparateUsersTests {
 
   @Test("What one user has seen tells nothing of another's state, nor of their own from before they signed up anew")
   func cursors() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let (ada, bob) = (try await users.signUp("ada"), try await users.signUp("bob"))
       try await ada.addFavorites("a")
       try await bob.addFavorites("b")
       let seen = try await ada.get("/v1/favorites")
       let (cursor, tag) = (try #require(seen.cursor), try #require(seen.field("ETag")))
-      _ = try await ada.ask("DELETE", "/v1/me", #"{"password":"\#(Users.password)"}"#)
+      _ = try await ada.ask("DELETE", "/v1/me", #"{"password":"\#(ServerFixture.password)"}"#)
       let anew = try await users.signUp("ada")
       try await anew.addFavorites("c")
       for (device, id) in [(bob, "b"), (anew, "c")] {
@@ -117,7 +117,7 @@ struct SeparateUsersTests {
 
   @Test("A write that is under way when its session ends is done before it ended, or not at all")
   func endedMeanwhile() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let (phone, tablet) = (try await users.signUp(), try await users.logIn())
       _ = try await phone.get("/v1/favorites")
       _ = try await tablet.get("/v1/favorites")
@@ -137,7 +137,7 @@ struct SeparateUsersTests {
 
   @Test("Which cursor a device asked from last is known after a stop, however soon that came")
   func lastCursor() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let (phone, tablet) = (try await users.signUp(), try await users.logIn())
       try await phone.addFavorites("a")
       let cursor = try #require(try await tablet.get("/v1/favorites").cursor)

@@ -25,8 +25,13 @@ struct UnknownMemberTests {
     Case("PATCH", "/v1/profile", #"{"companyname":"A","position":" "}"#, "/position", "/companyname"),
     Case("POST", "/v1/actions", #"{"actions":[],"atomic":true}"#, "/actions", "/atomic"),
     Case("POST", "/v1/actions", #"{"actions":[{"module":"profile","type":"save","at":1}]}"#, "/actions/0/at"),
-    Case("PUT", "/v1/me/password", #"{"current":"\#(Users.password)","new":"longer than before","old":1}"#, "/old"),
-    Case("DELETE", "/v1/me", #"{"password":"\#(Users.password)","really":true}"#, "/really"),
+    Case(
+      "PUT",
+      "/v1/me/password",
+      #"{"current":"\#(ServerFixture.password)","new":"longer than before","old":1}"#,
+      "/old"
+    ),
+    Case("DELETE", "/v1/me", #"{"password":"\#(ServerFixture.password)","really":true}"#, "/really"),
   ]
 
   /// Payloads of actions, each with a member that is not of its type.
@@ -42,7 +47,7 @@ struct UnknownMemberTests {
 
   @Test("A misspelled member is refused by its name, wherever it is, and nothing happens")
   func refused() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let ada = try await users.signUp()
       try await ada.addFavorites("a")
       let before = try await ada.get("/v1/changes?since=now").cursor
@@ -58,7 +63,7 @@ struct UnknownMemberTests {
       }
       #expect(try await ada.get("/v1/changes?since=now").cursor == before)
       for path in ["/v1/users", "/v1/sessions"] {
-        let body = #"{"email":"bob@example.com","password":"\#(Users.password)","name":"Bob"}"#
+        let body = #"{"email":"bob@example.com","password":"\#(ServerFixture.password)","name":"Bob"}"#
         #expect(try await users.post(path, body).problem == Told("validation-failed", "/name"))
       }
     }
@@ -66,7 +71,7 @@ struct UnknownMemberTests {
 
   @Test("What the server has said of a favorite may be sent back")
   func sentBack() async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let ada = try await users.signUp()
       let item = try await ada.put("/v1/favorites/a", #"{"title":"A"}"#)
       let batch = ActionsRouteTests.batch([ActionsRouteTests.action("favorites", "add", item.text)])
@@ -89,7 +94,7 @@ struct UnknownMemberTests {
 
   @Test("An id in the body that isn't the one in the path is refused", arguments: ["PUT", "PATCH"])
   func otherID(method: String) async throws {
-    try await Users.run { users in
+    try await ServerFixture.run { users in
       let ada = try await users.signUp()
       try await ada.addFavorites("a", "\u{e9}")
       let before = try await ada.get("/v1/changes?since=now").cursor

@@ -24,7 +24,7 @@ struct ShoppingTable: ListTable {
     )
   ]
 
-  func rows(of user: UserID, in connection: Connection) throws -> [ListRow<ShoppingItem>] {
+  func rows(of user: UserID, in connection: SQLiteConnection) throws -> [ListRow<ShoppingItem>] {
     try connection.all(
       """
       SELECT id, name, amount, is_bought, added_at, rank, revision FROM shopping_items WHERE user_id = ? ORDER BY rank
@@ -42,11 +42,11 @@ struct ShoppingTable: ListTable {
     }
   }
 
-  func rank(of id: String, of user: UserID, in connection: Connection) throws -> Int? {
+  func rank(of id: String, of user: UserID, in connection: SQLiteConnection) throws -> Int? {
     try connection.first("SELECT rank FROM shopping_items WHERE user_id = ? AND id = ?", user, id) { try $0[0] }
   }
 
-  func put(_ row: ListRow<ShoppingItem>, of user: UserID, in connection: Connection) throws {
+  func put(_ row: ListRow<ShoppingItem>, of user: UserID, in connection: SQLiteConnection) throws {
     let item = row.element
     try connection.run(
       """
@@ -64,11 +64,11 @@ struct ShoppingTable: ListTable {
     )
   }
 
-  func remove(_ id: String, of user: UserID, in connection: Connection) throws {
+  func remove(_ id: String, of user: UserID, in connection: SQLiteConnection) throws {
     try connection.run("DELETE FROM shopping_items WHERE user_id = ? AND id = ?", user, id)
   }
 
-  func removeAll(of user: UserID, in connection: Connection) throws {
+  func removeAll(of user: UserID, in connection: SQLiteConnection) throws {
     try connection.run("DELETE FROM shopping_items WHERE user_id = ?", user)
   }
 }

@@ -8,7 +8,7 @@ struct FavoritesTopReactor: Reactor {
     /// Where to go: going to the same place twice is two goings.
     @Pulse var route: Route?
     /// Whether somebody looks.
-    @Unshown var isActive = true
+    @HiddenField var isActive = true
   }
 
   enum Route: Sendable, Equatable {

@@ -14,9 +14,9 @@ struct LoginReactor: Reactor {
     var isExecuting = false
     var error: String?
     var session: LoginSession?
-    @Unshown var password = Password("")
+    @HiddenField var password = Password("")
     /// Whether somebody looks.
-    @Unshown var isActive = true
+    @HiddenField var isActive = true
 
     var usernameValidation: ValidationResult { LoginReactor.validation(ofUsername: username) }
     var isLoginEnabled: Bool { !isExecuting && [usernameValidation, passwordValidation].areAllValid }

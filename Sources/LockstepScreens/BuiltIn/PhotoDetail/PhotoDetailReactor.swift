@@ -16,7 +16,7 @@ struct PhotoDetailReactor: Reactor {
     var dateAdded: String?
     /// Why the last toggle changed nothing.
     var error: String?
-    @Unshown var content = FavoriteContent()
+    @HiddenField var content = FavoriteContent()
   }
 
   enum Action: Sendable {
@@ -69,7 +69,7 @@ struct PhotoDetailReactor: Reactor {
         state.error == nil ? .none : .just(.failed(nil)),
         // That it's a favorite now, or isn't any more, is announced to this screen like to all others.
         .run { [states, session] emit in
-          do throws(StateNotChanged) {
+          do throws(StateChangeError) {
             try await states.toggleFavorite(state.photoId, state.content, by: session)
           } catch {
             try await emit(.failed(error.message))

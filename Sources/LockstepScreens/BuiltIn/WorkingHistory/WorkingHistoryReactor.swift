@@ -17,7 +17,7 @@ struct WorkingHistoryReactor: Reactor {
     /// How often it was saved.
     var saved = 0
     /// How many saves were begun.
-    @Unshown var saves = 0
+    @HiddenField var saves = 0
 
     var saveEnabled: Bool { [companyName.validation, position.validation].areAllValid }
   }
@@ -25,7 +25,7 @@ struct WorkingHistoryReactor: Reactor {
   struct Input: Sendable, Equatable {
     /// As typed.
     var text = ""
-    @Unshown var isTyped = false
+    @HiddenField var isTyped = false
 
     var validation: ValidationResult { ProfileReactor.validation(of: text) }
   }
@@ -42,7 +42,7 @@ struct WorkingHistoryReactor: Reactor {
     case cancel
   }
 
-  struct Answer: Sendable, Equatable {
+  struct HandlerResult: Sendable, Equatable {
     let prompt: String
     let choice: Choice
   }
@@ -70,7 +70,7 @@ struct WorkingHistoryReactor: Reactor {
   let user: FollowedState
   let upstream: any ProfileUpstream
   /// The last answer to a prompt: whoever asked waits for its own.
-  private let answers = Latest<Answer?>(nil)
+  private let answers = Latest<HandlerResult?>(nil)
 
   init(session: LiveSession, states: any UserStates, user: FollowedState, upstream: any ProfileUpstream) {
     self.session = session
@@ -104,7 +104,7 @@ struct WorkingHistoryReactor: Reactor {
       }
       return .concat(
         .just(.answered(choice)),
-        .run { [answers] _ in answers.publish(Answer(prompt: prompt, choice: choice)) }
+        .run { [answers] _ in answers.publish(HandlerResult(prompt: prompt, choice: choice)) }
       )
     }
   }
@@ -171,12 +171,12 @@ extension WorkingHistoryReactor.State {
 private final class SavePrompt: RetryPrompt {
   private let save: Int
   private let attempts = Latest(0)
-  private let answers: Latest<WorkingHistoryReactor.Answer?>
+  private let answers: Latest<WorkingHistoryReactor.HandlerResult?>
   private let emit: Emit<WorkingHistoryReactor.Mutation>
 
   init(
     save: Int,
-    answers: Latest<WorkingHistoryReactor.Answer?>,
+    answers: Latest<WorkingHistoryReactor.HandlerResult?>,
     emit: Emit<WorkingHistoryReactor.Mutation>
   ) {
     self.save = save
@@ -198,8 +198,8 @@ private final class SavePrompt: RetryPrompt {
 
   private static func message(for error: any Error) -> String {
     switch error {
-    case let failure as UpstreamFailure: failure.message
-    case let failure as StateNotChanged: failure.message
+    case let failure as UpstreamError: failure.message
+    case let failure as StateChangeError: failure.message
     default: "Something went wrong."
     }
   }

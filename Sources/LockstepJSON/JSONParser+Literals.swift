@@ -1,0 +1,42 @@
+extension JSONParser {
+  /// Reads `true`, `false` or `null`; anything else here is a fault.
+  mutating func parseLiteral(orElse missing: ParseProblem) throws(ParseFault) -> JSON {
+    switch bytes[position] {
+    case Ascii.letter("t") where skipWord("true"): return .bool(true)
+    case Ascii.letter("f") where skipWord("false"): return .bool(false)
+    case Ascii.letter("n") where skipWord("null"): return .null
+    default: throw fault(problemOfNoValue(orElse: missing))
+    }
+  }
+
+  /// Steps over the word if it stands here.
+  private mutating func skipWord(_ word: StaticString) -> Bool {
+    let length = word.utf8CodeUnitCount
+    guard count - position >= length else { return false }
+    // Both have `length` bytes: the text by the guard, the word by its own count.
+    for place in 0..<length where bytes[position + place] != word.utf8Start[place] { return false }
+    position += length
+    return true
+  }
+
+  /// Names the usual mistakes; what is none of them is just not the value that is missing here.
+  private mutating func problemOfNoValue(orElse missing: ParseProblem) -> ParseProblem {
+    switch bytes[position] {
+    case Ascii.letter("N") where skipsWord("NaN"), Ascii.letter("I") where skipsWord("Infinity"): .infinityOrNaN
+    case Ascii.letter("a")...Ascii.letter("z"), Ascii.letter("A")...Ascii.letter("Z"): .unknownWord
+    case Ascii.letter("'"): .apostrophe
+    case Ascii.slash: .comment
+    case Ascii.plus: .plusSign
+    case Ascii.point: .leadingPoint
+    case 0x80...0xFF where firstInvalidUTF8(from: position, to: min(position + 4, count)) == position: .invalidUTF8
+    default: missing
+    }
+  }
+
+  /// Whether the word stands here; the position stays.
+  private mutating func skipsWord(_ word: StaticString) -> Bool {
+    let start = position
+    defer { position = start }
+    return skipWord(word)
+  }
+}

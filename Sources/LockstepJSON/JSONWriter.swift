@@ -1,0 +1,124 @@
+/// Writes one value. Instead of recursing it keeps a list of the containers that it is in the middle of,
+/// so values of any depth can be written.
+struct JSONWriter: ~Copyable {
+  private enum Children {
+    case elements([JSON])
+    case members([JSONObject.Member])
+  }
+
+  private struct Container {
+    var children: Children
+    var next = 0
+  }
+
+  private(set) var output: JSONOutputBuffer
+  private let isPretty: Bool
+  private var containers: [Container] = []
+
+  init(style: JSONStyle, capacity: Int) {
+    output = JSONOutputBuffer(capacity: capacity)
+    isPretty = style == .pretty
+  }
+
+  mutating func write(_ value: JSON) {
+    guard !writeLeaf(value) else { return }
+    containers.reserveCapacity(8)
+    open(value)
+    while var container = containers.popLast() {
+      if let child = writeChildren(of: &container) {
+        containers.append(container)
+        open(child)
+      } else {
+        close(container)
+      }
+    }
+  }
+
+  /// Writes what holds nothing else; returns false for what does.
+  @inline(__always)
+  private mutating func writeLeaf(_ value: JSON) -> Bool {
+    switch value {
+    case .string(let string): output.append(string: string)
+    case .integer(let integer): output.append(integer: integer)
+    case .double(let double): output.append(double: double)
+    case .bool(let bool): output.append(word: bool ? "true" : "false")
+    case .null: output.append(word: "null")
+    case .unsigned(let unsigned): output.append(unsigned: unsigned)
+    case .array(let elements):
+      guard elements.isEmpty else { return false }
+      output.append(word: "[]")
+    case .object(let object):
+      guard object.isEmpty else { return false }
+      output.append(word: "{}")
+    }
+    return true
+  }
+
+  private mutating func open(_ value: JSON) {
+    switch value {
+    case .array(let elements):
+      output.append(Ascii.openBracket)
+      containers.append(Container(children: .elements(elements)))
+    case .object(let object):
+      output.append(Ascii.openBrace)
+      containers.append(Container(children: .members(object.members)))
+    default: return
+    }
+  }
+
+  private mutating func close(_ container: Container) {
+    if isPretty { startLine(indentedBy: containers.count) }
+    switch container.children {
+    case .elements: output.append(Ascii.closeBracket)
+    case .members: output.append(Ascii.closeBrace)
+    }
+  }
+
+  /// Writes children up to the first that holds others, of which only the name is written, and returns it.
+  private mutating func writeChildren(of container: inout Container) -> JSON? {
+    switch container.children {
+    case .elements(let elements):
+      return elements.withUnsafeBufferPointer { writeElements($0, from: &container.next) }
+    case .members(let members):
+      return members.withUnsafeBufferPointer { writeMembers($0, from: &container.next) }
+    }
+  }
+
+  @inline(__always)
+  private mutating func writeElements(_ elements: UnsafeBufferPointer<JSON>, from next: inout Int) -> JSON? {
+    while next < elements.count {
+      startChild(isFirst: next == 0)
+      next &+= 1
+      if !writeLeaf(elements[next &- 1]) { return elements[next &- 1] }
+    }
+    return nil
+  }
+
+  @inline(__always)
+  private mutating func writeMembers(
+    _ members: UnsafeBufferPointer<JSONObject.Member>,
+    from next: inout Int
+  ) -> JSON? {
+    while next < members.count {
+      startChild(isFirst: next == 0)
+      output.append(string: members[next].name)
+      output.append(Ascii.colon)
+      if isPretty { output.append(Ascii.space) }
+      next &+= 1
+      if !writeLeaf(members[next &- 1].value) { return members[next &- 1].value }
+    }
+    return nil
+  }
+
+  @inline(__always)
+  private mutating func startChild(isFirst: Bool) {
+    if !isFirst { output.append(Ascii.comma) }
+    // The container of the child is not on the list while its children are written.
+    if isPretty { startLine(indentedBy: containers.count + 1) }
+  }
+
+  private mutating func startLine(indentedBy levels: Int) {
+    output.append(Ascii.lineFeed)
+    for _ in 0..<levels { output.append(word: "  ") }
+  }
+}

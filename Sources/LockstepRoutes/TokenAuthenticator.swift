@@ -1,0 +1,70 @@
+import LockstepAccounts
+import LockstepHTTP
+import LockstepMiddleware
+
+/// Lets in who has a token.
+package struct TokenAuthenticator: Sendable {
+  let directory: SessionDirectory
+  let millisecondsSince1970: @Sendable () -> Int64
+  /// The limit on the requests of each token; nil: there is none.
+  let rates: RateMeter?
+
+  package init(
+    directory: SessionDirectory,
+    millisecondsSince1970: @escaping @Sendable () -> Int64,
+    rates: RateMeter? = nil
+  ) {
+    self.directory = directory
+    self.millisecondsSince1970 = millisecondsSince1970
+    self.rates = rates
+  }
+
+  /// Answers for the session that a request's token belongs to: at once where it's in memory. Where it's nobody's, `orElse`
+  /// may know an answer.
+  func answer(
+    _ request: Request,
+    orElse: (@Sendable () async throws -> Response?)? = nil,
+    _ answer: @escaping @Sendable (LiveSession) throws -> HandlerResult
+  ) throws -> HandlerResult {
+    let now = millisecondsSince1970()
+    let found = request.head.withBytes(of: .authorization) { field -> SessionDirectory.HandlerResult in
+      guard let token = Self.bearerToken(in: field) else { return .refused }
+      return directory.authenticate(token, at: now)
+    }
+    switch found ?? .refused {
+    case .session(let session): return try admit(session, request, answer)
+    case .refused:
+      let problem = Problem.unauthorized(request.head.has(.authorization))
+      guard let orElse else { throw problem }
+      return .later {
+        guard let known = try await orElse() else { throw problem }
+        return known
+      }
+    case .unknown(let token):
+      return .then {
+        if let session = try await load(token, at: now) { return try admit(session, request, answer) }
+        guard let known = try await orElse?() else { throw Problem.unauthorized(true) }
+        return .now(known)
+      }
+    }
+  }
+
+  private func admit(
+    _ session: LiveSession,
+    _ request: Request,
+    _ answer: (LiveSession) throws -> HandlerResult
+  ) throws -> HandlerResult {
+    guard let rates else { return try answer(session) }
+    return try rates.answer(session, at: request.arrival) { try answer(session) }
+  }
+
+  private func load(_ token: SessionDirectory.UnknownToken, at now: Int64) async throws(Problem) -> LiveSession? {
+    do throws(AccountsError) { return try await directory.load(token, at: now) } catch { throw Problem(error) }
+  }
+
+  /// The token in the value of an `Authorization` field, or nil when it's of another scheme.
+  static func bearerToken(in field: UnsafeRawBufferPointer) -> Slice<UnsafeRawBufferPointer>? {
+    guard let token = field.behind(prefix: "bearer ") else { return nil }
+    return token.drop { $0 == UInt8(ascii: " ") }
+  }
+}

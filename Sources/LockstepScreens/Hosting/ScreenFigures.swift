@@ -1,7 +1,0 @@
-/// What is measured of screens.
-package struct ScreenFigures: Sendable {
-  package let open: Int
-  /// By their kinds.
-  package let opened: [String: Int]
-  package let ended: [ScreenEnd: Int]
-}

@@ -1,8 +1,0 @@
-/// A field of a state that clients aren't shown: it makes no difference between two states, so that a screen's cursor
-/// changes when clients see something else, and only then.
-@propertyWrapper
-struct Unshown<Value: Sendable>: Sendable, Equatable {
-  var wrappedValue: Value
-
-  static func == (left: Unshown, right: Unshown) -> Bool { true }
-}

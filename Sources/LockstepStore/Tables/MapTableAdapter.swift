@@ -1,0 +1,44 @@
+import LockstepCollections
+import LockstepJSON
+import LockstepMigrations
+import LockstepSQLite
+
+/// A module's map in its table.
+struct MapTableAdapter: CollectionTable {
+  let module: String
+  let kind = CollectionMutation.Kind.map
+  var migrations: [Migration] { table.migrations }
+  let table: any MapTable
+
+  init(module: String, table: any MapTable) {
+    self.module = module
+    self.table = table
+  }
+
+  func load(of user: UserID, from connection: SQLiteConnection) throws -> [CollectionName: CollectionState] {
+    let values = try table.rows(of: user, in: connection).map { row in
+      (ElementKey(row.key), MapValue(encoded: row.value.encoded(), revision: row.revision))
+    }
+    return try map(values, of: user, from: connection)
+  }
+
+  func write(
+    _ mutation: CollectionMutation,
+    before state: CollectionState,
+    at place: MutationLocation,
+    to connection: SQLiteConnection
+  ) throws {
+    guard case .map(let mutation) = mutation else { return }
+    switch mutation {
+    case .set(let key, let value):
+      let row = MapRow(key: key, value: JSON(trusting: value), revision: place.revision)
+      try table.put(row, of: place.user, in: connection)
+    case .removed(let key):
+      try table.remove(key, of: place.user, in: connection)
+      try RemovalRecords.note(at: place, in: connection)
+    case .cleared:
+      try table.removeAll(of: place.user, in: connection)
+      try RemovalRecords.note(at: place, in: connection)
+    }
+  }
+}

@@ -1,0 +1,36 @@
+import LockstepCollections
+import LockstepSQLite
+import LockstepTime
+
+/// The table `registered_defaults`.
+package struct RegisteredDefaultsTable: Sendable {
+  package init() {}
+  /// All that was ever registered.
+  package func load(from connection: SQLiteConnection) throws -> RegisteredDefaults {
+    var registered = RegisteredDefaults()
+    try connection.forEach("SELECT suite, key, value, revision FROM registered_defaults ORDER BY revision") { row in
+      let value: String? = try row[2]
+      registered.apply(try row[1], in: try row[0], value: value.map { Array($0.utf8) }, revision: try row[3])
+    }
+    return registered
+  }
+
+  /// Writes what a key is from a revision on; nil takes it back.
+  package func write(
+    _ key: String,
+    in suite: String,
+    value: [UInt8]?,
+    revision: Revision,
+    at now: Timestamp,
+    to connection: SQLiteConnection
+  ) throws {
+    try connection.run(
+      "INSERT INTO registered_defaults (suite, key, revision, value, at) VALUES (?, ?, ?, ?, ?)",
+      suite,
+      key,
+      revision,
+      value.map { String(decoding: $0, as: UTF8.self) },
+      now
+    )
+  }
+}

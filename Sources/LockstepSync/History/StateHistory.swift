@@ -1,0 +1,90 @@
+import LockstepCollections
+import LockstepSQLite
+import LockstepStore
+
+/// Past states, rebuilt from a snapshot and the facts behind it.
+package struct StateHistory: Sendable {
+  let states: ModuleTables
+
+  package init(states: ModuleTables) {
+    self.states = states
+  }
+
+  /// Of which collections the past is asked for.
+  package enum Extent: Sendable {
+    case collection(CollectionName)
+    /// All of a module's.
+    case module(String)
+  }
+
+  /// A user's state as it was after a revision, of some collections alone; nil where the journal doesn't tell.
+  package func state(of user: UserID, at revision: Revision, _ extent: Extent, from connection: SQLiteConnection) throws
+    -> UserState?
+  {
+    guard try knows(revision, of: user, from: connection) else { return nil }
+    let names: Set<CollectionName>
+    switch extent {
+    case .collection(let name): names = [name]
+    case .module(let module):
+      guard states.kind(of: module) != nil else { return nil }
+      names = try collections(of: user, module: module, from: connection)
+    }
+    var state = UserState()
+    state.revision = revision
+    state.collections = try rebuild(names, of: user, at: revision, from: connection).filter {
+      $0.value.revision > .none
+    }
+    return state
+  }
+
+  /// The collections of a module that the past knows of.
+  private func collections(
+    of user: UserID,
+    module: String,
+    from connection: SQLiteConnection
+  ) throws -> Set<CollectionName> {
+    let names = try connection.all(
+      "SELECT collection FROM journal WHERE user_id = ?1 UNION SELECT collection FROM snapshots WHERE user_id = ?1",
+      user
+    ) { CollectionName(text: try $0[0] as String) }
+    return Set(names.filter { $0.module == module })
+  }
+
+  /// Whether a user's state can be rebuilt as it was after a revision: it's one of this history, and nothing of what
+  /// happened since is pruned.
+  package func knows(_ revision: Revision, of user: UserID, from connection: SQLiteConnection) throws -> Bool {
+    try Journal(connection: connection).knows(revision, of: user)
+  }
+
+  /// Collections as they were after a revision that the journal still covers. The journal is read once for all of them:
+  /// it knows users and revisions, and has no order by collection.
+  package func rebuild(
+    _ names: some Sequence<CollectionName>,
+    of user: UserID,
+    at revision: Revision,
+    from connection: SQLiteConnection
+  ) throws -> [CollectionName: CollectionState] {
+    var rebuilt: [CollectionName: Rebuilt] = [:]
+    for name in names {
+      guard let kind = states.kind(of: name.module) else { continue }
+      let snapshot = try Snapshots(connection: connection).latest(of: name, of: user, upTo: revision)
+      let empty = kind == .list ? CollectionState.list(ListState()) : .map(MapState())
+      rebuilt[name] = Rebuilt(kind: kind, since: snapshot?.revision ?? .none, state: snapshot?.state ?? empty)
+    }
+    guard let start = rebuilt.values.map(\.since).min() else { return [:] }
+    let journal = Journal(connection: connection)
+    let only = rebuilt.count == 1 ? rebuilt.keys.first : nil
+    try journal.forEachFact(of: user, in: only, after: start, upTo: revision) { name, revision, facts in
+      guard let kind = rebuilt[name]?.kind, let since = rebuilt[name]?.since, revision > since else { return }
+      rebuilt[name]?.state.apply(try facts(kind), revision: revision)
+    }
+    return rebuilt.mapValues(\.state)
+  }
+
+  /// A collection on its way from its last snapshot.
+  private struct Rebuilt {
+    let kind: CollectionMutation.Kind
+    let since: Revision
+    var state: CollectionState
+  }
+}

@@ -1,0 +1,83 @@
+import LockstepHTTP
+import LockstepHTTPServer
+import Synchronization
+import LockstepTestSupport
+import Testing
+
+@Suite("The client that asks one thing")
+struct PlainClientTests {
+  /// A clock that says that a moment has passed each time it's asked: what has to wait at all has waited too long.
+  private static func hasty() -> @Sendable () -> Int64 {
+    let now = Atomic<Int64>(0)
+    return { now.add(3_600_000_000_000, ordering: .relaxed).newValue }
+  }
+
+  private static func get(
+    _ port: Int,
+    monotonic: @escaping @Sendable () -> Int64 = { 0 }
+  ) async -> Result<BlockingHTTPClient.HandlerResult, any Error> {
+    await withCheckedContinuation { continuation in
+      Task {
+        await aside {
+          continuation.resume(
+            returning: Result {
+              try BlockingHTTPClient.get(
+                "/x",
+                host: "127.0.0.1",
+                port: port,
+                within: .seconds(60),
+                monotonic: monotonic
+              )
+            }
+          )
+        }
+      }
+    }
+  }
+
+  @Test("It's told the status and the body", arguments: [Status.ok, .serviceUnavailable])
+  func answer(status: Status) async throws {
+    try await LoopbackServer.run { request in
+      Response(
+        status: status,
+        body: .bytes(Array("said of \(request.head.path)".utf8))
+      )
+    } _: { port in
+      let answer = try await Self.get(port).get()
+      #expect(answer.status == status.code)
+      #expect(answer.body == "said of /x")
+    }
+  }
+
+  @Test("A port that nobody listens on is told as refused, with the address")
+  func refused() async throws {
+    let server = try RawServer(listens: false)
+    let error = #expect(throws: SystemError.self) {
+      try BlockingHTTPClient.get("/x", host: "127.0.0.1", port: server.port, within: .seconds(60), monotonic: { 0 })
+    }
+    #expect(
+      "\(error.map { "\($0)" } ?? "")".contains("cannot ask http://127.0.0.1:\(server.port)/x: Connection refused")
+    )
+  }
+
+  @Test("A server that says nothing is given up when the time is over")
+  func silent() async throws {
+    let server = try RawServer()
+    let result = await Self.get(server.port, monotonic: Self.hasty())
+    let error = #expect(throws: SystemError.self) { try result.get() }
+    #expect(error?.reason == "no answer within the time-out")
+  }
+
+  @Test(
+    "What speaks no HTTP is told so",
+    arguments: ["", "220 mail.example ESMTP\r\n", "HTTP/1.1\r\n\r\n", "HTTP/1.1 two\r\n"]
+  )
+  func otherProtocol(text: String) async throws {
+    let server = try RawServer()
+    async let answering: Void = aside { server.answerOne(text) }
+    let result = await Self.get(server.port)
+    await answering
+    let error = #expect(throws: SystemError.self) { try result.get() }
+    #expect(error?.reason == "what answers there speaks no HTTP")
+  }
+}

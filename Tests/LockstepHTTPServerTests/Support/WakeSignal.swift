@@ -1,0 +1,58 @@
+import LockstepHTTP
+import Synchronization
+import LockstepThreading
+
+/// A request that waits until a test rings; it counts what the engine does with it.
+final class WakeSignal: ParkedRequest, EventSource {
+  private struct State {
+    var wakers: [any Waker] = []
+    var causes: [String] = []
+    var released = 0
+    var pieces: [EventPiece] = []
+  }
+
+  let deadline: Int64
+  private let state = LockedState(State())
+  private let isReady: @Sendable (WakeSignal) -> Bool
+  private let ready = Atomic(false)
+
+  /// - Parameters:
+  ///   - deadline: In nanoseconds of the server's clock, which begins at a second in tests.
+  ///   - isReady: Whether there is something to tell when it's woken.
+  init(deadline: Int64 = .max, isReady: @escaping @Sendable (WakeSignal) -> Bool = { _ in true }) {
+    self.deadline = deadline
+    self.isReady = isReady
+  }
+
+  var waiting: Int { state.withLock { $0.wakers.count } }
+  var released: Int { state.withLock { $0.released } }
+  var causes: [String] { state.withLock { $0.causes } }
+
+  func ring() {
+    for waker in state.withLock({ $0.wakers }) { waker.wake() }
+  }
+
+  /// Has a piece sent.
+  func tell(_ piece: EventPiece) {
+    state.withLock { $0.pieces.append(piece) }
+    ring()
+  }
+
+  func hold(_ waker: any Waker) { state.withLock { $0.wakers.append(waker) } }
+
+  func release() { state.withLock { $0.released += 1 } }
+
+  func answer(_ cause: WakeReason) -> HandlerResult {
+    state.withLock { $0.causes.append("\(cause)") }
+    if case .woken = cause, !isReady(self) { return .held(self) }
+    return .now(.text("\(cause)"))
+  }
+
+  func next(_ cause: WakeReason) -> EventPiece {
+    state.withLock { state in
+      if !state.pieces.isEmpty { return state.pieces.removeFirst() }
+      if case .timeOver = cause { return .bytes(Array(": alive\n".utf8)) }
+      return .nothing
+    }
+  }
+}

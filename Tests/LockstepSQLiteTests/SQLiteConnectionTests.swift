@@ -1,0 +1,154 @@
+import Foundation
+import LockstepSQLite
+import Testing
+import LockstepTestSupport
+
+@Suite("Connections")
+struct ConnectionTests {
+  private let folder: TemporaryDirectory
+  private let path: String
+
+  init() throws {
+    folder = try TemporaryDirectory()
+    path = folder.file("store.db")
+  }
+
+  private func integer(_ connection: SQLiteConnection, _ sql: StaticString) throws -> Int? {
+    try connection.first(sql) { row in try row[0] as Int }
+  }
+
+  @Test("What a connection promises can be read back from SQLite")
+  func settings() throws {
+    let connection = try SQLiteConnection(path: path)
+    #expect(try connection.first("PRAGMA journal_mode") { row in try row[0] as String } == "wal")
+    #expect(try integer(connection, "PRAGMA synchronous") == 2)
+    #expect(try integer(connection, "PRAGMA foreign_keys") == 1)
+    #expect(try integer(connection, "PRAGMA trusted_schema") == 0)
+    #expect(try integer(connection, "PRAGMA cell_size_check") == 1)
+    #expect(try integer(connection, "PRAGMA busy_timeout") == 5000)
+  }
+
+  @Test("The busy timeout is what was asked for", arguments: [(0, 0), (250, 250), (-5, 0), (Int.max, Int(Int32.max))])
+  func busyTimeout(milliseconds: Int, expected: Int) throws {
+    let connection = try SQLiteConnection(path: path, options: .init(busyTimeout: .milliseconds(milliseconds)))
+    #expect(try integer(connection, "PRAGMA busy_timeout") == expected)
+  }
+
+  @Test("A new file and its log can be read by their owner only")
+  func permissions() throws {
+    let connection = try SQLiteConnection(path: path)
+    try connection.execute("CREATE TABLE one (number INTEGER) STRICT")
+    for file in [path, path + "-wal", path + "-shm"] {
+      let attributes = try FileManager.default.attributesOfItem(atPath: file)
+      #expect(attributes[.posixPermissions] as? Int == 0o600, "\(file)")
+    }
+  }
+
+  @Test("The permissions of a file that exists are left alone")
+  func existingPermissions() throws {
+    #expect(FileManager.default.createFile(atPath: path, contents: nil, attributes: [.posixPermissions: 0o640]))
+    _ = try SQLiteConnection(path: path)
+    #expect(try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int == 0o640)
+  }
+
+  @Test("A path is always that of a file, also where SQLite gives the name a meaning of its own")
+  func specialNames() throws {
+    // `/./file:…` begins with a slash; the folder is what a relative path would be resolved against.
+    let special = folder.file("file:x?mode=memory")
+    try SQLiteConnection(path: special).execute("CREATE TABLE one (number INTEGER) STRICT")
+    #expect(FileManager.default.fileExists(atPath: special))
+    let error = #expect(throws: SQLiteError.self) { try SQLiteConnection(path: "a\0b") }
+    #expect(error?.message == "the path contains a NUL character")
+  }
+
+  @Test("A database in memory is empty, keeps what is done, and is no file")
+  func inMemory() throws {
+    let connection = try SQLiteConnection.inMemory()
+    #expect(try integer(connection, "SELECT count(*) FROM sqlite_schema") == 0)
+    try connection.execute("CREATE TABLE one (number INTEGER) STRICT; INSERT INTO one VALUES (1)")
+    #expect(try integer(connection, "SELECT number FROM one") == 1)
+    #expect(connection.resolvedPath == "")
+    #expect(try integer(SQLiteConnection.inMemory(), "SELECT count(*) FROM sqlite_schema") == 0)
+  }
+
+  @Test("What was half written when its writer was killed can't be read by who only reads, who is told what helps")
+  func hotJournal() throws {
+    let writer = try SQLiteConnection(path: path, options: .init(journal: .asFound))
+    try writer.execute(
+      "PRAGMA journal_mode = DELETE; PRAGMA cache_size = 1; CREATE TABLE one (text TEXT) STRICT; BEGIN IMMEDIATE"
+    )
+    for _ in 0..<20 { try writer.run("INSERT INTO one VALUES (?)", String(repeating: "x", count: 4_000)) }
+    // As it lies on the disk when the writer is killed now.
+    for suffix in ["", "-journal"] {
+      try folder.write(try folder.contents(of: "store.db\(suffix)"), to: "killed\(suffix)")
+    }
+    let error = #expect(throws: SQLiteError.self) {
+      try SQLiteConnection(path: self.folder.file("killed"), options: .init(access: .readOnly, journal: .asFound))
+    }
+    #expect(error?.kind == .readOnly)
+    #expect(error?.description.contains("start a server on it once") == true, "\(String(describing: error))")
+    #expect(try integer(SQLiteConnection(path: folder.file("killed")), "SELECT count(*) FROM one") == 0)
+    withExtendedLifetime(writer) {}
+  }
+
+  @Test("A connection to read refuses to write, and does not make a file")
+  func readOnly() throws {
+    let missing = #expect(throws: SQLiteError.self) {
+      try SQLiteConnection(path: self.path, options: .init(access: .readOnly))
+    }
+    #expect(missing?.kind == .cannotOpen)
+    #expect(!FileManager.default.fileExists(atPath: path))
+
+    let writer = try SQLiteConnection(path: path)
+    try writer.execute("CREATE TABLE one (number INTEGER) STRICT; INSERT INTO one VALUES (1)")
+    let reader = try SQLiteConnection(path: path, options: .init(access: .readOnly))
+    #expect(try integer(reader, "SELECT number FROM one") == 1)
+    let error = #expect(throws: SQLiteError.self) { try reader.run("INSERT INTO one VALUES (?)", 2) }
+    #expect(error?.kind == .readOnly)
+    #expect(
+      error?.description
+        == "SQLite could not run \"INSERT INTO one VALUES (?)\" on \(path): "
+        + "attempt to write a readonly database (code 8). The database can be read but not written: check the "
+        + "permissions of the file and its folder, and whether the disk is mounted read-only."
+    )
+    // Readers see what is committed, and nothing before.
+    try writer.transaction {
+      try writer.run("INSERT INTO one VALUES (2)")
+      #expect(try integer(reader, "SELECT count(*) FROM one") == 1)
+    }
+    #expect(try integer(reader, "SELECT count(*) FROM one") == 2)
+  }
+
+  @Test("A file opened as found is not changed until it is switched to the log")
+  func asFound() throws {
+    try folder.write(try Self.rollbackDatabase(), to: "store.db")
+    let before = try folder.contents(of: "store.db")
+    let connection = try SQLiteConnection(path: path, options: .init(journal: .asFound))
+    #expect(try connection.first("PRAGMA journal_mode") { row in try row[0] as String } == "delete")
+    #expect(try folder.contents(of: "store.db") == before)
+    try connection.useWriteAheadLog()
+    #expect(try connection.first("PRAGMA journal_mode") { row in try row[0] as String } == "wal")
+  }
+
+  /// The bytes of a database that keeps a rollback journal.
+  private static func rollbackDatabase() throws -> [UInt8] {
+    let folder = try TemporaryDirectory()
+    let connection = try SQLiteConnection(path: folder.file("x.db"), options: .init(journal: .asFound))
+    try connection.execute("CREATE TABLE one (number INTEGER) STRICT")
+    return try folder.contents(of: "x.db")
+  }
+
+  @Test("Foreign keys hold, and the error is a constraint's")
+  func foreignKeys() throws {
+    let connection = try SQLiteConnection(path: path)
+    try connection.execute(
+      """
+      CREATE TABLE parents (id INTEGER PRIMARY KEY) STRICT;
+      CREATE TABLE children (parent INTEGER NOT NULL REFERENCES parents (id)) STRICT;
+      """
+    )
+    let error = #expect(throws: SQLiteError.self) { try connection.run("INSERT INTO children VALUES (1)") }
+    #expect(error?.kind == .constraint)
+    #expect(error?.extendedCode == 787)
+  }
+}

@@ -1,0 +1,145 @@
+import Testing
+import LockstepTestSupport
+
+@testable import LockstepSQLite
+
+@Suite("Statements")
+struct StatementTests {
+  private let folder: TemporaryDirectory
+  private let connection: SQLiteConnection
+
+  init() throws {
+    folder = try TemporaryDirectory()
+    connection = try SQLiteConnection(path: folder.file("statements.db"), options: .init(statementCapacity: 3))
+    try connection.execute("CREATE TABLE pairs (name TEXT PRIMARY KEY, number INTEGER NOT NULL) STRICT")
+  }
+
+  @Test("Rows come in the statement's order, each with its columns")
+  func rows() throws {
+    try connection.run("INSERT INTO pairs VALUES (?, ?), (?, ?)", "b", 2, "a", 1)
+    let pairs = try connection.all("SELECT name, number FROM pairs ORDER BY name") { row in
+      (try row[0] as String, try row[1] as Int)
+    }
+    #expect(pairs.map(\.0) == ["a", "b"])
+    #expect(pairs.map(\.1) == [1, 2])
+    #expect(try connection.first("SELECT 1 WHERE 0") { row in try row[0] as Int } == nil)
+  }
+
+  @Test("A write says how many rows it changed, a read none")
+  func changes() throws {
+    #expect(try connection.run("INSERT INTO pairs VALUES ('a', 1), ('b', 2)") == 2)
+    #expect(try connection.run("SELECT * FROM pairs") == 0)
+    #expect(try connection.run("UPDATE pairs SET number = 0 WHERE name = ?", "none") == 0)
+  }
+
+  @Test("A statement is compiled once for each place that it is written in")
+  func reuse() throws {
+    let before = connection.statements.compilations
+    for number in 1...5 { try connection.run("INSERT INTO pairs VALUES (?, 0)", "\(number)") }
+    #expect(connection.statements.compilations == before + 1)
+  }
+
+  @Test("A full cache lets go of the statement that was not used for longest")
+  func eviction() throws {
+    let statements: [StaticString] = ["SELECT 1", "SELECT 2", "SELECT 3", "SELECT 4"]
+    for index in [0, 1, 2, 0, 3] { try connection.run(statements[index]) }
+    #expect(connection.statements.count == 3)
+    let before = connection.statements.compilations
+    for index in [0, 2, 3] { try connection.run(statements[index]) }
+    #expect(connection.statements.compilations == before)
+    try connection.run(statements[1])
+    #expect(connection.statements.compilations == before + 1)
+  }
+
+  @Test("A statement that was let go of still works for whoever keeps it, even after its connection")
+  func kept() throws {
+    var other: SQLiteConnection? = try SQLiteConnection(
+      path: folder.file("statements.db"),
+      options: .init(statementCapacity: 1)
+    )
+    let kept = try other?.prepare("SELECT ? + 1")
+    try other?.run("SELECT 'something else'")
+    other = nil
+    #expect(try kept?.first(1) { row in try row[0] as Int } == 2)
+  }
+
+  @Test("The same text can run within itself, but not the very same statement")
+  func nested() throws {
+    let sql: StaticString = "SELECT ?"
+    let sum = try connection.first(sql, 1) { row in
+      try row[0] as Int + (try self.connection.first(sql, 2) { inner in try inner[0] as Int } ?? 0)
+    }
+    #expect(sum == 3)
+    let statement = try connection.prepare("SELECT 1")
+    let error = #expect(throws: SQLiteError.self) { try statement.forEach { _ in try statement.run() } }
+    #expect(error?.message == "the statement is already running: its closure may not run it again")
+    #expect(try statement.run() == 0)
+  }
+
+  @Test("Nothing stays open or bound after a closure that threw")
+  func throwingClosure() throws {
+    struct Enough: Error {}
+    try connection.run("INSERT INTO pairs VALUES ('a', 1), ('b', 2)")
+    let statement = try connection.prepare("SELECT name FROM pairs WHERE number > ?")
+    #expect(throws: Enough.self) { try statement.forEach(0) { _ in throw Enough() } }
+    #expect(!statement.isRunning)
+    // A reader that stood on a row would forbid this.
+    try connection.execute("DROP TABLE pairs")
+  }
+
+  @Test("Too many and too few values are errors, never a silent NULL")
+  func numberOfValues() throws {
+    let few = #expect(throws: SQLiteError.self) { try self.connection.run("INSERT INTO pairs VALUES (?, ?)", "a") }
+    #expect(few?.message == "1 values for 2 parameters")
+    let many = #expect(throws: SQLiteError.self) { try self.connection.run("SELECT ?", 1, 2) }
+    #expect(many?.message == "more values than the statement's 1 parameters")
+    #expect(many?.kind == .misuse)
+  }
+
+  @Test("A text that is not exactly one statement is an error")
+  func oneStatement() throws {
+    let two = #expect(throws: SQLiteError.self) { try self.connection.run("SELECT 1; SELECT 2") }
+    #expect(two?.message == "there is more than one statement in the SQL")
+    for none in ["", " ", "-- nothing", ";"] as [StaticString] {
+      let error = #expect(throws: SQLiteError.self) { try self.connection.run(none) }
+      #expect(error?.message == "there is no statement in the SQL")
+    }
+    try connection.run("SELECT 1;\n")
+  }
+
+  @Test("A script runs statement by statement, up to the first that fails, and says which")
+  func script() throws {
+    let error = #expect(throws: SQLiteError.self) {
+      try self.connection.execute(
+        """
+        -- Two fit.
+        INSERT INTO pairs VALUES ('a', 1); INSERT INTO pairs VALUES ('b', 2);
+        -- This one doesn't.
+        INSERT INTO pairs VALUES ('c', 'three');
+        INSERT INTO pairs VALUES ('d', 4);
+        """
+      )
+    }
+    #expect(
+      error?.description
+        == "SQLite could not run \"INSERT INTO pairs VALUES ('c', 'three');\" on \(folder.file("statements.db")): "
+        + "cannot store TEXT value in INTEGER column pairs.number (code 3091)."
+    )
+    #expect(try connection.all("SELECT name FROM pairs") { row in try row[0] as String } == ["a", "b"])
+  }
+
+  @Test("A script with a NUL character is refused: SQLite would pass over what follows it")
+  func scriptWithNUL() throws {
+    let error = #expect(throws: SQLiteError.self) { try self.connection.execute("SELECT 1;\0DROP TABLE pairs") }
+    #expect(error?.message == "the SQL contains a NUL character, behind which SQLite reads nothing")
+    try connection.execute("")
+    try connection.execute(" -- nothing to do\n")
+  }
+
+  @Test("A name in double quotes that does not exist is an error, not a string")
+  func doubleQuotes() throws {
+    let error = #expect(throws: SQLiteError.self) { try self.connection.run("SELECT \"nmae\" FROM pairs") }
+    #expect(error?.message == "no such column: nmae")
+    #expect(error?.kind == .other)
+  }
+}

@@ -1,0 +1,27 @@
+import LockstepTestSupport
+
+@testable import Lockstep
+@testable import LockstepCollections
+import LockstepHTTPServer
+@testable import LockstepRoutes
+@testable import LockstepScreens
+
+extension ServerFixture {
+  /// How many requests wait for something to happen.
+  var waiting: Int { running.withLock { $0?.services.users?.room.figures.waiting ?? 0 } }
+
+  /// Lets time pass, and has the server look at the clock.
+  func advance(by seconds: Double) {
+    time.advance(by: seconds)
+    running.withLock { $0?.lookAtClock() }
+  }
+}
+
+extension Device {
+  /// Sends a `GET` and gives the connection, without waiting for the answer.
+  func waiting(_ target: String, _ fields: [String] = []) async throws -> RawClient {
+    let client = try users.connect()
+    try await client.send(Gateway.request("GET", target, fields + ["Authorization: Bearer \(token)"]))
+    return client
+  }
+}

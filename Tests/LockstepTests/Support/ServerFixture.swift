@@ -1,0 +1,275 @@
+import LockstepHTTP
+import LockstepJSON
+import LockstepReactorTesting
+import LockstepTestSupport
+import Synchronization
+import Testing
+
+@testable import Lockstep
+@testable import LockstepAccounts
+@testable import LockstepCollections
+@testable import LockstepScreens
+
+/// A whole server of the product on a free port, with a store in a real SQLite file, a clock that stands still, and
+/// passwords that are hashed as cheaply as can be.
+final class ServerFixture: Sendable {
+  static let password = "correct horse"
+
+  let time = ManualTime()
+  let log = LogRecorder()
+  let directory: TemporaryDirectory
+  private let configuration: Configuration
+  private let modules: [UserModule]
+  private let replace: @Sendable (inout ScreenServices) -> Void
+  let running: Mutex<LockstepServer?>
+  /// Made for the first answer.
+  private let described = Mutex<DescribedAnswers?>(nil)
+
+  private init(
+    _ change: (inout Configuration) -> Void,
+    modules: [UserModule],
+    replacing replace: @escaping @Sendable (inout ScreenServices) -> Void
+  ) throws {
+    directory = try TemporaryDirectory()
+    var configuration = Configuration()
+    configuration.port = 0
+    configuration.threads = 1
+    configuration.data = directory.file("lockstep.db")
+    configuration.passwordStrength = Argon2Strength(memoryKiB: 8, passes: 1)
+    change(&configuration)
+    self.configuration = configuration
+    self.modules = modules
+    self.replace = replace
+    running = Mutex(try Self.start(configuration, modules, time, log, replace))
+  }
+
+  /// Runs `body` with a server, which has stopped when this returns. `modules` are its own; `replacing` puts other services in
+  /// the place of those that screens work with.
+  static func run(
+    _ change: (inout Configuration) -> Void = { _ in },
+    modules: [UserModule] = [],
+    replacing replace: @escaping @Sendable (inout ScreenServices) -> Void = { _ in },
+    _ body: (ServerFixture) async throws -> Void
+  ) async throws {
+    let users = try ServerFixture(change, modules: modules, replacing: replace)
+    do {
+      try await body(users)
+    } catch {
+      Issue.record(error)
+    }
+    await users.stop()
+  }
+
+  private static func start(
+    _ configuration: Configuration,
+    _ modules: [UserModule],
+    _ time: ManualTime,
+    _ log: LogRecorder,
+    _ replace: (inout ScreenServices) -> Void
+  ) throws -> LockstepServer {
+    func services() throws -> Services {
+      var services = try Services.durable(configuration, modules: modules, time: time.serverTime)
+      if var screens = services.screens {
+        replace(&screens)
+        services.screens = screens
+      }
+      return services
+    }
+    return try LockstepServer(
+      configuration,
+      environment: Environment(
+        time: time.serverTime,
+        // Nothing happens by itself, such as the server's own looks at the store every second: tests do that when they mean it.
+        clock: VirtualClock(),
+        writeLog: { log.record($0) },
+        droppedLogLines: { 0 }
+      ),
+      services: services()
+    )
+  }
+
+  /// Stops the server, if it runs. What it had in memory is gone; what it has answered is in the file.
+  func stop() async {
+    guard let server = running.withLock({ $0.take() }) else { return }
+    server.drain()
+    await aside { server.join() }
+  }
+
+  /// Stops the server and starts another on the same file.
+  func restart(_ change: (inout Configuration) -> Void = { _ in }) async throws {
+    await stop()
+    var configuration = configuration
+    change(&configuration)
+    let next = try Self.start(configuration, modules, time, log, replace)
+    running.withLock { $0 = next }
+  }
+
+  func connect() throws -> RawClient {
+    try RawClient(port: try #require(running.withLock { $0 }).address.port)
+  }
+
+  /// Sends one request on a connection of its own and gives the answer, which has to be as the server's description says.
+  func ask(
+    _ method: String,
+    _ target: String,
+    _ fields: [String] = [],
+    body: [UInt8]? = nil,
+    token: String? = nil
+  ) async throws -> RawResponse {
+    let client = try connect()
+    defer { client.close() }
+    var fields = fields
+    if let token { fields.append("Authorization: Bearer \(token)") }
+    if let body { fields.append("Content-Length: \(body.count)") }
+    try await client.send(Array(Gateway.request(method, target, fields).utf8) + (body ?? []))
+    let answer = try await client.response(toHead: method == "HEAD")
+    for fault in try description().faults(answer, toMethod: method, target) { Issue.record("\(fault)") }
+    return answer
+  }
+
+  /// What the server says of its routes.
+  func description() throws -> DescribedAnswers {
+    try described.withLock { described in
+      if let described { return described }
+      let made = try DescribedAnswers(try #require(running.withLock { $0 }).components)
+      described = made
+      return made
+    }
+  }
+
+  /// Sends a `POST` without a token.
+  func post(_ target: String, _ body: String, _ fields: [String] = []) async throws -> RawResponse {
+    try await ask("POST", target, fields, body: Array(body.utf8))
+  }
+
+  /// Makes an account `<name>@example.com`, and gives its first device.
+  func signUp(_ name: String = "ada", device: String? = nil) async throws -> Device {
+    try await enter("/v1/users", name, device)
+  }
+
+  /// Logs another device of the user in.
+  func logIn(_ name: String = "ada", device: String? = nil, password: String = ServerFixture.password) async throws
+    -> Device
+  {
+    try await enter("/v1/sessions", name, device, password: password)
+  }
+
+  /// What another program reads from the file: the rows of a query, each value as text.
+  func rows(_ sql: String) throws -> [[String]] { try StoreFile.rows(sql, in: configuration.data) }
+
+  private func enter(
+    _ target: String,
+    _ name: String,
+    _ device: String?,
+    password: String = ServerFixture.password
+  ) async throws -> Device {
+    var body: JSONObject = ["email": .string("\(name)@example.com"), "password": .string(password)]
+    if let device { body["device"] = .string(device) }
+    let answer = try await ask("POST", target, body: JSON.object(body).encoded())
+    try #require(answer.status == 201, "\(answer.text)")
+    let document = answer.json
+    return Device(
+      users: self,
+      token: try #require(document["token"]?.stringValue),
+      user: try #require(document["user"]?["id"]?.stringValue),
+      session: try #require(document["session"]?["id"]?.stringValue)
+    )
+  }
+}
+
+/// A device that is logged in.
+struct Device: Sendable {
+  let users: ServerFixture
+  let token: String
+  let user: String
+  let session: String
+
+  func ask(
+    _ method: String,
+    _ target: String,
+    _ body: String? = nil,
+    _ fields: [String] = []
+  ) async throws -> RawResponse {
+    try await users.ask(method, target, fields, body: body.map { Array($0.utf8) }, token: token)
+  }
+
+  func get(_ target: String, _ fields: [String] = []) async throws -> RawResponse {
+    try await ask("GET", target, nil, fields)
+  }
+
+  func put(_ target: String, _ body: String, _ fields: [String] = []) async throws -> RawResponse {
+    try await ask("PUT", target, body, fields)
+  }
+
+  func patch(_ target: String, _ body: String, _ fields: [String] = []) async throws -> RawResponse {
+    try await ask("PATCH", target, body, fields)
+  }
+
+  func post(_ target: String, _ body: String, _ fields: [String] = []) async throws -> RawResponse {
+    try await ask("POST", target, body, fields)
+  }
+
+  func delete(_ target: String, _ fields: [String] = []) async throws -> RawResponse {
+    try await ask("DELETE", target, nil, fields)
+  }
+
+  /// Adds favorites without content, in this order.
+  func addFavorites(_ ids: String...) async throws {
+    for id in ids { _ = try await put("/v1/favorites/\(id)", "{}") }
+  }
+
+  /// The ids of the favorites, in order.
+  func favoriteIDs(_ target: String = "/v1/favorites") async throws -> [String] {
+    let answer = try await get(target)
+    return (answer.json["items"]?.arrayValue ?? []).compactMap { $0["id"]?.stringValue }
+  }
+}
+
+/// A problem as a client tells it apart: its slug, and where the faults are.
+struct Told: Equatable, CustomStringConvertible {
+  let slug: String
+  let pointers: [String]
+
+  init(_ slug: String, _ pointers: String...) {
+    self.slug = slug
+    self.pointers = pointers
+  }
+
+  init(slug: String, pointers: [String]) {
+    self.slug = slug
+    self.pointers = pointers
+  }
+
+  var description: String { ([slug] + pointers).joined(separator: " ") }
+}
+
+extension RawResponse {
+  /// The body as JSON; null, and a failure, when it's none.
+  var json: JSON {
+    if let json = try? JSON(parsing: body) { return json }
+    Issue.record("no JSON: \(status) \(text)")
+    return .null
+  }
+
+  /// What is inside the quotes of the ETag.
+  var tag: String? { field("ETag").map { String($0.dropFirst().dropLast()) } }
+
+  var cursor: String? { field("Cursor") }
+
+  /// The problem that the answer tells of; nil, and a failure, when it's no problem document as it should be.
+  var problem: Told? {
+    let document = json
+    guard field("Content-Type") == "application/problem+json", document["status"]?.intValue == status,
+      document["title"]?.stringValue?.isEmpty == false, document["detail"]?.stringValue?.isEmpty == false,
+      let type = document["type"]?.stringValue, type.hasPrefix("/problems/")
+    else {
+      Issue.record("no problem document: \(status) \(text)")
+      return nil
+    }
+    let errors = document["errors"]?.arrayValue ?? []
+    return Told(
+      slug: String(type.dropFirst("/problems/".count)),
+      pointers: errors.map { $0["pointer"]?.stringValue ?? "?" }
+    )
+  }
+}

@@ -1,0 +1,308 @@
+import LockstepJSON
+import LockstepSQLite
+import LockstepTestSupport
+import Testing
+
+@testable import LockstepAccounts
+@testable import LockstepCollections
+@testable import LockstepModules
+@testable import LockstepStore
+@testable import LockstepSync
+@testable import LockstepTime
+
+@Suite("The past")
+struct HistoryTests {
+  private static let modules = ["favorites", "defaults", "profile"]
+  private static let day = Duration.seconds(24 * 3600)
+
+  /// A user's states by their revisions, as memory had them.
+  private typealias Record = [Int: UserState]
+
+  /// Commits random changes until the user's revision is a given one, and records every state on the way.
+  private func write(
+    upTo revision: Int,
+    as session: LiveSession,
+    in fixture: SyncFixture,
+    random: inout SeededNumbers,
+    valueBytes: Int = 10,
+    onto record: inout Record
+  ) async throws {
+    var state = try await fixture.state(of: session)
+    record[state.revision.number] = state
+    while state.revision.number < revision {
+      let id = "\(random.below(20))"
+      let value = JSON.string(String(repeating: "x", count: random.below(valueBytes)) + "\(random.next())")
+      let action: UserAction =
+        switch random.below(12) {
+        case 0: try fixture.action("profile", "save", ["position": .string("P\(random.next())")])
+        case 1, 2: try fixture.action("favorites", "toggle", ["id": .string(id), "data": value])
+        case 3: try fixture.action("favorites", "add", ["id": .string(id), "index": .integer(0), "data": value])
+        case 4 where random.once(in: 8): try fixture.action("defaults", "clear", [:])
+        case 5: try fixture.action("defaults", "merge", ["values": .object(JSONObject([(id, .null)]))])
+        case 6: try fixture.set(id, value, suite: "rare")
+        default: try fixture.set(id, value)
+        }
+      try await fixture.commit([action], as: session)
+      state = try await fixture.state(of: session)
+      record[state.revision.number] = state
+    }
+  }
+
+  /// Whether each past state is told as it was.
+  private func expectPast(
+    _ record: Record,
+    of session: LiveSession,
+    in fixture: SyncFixture,
+    from first: Int = 0,
+    every step: Int = 1
+  ) async throws {
+    for revision in stride(from: first, through: record.keys.max() ?? 0, by: step) {
+      for module in Self.modules {
+        let expected = try #require(record[revision]).only(module)
+        let past = try #require(try await fixture.past(session, at: Revision(number: revision), module), "\(revision)")
+        #expect(past.fingerprint == expected.fingerprint)
+      }
+    }
+  }
+
+  @Test("Any revision of the journal is told as it was, and none before it or after it")
+  func all() async throws {
+    let fixture = try SyncFixture()
+    let (ann, bob) = (try await fixture.user(1), try await fixture.user(2))
+    var random = SeededNumbers(seed: TestSeed.make(for: "History"))
+    var (anns, bobs) = (Record(), Record())
+    try await write(upTo: 30, as: ann, in: fixture, random: &random, onto: &anns)
+    try await write(upTo: 10, as: bob, in: fixture, random: &random, onto: &bobs)
+    try await expectPast(anns, of: ann, in: fixture)
+    try await expectPast(bobs, of: bob, in: fixture)
+    for revision in [11, Revision(rawValue: .max)] {
+      #expect(try await fixture.past(bob, at: revision, "favorites") == nil)
+    }
+    #expect(try await fixture.past(bob, at: 5, "nonsense") == nil)
+    let nobody = SyncFixture.session(9)
+    #expect(try await fixture.past(nobody, at: 0, "favorites")?.collections.isEmpty == true)
+    #expect(try await fixture.past(nobody, at: 1, "favorites") == nil)
+  }
+
+  @Test("Much that changed makes snapshots, so that little has to be read again, and they tell the same")
+  func snapshots() async throws {
+    let fixture = try SyncFixture()
+    let ann = try await fixture.user(1)
+    var random = SeededNumbers(seed: TestSeed.make(for: "Snapshots of history"))
+    var record = Record()
+    try await write(upTo: 100, as: ann, in: fixture, random: &random, valueBytes: 8000, onto: &record)
+    try await fixture.writerIsIdle()
+    let count = try await fixture.count("SELECT count(*) FROM snapshots WHERE collection = 'defaults/standard'")
+    #expect((1...4).contains(count))
+    try await expectPast(record, of: ann, in: fixture)
+    // They are used: without the journal before them the states behind them are the same.
+    let first = try await fixture.count("SELECT min(revision) FROM snapshots WHERE collection = 'defaults/standard'")
+    _ = try await fixture.store.writer.write { connection in
+      try connection.run("DELETE FROM journal WHERE collection = 'defaults/standard' AND revision < ?", first)
+    }
+    #expect(
+      try await fixture.past(ann, at: Revision(rawValue: first), "defaults")?.map(DefaultsAction.collection("standard"))
+        .count
+        == record[first >> 20]?.map(DefaultsAction.collection("standard")).count
+    )
+  }
+
+  @Test("A snapshot that is damaged is told, and not passed over")
+  func damaged() async throws {
+    let fixture = try SyncFixture()
+    let ann = try await fixture.user(1)
+    try await fixture.commit([try fixture.set("a", 1)], as: ann)
+    _ = try await fixture.store.writer.write { connection in
+      try connection.run("INSERT INTO snapshots VALUES (?, 'defaults/standard', 1 << 20, '{}')", ann.user)
+    }
+    await #expect(throws: SnapshotDamagedError.self) { try await fixture.past(ann, at: 1, "defaults") }
+    #expect(try await fixture.past(ann, at: 0, "defaults") != nil)
+  }
+
+  // MARK: Pruning
+
+  @Test("What is old and long past goes in steps, what is kept tells the same as before, and the present is untouched")
+  func pruning() async throws {
+    let fixture = try SyncFixture { $0.history = HistoryPolicy(days: 30, revisions: 20) }
+    let ann = try await fixture.user(1)
+    var random = SeededNumbers(seed: TestSeed.make(for: "Pruning"))
+    var record = Record()
+    // 300 revisions of which the youngest is a day too old.
+    try await write(upTo: 300, as: ann, in: fixture, random: &random, valueBytes: 1000, onto: &record)
+    fixture.clock.advance(by: Self.day * 31)
+    try await write(upTo: 319, as: ann, in: fixture, random: &random, onto: &record)
+    #expect(try await fixture.count("SELECT min(revision) >> 20 FROM journal") == 1)
+    try await write(upTo: 320, as: ann, in: fixture, random: &random, onto: &record)
+    try await fixture.writerIsIdle()
+    #expect(try await fixture.count("SELECT min(revision) >> 20 FROM journal") == 257)
+    #expect(try await fixture.past(ann, at: 256, "favorites") == nil)
+    try await expectPast(record, of: ann, in: fixture, from: 257)
+    let present = try await fixture.state(of: ann).fingerprint
+    #expect(try await fixture.stored(ann).fingerprint == present)
+    #expect(try await fixture.rebuilt(ann).fingerprint == present)
+    try fixture.restart()
+    #expect(try await fixture.state(of: ann).fingerprint == present)
+    // Snapshots that nothing needs any more have gone with what they stood for.
+    #expect(
+      try await fixture.count(
+        """
+        SELECT count(*) FROM snapshots AS old WHERE revision < 256 << 20 AND EXISTS
+          (SELECT 1 FROM snapshots WHERE collection = old.collection AND revision = 256 << 20)
+        """
+      ) == 0
+    )
+  }
+
+  private struct Kept: CustomTestStringConvertible, Sendable {
+    let what: String
+    let policy: HistoryPolicy
+    /// The age of the first 256 revisions, and of all others.
+    let days: (old: Int, young: Int)
+    let pruned: Int
+    var testDescription: String { what }
+  }
+
+  @Test(
+    "The policy says what is kept",
+    arguments: [
+      Kept(what: "old and long past", policy: .init(days: 30, revisions: 10), days: (31, 0), pruned: 256),
+      Kept(what: "as old as is kept", policy: .init(days: 31, revisions: 10), days: (31, 0), pruned: 0),
+      Kept(what: "as many as are kept", policy: .init(days: 30, revisions: 64), days: (31, 31), pruned: 256),
+      Kept(what: "one more than are kept", policy: .init(days: 30, revisions: 65), days: (31, 31), pruned: 0),
+      Kept(what: "young", policy: .init(days: 30, revisions: 10), days: (29, 0), pruned: 0),
+      Kept(what: "nothing need be kept", policy: .init(days: 0, revisions: 0), days: (1, 1), pruned: 256),
+    ]
+  )
+  private func policy(_ row: Kept) async throws {
+    let fixture = try SyncFixture()
+    let ann = try await fixture.user(1)
+    try await fixture.commit([try fixture.set("a", 1)], as: ann)
+    let now = Timestamp(millisecondsSince1970: 100 * 86_400_000)
+    let pruning = JournalPruner(policy: row.policy, history: fixture.modules.history)
+    let (old, young) = (100 - row.days.old, 100 - row.days.young)
+    let pruned = try await fixture.store.writer.write { connection in
+      try connection.execute(
+        """
+        WITH RECURSIVE n (revision) AS (SELECT 1 UNION ALL SELECT revision + 1 FROM n WHERE revision < 320)
+        INSERT OR REPLACE INTO journal (user_id, revision, position, collection, at, action, mutations)
+        SELECT id, revision << 20, 0, 'defaults/standard',
+          CASE WHEN revision <= 256 THEN \(old) ELSE \(young) END * 86400000, '{}',
+          json_array(json_object('type', 'set', 'payload', json_object('key', 'a', 'value', revision)))
+        FROM n, users
+        """
+      )
+      return try pruning.prune(ann.user, now: now, in: connection)
+    }
+    #expect(pruned == row.pruned)
+    #expect(try await fixture.count("SELECT min(revision) >> 20 FROM journal") == row.pruned + 1)
+    #expect(try await fixture.count("SELECT max(revision) >> 20 FROM journal") == 320)
+    #expect(try await fixture.count("SELECT revision >> 20 FROM defaults") == 1)
+    let first = row.pruned + 1
+    let past = try await fixture.past(ann, at: Revision(number: first), "defaults")
+    #expect(past?.map(DefaultsAction.collection("standard"))["a"]?.encoded == Array("\(first)".utf8))
+  }
+
+  @Test("A suite that was emptied is forgotten with the last that history tells of it, and its name is free again")
+  func forgotten() async throws {
+    let fixture = try SyncFixture {
+      $0.history = HistoryPolicy(days: 0, revisions: 1)
+      $0.defaults = DefaultsQuota(suites: 1)
+    }
+    let ann = try await fixture.user(1)
+    // As many names as may be known.
+    for suite in 0..<16 {
+      try await fixture.commit([try fixture.set("a", 1, suite: "s\(suite)")], as: ann)
+      try await fixture.commit([try fixture.action("defaults", "clear", ["suite": .string("s\(suite)")])], as: ann)
+    }
+    await #expect(throws: ActionRefusal.self) {
+      try await fixture.commit([try fixture.set("a", 1, suite: "x")], as: ann)
+    }
+    fixture.clock.advance(by: Self.day)
+    for number in 0..<260 {
+      try await fixture.commit([try fixture.set("a", .integer(Int64(number)), suite: "s0")], as: ann)
+    }
+    try await fixture.commit([try fixture.action("defaults", "clear", ["suite": "s0"])], as: ann)
+    try await fixture.commit([try fixture.set("a", 1, suite: "s3")], as: ann)
+    try await fixture.commit([try fixture.action("defaults", "clear", ["suite": "s3"])], as: ann)
+    fixture.clock.advance(by: Self.day)
+    for number in 0..<64 {
+      try await fixture.commit([try fixture.set("a", .integer(Int64(number)), suite: "s0")], as: ann)
+    }
+    try await fixture.writerIsIdle()
+    let present = try await fixture.state(of: ann)
+    try fixture.restart()
+    let known = try await fixture.state(of: ann).collections
+    #expect(Set(known.keys.compactMap(\.part)) == ["s0", "s3"])
+    #expect(known.filter { $0.value.count > 0 } == present.collections.filter { $0.value.count > 0 })
+    #expect(try await fixture.rebuilt(ann).fingerprint == (try await fixture.state(of: ann)).fingerprint)
+    try await fixture.commit([try fixture.action("defaults", "clear", ["suite": "s0"])], as: ann)
+    try await fixture.commit([try fixture.set("a", 1, suite: "x")], as: ann)
+  }
+
+  @Test("A history that takes too much loses its oldest, however young that is, and never its last revision")
+  func tooLong() async throws {
+    let bytes = 400_000
+    let fixture = try SyncFixture { $0.history = HistoryPolicy(days: 30, revisions: 1_000, bytes: bytes) }
+    let (ann, bob) = (try await fixture.user(1), try await fixture.user(2))
+    var random = SeededNumbers(seed: TestSeed.make(for: "A history that takes too much"))
+    var (record, bobs) = (Record(), Record())
+    try await write(upTo: 5, as: bob, in: fixture, random: &random, valueBytes: 8_000, onto: &bobs)
+    try await write(upTo: 300, as: ann, in: fixture, random: &random, valueBytes: 8_000, onto: &record)
+    try await fixture.writerIsIdle()
+    func count(_ sql: StaticString) async throws -> Int {
+      try await fixture.store.readers.read { connection in
+        try connection.first(sql, ann.user) { try $0[0] } ?? 0
+      }
+    }
+    // Up to an eighth and one transaction more than it may take, before the next step.
+    let left = try await count("SELECT sum(length(action) + length(mutations)) FROM journal WHERE user_id = ?")
+    #expect((bytes / 2...bytes + bytes / 8 + 20_000).contains(left), "\(left)")
+    let first = try await count("SELECT min(revision) >> 20 FROM journal WHERE user_id = ?")
+    #expect(first > 100)
+    #expect(try await fixture.past(ann, at: Revision(number: first - 1), "defaults") == nil)
+    try await expectPast(record, of: ann, in: fixture, from: first)
+    try await expectPast(bobs, of: bob, in: fixture)
+    let present = try await fixture.state(of: ann).fingerprint
+    #expect(try await fixture.rebuilt(ann).fingerprint == present)
+    // What is written counts on where it was, with a new server too.
+    try fixture.restart()
+    let huge = JSON.string(String(repeating: "y", count: 200_000))
+    try await fixture.commit((0..<4).map { try fixture.set("huge\($0)", huge) }, as: ann)
+    try await fixture.writerIsIdle()
+    let last = try await count("SELECT max(revision) >> 20 FROM journal WHERE user_id = ?")
+    #expect(last == 301)
+    let entries = try await count("SELECT count(*) FROM journal WHERE user_id = ?")
+    #expect(entries == 4)
+    #expect(try await fixture.past(ann, at: Revision(number: 301), "defaults") != nil)
+  }
+
+  @Test("Pruning one user leaves the others theirs")
+  func others() async throws {
+    let fixture = try SyncFixture()
+    let (ann, bob) = (try await fixture.user(1), try await fixture.user(2))
+    for session in [ann, bob] { try await fixture.commit([try fixture.set("a", 1)], as: session) }
+    let pruning = JournalPruner(policy: .init(days: 0, revisions: 1), history: fixture.modules.history)
+    let pruned = try await fixture.store.writer.write { connection in
+      try connection.execute(
+        """
+        WITH RECURSIVE n (revision) AS (SELECT 2 UNION ALL SELECT revision + 1 FROM n WHERE revision < 257)
+        INSERT INTO journal (user_id, revision, position, collection, at, action, mutations)
+        SELECT id, revision << 20, 0, 'defaults/standard', 0, '{}', '[]' FROM n, users
+        """
+      )
+      return try pruning.prune(ann.user, now: Timestamp(millisecondsSince1970: 1 << 40), in: connection)
+    }
+    #expect(pruned == 256)
+    #expect(try await fixture.count("SELECT count(*) FROM journal") == 1 + 257)
+    #expect(try await fixture.past(bob, at: 0, "defaults") != nil)
+  }
+}
+
+extension UserState {
+  /// The state with the collections of one module alone.
+  fileprivate func only(_ module: String) -> UserState {
+    var state = self
+    state.collections = collections.filter { $0.key.module == module }
+    return state
+  }
+}

@@ -1,0 +1,35 @@
+import LockstepTestSupport
+import Synchronization
+import Testing
+
+@testable import LockstepCollections
+import LockstepThreading
+
+@Suite("Running tasks")
+struct RunningTasksTests {
+  @Test("All of them have ended when they are shut down, and no other is begun")
+  func shutDown() async throws {
+    let (tasks, begun, ended) = (TaskScope(branches: 256), Counter(), Counter())
+    for _ in 0..<300 {
+      try tasks.start {
+        begun.count.add(1, ordering: .relaxed)
+        // Until it's cancelled.
+        let (stream, continuation) = AsyncStream<Never>.makeStream()
+        for await _ in stream {}
+        withExtendedLifetime(continuation) {}
+        // What ends takes a while.
+        for _ in 0..<100 { await Task.yield() }
+        ended.count.add(1, ordering: .relaxed)
+      }
+    }
+    await eventually { begun.count.load(ordering: .relaxed) == 300 }
+    #expect(ended.count.load(ordering: .relaxed) == 0)
+    await aside { tasks.shutDown() }
+    #expect(ended.count.load(ordering: .relaxed) == 300)
+    #expect(throws: TaskScope.ShutDown.self) { try tasks.start {} }
+  }
+
+  private final class Counter: Sendable {
+    let count = Atomic(0)
+  }
+}

@@ -1,0 +1,46 @@
+import LockstepTestSupport
+import LockstepThreading
+import Testing
+
+@testable import LockstepCollections
+@testable import LockstepLogging
+@testable import LockstepScreens
+@testable import LockstepTime
+
+@Suite("An upstream that fails is told of in the log")
+struct WatchedProfileUpstreamTests {
+  /// Fails with what it's given, in order.
+  private final class Failing: ProfileUpstream {
+    private let failures: LockedState<[UpstreamError]>
+
+    init(_ failures: [UpstreamError]) { self.failures = LockedState(failures) }
+
+    nonisolated(nonsending) func send(_ profile: OutgoingProfile) async throws(UpstreamError) {
+      if let failure = failures.withLock({ $0.isEmpty ? nil : $0.removeFirst() }) { throw failure }
+    }
+  }
+
+  @Test("Once a minute, with what exactly happened and how often it wasn't told; who was cancelled hasn't failed")
+  func failures() async {
+    let (time, log) = (ManualTime(), LogRecorder())
+    let down = UpstreamError(.unreachable, detail: "nobody listens at people.example")
+    let base = Failing([UpstreamError(.cancelled, detail: "cancelled"), down, down, down, down])
+    let upstream = LoggingProfileUpstream(
+      base,
+      logger: Logger(level: .warning, format: .text, now: { Timestamp(millisecondsSince1970: 0) }) { log.record($0) },
+      monotonic: time.serverTime.monotonic
+    )
+    let profile = OutgoingProfile(user: SyncFixture.session(1).user, companyName: nil, position: nil)
+    for seconds in [0.0, 0, 0, 59, 1, 1] {
+      time.advance(by: seconds)
+      try? await upstream.send(profile)
+    }
+    let start = "1970-01-01T00:00:00.000Z WARNING the profile upstream failed"
+    #expect(
+      log.lines == [
+        "\(start) reason=\"nobody listens at people.example\" failuresNotTold=0\n",
+        "\(start) reason=\"nobody listens at people.example\" failuresNotTold=2\n",
+      ]
+    )
+  }
+}

@@ -1,0 +1,140 @@
+import Testing
+import LockstepThreading
+
+@Suite("Shares")
+struct SharesTests {
+  /// Holds work up until it's opened.
+  private final class Door: Sendable {
+    private let state = LockedState((isOpen: false, waiting: [CheckedContinuation<Void, Never>]()))
+
+    func pass() async {
+      await withCheckedContinuation { continuation in
+        let isOpen = state.withLock { state in
+          if !state.isOpen { state.waiting.append(continuation) }
+          return state.isOpen
+        }
+        if isOpen { continuation.resume() }
+      }
+    }
+
+    func open() {
+      let waiting = state.withLock { state in
+        state.isOpen = true
+        return state.waiting
+      }
+      for continuation in waiting { continuation.resume() }
+    }
+  }
+
+  private struct Failed: Error, Equatable {}
+
+  private let shares = FairShareLimiter<String>(name: "test", atOnce: 2, waiting: 3)
+  private let begun = LockedState<[String]>([])
+  private let door = Door()
+
+  /// Starts work that notes when it begins, and goes on when the door is opened.
+  private func start(_ name: String, for owner: String) -> Task<Void, any Error> {
+    Task {
+      try await shares.run(for: owner) {
+        begun.withLock { $0.append(name) }
+        await door.pass()
+      }
+    }
+  }
+
+  private func eventually(_ condition: () -> Bool) async { while !condition() { await Task.yield() } }
+
+  private func startWaiting(_ name: String, for owner: String) async -> Task<Void, any Error> {
+    let count = shares.waiting(of: owner)
+    let task = start(name, for: owner)
+    await eventually { shares.waiting(of: owner) == count + 1 }
+    return task
+  }
+
+  @Test("What is more than an owner's share waits, in its order, and nobody else waits for it")
+  func share() async throws {
+    var tasks = [start("a1", for: "ann")]
+    await eventually { begun.withLock { $0.count } == 1 }
+    tasks.append(start("a2", for: "ann"))
+    await eventually { begun.withLock { $0.count } == 2 }
+    for name in ["a3", "a4", "a5"] { tasks.append(await startWaiting(name, for: "ann")) }
+    tasks.append(start("b1", for: "bob"))
+    await eventually { begun.withLock { $0.count } == 3 }
+    #expect(begun.withLock { $0 } == ["a1", "a2", "b1"])
+    await #expect(throws: WorkerPool.Overloaded(pool: "test", capacity: 3)) { try await shares.run(for: "ann") {} }
+    door.open()
+    for task in tasks { try await task.value }
+    #expect(Set(begun.withLock { $0 }) == ["a1", "a2", "a3", "a4", "a5", "b1"])
+    #expect(shares.waiting(of: "ann") == 0)
+  }
+
+  @Test("With a share of one, work is done in the order in which it came")
+  func order() async throws {
+    let shares = FairShareLimiter<String>(name: "test", atOnce: 0, waiting: 100)
+    let isHere = LockedState(false)
+    var tasks = [
+      Task {
+        try await shares.run(for: "ann") {
+          isHere.withLock { $0 = true }
+          await door.pass()
+        }
+      }
+    ]
+    await eventually { isHere.withLock { $0 } }
+    for number in 0..<50 {
+      tasks.append(Task { try await shares.run(for: "ann") { begun.withLock { $0.append("\(number)") } } })
+      await eventually { shares.waiting(of: "ann") == number + 1 }
+    }
+    door.open()
+    for task in tasks { try await task.value }
+    #expect(begun.withLock { $0 } == (0..<50).map { "\($0)" })
+  }
+
+  @Test("Who waits and is cancelled leaves, and their work is never begun; the next takes the turn")
+  func cancellation() async throws {
+    var tasks = [start("a1", for: "ann"), start("a2", for: "ann")]
+    await eventually { begun.withLock { $0.count } == 2 }
+    let gone = await startWaiting("gone", for: "ann")
+    tasks.append(await startWaiting("a3", for: "ann"))
+    gone.cancel()
+    await #expect(throws: CancellationError.self) { try await gone.value }
+    #expect(shares.waiting(of: "ann") == 1)
+    // Who was cancelled before doesn't begin to wait.
+    let late = start("late", for: "ann")
+    late.cancel()
+    await #expect(throws: CancellationError.self) { try await late.value }
+    // What was begun comes to its end.
+    tasks[0].cancel()
+    door.open()
+    for task in tasks { try await task.value }
+    #expect(begun.withLock { Set($0) } == ["a1", "a2", "a3"])
+  }
+
+  @Test("Once shares are lifted nobody waits, and who waited is let on, cancelled or not")
+  func lifted() async throws {
+    var tasks = [start("a1", for: "ann")]
+    await eventually { begun.withLock { $0.count } == 1 }
+    tasks.append(start("a2", for: "ann"))
+    await eventually { begun.withLock { $0.count } == 2 }
+    for name in ["a3", "a4"] { tasks.append(await startWaiting(name, for: "ann")) }
+    shares.lift()
+    for task in tasks { task.cancel() }
+    let cancelled = Task {
+      withUnsafeCurrentTask { $0?.cancel() }
+      try await shares.run(for: "ann") { begun.withLock { $0.append("a5") } }
+    }
+    try await cancelled.value
+    await eventually { begun.withLock { $0.count } == 5 }
+    door.open()
+    for task in tasks { try await task.value }
+    #expect(Set(begun.withLock { $0 }) == ["a1", "a2", "a3", "a4", "a5"])
+  }
+
+  @Test("Work that fails gives its place back")
+  func failure() async throws {
+    for _ in 1...5 {
+      await #expect(throws: Failed()) { try await shares.run(for: "ann") { throw Failed() } }
+    }
+    #expect(try await shares.run(for: "ann") { 7 } == 7)
+  }
+}
