@@ -27,7 +27,7 @@ struct UserCheck {
     let names = Set(told).union(present.collections.keys)
     let rebuilt = try StateHistory(states: states).rebuild(names, of: user, at: present.revision, from: connection)
     return names.sorted().compactMap { name in
-      guard states.kind(of: name.module) != nil else { return "the journal tells of \(name), which is no collection" }
+      guard states.reducer(of: name.module) != nil else { return "the journal tells of \(name), which is no collection" }
       return difference(of: name, present.collections[name], rebuilt[name].flatMap { $0.revision > .none ? $0 : nil })
     }
   }

@@ -25,8 +25,8 @@ public protocol ListElement: Identifiable, Sendable where ID == String {
 }
 
 extension ListElement {
-  /// The element as it goes over the wire.
-  package var encoded: [UInt8] { Self.format.encode(self).encoded() }
+  /// The element as clients get it.
+  package var json: JSON { Self.format.encode(self) }
 
   /// Reads an element as it went over the wire; nil where it's none.
   package init?(encoded: [UInt8]) {
@@ -50,16 +50,16 @@ extension ListState {
 extension ListMutation {
   /// The fact that an element has come to the list, at this place; one past the end is the end.
   public static func inserting(_ element: some ListElement, at index: Int) -> ListMutation {
-    .inserted(id: element.id, item: element.encoded, index: index)
+    .inserted(id: element.id, item: EncodedJSON(element.json), index: index)
   }
 
   /// The fact that the element of this one's id has become this one, where it was.
   public static func replacing(_ element: some ListElement) -> ListMutation {
-    .modified(id: element.id, item: element.encoded)
+    .modified(id: element.id, item: EncodedJSON(element.json))
   }
 }
 
 extension MapMutation {
   /// The fact that a key has this value now.
-  public static func setting(_ key: String, to value: JSON) -> MapMutation { .set(key: key, value: value.encoded()) }
+  public static func setting(_ key: String, to value: JSON) -> MapMutation { .set(key: key, value: EncodedJSON(value)) }
 }

@@ -12,8 +12,12 @@ public struct CollectionQuota: Sendable, Equatable {
     self.bytes = bytes
   }
 
-  /// Throws where a collection would outgrow it: more than it may have, and more than there was.
-  func check(_ before: (count: Int, bytes: Int), _ after: (count: Int, bytes: Int), of module: String) throws(Refusal) {
+  /// Refuses a change after which a collection has more than it may have, and more than before.
+  package func check(
+    _ before: (count: Int, bytes: Int),
+    _ after: (count: Int, bytes: Int),
+    of module: String
+  ) throws(Refusal) {
     if after.count > elements, after.count > before.count {
       throw .quotaExceeded("A user may have \(elements) elements in \(module); this would make it \(after.count).")
     }

@@ -32,16 +32,16 @@ extension UserModule {
       SchemaMember(name: "cursor", schema: ["type": "string"]), SchemaMember(name: "count", schema: .indexSchema),
       SchemaMember(name: "items", schema: ["type": "array", "items": Element.format.schema]),
     ])
-    var module = UserModule(name, kind: .list, cases: actions, state: state) { type, payload, action in
+    var module = UserModule(name, reducer: .list(R.reduce), cases: actions, state: state) { type, payload, action in
       UserAction(collection: collection, record: record(type, payload)) { surroundings in
         let state = surroundings.state.list(collection)
         let mutations = try reactor(ActionContext(surroundings)).decision(on: action, in: state)
         for mutation in mutations { try mutation.check(by: Element.self, of: name) }
-        try quota.check((state.count, state.bytes), state.size(after: mutations), of: name)
         return mutations.map(CollectionMutation.list)
       }
     }
     module.verbs = DeclaredVerb.verbs(verbs, actions, element: Element.format.schema)
+    module.quota = quota
     module.canRead = { Element(encoded: $0) != nil }
     return module
   }
@@ -70,16 +70,16 @@ extension UserModule {
       SchemaMember(name: "cursor", schema: ["type": "string"]), SchemaMember(name: "count", schema: .indexSchema),
       SchemaMember(name: "values", schema: ["type": "object", "additionalProperties": value]),
     ])
-    var module = UserModule(name, kind: .map, cases: actions, state: state) { type, payload, action in
+    var module = UserModule(name, reducer: .map(R.reduce), cases: actions, state: state) { type, payload, action in
       UserAction(collection: collection, record: record(type, payload)) { surroundings in
         let state = surroundings.state.map(collection)
         let mutations = try reactor(ActionContext(surroundings)).decision(on: action, in: state)
         for mutation in mutations { try mutation.check(of: name) }
-        try quota.check((state.count, state.bytes), state.size(after: mutations), of: name)
         return mutations.map(CollectionMutation.map)
       }
     }
     module.verbs = DeclaredVerb.verbs(verbs, actions)
+    module.quota = quota
     return module
   }
 

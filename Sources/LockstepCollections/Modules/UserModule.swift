@@ -6,8 +6,8 @@ import LockstepJSON
 public struct UserModule: Sendable {
   /// Its name, which its actions and collections carry.
   public let name: String
-  /// Whether its collections are lists or maps.
-  package let kind: CollectionMutation.Kind
+  /// How its collections change.
+  package let reducer: CollectionReducer
   /// Whether it has several collections, each with a name of its own, instead of the one that is always there.
   package let hasParts: Bool
   /// Its actions as the catalogue shows them.
@@ -20,6 +20,8 @@ public struct UserModule: Sendable {
   package var verbs: [ElementVerb: DeclaredVerb] = [:]
   /// Whether an element that a store has kept as JSON can be read by this program's own type.
   package var canRead: @Sendable (_ element: [UInt8]) -> Bool = { _ in true }
+  /// How much a user may have of it; nil if the reactor itself refuses what is too much.
+  package var quota: CollectionQuota?
   /// Where a store keeps it; nil: in a table that modules share. Only stores look inside.
   package var storage: (any ModuleStorage)?
 
@@ -27,14 +29,14 @@ public struct UserModule: Sendable {
   /// payload too.
   package init<Action>(
     _ name: String,
-    kind: CollectionMutation.Kind,
+    reducer: CollectionReducer,
     hasParts: Bool = false,
     cases: [ActionCase<Action>],
     state: JSON,
     make: @escaping @Sendable (_ type: String, _ payload: JSON, Action) -> UserAction
   ) {
     self.name = name
-    self.kind = kind
+    self.reducer = reducer
     self.hasParts = hasParts
     self.state = state
     actions = cases.catalogue()
@@ -44,6 +46,9 @@ public struct UserModule: Sendable {
       return make(type, payload, try found.read(payload, ClientNetwork(host: "")))
     }
   }
+
+  /// Whether its collections are lists or maps.
+  package var kind: CollectionMutation.Kind { reducer.kind }
 }
 
 /// How one store keeps a module. It is a store's business what is inside.

@@ -6,8 +6,8 @@ extension CollectionMutation {
   /// How many bytes the element takes that it's about, where it says.
   package var bytes: Int {
     switch self {
-    case .list(.inserted(_, let item, _)), .list(.modified(_, let item)): item.count
-    case .map(.set(_, let value)): value.count
+    case .list(.inserted(_, let item, _)), .list(.modified(_, let item)): item.encoded.count
+    case .map(.set(_, let value)): value.encoded.count
     case .list, .map: 0
     }
   }
@@ -18,10 +18,10 @@ extension CollectionMutation {
     case .list(.inserted(_, let item, let index)):
       bytes.append(contentsOf: #"{"type":"inserted","payload":{"index":"#.utf8)
       bytes.append(json: index)
-      Self.close(&bytes, with: "item", item)
+      Self.close(&bytes, with: "item", item.encoded)
     case .list(.modified(_, let item)):
       bytes.append(contentsOf: #"{"type":"modified","payload":{"item":"#.utf8)
-      bytes.append(contentsOf: item)
+      bytes.append(contentsOf: item.encoded)
       bytes.append(contentsOf: "}}".utf8)
     case .list(.removed(let id)): Self.encode("removed", "id", id, into: &bytes)
     case .list(.moved(let id, let index)):
@@ -33,7 +33,7 @@ extension CollectionMutation {
     case .map(.set(let key, let value)):
       bytes.append(contentsOf: #"{"type":"set","payload":{"key":"#.utf8)
       bytes.append(json: key)
-      Self.close(&bytes, with: "value", value)
+      Self.close(&bytes, with: "value", value.encoded)
     case .map(.removed(let key)): Self.encode("removed", "key", key, into: &bytes)
     case .list(.cleared), .map(.cleared):
       bytes.append(contentsOf: #"{"type":"cleared","payload":{}}"#.utf8)
@@ -91,10 +91,10 @@ extension CollectionMutation {
       guard let item = payload["item"], let id = item["id"]?.stringValue, let index = payload["index"]?.intValue else {
         return nil
       }
-      return .inserted(id: id, item: item.encoded(), index: index)
+      return .inserted(id: id, item: EncodedJSON(item), index: index)
     case "modified":
       guard let item = payload["item"], let id = item["id"]?.stringValue else { return nil }
-      return .modified(id: id, item: item.encoded())
+      return .modified(id: id, item: EncodedJSON(item))
     case "removed": return payload["id"]?.stringValue.map { .removed(id: $0) }
     case "moved":
       guard let id = payload["id"]?.stringValue, let index = payload["to"]?.intValue else { return nil }
@@ -108,7 +108,7 @@ extension CollectionMutation {
     switch type {
     case "set":
       guard let key = payload["key"]?.stringValue, let value = payload["value"] else { return nil }
-      return .set(key: key, value: value.encoded())
+      return .set(key: key, value: EncodedJSON(value))
     case "removed": return payload["key"]?.stringValue.map { .removed(key: $0) }
     case "cleared": return .cleared
     default: return nil

@@ -1,6 +1,6 @@
 import LockstepJSON
 
-/// A fact about a collection: what did happen, enough on its own to get from one state to the next.
+/// What happened to a collection: enough on its own to get from one state to the next.
 package enum CollectionMutation: Sendable, Equatable {
   case list(ListMutation)
   case map(MapMutation)
@@ -34,28 +34,31 @@ package enum CollectionState: Sendable, Equatable {
     }
   }
 
-  /// An empty collection of the kind that a fact belongs to.
-  package init(for mutation: CollectionMutation) {
-    switch mutation {
-    case .list: self = .list(ListState())
-    case .map: self = .map(MapState())
-    }
-  }
-
-  /// Applies facts of one revision. Those of the other kind, as only a damaged journal could have them, change nothing.
-  package mutating func apply(_ mutations: [CollectionMutation], revision: Revision) {
-    switch self {
-    case .list(var list):
-      // The state holds nothing while it's worked on: a second reference would have every array copied.
+  /// Applies mutations of one revision by a module's own `reduce`, and returns what changed.
+  /// Mutations of the other kind, as only a damaged journal could have them, change nothing.
+  package mutating func reduce(
+    _ mutations: [CollectionMutation],
+    by reducer: CollectionReducer,
+    revision: Revision
+  ) -> CollectionEdits {
+    switch (self, reducer) {
+    case (.list(var list), .list(let reduce)):
+      // While it is worked on, the state holds nothing: a second reference would copy every array.
       self = .list(ListState())
-      list.revision = revision
-      for case .list(let mutation) in mutations { list.apply(mutation) }
+      let edits = list.recordEdits(in: revision) { list in
+        for case .list(let mutation) in mutations { reduce(&list, mutation) }
+      }
       self = .list(list)
-    case .map(var map):
+      return .list(edits)
+    case (.map(var map), .map(let reduce)):
       self = .map(MapState())
-      map.revision = revision
-      for case .map(let mutation) in mutations { map.apply(mutation) }
+      let edits = map.recordEdits(in: revision) { map in
+        for case .map(let mutation) in mutations { reduce(&map, mutation) }
+      }
       self = .map(map)
+      return .map(edits)
+    case (.list, .map): return .list([])
+    case (.map, .list): return .map([])
     }
   }
 }

@@ -24,12 +24,12 @@ public final class ListItem: Sendable, Equatable {
   }
 }
 
-/// A fact about a list. Those with elements are made by `inserting(_:at:)` and `replacing(_:)`.
+/// What happened to a list. `inserting(_:at:)` and `replacing(_:)` make those with elements.
 public enum ListMutation: Sendable, Equatable {
-  /// An element has come, written as JSON, to a place; one past the end is the end.
-  case inserted(id: String, item: [UInt8], index: Int)
-  /// An element has become another, written as JSON, where it was.
-  case modified(id: String, item: [UInt8])
+  /// An element was inserted at a place; an index past the end is the end.
+  case inserted(id: String, item: EncodedJSON, index: Int)
+  /// An element was replaced at its place.
+  case modified(id: String, item: EncodedJSON)
   /// An element was taken out.
   case removed(id: String)
   /// An element was moved, to this place of the list without it.
@@ -47,6 +47,8 @@ public struct ListState: Sendable, Equatable {
   private var byID: [ElementKey: ListItem] = [:]
   /// How many bytes the elements take.
   public private(set) var bytes = 0
+  /// The changes since recording began; nil while nothing is recorded.
+  private var edits: [ListEdit]?
 
   /// How many elements there are.
   public var count: Int { items.count }
@@ -63,18 +65,57 @@ public struct ListState: Sendable, Equatable {
     return items.firstIndex { $0 === item }
   }
 
-  /// Applies a fact. Total: one that doesn't fit, as only a damaged journal could have it, does what comes nearest.
+  /// Applies a mutation. Total: a mutation that does not fit, as only a damaged journal could have
+  /// it, does what comes nearest.
   public mutating func apply(_ mutation: ListMutation) {
     switch mutation {
     case .inserted(let id, let item, let index):
-      if self[id] == nil { insert(ListItem(id: ElementKey(id), encoded: item, revision: revision), at: index) }
-    case .modified(let id, let item): replace(ListItem(id: ElementKey(id), encoded: item, revision: revision))
-    case .removed(let id): _ = remove(id)
+      guard self[id] == nil else { return }
+      let item = (ListItem(id: ElementKey(id), encoded: item.encoded, revision: revision), item)
+      let gap = insert(item.0, at: index)
+      edits?.append(.inserted(item.0.id, item.1, gap))
+    case .modified(let id, let item):
+      guard replace(ListItem(id: ElementKey(id), encoded: item.encoded, revision: revision)) else { return }
+      edits?.append(.modified(ElementKey(id), item))
+    case .removed(let id):
+      guard let item = remove(id) else { return }
+      edits?.append(.removed(item.id))
     case .moved(let id, let index):
       guard let item = remove(id) else { return }
-      insert(ListItem(id: item.id, encoded: item.encoded, revision: revision), at: index)
-    case .cleared: self = ListState(revision: revision)
+      let gap = insert(ListItem(id: item.id, encoded: item.encoded, revision: revision), at: index)
+      edits?.append(.moved(item.id, gap))
+    case .cleared:
+      let isRecording = edits != nil
+      self = ListState(revision: revision)
+      if isRecording { edits = [.cleared] }
     }
+  }
+
+  /// Lets `reduce` change the list in a revision, and returns what it changed. A list that `reduce`
+  /// has replaced by another one is written whole.
+  package mutating func recordEdits(in revision: Revision, of reduce: (inout ListState) -> Void) -> [ListEdit] {
+    self.revision = revision
+    edits = []
+    reduce(&self)
+    if let edits {
+      self.edits = nil
+      self.revision = revision
+      return edits
+    }
+    let items = items.map { ListItem(id: $0.id, encoded: $0.encoded, revision: revision) }
+    self = ListState(items, revision: revision)
+    var previous: ElementKey?
+    return [.cleared]
+      + items.map { item in
+        defer { previous = item.id }
+        let json = EncodedJSON(JSON(trusting: item.encoded), encoded: item.encoded)
+        return .inserted(item.id, json, ListGap(after: previous, before: nil))
+      }
+  }
+
+  /// Two lists are equal if clients see the same, since the same revision.
+  public static func == (left: ListState, right: ListState) -> Bool {
+    left.revision == right.revision && left.items == right.items
   }
 
   /// An empty list at a revision.
@@ -90,39 +131,24 @@ public struct ListState: Sendable, Equatable {
     bytes = items.reduce(0) { $0 + $1.encoded.count }
   }
 
-  /// How many elements there would be after facts, and how many bytes they would take.
-  func size(after mutations: [ListMutation]) -> (count: Int, bytes: Int) {
-    var (count, bytes, isCleared) = (count, bytes, false)
-    // Of the elements that an earlier fact is about; nil: it took them out.
-    var lengths: [ElementKey: Int?] = [:]
-    func set(_ id: String, _ length: Int?) {
-      let old = lengths[ElementKey(id)] ?? (isCleared ? nil : self[id]?.encoded.count)
-      count += (length == nil ? 0 : 1) - (old == nil ? 0 : 1)
-      bytes += (length ?? 0) - (old ?? 0)
-      lengths[ElementKey(id)] = .some(length)
-    }
-    for mutation in mutations {
-      switch mutation {
-      case .inserted(let id, let item, _), .modified(let id, let item): set(id, item.count)
-      case .removed(let id): set(id, nil)
-      case .moved: break
-      case .cleared: (count, bytes, isCleared, lengths) = (0, 0, true, [:])
-      }
-    }
-    return (count, bytes)
-  }
-
-  private mutating func insert(_ item: ListItem, at index: Int) {
-    items.insert(item, at: min(max(index, 0), items.count))
+  private mutating func insert(_ item: ListItem, at index: Int) -> ListGap {
+    let index = min(max(index, 0), items.count)
+    let gap = ListGap(
+      after: index > 0 ? items[index - 1].id : nil,
+      before: index < items.count ? items[index].id : nil
+    )
+    items.insert(item, at: index)
     byID[item.id] = item
     bytes += item.encoded.count
+    return gap
   }
 
-  private mutating func replace(_ item: ListItem) {
-    guard let index = index(of: item.id.text) else { return }
+  private mutating func replace(_ item: ListItem) -> Bool {
+    guard let index = index(of: item.id.text) else { return false }
     bytes += item.encoded.count - items[index].encoded.count
     items[index] = item
     byID[item.id] = item
+    return true
   }
 
   private mutating func remove(_ id: String) -> ListItem? {

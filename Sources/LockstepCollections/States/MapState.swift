@@ -19,13 +19,13 @@ public final class MapValue: Sendable, Equatable {
   public static func == (left: MapValue, right: MapValue) -> Bool { left === right || left.encoded == right.encoded }
 }
 
-/// A fact about a map. One with a value is made by `setting(_:to:)`.
+/// What happened to a map. `setting(_:to:)` makes one with a value.
 public enum MapMutation: Sendable, Equatable {
-  /// A key has this value now, written as JSON.
-  case set(key: String, value: [UInt8])
-  /// A key has no value any more.
+  /// A key was given this value.
+  case set(key: String, value: EncodedJSON)
+  /// A key and its value were removed.
   case removed(key: String)
-  /// No key has a value any more.
+  /// All keys were removed.
   case cleared
 }
 
@@ -37,6 +37,8 @@ public struct MapState: Sendable, Equatable {
   public private(set) var values: [ElementKey: MapValue]
   /// How many bytes the keys and values take.
   public private(set) var bytes: Int
+  /// The changes since recording began; nil while nothing is recorded.
+  private var edits: [MapEdit]?
 
   /// How many values there are.
   public var count: Int { values.count }
@@ -54,13 +56,41 @@ public struct MapState: Sendable, Equatable {
     bytes = values.reduce(0) { $0 + $1.key.text.utf8.count + $1.value.encoded.count }
   }
 
-  /// Applies a fact. Total: removing what isn't there changes nothing.
+  /// Applies a mutation. Total: removing a key that is missing changes nothing.
   public mutating func apply(_ mutation: MapMutation) {
     switch mutation {
-    case .set(let key, let value): set(key, MapValue(encoded: value, revision: revision))
-    case .removed(let key): set(key, nil)
-    case .cleared: self = MapState(revision: revision)
+    case .set(let key, let value):
+      set(key, MapValue(encoded: value.encoded, revision: revision))
+      edits?.append(.set(ElementKey(key), value))
+    case .removed(let key):
+      set(key, nil)
+      edits?.append(.removed(ElementKey(key)))
+    case .cleared:
+      let isRecording = edits != nil
+      self = MapState(revision: revision)
+      if isRecording { edits = [.cleared] }
     }
+  }
+
+  /// Lets `reduce` change the map in a revision, and returns what it changed. A map that `reduce`
+  /// has replaced by another one is written whole.
+  package mutating func recordEdits(in revision: Revision, of reduce: (inout MapState) -> Void) -> [MapEdit] {
+    self.revision = revision
+    edits = []
+    reduce(&self)
+    if let edits {
+      self.edits = nil
+      self.revision = revision
+      return edits
+    }
+    self = MapState(values.mapValues { MapValue(encoded: $0.encoded, revision: revision) }, revision: revision)
+    return [.cleared]
+      + values.map { .set($0.key, EncodedJSON(JSON(trusting: $0.value.encoded), encoded: $0.value.encoded)) }
+  }
+
+  /// Two maps are equal if clients see the same, since the same revision.
+  public static func == (left: MapState, right: MapState) -> Bool {
+    left.revision == right.revision && left.values == right.values
   }
 
   /// How many values there would be after facts that name each key once at most, and how many bytes they would take.
@@ -69,7 +99,7 @@ public struct MapState: Sendable, Equatable {
       switch mutation {
       case .set(let key, let value):
         let old = self[key]
-        let grown = value.count - (old?.encoded.count ?? -key.utf8.count)
+        let grown = value.encoded.count - (old?.encoded.count ?? -key.utf8.count)
         return (size.count + (old == nil ? 1 : 0), size.bytes + grown)
       case .removed(let key):
         guard let old = self[key] else { return size }

@@ -25,13 +25,23 @@ package struct UserState: Sendable {
     collections.filter { $0.key.module == module }.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
   }
 
-  /// Applies facts of the revision that is being made.
-  package mutating func apply(_ mutations: [CollectionMutation], to name: CollectionName, revision: Revision) {
-    guard let first = mutations.first else { return }
-    // Taken out while it's worked on: a second reference would have every array copied.
-    var collection = collections.removeValue(forKey: name) ?? CollectionState(for: first)
-    collection.apply(mutations, revision: revision)
+  /// Applies mutations of the revision that is being made, and returns what changed.
+  package mutating func reduce(
+    _ mutations: [CollectionMutation],
+    in name: CollectionName,
+    by reducer: CollectionReducer,
+    revision: Revision
+  ) -> CollectionEdits {
+    // Taken out while it is worked on: a second reference would copy every array.
+    var collection = collections.removeValue(forKey: name) ?? reducer.initialState
+    let edits = collection.reduce(mutations, by: reducer, revision: revision)
     collections[name] = collection
+    return edits
+  }
+
+  /// How many elements a collection has, and how many bytes they take.
+  package func size(of name: CollectionName) -> (count: Int, bytes: Int) {
+    collections[name].map { ($0.count, $0.bytes) } ?? (0, 0)
   }
 
   /// How many bytes the elements take.

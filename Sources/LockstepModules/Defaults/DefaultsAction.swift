@@ -3,7 +3,7 @@ import LockstepJSON
 
 /// What somebody asks of one suite of their defaults.
 package enum DefaultsAction: Sendable {
-  case set(key: String, value: EncodedValue)
+  case set(key: String, value: EncodedJSON)
   case remove(key: String)
   /// Replaces each key's value whole; null removes it.
   case merge(JSONObject)
@@ -25,7 +25,7 @@ extension DefaultsAction {
   /// How the journal tells it, in JSON.
   func record(suite: String) -> String {
     switch self {
-    case .set(let key, let value): Self.record("set", suite, (#","key":"#, .string(key)), encoded: value.bytes)
+    case .set(let key, let value): Self.record("set", suite, (#","key":"#, .string(key)), encoded: value.encoded)
     case .remove(let key): Self.record("remove", suite, (#","key":"#, .string(key)))
     case .merge(let values): Self.record("merge", suite, (#","values":"#, .object(values)))
     case .mergePatch(let patch): Self.record("mergePatch", suite, (#","patch":"#, .object(patch)))
@@ -68,7 +68,7 @@ struct SuiteAction: Sendable {
   /// The actions as `POST /v1/actions` takes them.
   static let cases: [ActionCase<SuiteAction>] = [
     ActionCase("set", .suite, .name("key"), .defaultValue) { suite, key, value in
-      SuiteAction(suite: suite, action: .set(key: key, value: EncodedValue(value)))
+      SuiteAction(suite: suite, action: .set(key: key, value: EncodedJSON(value)))
     },
     ActionCase("remove", .suite, .name("key")) { SuiteAction(suite: $0, action: .remove(key: $1)) },
     ActionCase("merge", .suite, .defaultValues) { SuiteAction(suite: $0, action: .merge($1)) },
@@ -77,17 +77,6 @@ struct SuiteAction: Sendable {
     },
     ActionCase("clear", .suite) { SuiteAction(suite: $0, action: .clear) },
   ]
-}
-
-/// A value and how it's written: done where the action is made, so that the writer's thread needn't.
-package struct EncodedValue: Sendable {
-  let isNull: Bool
-  let bytes: [UInt8]
-
-  package init(_ value: JSON) {
-    isNull = value.isNull
-    bytes = value.encoded()
-  }
 }
 
 /// What a suite may be called.

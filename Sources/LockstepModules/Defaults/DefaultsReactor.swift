@@ -32,7 +32,7 @@ package struct DefaultsReactor: Reactor {
     switch action {
     case .set(let key, let value): try changes(to: [(key, value)], in: state)
     case .remove(let key): [.removed(key: try existing(key, in: state))]
-    case .merge(let values): try changes(to: values.map { ($0.name, EncodedValue($0.value)) }, in: state)
+    case .merge(let values): try changes(to: values.map { ($0.name, EncodedJSON($0.value)) }, in: state)
     case .mergePatch(let patch): try mergePatch(patch, in: state)
     case .patch(let patch): try difference(to: patch.applied(to: .object(Self.object(of: state))), from: state)
     case .increment(let key, let by): try increment(key, by: by, in: state)
@@ -47,7 +47,7 @@ package struct DefaultsReactor: Reactor {
 
   /// The mutations that give these keys these values, null removing one. What is as it should be is left alone.
   private func changes(
-    to values: some Sequence<(String, EncodedValue)>,
+    to values: some Sequence<(String, EncodedJSON)>,
     in state: MapState
   ) throws(Refusal) -> [MapMutation] {
     var mutations: [MapMutation] = []
@@ -57,22 +57,22 @@ package struct DefaultsReactor: Reactor {
         faults.append(FieldFault(pointer: JSONPointer(tokens: [key]).description, detail: fault))
       }
       if let wrong = ElementName.fault(of: key) { add(wrong) }
-      if value.isNull {
+      if value.json.isNull {
         if state[key] != nil { mutations.append(.removed(key: key)) }
         continue
       }
-      if let wrong = DefaultValue.fault(ofEncoded: value.bytes) { add(wrong) }
-      if state[key]?.encoded != value.bytes { mutations.append(.set(key: key, value: value.bytes)) }
+      if let wrong = DefaultValue.fault(ofEncoded: value.encoded) { add(wrong) }
+      if state[key]?.encoded != value.encoded { mutations.append(.set(key: key, value: value)) }
     }
     if !faults.isEmpty { throw .invalid(faults) }
     return mutations
   }
 
   private func mergePatch(_ patch: JSONObject, in state: MapState) throws(Refusal) -> [MapMutation] {
-    let merged = patch.map { (name, value) -> (String, EncodedValue) in
+    let merged = patch.map { (name, value) -> (String, EncodedJSON) in
       // Only the keys that the patch names can change; a null in it removes (RFC 7396).
-      if value.isNull { return (name, EncodedValue(.null)) }
-      return (name, EncodedValue((state[name]?.json ?? .null).mergePatched(with: value)))
+      if value.isNull { return (name, EncodedJSON(.null)) }
+      return (name, EncodedJSON((state[name]?.json ?? .null).mergePatched(with: value)))
     }
     return try changes(to: merged, in: state)
   }
@@ -87,7 +87,7 @@ package struct DefaultsReactor: Reactor {
     if let first = nulls.first {
       throw .invalid(JSONPointer(tokens: [first.name]).description, DefaultValue.fault(of: .null) ?? "")
     }
-    let set = try changes(to: object.map { ($0.name, EncodedValue($0.value)) }, in: state)
+    let set = try changes(to: object.map { ($0.name, EncodedJSON($0.value)) }, in: state)
     return removed.map { .removed(key: $0.text) } + set
   }
 
@@ -99,7 +99,7 @@ package struct DefaultsReactor: Reactor {
     guard let sum = present.adding(by) else {
       throw .conflict("The value of “\(key)” can't be incremented by that much: it would be too large for a number.")
     }
-    return try changes(to: [(key, EncodedValue(sum))], in: state)
+    return try changes(to: [(key, EncodedJSON(sum))], in: state)
   }
 
   private func checkQuota(of mutations: [MapMutation], in state: MapState) throws(Refusal) {

@@ -25,32 +25,28 @@ struct DefaultsTable: CollectionTable {
     )
   }
 
-  func write(
-    _ mutation: CollectionMutation,
-    before state: CollectionState,
-    at place: MutationLocation,
-    to connection: SQLiteConnection
-  ) throws {
-    guard case .map(let mutation) = mutation, let suite = place.collection.part else { return }
-    switch mutation {
-    case .set(let key, let value):
-      try connection.run(
-        """
-        INSERT INTO defaults (user_id, suite, key, value, revision) VALUES (?, ?, ?, ?, ?)
-        ON CONFLICT (user_id, suite, key) DO UPDATE SET value = excluded.value, revision = excluded.revision
-        """,
-        place.user,
-        suite,
-        key,
-        String(decoding: value, as: UTF8.self),
-        place.revision
-      )
-    case .removed(let key):
-      try connection.run("DELETE FROM defaults WHERE user_id = ? AND suite = ? AND key = ?", place.user, suite, key)
-      try RemovalRecords.note(at: place, in: connection)
-    case .cleared:
-      try connection.run("DELETE FROM defaults WHERE user_id = ? AND suite = ?", place.user, suite)
-      try RemovalRecords.note(at: place, in: connection)
+  func write(_ edits: CollectionEdits, at location: MutationLocation, to connection: SQLiteConnection) throws {
+    guard case .map(let edits) = edits, let suite = location.collection.part else { return }
+    let user = location.user
+    for edit in edits {
+      switch edit {
+      case .set(let key, let value):
+        try connection.run(
+          """
+          INSERT INTO defaults (user_id, suite, key, value, revision) VALUES (?, ?, ?, ?, ?)
+          ON CONFLICT (user_id, suite, key) DO UPDATE SET value = excluded.value, revision = excluded.revision
+          """,
+          user,
+          suite,
+          key.text,
+          String(decoding: value.encoded, as: UTF8.self),
+          location.revision
+        )
+      case .removed(let key):
+        try connection.run("DELETE FROM defaults WHERE user_id = ? AND suite = ? AND key = ?", user, suite, key.text)
+      case .cleared:
+        try connection.run("DELETE FROM defaults WHERE user_id = ? AND suite = ?", user, suite)
+      }
     }
   }
 }

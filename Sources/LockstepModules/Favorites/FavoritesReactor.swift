@@ -45,25 +45,27 @@ package struct FavoritesReactor: Reactor {
     at index: Int?,
     in state: ListState
   ) throws(Refusal) -> ListMutation? {
-    if let item = state[id] { return try replace(item, with: content, in: state) }
+    if let item = state[id] { return try replace(item, item.object, with: content, in: state) }
     let encoded = encode(id, content, addedAt: .string(now.description))
     guard state.count < quota.items else {
       throw .quotaExceeded("There are \(state.count) favorites, which is as many as a user may have.")
     }
-    try checkRoom(for: encoded.count, in: state)
+    try checkRoom(for: encoded.encoded.count, in: state)
     return .inserted(id: id, item: encoded, index: min(index ?? state.count, state.count))
   }
 
   private func update(_ id: String, by patch: JSONObject, in state: ListState) throws(Refusal) -> ListMutation? {
     let item = try existing(id, in: state)
-    let present = JSON.object(FavoriteContent(of: item).members)
-    return try replace(item, with: content(of: present.mergePatched(with: .object(patch)), by: patch), in: state)
+    let object = item.object
+    let present = JSON.object(FavoriteContent(of: object).members)
+    return try replace(item, object, with: content(of: present.mergePatched(with: .object(patch)), by: patch), in: state)
   }
 
   private func update(_ id: String, by patch: PatchDocument, in state: ListState) throws(Refusal) -> ListMutation? {
     let item = try existing(id, in: state)
-    let patched = try patch.applied(to: .object(FavoriteContent(of: item).members))
-    return try replace(item, with: content(of: patched), in: state)
+    let object = item.object
+    let patched = try patch.applied(to: .object(FavoriteContent(of: object).members))
+    return try replace(item, object, with: content(of: patched), in: state)
   }
 
   /// The content that a patch has led to. Of a merge patch what it takes away is looked at too: a misspelt name mustn't be lost in
@@ -81,12 +83,13 @@ package struct FavoritesReactor: Reactor {
 
   private func replace(
     _ item: ListItem,
+    _ object: JSONObject,
     with content: FavoriteContent,
     in state: ListState
   ) throws(Refusal) -> ListMutation? {
-    guard content != FavoriteContent(of: item) else { return nil }
-    let encoded = encode(item.id.text, content, addedAt: item.object["addedAt"] ?? .string(now.description))
-    try checkRoom(for: encoded.count - item.encoded.count, in: state)
+    guard content != FavoriteContent(of: object) else { return nil }
+    let encoded = encode(item.id.text, content, addedAt: object["addedAt"] ?? .string(now.description))
+    try checkRoom(for: encoded.encoded.count - item.encoded.count, in: state)
     return .modified(id: item.id.text, item: encoded)
   }
 
@@ -107,18 +110,20 @@ package struct FavoritesReactor: Reactor {
     }
   }
 
-  private func encode(_ id: String, _ content: FavoriteContent, addedAt: JSON) -> [UInt8] {
+  private func encode(_ id: String, _ content: FavoriteContent, addedAt: JSON) -> EncodedJSON {
     var object = content.object(withID: id)
     object["addedAt"] = addedAt
     object["updatedAt"] = .string(now.description)
-    return JSON.object(object).encoded()
+    return EncodedJSON(.object(object))
   }
 }
 
 extension FavoriteContent {
   /// The content of an element.
-  package init(of item: ListItem) {
-    let object = item.object
+  package init(of item: ListItem) { self.init(of: item.object) }
+
+  /// The content of an element.
+  init(of object: JSONObject) {
     self.init(title: object["title"]?.stringValue, data: object["data"])
   }
 

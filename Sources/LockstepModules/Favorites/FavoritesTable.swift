@@ -28,90 +28,69 @@ struct FavoritesTable: CollectionTable {
     return try list(items, of: user, from: connection)
   }
 
-  func write(
-    _ mutation: CollectionMutation,
-    before state: CollectionState,
-    at place: MutationLocation,
-    to connection: SQLiteConnection
-  ) throws {
-    guard case .list(let mutation) = mutation, case .list(let list) = state else { return }
-    switch mutation {
-    case .inserted(let id, let item, let index):
-      let rank = try ranks(of: place.user, in: connection).rank(at: index, in: list.items)
-      try insert(id, item, rank: rank, at: place, to: connection)
-    case .modified(let id, let item): try modify(id, item, at: place, in: connection)
-    case .removed(let id):
-      try connection.run("DELETE FROM favorites WHERE user_id = ? AND id = ?", place.user, id)
-      try RemovalRecords.note(at: place, in: connection)
-    case .moved(let id, let index):
-      var others = list.items
-      if let own = list.index(of: id) { others.remove(at: own) }
-      let rank = try ranks(of: place.user, in: connection).rank(at: index, in: others)
+  func write(_ edits: CollectionEdits, at location: MutationLocation, to connection: SQLiteConnection) throws {
+    guard case .list(let edits) = edits else { return }
+    for edit in edits { try write(edit, at: location, to: connection) }
+  }
+
+  private func write(_ edit: ListEdit, at location: MutationLocation, to connection: SQLiteConnection) throws {
+    let (user, revision) = (location.user, location.revision)
+    switch edit {
+    case .inserted(let id, let item, let gap):
+      try connection.run(
+        """
+        INSERT INTO favorites (user_id, id, title, data, added_at, updated_at, rank, revision)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+        """,
+        user,
+        id.text,
+        item.json["title"]?.stringValue,
+        item.json["data"]?.description,
+        item.json["addedAt"]?.stringValue,
+        item.json["updatedAt"]?.stringValue,
+        try ranks(of: user, in: connection).rank(of: id, in: gap),
+        revision
+      )
+    case .modified(let id, let item):
+      try connection.run(
+        "UPDATE favorites SET title = ?, data = ?, updated_at = ?, revision = ? WHERE user_id = ? AND id = ?",
+        item.json["title"]?.stringValue,
+        item.json["data"]?.description,
+        item.json["updatedAt"]?.stringValue,
+        revision,
+        user,
+        id.text
+      )
+    case .moved(let id, let gap):
       try connection.run(
         "UPDATE favorites SET rank = ?, revision = ? WHERE user_id = ? AND id = ?",
-        rank,
-        place.revision,
-        place.user,
-        id
+        try ranks(of: user, in: connection).rank(of: id, in: gap),
+        revision,
+        user,
+        id.text
       )
+    case .removed(let id):
+      try connection.run("DELETE FROM favorites WHERE user_id = ? AND id = ?", user, id.text)
     case .cleared:
-      try connection.run("DELETE FROM favorites WHERE user_id = ?", place.user)
-      try RemovalRecords.note(at: place, in: connection)
+      try connection.run("DELETE FROM favorites WHERE user_id = ?", user)
     }
   }
 
   private func ranks(of user: UserID, in connection: SQLiteConnection) -> ListRanks {
     ListRanks(
-      rank: { item in
-        try connection.first("SELECT rank FROM favorites WHERE user_id = ? AND id = ?", user, item.id.text) {
+      rank: { id in
+        try connection.first("SELECT rank FROM favorites WHERE user_id = ? AND id = ?", user, id.text) {
           try $0[0] as Int
         }
       },
-      setRank: { item, rank in
-        try connection.run("UPDATE favorites SET rank = ? WHERE user_id = ? AND id = ?", rank, user, item.id.text)
+      order: {
+        try connection.all("SELECT id FROM favorites WHERE user_id = ? ORDER BY rank", user) { ElementKey(try $0[0]) }
+      },
+      setRanks: { ranks in
+        for (id, rank) in ranks {
+          try connection.run("UPDATE favorites SET rank = ? WHERE user_id = ? AND id = ?", rank, user, id.text)
+        }
       }
-    )
-  }
-
-  private func insert(
-    _ id: String,
-    _ item: [UInt8],
-    rank: Int,
-    at place: MutationLocation,
-    to connection: SQLiteConnection
-  ) throws {
-    let object = JSON(trusting: item)
-    try connection.run(
-      """
-      INSERT INTO favorites (user_id, id, title, data, added_at, updated_at, rank, revision)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-      """,
-      place.user,
-      id,
-      object["title"]?.stringValue,
-      object["data"].map { String(decoding: $0.encoded(), as: UTF8.self) },
-      object["addedAt"]?.stringValue,
-      object["updatedAt"]?.stringValue,
-      rank,
-      place.revision
-    )
-  }
-
-  private func modify(
-    _ id: String,
-    _ item: [UInt8],
-    at place: MutationLocation,
-    in connection: SQLiteConnection
-  ) throws {
-    let object = JSON(trusting: item)
-    try connection.run(
-      "UPDATE favorites SET title = ?, data = ?, updated_at = ?, revision = ? WHERE user_id = ? AND id = ?",
-      object["title"]?.stringValue,
-      object["data"].map { String(decoding: $0.encoded(), as: UTF8.self) },
-      object["updatedAt"]?.stringValue,
-      place.revision,
-      place.user,
-      id
     )
   }
 

@@ -8,7 +8,7 @@ package struct ProfileModule: Sendable {
   package var userModule: UserModule {
     var module = UserModule(
       "profile",
-      kind: .map,
+      reducer: .map(ProfileReactor.reduce),
       cases: ProfileAction.cases,
       state: .schema(ofObject: ProfileAction.schemaMembers)
     ) { _, _, action in

@@ -56,8 +56,8 @@ package struct ProfileReactor: Reactor {
     for name in Self.fields {
       guard let value = fields[name] else { continue }
       do throws(ProfileFieldFault) {
-        let encoded = JSON.string(try Self.checked(value)).encoded()
-        if state[name]?.encoded != encoded { mutations.append(.set(key: name, value: encoded)) }
+        let checked = EncodedJSON(.string(try Self.checked(value)))
+        if state[name]?.encoded != checked.encoded { mutations.append(.set(key: name, value: checked)) }
       } catch {
         faults.append(FieldFault(pointer: "/\(name)", detail: error.detail))
       }

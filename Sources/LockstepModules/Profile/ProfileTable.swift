@@ -14,31 +14,27 @@ struct ProfileTable: CollectionTable {
     return try map(fields, of: user, from: connection)
   }
 
-  func write(
-    _ mutation: CollectionMutation,
-    before state: CollectionState,
-    at place: MutationLocation,
-    to connection: SQLiteConnection
-  ) throws {
-    guard case .map(let mutation) = mutation else { return }
-    switch mutation {
-    case .set(let field, let value):
-      try connection.run(
-        """
-        INSERT INTO profiles (user_id, field, value, revision) VALUES (?, ?, ?, ?)
-        ON CONFLICT (user_id, field) DO UPDATE SET value = excluded.value, revision = excluded.revision
-        """,
-        place.user,
-        field,
-        String(decoding: value, as: UTF8.self),
-        place.revision
-      )
-    case .removed(let field):
-      try connection.run("DELETE FROM profiles WHERE user_id = ? AND field = ?", place.user, field)
-      try RemovalRecords.note(at: place, in: connection)
-    case .cleared:
-      try connection.run("DELETE FROM profiles WHERE user_id = ?", place.user)
-      try RemovalRecords.note(at: place, in: connection)
+  func write(_ edits: CollectionEdits, at location: MutationLocation, to connection: SQLiteConnection) throws {
+    guard case .map(let edits) = edits else { return }
+    let user = location.user
+    for edit in edits {
+      switch edit {
+      case .set(let field, let value):
+        try connection.run(
+          """
+          INSERT INTO profiles (user_id, field, value, revision) VALUES (?, ?, ?, ?)
+          ON CONFLICT (user_id, field) DO UPDATE SET value = excluded.value, revision = excluded.revision
+          """,
+          user,
+          field.text,
+          String(decoding: value.encoded, as: UTF8.self),
+          location.revision
+        )
+      case .removed(let field):
+        try connection.run("DELETE FROM profiles WHERE user_id = ? AND field = ?", user, field.text)
+      case .cleared:
+        try connection.run("DELETE FROM profiles WHERE user_id = ?", user)
+      }
     }
   }
 }

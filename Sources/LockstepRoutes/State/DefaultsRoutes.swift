@@ -62,7 +62,7 @@ package struct DefaultsRoutes: Sendable {
     let collection = DefaultsAction.collection(suite)
     return StateWriter.Change(
       resource: .value(suite: suite, key: key),
-      action: module.action(.set(key: key, value: EncodedValue(value)), suite: suite),
+      action: module.action(.set(key: key, value: EncodedJSON(value)), suite: suite),
       status: { $0.before.state.map(collection)[key] == nil ? .created : .ok }
     )
   }

@@ -139,7 +139,7 @@ package struct RegisteredRoutes: Sendable {
   private static func changes(of mutations: [MapMutation]) -> [(key: String, value: [UInt8]?)] {
     mutations.compactMap { mutation in
       switch mutation {
-      case .set(let key, let value): (key, value)
+      case .set(let key, let value): (key, value.encoded)
       case .removed(let key): (key, nil)
       // No patch clears.
       case .cleared: nil

@@ -5,41 +5,6 @@ import LockstepTime
 
 /// The table `journal`: what was asked for and what did happen, in order.
 package struct Journal {
-  /// One action that changed something.
-  package struct Entry: Sendable {
-    package let revision: Revision
-    /// The action's place among those of its transaction, from 0.
-    package let position: Int
-    package let collection: CollectionName
-    package let at: Timestamp
-    package let session: SessionID?
-    /// JSON, as it's told to clients.
-    package let action: String
-    /// JSON, as it's told to clients.
-    package let mutations: String
-
-    package init(
-      revision: Revision,
-      position: Int,
-      collection: CollectionName,
-      at: Timestamp,
-      session: SessionID? = nil,
-      action: String,
-      mutations: String
-    ) {
-      self.revision = revision
-      self.position = position
-      self.collection = collection
-      self.at = at
-      self.session = session
-      self.action = action
-      self.mutations = mutations
-    }
-
-    /// How much of a user's history it is.
-    package var bytes: Int { action.utf8.count + mutations.utf8.count }
-  }
-
   /// How far a user's history goes.
   package struct End: Sendable {
     package var revision = Revision.none
@@ -53,8 +18,8 @@ package struct Journal {
     self.connection = connection
   }
 
-  /// Adds what an action did. `written` is how many bytes the user's entries have with it.
-  package func add(_ entry: Entry, of user: UserID, written: Int) throws {
+  /// Adds what an action did.
+  package func add(_ entry: JournalEntry, of user: UserID) throws {
     try connection.run(
       """
       INSERT INTO journal (user_id, revision, position, written, collection, at, session_id, action, mutations)
@@ -63,7 +28,7 @@ package struct Journal {
       user,
       entry.revision,
       entry.position,
-      written,
+      entry.written,
       entry.collection.description,
       entry.at,
       entry.session,
@@ -122,12 +87,12 @@ package struct Journal {
   }
 
   /// A user's entries of one revision.
-  package func entries(of user: UserID, at revision: Revision) throws -> [Entry] {
+  package func entries(of user: UserID, at revision: Revision) throws -> [JournalEntry] {
     try entries(of: user, after: Revision(rawValue: revision.rawValue - 1), upTo: revision)
   }
 
   /// A user's entries from behind one revision up to another, oldest first.
-  package func entries(of user: UserID, after: Revision, upTo: Revision) throws -> [Entry] {
+  package func entries(of user: UserID, after: Revision, upTo: Revision) throws -> [JournalEntry] {
     try connection.all(
       """
       SELECT revision, position, collection, at, session_id, action, mutations FROM journal
@@ -137,7 +102,7 @@ package struct Journal {
       after,
       upTo
     ) { row in
-      Entry(
+      JournalEntry(
         revision: try row[0],
         position: try row[1],
         collection: CollectionName(text: try row[2] as String),
@@ -152,7 +117,7 @@ package struct Journal {
   /// A user's facts from behind one revision up to another, in order: of which collection, in which revision, and what they
   /// are, which is read only when it's asked for. Where only one collection is of interest, nothing of others is read, which may
   /// be long.
-  package func forEachFact(
+  package func forEachMutation(
     of user: UserID,
     in collection: CollectionName? = nil,
     after: Revision,

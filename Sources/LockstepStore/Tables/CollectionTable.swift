@@ -19,28 +19,26 @@ package protocol CollectionTable: ModuleStorage {
   /// All collections of a user that have ever been changed, each with the last revision that changed it.
   func load(of user: UserID, from connection: SQLiteConnection) throws -> [CollectionName: CollectionState]
 
-  /// Writes one fact.
-  ///
-  /// - Parameters:
-  ///   - mutation: What happens.
-  ///   - state: The collection before it.
-  ///   - place: Whose collection it is, which, and in which revision it happens.
-  ///   - connection: Where to write, in a transaction.
-  /// - Throws: What SQLite throws.
-  func write(
-    _ mutation: CollectionMutation,
-    before state: CollectionState,
-    at place: MutationLocation,
-    to connection: SQLiteConnection
-  ) throws
+  /// Writes the changes of one collection, in a transaction.
+  func write(_ edits: CollectionEdits, at location: MutationLocation, to connection: SQLiteConnection) throws
 }
 
 extension CollectionTable {
+  /// Writes the changes of one collection, and in which revision it changed if the rows do not show that.
+  package func apply(
+    _ edits: CollectionEdits,
+    at location: MutationLocation,
+    to connection: SQLiteConnection
+  ) throws {
+    try write(edits, at: location, to: connection)
+    if edits.needRemovalRecord { try RemovalRecords.note(at: location, in: connection) }
+  }
+
   /// None: its tables are in the product's schema.
   package var migrations: [Migration] { [] }
 }
 
-/// Where and when a fact belongs.
+/// Where and when a change belongs.
 package struct MutationLocation: Sendable {
   package let user: UserID
   package let collection: CollectionName

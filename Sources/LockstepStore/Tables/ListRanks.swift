@@ -1,29 +1,33 @@
 import LockstepCollections
 
-/// The ranks that keep a list in order in its table: with gaps between them, so that putting an element anywhere writes one
-/// row. Where a gap is used up, the whole list is numbered anew.
+/// The ranks that keep a list in order in its table. Ranks have gaps between them, so that an insertion anywhere writes one
+/// row. When a gap is used up, the whole list is numbered again.
 package struct ListRanks {
-  /// How far apart neighbours are where there is room: 40 halvings, and four million elements at either end.
+  /// The distance between neighbors while there is room: 40 halvings, and four million elements at either end.
   private static let gap = 1 << 40
-  /// How far from 0 ranks get; beyond it the list is numbered anew. Small enough that no two are too far apart to be
-  /// subtracted.
+  /// The largest rank, either side of 0. Small enough that the distance of two ranks never overflows.
   private static let bound = 1 << 62
 
   /// The rank of an element in the table.
-  let rank: (ListItem) throws -> Int?
-  /// Gives an element another rank, and leaves it as it is otherwise.
-  let setRank: (ListItem, Int) throws -> Void
+  let rank: (ElementKey) throws -> Int?
+  /// All elements in the table, in order.
+  let order: () throws -> [ElementKey]
+  /// Gives elements other ranks, and leaves them as they are otherwise.
+  let setRanks: ([ElementKey: Int]) throws -> Void
 
-  package init(rank: @escaping (ListItem) throws -> Int?, setRank: @escaping (ListItem, Int) throws -> Void) {
+  package init(
+    rank: @escaping (ElementKey) throws -> Int?,
+    order: @escaping () throws -> [ElementKey],
+    setRanks: @escaping ([ElementKey: Int]) throws -> Void
+  ) {
     self.rank = rank
-    self.setRank = setRank
+    self.order = order
+    self.setRanks = setRanks
   }
 
-  /// The rank of an element that comes to a place of the list, which isn't in it yet. May number the list anew.
-  package func rank(at index: Int, in items: [ListItem]) throws -> Int {
-    let index = min(max(index, 0), items.count)
-    let previous = index > 0 ? try rank(items[index - 1]) : nil
-    let next = index < items.count ? try rank(items[index]) : nil
+  /// The rank of an element that comes between two others. May number the list again.
+  package func rank(of key: ElementKey, in place: ListGap) throws -> Int {
+    let (previous, next) = (try place.previous.flatMap(rank), try place.next.flatMap(rank))
     let rank: Int? =
       switch (previous, next) {
       case (nil, nil): 0
@@ -31,11 +35,14 @@ package struct ListRanks {
       case (nil, let next?): next > Self.gap - Self.bound ? next - Self.gap : nil
       case (let previous?, let next?): next - previous > 1 ? previous + (next - previous) / 2 : nil
       }
-    return try rank ?? renumber(items, leavingRoomAt: index)
+    return try rank ?? renumber(leavingRoomFor: key, in: place)
   }
 
-  private func renumber(_ items: [ListItem], leavingRoomAt index: Int) throws -> Int {
-    for (place, item) in items.enumerated() { try setRank(item, (place < index ? place : place + 1) * Self.gap) }
+  private func renumber(leavingRoomFor key: ElementKey, in place: ListGap) throws -> Int {
+    let others = try order().filter { $0 != key }
+    let index = place.next.flatMap { others.firstIndex(of: $0) } ?? others.count
+    let ranks = others.enumerated().map { ($1, ($0 < index ? $0 : $0 + 1) * Self.gap) }
+    try setRanks(Dictionary(ranks) { first, _ in first })
     return index * Self.gap
   }
 }

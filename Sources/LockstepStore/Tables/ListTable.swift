@@ -25,11 +25,30 @@ public protocol ListTable<Element>: Sendable {
   /// Writes a row, in the place of the one of its id where there is one.
   func put(_ row: ListRow<Element>, of user: UserID, in connection: SQLiteConnection) throws
 
+  /// Gives the row of an id another rank and revision. Default: reads all rows and writes that one; a table may say it in one
+  /// statement.
+  func move(_ id: String, to rank: Int, revision: Revision, of user: UserID, in connection: SQLiteConnection) throws
+
   /// Deletes the row of an id.
   func remove(_ id: String, of user: UserID, in connection: SQLiteConnection) throws
 
   /// Deletes all rows of a user.
   func removeAll(of user: UserID, in connection: SQLiteConnection) throws
+}
+
+extension ListTable {
+  /// Reads all rows, and writes the one of the id.
+  public func move(
+    _ id: String,
+    to rank: Int,
+    revision: Revision,
+    of user: UserID,
+    in connection: SQLiteConnection
+  ) throws {
+    let row = try rows(of: user, in: connection).first { ElementKey($0.element.id) == ElementKey(id) }
+    guard let row else { return }
+    try put(ListRow(element: row.element, rank: rank, revision: revision), of: user, in: connection)
+  }
 }
 
 /// An element in its table.

@@ -1,77 +1,66 @@
 import LockstepCollections
+import LockstepJSON
 import LockstepMigrations
 import LockstepSQLite
 
-/// A module's list in its table.
-struct ListTableAdapter<Table: ListTable>: CollectionTable {
-  let module: String
-  let kind = CollectionMutation.Kind.list
-  var migrations: [Migration] { table.migrations }
+/// A module's list in a table of its own.
+package struct ListTableAdapter<Table: ListTable>: CollectionTable {
+  package let module: String
+  package let kind = CollectionMutation.Kind.list
   let table: Table
 
-  init(module: String, table: Table) {
-    self.module = module
-    self.table = table
-  }
+  package var migrations: [Migration] { table.migrations }
 
-  func load(of user: UserID, from connection: SQLiteConnection) throws -> [CollectionName: CollectionState] {
+  package func load(of user: UserID, from connection: SQLiteConnection) throws -> [CollectionName: CollectionState] {
     let items = try table.rows(of: user, in: connection).map { row in
-      ListItem(id: ElementKey(row.element.id), encoded: row.element.encoded, revision: row.revision)
+      ListItem(id: ElementKey(row.element.id), encoded: row.element.json.encoded(), revision: row.revision)
     }
     return try list(items, of: user, from: connection)
   }
 
-  func write(
-    _ mutation: CollectionMutation,
-    before state: CollectionState,
-    at place: MutationLocation,
+  package func write(
+    _ edits: CollectionEdits,
+    at location: MutationLocation,
     to connection: SQLiteConnection
   ) throws {
-    guard case .list(let mutation) = mutation, case .list(let list) = state else { return }
-    switch mutation {
-    case .inserted(let id, let item, let index):
-      guard list[id] == nil else { return }
-      try put(item, rank: try rank(at: index, in: list.items, place, connection), place, connection)
+    guard case .list(let edits) = edits else { return }
+    for edit in edits { try write(edit, at: location, to: connection) }
+  }
+
+  private func write(_ edit: ListEdit, at location: MutationLocation, to connection: SQLiteConnection) throws {
+    let (user, revision) = (location.user, location.revision)
+    switch edit {
+    case .inserted(let id, let item, let gap):
+      let rank = try ranks(of: user, connection).rank(of: id, in: gap)
+      try table.put(ListRow(element: try element(item), rank: rank, revision: revision), of: user, in: connection)
     case .modified(let id, let item):
-      guard let rank = try table.rank(of: id, of: place.user, in: connection) else { return }
-      try put(item, rank: rank, place, connection)
+      guard let rank = try table.rank(of: id.text, of: user, in: connection) else { return }
+      try table.put(ListRow(element: try element(item), rank: rank, revision: revision), of: user, in: connection)
+    case .moved(let id, let gap):
+      let rank = try ranks(of: user, connection).rank(of: id, in: gap)
+      try table.move(id.text, to: rank, revision: revision, of: user, in: connection)
     case .removed(let id):
-      try table.remove(id, of: place.user, in: connection)
-      try RemovalRecords.note(at: place, in: connection)
-    case .moved(let id, let index):
-      guard let own = list.index(of: id) else { return }
-      var others = list.items
-      let item = others.remove(at: own)
-      try put(item.encoded, rank: try rank(at: index, in: others, place, connection), place, connection)
+      try table.remove(id.text, of: user, in: connection)
     case .cleared:
-      try table.removeAll(of: place.user, in: connection)
-      try RemovalRecords.note(at: place, in: connection)
+      try table.removeAll(of: user, in: connection)
     }
   }
 
-  private func put(_ item: [UInt8], rank: Int, _ place: MutationLocation, _ connection: SQLiteConnection) throws {
-    let row = ListRow(element: try element(item), rank: rank, revision: place.revision)
-    try table.put(row, of: place.user, in: connection)
-  }
-
-  private func rank(
-    at index: Int,
-    in items: [ListItem],
-    _ place: MutationLocation,
-    _ connection: SQLiteConnection
-  ) throws -> Int {
-    let ranks = ListRanks(
-      rank: { try table.rank(of: $0.id.text, of: place.user, in: connection) },
-      setRank: { item, rank in
-        let row = ListRow(element: try element(item.encoded), rank: rank, revision: item.revision)
-        try table.put(row, of: place.user, in: connection)
+  private func ranks(of user: UserID, _ connection: SQLiteConnection) -> ListRanks {
+    ListRanks(
+      rank: { try table.rank(of: $0.text, of: user, in: connection) },
+      order: { try table.rows(of: user, in: connection).map { ElementKey($0.element.id) } },
+      setRanks: { ranks in
+        for row in try table.rows(of: user, in: connection) {
+          let rank = ranks[ElementKey(row.element.id)] ?? row.rank
+          try table.put(ListRow(element: row.element, rank: rank, revision: row.revision), of: user, in: connection)
+        }
       }
     )
-    return try ranks.rank(at: index, in: items)
   }
 
-  private func element(_ encoded: [UInt8]) throws -> Table.Element {
-    guard let element = Table.Element(encoded: encoded) else {
+  private func element(_ item: EncodedJSON) throws -> Table.Element {
+    guard let element = item.json.objectValue.flatMap({ Table.Element($0) }) else {
       throw ModuleError(module, "an element that \(Table.Element.self) can't read")
     }
     return element

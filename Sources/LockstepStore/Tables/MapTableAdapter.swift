@@ -22,23 +22,18 @@ struct MapTableAdapter: CollectionTable {
     return try map(values, of: user, from: connection)
   }
 
-  func write(
-    _ mutation: CollectionMutation,
-    before state: CollectionState,
-    at place: MutationLocation,
-    to connection: SQLiteConnection
-  ) throws {
-    guard case .map(let mutation) = mutation else { return }
-    switch mutation {
-    case .set(let key, let value):
-      let row = MapRow(key: key, value: JSON(trusting: value), revision: place.revision)
-      try table.put(row, of: place.user, in: connection)
-    case .removed(let key):
-      try table.remove(key, of: place.user, in: connection)
-      try RemovalRecords.note(at: place, in: connection)
-    case .cleared:
-      try table.removeAll(of: place.user, in: connection)
-      try RemovalRecords.note(at: place, in: connection)
+  func write(_ edits: CollectionEdits, at location: MutationLocation, to connection: SQLiteConnection) throws {
+    guard case .map(let edits) = edits else { return }
+    for edit in edits {
+      switch edit {
+      case .set(let key, let value):
+        let row = MapRow(key: key.text, value: value.json, revision: location.revision)
+        try table.put(row, of: location.user, in: connection)
+      case .removed(let key):
+        try table.remove(key.text, of: location.user, in: connection)
+      case .cleared:
+        try table.removeAll(of: location.user, in: connection)
+      }
     }
   }
 }

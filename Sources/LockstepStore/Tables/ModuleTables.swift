@@ -3,12 +3,14 @@ import LockstepSQLite
 
 /// All modules' tables together: a user's whole state on disk.
 package struct ModuleTables: Sendable {
+  private let modules: [String: UserModule]
   private let services: [String: any CollectionTable]
   /// The collections that are there for every user, of the modules that have just one, with their kinds.
   package let fixed: [(name: CollectionName, kind: CollectionMutation.Kind)]
 
   package init(_ modules: [UserModule]) {
     fixed = modules.filter { !$0.hasParts }.map { (CollectionName($0.name), $0.kind) }
+    self.modules = Dictionary(uniqueKeysWithValues: modules.map { ($0.name, $0) })
     services = Dictionary(uniqueKeysWithValues: modules.map { ($0.name, $0.service) })
   }
 
@@ -23,16 +25,19 @@ package struct ModuleTables: Sendable {
     return state
   }
 
-  /// Writes a fact to its module's table.
-  package func write(
-    _ mutation: CollectionMutation,
-    before state: CollectionState,
-    at place: MutationLocation,
-    to connection: SQLiteConnection
-  ) throws {
-    try services[place.collection.module]?.write(mutation, before: state, at: place, to: connection)
+  /// Writes a transaction: the changes to the tables, and the entries of the journal.
+  package func apply(_ writeSet: WriteSet, to connection: SQLiteConnection) throws {
+    for (collection, edits) in writeSet.edits {
+      let location = MutationLocation(user: writeSet.user, collection: collection, revision: writeSet.revision)
+      try services[collection.module]?.apply(edits, at: location, to: connection)
+    }
+    let journal = Journal(connection: connection)
+    for entry in writeSet.entries { try journal.add(entry, of: writeSet.user) }
   }
 
-  /// The kind of a module's collections; nil for a name that is no module's.
-  package func kind(of module: String) -> CollectionMutation.Kind? { services[module]?.kind }
+  /// How a module's collections change; nil for a name that is no module's.
+  package func reducer(of module: String) -> CollectionReducer? { modules[module]?.reducer }
+
+  /// How much a user may have of a module's collections; nil if its reactor sees to that.
+  package func quota(of module: String) -> CollectionQuota? { modules[module]?.quota }
 }

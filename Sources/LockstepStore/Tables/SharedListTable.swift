@@ -21,72 +21,75 @@ struct SharedListTable: CollectionTable {
     return try list(items, of: user, from: connection)
   }
 
-  func write(
-    _ mutation: CollectionMutation,
-    before state: CollectionState,
-    at place: MutationLocation,
-    to connection: SQLiteConnection
-  ) throws {
-    guard case .list(let mutation) = mutation, case .list(let list) = state else { return }
-    let user = place.user
-    let ranks = ListRanks(
-      rank: { item in
-        try connection.first(
-          "SELECT rank FROM list_elements WHERE user_id = ? AND module = ? AND id = ?",
-          user,
-          module,
-          item.id.text
-        ) { try $0[0] as Int }
-      },
-      setRank: { item, rank in
-        try connection.run(
-          "UPDATE list_elements SET rank = ? WHERE user_id = ? AND module = ? AND id = ?",
-          rank,
-          user,
-          module,
-          item.id.text
-        )
-      }
-    )
-    switch mutation {
-    case .inserted(let id, let item, let index):
-      guard list[id] == nil else { return }
+  func write(_ edits: CollectionEdits, at location: MutationLocation, to connection: SQLiteConnection) throws {
+    guard case .list(let edits) = edits else { return }
+    for edit in edits { try write(edit, at: location, to: connection) }
+  }
+
+  private func write(_ edit: ListEdit, at location: MutationLocation, to connection: SQLiteConnection) throws {
+    let (user, revision) = (location.user, location.revision)
+    switch edit {
+    case .inserted(let id, let item, let gap):
       try connection.run(
         "INSERT INTO list_elements (user_id, module, id, element, rank, revision) VALUES (?, ?, ?, ?, ?, ?)",
         user,
         module,
-        id,
-        String(decoding: item, as: UTF8.self),
-        try ranks.rank(at: index, in: list.items),
-        place.revision
+        id.text,
+        String(decoding: item.encoded, as: UTF8.self),
+        try ranks(of: user, connection).rank(of: id, in: gap),
+        revision
       )
     case .modified(let id, let item):
       try connection.run(
         "UPDATE list_elements SET element = ?, revision = ? WHERE user_id = ? AND module = ? AND id = ?",
-        String(decoding: item, as: UTF8.self),
-        place.revision,
+        String(decoding: item.encoded, as: UTF8.self),
+        revision,
         user,
         module,
-        id
+        id.text
       )
-    case .removed(let id):
-      try connection.run("DELETE FROM list_elements WHERE user_id = ? AND module = ? AND id = ?", user, module, id)
-      try RemovalRecords.note(at: place, in: connection)
-    case .moved(let id, let index):
-      guard let own = list.index(of: id) else { return }
-      var others = list.items
-      others.remove(at: own)
+    case .moved(let id, let gap):
       try connection.run(
         "UPDATE list_elements SET rank = ?, revision = ? WHERE user_id = ? AND module = ? AND id = ?",
-        try ranks.rank(at: index, in: others),
-        place.revision,
+        try ranks(of: user, connection).rank(of: id, in: gap),
+        revision,
         user,
         module,
-        id
+        id.text
       )
+    case .removed(let id):
+      try connection.run("DELETE FROM list_elements WHERE user_id = ? AND module = ? AND id = ?", user, module, id.text)
     case .cleared:
       try connection.run("DELETE FROM list_elements WHERE user_id = ? AND module = ?", user, module)
-      try RemovalRecords.note(at: place, in: connection)
     }
+  }
+
+  private func ranks(of user: UserID, _ connection: SQLiteConnection) -> ListRanks {
+    ListRanks(
+      rank: { id in
+        try connection.first(
+          "SELECT rank FROM list_elements WHERE user_id = ? AND module = ? AND id = ?",
+          user,
+          module,
+          id.text
+        ) { try $0[0] as Int }
+      },
+      order: {
+        try connection.all("SELECT id FROM list_elements WHERE user_id = ? AND module = ? ORDER BY rank", user, module) {
+          ElementKey(try $0[0])
+        }
+      },
+      setRanks: { ranks in
+        for (id, rank) in ranks {
+          try connection.run(
+            "UPDATE list_elements SET rank = ? WHERE user_id = ? AND module = ? AND id = ?",
+            rank,
+            user,
+            module,
+            id.text
+          )
+        }
+      }
+    )
   }
 }

@@ -28,7 +28,7 @@ package final class HistoryMaintenance: Sendable {
   private let now: @Sendable () -> Timestamp
   private let written = Atomic(0)
   private let pruned = Atomic(0)
-  private let factBytes = LockedState<[Key: Int]>([:])
+  private let mutationBytes = LockedState<[Key: Int]>([:])
 
   package init(pruning: JournalPruner, writer: DatabaseWriter, now: @escaping @Sendable () -> Timestamp) {
     self.pruning = pruning
@@ -73,7 +73,7 @@ package final class HistoryMaintenance: Sendable {
   }
 
   private func isSnapshotDue(_ key: Key, _ state: CollectionState, _ bytes: Int) -> Bool {
-    factBytes.withLock { counted in
+    mutationBytes.withLock { counted in
       if counted.count >= Self.countedCollections { counted = [:] }
       let sum = counted[key, default: 0] + bytes
       let isDue = sum > max(Self.leastFactBytes, state.bytes)

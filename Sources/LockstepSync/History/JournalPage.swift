@@ -67,7 +67,7 @@ package struct JournalPage: Sendable {
   }
 }
 
-extension Journal.Entry {
+extension JournalEntry {
   /// Appends the entry as clients see it. What was asked for and what did happen are kept as they are told.
   fileprivate func encode(into body: inout [UInt8], store: String) {
     body.append(

@@ -26,7 +26,7 @@ package struct StateHistory: Sendable {
     switch extent {
     case .collection(let name): names = [name]
     case .module(let module):
-      guard states.kind(of: module) != nil else { return nil }
+      guard states.reducer(of: module) != nil else { return nil }
       names = try collections(of: user, module: module, from: connection)
     }
     var state = UserState()
@@ -66,24 +66,24 @@ package struct StateHistory: Sendable {
   ) throws -> [CollectionName: CollectionState] {
     var rebuilt: [CollectionName: Rebuilt] = [:]
     for name in names {
-      guard let kind = states.kind(of: name.module) else { continue }
+      guard let reducer = states.reducer(of: name.module) else { continue }
       let snapshot = try Snapshots(connection: connection).latest(of: name, of: user, upTo: revision)
-      let empty = kind == .list ? CollectionState.list(ListState()) : .map(MapState())
-      rebuilt[name] = Rebuilt(kind: kind, since: snapshot?.revision ?? .none, state: snapshot?.state ?? empty)
+      let state = snapshot?.state ?? reducer.initialState
+      rebuilt[name] = Rebuilt(reducer: reducer, since: snapshot?.revision ?? .none, state: state)
     }
     guard let start = rebuilt.values.map(\.since).min() else { return [:] }
     let journal = Journal(connection: connection)
     let only = rebuilt.count == 1 ? rebuilt.keys.first : nil
-    try journal.forEachFact(of: user, in: only, after: start, upTo: revision) { name, revision, facts in
-      guard let kind = rebuilt[name]?.kind, let since = rebuilt[name]?.since, revision > since else { return }
-      rebuilt[name]?.state.apply(try facts(kind), revision: revision)
+    try journal.forEachMutation(of: user, in: only, after: start, upTo: revision) { name, revision, mutations in
+      guard let reducer = rebuilt[name]?.reducer, let since = rebuilt[name]?.since, revision > since else { return }
+      _ = rebuilt[name]?.state.reduce(try mutations(reducer.kind), by: reducer, revision: revision)
     }
     return rebuilt.mapValues(\.state)
   }
 
   /// A collection on its way from its last snapshot.
   private struct Rebuilt {
-    let kind: CollectionMutation.Kind
+    let reducer: CollectionReducer
     let since: Revision
     var state: CollectionState
   }

@@ -124,7 +124,7 @@ package final class Ledger: Sendable {
 
   private struct Change: Sendable {
     let state: UserState
-    let factBytes: [(collection: CollectionName, bytes: Int)]
+    let mutationBytes: [(collection: CollectionName, bytes: Int)]
     /// How much was journaled.
     let written: Int
   }
@@ -143,9 +143,7 @@ package final class Ledger: Sendable {
       return Unit(outcome: .answered(KeyedResponse(answer: answer, isReplay: true)))
     }
     do {
-      let (committed, change) = try connection.savepoint {
-        try self.change(transaction, at: now, in: connection)
-      }
+      let (committed, change) = try self.change(transaction, at: now, in: connection)
       let answer = transaction.answer(committed)
       try records.keep(transaction.kept(answer), to: key, of: .user(transaction.user), now: now)
       return Unit(outcome: .answered(KeyedResponse(answer: answer)), change: change)
@@ -175,13 +173,20 @@ package final class Ledger: Sendable {
     let registered = registry.latest
     let before = LedgerView(state: try latestState(of: transaction.user, in: connection), registered: registered)
     try transaction.condition(before)
-    var draft = TransactionExecution(before, of: transaction, in: era.of(transaction.user), now: now)
-    try draft.perform(transaction.actions, states: states, connection: connection)
-    let after = LedgerView(state: draft.state, registered: registered)
-    let committed = Committed(before: before, after: after, mutations: draft.mutations)
-    guard draft.hasChanged else { return (committed, nil) }
-    let written = draft.state.written - before.state.written
-    return (committed, Change(state: draft.state, factBytes: draft.factBytes, written: written))
+    var execution = TransactionExecution(
+      before,
+      of: transaction,
+      in: era.of(transaction.user),
+      tables: states,
+      now: now
+    )
+    try execution.run()
+    let after = LedgerView(state: execution.state, registered: registered)
+    let committed = Committed(before: before, after: after, mutations: execution.mutations)
+    guard execution.hasChanged else { return (committed, nil) }
+    try states.apply(execution.writeSet, to: connection)
+    let written = execution.state.written - before.state.written
+    return (committed, Change(state: execution.state, mutationBytes: execution.mutationBytes, written: written))
   }
 
   private func latestState(of user: UserID, in connection: SQLiteConnection) throws -> UserState {
@@ -200,7 +205,7 @@ package final class Ledger: Sendable {
     defer { forget(ticket, of: user) }
     return result.map { unit in
       if let change = unit.change {
-        cache.publish(change.state, of: user, factBytes: change.factBytes.reduce(0) { $0 + $1.bytes })
+        cache.publish(change.state, of: user, mutationBytes: change.mutationBytes.reduce(0) { $0 + $1.bytes })
         announce(user, change.state)
         lookAfter(change, of: user)
       }
@@ -215,7 +220,7 @@ package final class Ledger: Sendable {
   }
 
   private func lookAfter(_ change: Change, of user: UserID) {
-    for (name, bytes) in change.factBytes {
+    for (name, bytes) in change.mutationBytes {
       guard let state = change.state.collections[name] else { continue }
       upkeep.noteFacts(of: user, in: name, state: state, bytes: bytes, revision: change.state.revision)
     }

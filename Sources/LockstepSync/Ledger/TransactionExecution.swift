@@ -1,90 +1,76 @@
 import LockstepCollections
 import LockstepJSON
-import LockstepSQLite
 import LockstepStore
 import LockstepTime
 
-/// A user's state on its way from one revision to the next.
+/// Runs a transaction in memory: decides each action by its reactor, applies the mutations by the
+/// module's own `reduce`, and collects what a store has to write. Nothing is written meanwhile, so
+/// a refusal has nothing to undo.
 struct TransactionExecution {
   private(set) var state: UserState
-  /// What each action did so far.
+  /// The mutations of each action so far.
   private(set) var mutations: [[CollectionMutation]] = []
-  private(set) var hasChanged = false
-  /// How much was journaled of which collection, an entry an action.
-  private(set) var factBytes: [(collection: CollectionName, bytes: Int)] = []
+  private(set) var writeSet: WriteSet
+  /// How many bytes were journaled of which collection, an entry for each action.
+  private(set) var mutationBytes: [(collection: CollectionName, bytes: Int)] = []
 
-  private let revision: Revision
   private let transaction: Transaction
   private let before: LedgerView
+  private let tables: ModuleTables
   private let now: Timestamp
 
-  init(_ before: LedgerView, of transaction: Transaction, in era: Era, now: Timestamp) {
+  init(_ before: LedgerView, of transaction: Transaction, in era: Era, tables: ModuleTables, now: Timestamp) {
     state = before.state
-    revision = state.revision.next(in: era)
+    writeSet = WriteSet(user: transaction.user, revision: state.revision.next(in: era))
     self.transaction = transaction
     self.before = before
+    self.tables = tables
     self.now = now
   }
 
-  /// Has each action decided, written and applied, in order. Throws where one is refused; what those before it wrote must
-  /// be undone then.
-  mutating func perform(_ actions: [UserAction], states: ModuleTables, connection: SQLiteConnection) throws {
-    for (index, action) in actions.enumerated() {
+  var hasChanged: Bool { !writeSet.entries.isEmpty }
+
+  /// Runs the actions in order. Throws `ActionRefusal` if one is refused.
+  mutating func run() throws {
+    for (index, action) in transaction.actions.enumerated() {
       do {
-        try perform(action, at: index, states: states, connection: connection)
+        try run(action, at: index)
       } catch let refusal as Refusal {
         throw ActionRefusal(index: index, refusal: refusal, view: before)
       }
     }
   }
 
-  private mutating func perform(
-    _ action: UserAction,
-    at position: Int,
-    states: ModuleTables,
-    connection: SQLiteConnection
-  ) throws {
+  private mutating func run(_ action: UserAction, at position: Int) throws {
     let decided = try decide(action)
     mutations.append(decided)
-    guard !decided.isEmpty else { return }
-    let place = MutationLocation(user: transaction.user, collection: action.collection, revision: revision)
-    for mutation in decided {
-      try write(mutation, at: place, states: states, to: connection)
-      state.apply([mutation], to: action.collection, revision: revision)
-    }
-    let entry = entry(for: action, at: position, decided)
-    state.written += entry.bytes
-    try Journal(connection: connection).add(entry, of: transaction.user, written: state.written)
-    factBytes.append((action.collection, entry.mutations.utf8.count))
+    guard !decided.isEmpty, let reducer = tables.reducer(of: action.collection.module) else { return }
+    let revision = writeSet.revision
+    let size = state.size(of: action.collection)
+    let edits = state.reduce(decided, in: action.collection, by: reducer, revision: revision)
+    let module = action.collection.module
+    try tables.quota(of: module)?.check(size, state.size(of: action.collection), of: module)
+    let text = String(decoding: CollectionMutation.encoded(decided), as: UTF8.self)
+    state.written += action.record.utf8.count + text.utf8.count
+    writeSet.append(
+      edits,
+      JournalEntry(
+        revision: revision,
+        position: position,
+        collection: action.collection,
+        at: now,
+        session: transaction.session.id,
+        action: action.record,
+        mutations: text,
+        written: state.written
+      )
+    )
+    mutationBytes.append((action.collection, text.utf8.count))
     state.revision = revision
-    hasChanged = true
   }
 
-  // Functions of their own, so that no reference to the state outlives its use: `apply` would copy it then.
-
+  // A function of its own, so that no reference to the state outlives it: `reduce` would copy it.
   private func decide(_ action: UserAction) throws -> [CollectionMutation] {
     try action.decide(UserAction.Surroundings(state: state, registered: before.registered, now: now))
-  }
-
-  private func write(
-    _ mutation: CollectionMutation,
-    at place: MutationLocation,
-    states: ModuleTables,
-    to connection: SQLiteConnection
-  ) throws {
-    let before = state.collections[place.collection] ?? CollectionState(for: mutation)
-    try states.write(mutation, before: before, at: place, to: connection)
-  }
-
-  private func entry(for action: UserAction, at position: Int, _ decided: [CollectionMutation]) -> Journal.Entry {
-    Journal.Entry(
-      revision: revision,
-      position: position,
-      collection: action.collection,
-      at: now,
-      session: transaction.session.id,
-      action: action.record,
-      mutations: String(decoding: CollectionMutation.encoded(decided), as: UTF8.self)
-    )
   }
 }

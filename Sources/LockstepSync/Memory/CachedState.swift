@@ -38,12 +38,12 @@ package final class CachedState: Sendable {
   /// - Parameters:
   ///   - state: The state.
   ///   - previous: The one before it, where that is in memory.
-  ///   - factBytes: How long the facts are that lie between them.
-  init(_ state: UserState, after previous: CachedState?, factBytes: Int = 0) {
+  ///   - mutationBytes: How long the facts are that lie between them.
+  init(_ state: UserState, after previous: CachedState?, mutationBytes: Int = 0) {
     self.state = state
     // Only what follows without a gap is a past.
     let follows = previous.map { $0.state.revision.number + 1 == state.revision.number } ?? false
-    recent = follows ? previous.map { $0.recent.adding($0.state, before: state, factBytes) } ?? .none : .none
+    recent = follows ? previous.map { $0.recent.adding($0.state, before: state, mutationBytes) } ?? .none : .none
     cost = state.cost + recent.cost
     let kept = previous?.made.withLock { $0.rendered } ?? [:]
     made = LockedState(

@@ -56,11 +56,11 @@ struct RecentStates: Sendable {
   /// - Parameters:
   ///   - state: The last state before the latest.
   ///   - latest: The state that took its place.
-  ///   - factBytes: How long the facts are that lie between them.
+  ///   - mutationBytes: How long the facts are that lie between them.
   /// - Returns: those that are kept.
-  func adding(_ state: UserState, before latest: UserState, _ factBytes: Int) -> RecentStates {
+  func adding(_ state: UserState, before latest: UserState, _ mutationBytes: Int) -> RecentStates {
     // What came is no longer than the facts; so whatever else is missing has gone.
-    let gone = max(0, state.bytes + factBytes - latest.bytes)
+    let gone = max(0, state.bytes + mutationBytes - latest.bytes)
     let cost = state.orderCost + gone
     if let young, young.count < Self.capacity / 2, young.cost + cost <= Self.bytes / 2 {
       return RecentStates(young: Past(state, cost: cost, previous: young), old: old)

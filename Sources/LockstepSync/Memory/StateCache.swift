@@ -84,11 +84,11 @@ package final class StateCache: Sendable {
   /// - Parameters:
   ///   - state: The state.
   ///   - user: Whose it is.
-  ///   - factBytes: How long the facts are that led to it.
-  func publish(_ state: UserState, of user: UserID, factBytes: Int) {
+  ///   - mutationBytes: How long the facts are that led to it.
+  func publish(_ state: UserState, of user: UserID, mutationBytes: Int) {
     let previous = contents.withLock { $0.states.peek(user) }
     // Made outside the lock, which every request needs. Meanwhile only a load can put something there, and nothing newer.
-    let hot = CachedState(state, after: previous, factBytes: factBytes)
+    let hot = CachedState(state, after: previous, mutationBytes: mutationBytes)
     let dropped = contents.withLock { contents in
       contents.loading[user]?.isOutdated = true
       contents.states.insert(hot, of: user)

@@ -204,8 +204,8 @@ struct DefaultsReactorTests {
   func sizes() {
     let facts: [[MapMutation]] = [
       [], [.cleared], [.removed(key: "theme")], [.removed(key: "nothing")],
-      [.set(key: "count", value: Array("7".utf8))],
-      [.set(key: "n\u{E9}w", value: Array("[1]".utf8)), .removed(key: "big"), .removed(key: "none")],
+      [.set(key: "count", value: EncodedJSON(text: "7"))],
+      [.set(key: "n\u{E9}w", value: EncodedJSON(text: "[1]")), .removed(key: "big"), .removed(key: "none")],
     ]
     for facts in facts {
       var after = Self.present

@@ -120,10 +120,5 @@ private struct MisnumberedTable: CollectionTable {
 
   func load(of user: UserID, from connection: SQLiteConnection) -> [CollectionName: CollectionState] { [:] }
 
-  func write(
-    _ mutation: CollectionMutation,
-    before state: CollectionState,
-    at place: MutationLocation,
-    to connection: SQLiteConnection
-  ) {}
+  func write(_ edits: CollectionEdits, at location: MutationLocation, to connection: SQLiteConnection) {}
 }

@@ -58,7 +58,7 @@ final class StubUserStates: UserStates {
   func saveProfile(_ fields: [String: String], by session: LiveSession) async throws(StateChangeError) {
     try note(Change(saved: fields))
     announce { snapshot in
-      for (name, text) in fields { snapshot.profile.apply(.set(key: name, value: Array("\"\(text)\"".utf8))) }
+      for (name, text) in fields { snapshot.profile.apply(.set(key: name, value: EncodedJSON(.string(text)))) }
     }
   }
 
@@ -76,7 +76,7 @@ extension ListMutation {
   static func inserted(id: String, title: String? = nil, at index: Int = .max) -> ListMutation {
     let title = title.map { #""title":"\#($0)","# } ?? ""
     let item = #"{"id":"\#(id)",\#(title)"addedAt":"2026-11-21T05:06:07.000Z"}"#
-    return .inserted(id: id, item: Array(item.utf8), index: index)
+    return .inserted(id: id, item: EncodedJSON(text: item), index: index)
   }
 }
 

@@ -194,7 +194,7 @@ extension MapState {
   /// Sets the fields of a profile, or takes them away.
   fileprivate mutating func set(_ company: String?, _ position: String?) {
     for (name, text) in [("companyName", company), ("position", position)] {
-      apply(text.map { .set(key: name, value: JSON.string($0).encoded()) } ?? .removed(key: name))
+      apply(text.map { .set(key: name, value: EncodedJSON(.string($0))) } ?? .removed(key: name))
     }
   }
 }

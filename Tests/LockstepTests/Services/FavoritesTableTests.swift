@@ -16,11 +16,11 @@ struct FavoritesServiceTests {
     tables = try await ServiceTables()
   }
 
-  private static func item(_ id: String, title: String? = nil, data: JSON? = nil, updated: String = "then") -> [UInt8] {
+  private static func item(_ id: String, title: String? = nil, data: JSON? = nil, updated: String = "then") -> EncodedJSON {
     var object = FavoriteContent(title: title, data: data).object(withID: id)
     object["addedAt"] = "then"
     object["updatedAt"] = .string(updated)
-    return JSON.object(object).encoded()
+    return EncodedJSON(.object(object))
   }
 
   private static func insert(_ id: String, at index: Int) -> ListMutation {
@@ -114,9 +114,9 @@ struct FavoritesServiceTests {
     let (service, user) = (service, other.user)
     try await tables.fixture.store.writer.write { connection in
       let place = MutationLocation(user: user, collection: FavoritesReactor.collection, revision: 1)
-      let list = CollectionState.list(ListState())
-      try service.write(.list(Self.insert("a", at: 0)), before: list, at: place, to: connection)
-      try service.write(.list(.cleared), before: list, at: place, to: connection)
+      let inserted = ListEdit.inserted("a", Self.item("a"), ListGap(after: nil, before: nil))
+      try service.apply(.list([inserted]), at: place, to: connection)
+      try service.apply(.list([.cleared]), at: place, to: connection)
     }
     #expect(try await play([], on: mine).revision == 1)
   }

@@ -45,7 +45,7 @@ struct MapServiceTests {
         switch random.below(40) {
         case 0: .cleared
         case 1..<10: .removed(key: key)
-        default: .set(key: key, value: random.json().encoded())
+        default: .set(key: key, value: EncodedJSON(random.json()))
         }
       facts.append((collection, .map(fact)))
     }
@@ -55,7 +55,7 @@ struct MapServiceTests {
   @Test("What was taken out is told by its revision, even where nothing is left", arguments: services)
   func removals(_ service: any CollectionTable) async throws {
     let name = Self.collections(of: service)[0]
-    let set = MapMutation.set(key: "a", value: Array("1".utf8))
+    let set = MapMutation.set(key: "a", value: EncodedJSON(text: "1"))
     var state = try await play([(name, .map(set)), (name, .map(.removed(key: "a")))], into: service)
     #expect(state.map(name).revision == 2 && state.map(name).count == 0)
     state = try await play([(name, .map(set)), (name, .map(.cleared))], on: state, into: service)
@@ -65,7 +65,7 @@ struct MapServiceTests {
   @Test("Facts about a list write nothing", arguments: services)
   func otherKind(_ service: any CollectionTable) async throws {
     let name = Self.collections(of: service)[0]
-    let set = MapMutation.set(key: "a", value: Array("1".utf8))
+    let set = MapMutation.set(key: "a", value: EncodedJSON(text: "1"))
     let state = try await tables.play([(name, .map(set)), (name, .list(.cleared))], into: service).stored
     #expect(state.map(name).count == 1)
   }

@@ -29,9 +29,9 @@ struct ServiceTables {
       for (collection, fact) in facts {
         memory.revision = memory.revision.next(in: .unknown)
         let place = MutationLocation(user: user, collection: collection, revision: memory.revision)
-        let before = memory.collections[collection] ?? CollectionState(for: fact)
-        try service.write(fact, before: before, at: place, to: connection)
-        memory.apply([fact], to: collection, revision: memory.revision)
+        let reducer = service.kind == .list ? CollectionReducer.plainList : .plainMap
+        let edits = memory.reduce([fact], in: collection, by: reducer, revision: memory.revision)
+        try service.apply(edits, at: place, to: connection)
       }
       var stored = UserState()
       stored.revision = memory.revision

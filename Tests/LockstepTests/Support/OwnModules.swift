@@ -63,8 +63,8 @@ struct NotesReactor: Reactor {
       guard let place = list.index(of: id) else { return .failure(Refusal.notFound("There is no such note.")) }
       return place == index ? .none : .just(.moved(id: id, to: index))
     case .clear: return list.count == 0 ? .none : .just(.cleared)
-    case .err(.otherID): return .just(.inserted(id: "a", item: Array(#"{"id":"b","text":""}"#.utf8), index: 0))
-    case .err(.noElement): return .just(.inserted(id: "a", item: Array(#"{"id":"a"}"#.utf8), index: 0))
+    case .err(.otherID): return .just(.inserted(id: "a", item: EncodedJSON(text: #"{"id":"b","text":""}"#), index: 0))
+    case .err(.noElement): return .just(.inserted(id: "a", item: EncodedJSON(text: #"{"id":"a"}"#), index: 0))
     case .err(.emptyID): return .just(.inserting(Note(id: "", text: "", madeAt: now), at: 0))
     case .err(.takesTime): return .run { _ in }
     case .err(.cancelsItself): return .failure(CancellationError())
@@ -86,7 +86,7 @@ struct ScoresReactor: Reactor {
 
   func mutate(_ action: ScoresAction, in map: MapState) -> Effect<MapMutation> {
     switch action {
-    case .set("spaced", _): .just(.set(key: "spaced", value: Array("[ 1 ]".utf8)))
+    case .set("spaced", _): .just(.set(key: "spaced", value: EncodedJSON([1], encoded: Array("[ 1 ]".utf8))))
     case .set(let key, let value): .just(.setting(key, to: value))
     case .remove(let key):
       map[key] == nil ? .failure(Refusal.notFound("There is no such score.")) : .just(.removed(key: key))

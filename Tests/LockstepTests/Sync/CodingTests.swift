@@ -15,14 +15,14 @@ struct CodingTests {
     case 2: return .list(.removed(id: id))
     case 3: return .list(.moved(id: id, to: random.below(1000)))
     case 4: return .list(.cleared)
-    case 5: return .map(.set(key: id, value: value.encoded()))
+    case 5: return .map(.set(key: id, value: EncodedJSON(value)))
     case 6: return .map(.removed(key: id))
     default: return .map(.cleared)
     }
   }
 
-  private static func item(_ id: String, _ value: JSON) -> [UInt8] {
-    (["id": .string(id), "data": value] as JSON).encoded()
+  private static func item(_ id: String, _ value: JSON) -> EncodedJSON {
+    EncodedJSON(["id": .string(id), "data": value])
   }
 
   @Test("Facts, whatever is in them")
@@ -46,8 +46,8 @@ struct CodingTests {
       var map = CollectionState.map(MapState())
       for revision in (1...(1 + random.below(12))).map({ Revision(number: $0) }) {
         let fact = Self.fact(&random)
-        list.apply([fact], revision: revision)
-        map.apply([fact], revision: revision)
+        _ = list.reduce([fact], by: .plainList, revision: revision)
+        _ = map.reduce([fact], by: .plainMap, revision: revision)
       }
       for state in [list, map] {
         let read = try #require(CollectionState(snapshot: state.snapshot))

@@ -14,9 +14,9 @@ struct CollectionStateTests {
     )
   }
 
-  private static func item(_ id: String) -> [UInt8] { Array(#"{"id":"\#(id)","new":1}"#.utf8) }
+  private static func item(_ id: String) -> EncodedJSON { EncodedJSON(text: #"{"id":"\#(id)","new":1}"#) }
 
-  private struct SQLiteRow: CustomTestStringConvertible, Sendable {
+  private struct Row: CustomTestStringConvertible, Sendable {
     let fact: ListMutation
     let ids: [String]
     var testDescription: String { "\(fact)" }
@@ -25,23 +25,23 @@ struct CollectionStateTests {
   @Test(
     "A fact about a list leads to these ids; one that doesn't fit does what comes nearest, or nothing",
     arguments: [
-      SQLiteRow(fact: .inserted(id: "x", item: item("x"), index: 0), ids: ["x", "a", "b", "c"]),
-      SQLiteRow(fact: .inserted(id: "x", item: item("x"), index: 3), ids: ["a", "b", "c", "x"]),
-      SQLiteRow(fact: .inserted(id: "x", item: item("x"), index: .max), ids: ["a", "b", "c", "x"]),
-      SQLiteRow(fact: .inserted(id: "x", item: item("x"), index: .min), ids: ["x", "a", "b", "c"]),
-      SQLiteRow(fact: .inserted(id: "a", item: item("a"), index: 2), ids: ["a", "b", "c"]),
-      SQLiteRow(fact: .modified(id: "b", item: item("b")), ids: ["a", "b", "c"]),
-      SQLiteRow(fact: .modified(id: "x", item: item("x")), ids: ["a", "b", "c"]),
-      SQLiteRow(fact: .removed(id: "b"), ids: ["a", "c"]),
-      SQLiteRow(fact: .removed(id: "x"), ids: ["a", "b", "c"]),
-      SQLiteRow(fact: .moved(id: "a", to: 1), ids: ["b", "a", "c"]),
-      SQLiteRow(fact: .moved(id: "a", to: .max), ids: ["b", "c", "a"]),
-      SQLiteRow(fact: .moved(id: "c", to: .min), ids: ["c", "a", "b"]),
-      SQLiteRow(fact: .moved(id: "x", to: 0), ids: ["a", "b", "c"]),
-      SQLiteRow(fact: .cleared, ids: []),
+      Row(fact: .inserted(id: "x", item: item("x"), index: 0), ids: ["x", "a", "b", "c"]),
+      Row(fact: .inserted(id: "x", item: item("x"), index: 3), ids: ["a", "b", "c", "x"]),
+      Row(fact: .inserted(id: "x", item: item("x"), index: .max), ids: ["a", "b", "c", "x"]),
+      Row(fact: .inserted(id: "x", item: item("x"), index: .min), ids: ["x", "a", "b", "c"]),
+      Row(fact: .inserted(id: "a", item: item("a"), index: 2), ids: ["a", "b", "c"]),
+      Row(fact: .modified(id: "b", item: item("b")), ids: ["a", "b", "c"]),
+      Row(fact: .modified(id: "x", item: item("x")), ids: ["a", "b", "c"]),
+      Row(fact: .removed(id: "b"), ids: ["a", "c"]),
+      Row(fact: .removed(id: "x"), ids: ["a", "b", "c"]),
+      Row(fact: .moved(id: "a", to: 1), ids: ["b", "a", "c"]),
+      Row(fact: .moved(id: "a", to: .max), ids: ["b", "c", "a"]),
+      Row(fact: .moved(id: "c", to: .min), ids: ["c", "a", "b"]),
+      Row(fact: .moved(id: "x", to: 0), ids: ["a", "b", "c"]),
+      Row(fact: .cleared, ids: []),
     ]
   )
-  private func lists(_ row: SQLiteRow) {
+  private func lists(_ row: Row) {
     var list = Self.list("a", "b", "c")
     list.revision = 2
     FavoritesReactor.reduce(&list, row.fact)
@@ -68,7 +68,7 @@ struct CollectionStateTests {
     var map = MapState(texts: ["a": "1", "b": "22"])
     map.revision = 2
     #expect(map.bytes == 5)
-    DefaultsReactor.reduce(&map, .set(key: "a", value: Array("333".utf8)))
+    DefaultsReactor.reduce(&map, .set(key: "a", value: EncodedJSON(text: "333")))
     #expect(map.bytes == 7 && map["a"]?.revision == 2 && map["b"]?.revision == 1)
     ProfileReactor.reduce(&map, .removed(key: "b"))
     map.apply(.removed(key: "none"))
@@ -81,7 +81,7 @@ struct CollectionStateTests {
   func names() {
     let (composed, decomposed) = ("\u{E9}", "e\u{301}")
     var map = MapState(texts: [composed: "1"])
-    map.apply(.set(key: decomposed, value: Array("2".utf8)))
+    map.apply(.set(key: decomposed, value: EncodedJSON(text: "2")))
     #expect(map.count == 2 && map[composed]?.encoded == Array("1".utf8))
     map.apply(.removed(key: composed))
     #expect(map.count == 1 && map[decomposed]?.encoded == Array("2".utf8))
@@ -94,10 +94,10 @@ struct CollectionStateTests {
   @Test("Facts of the other kind change nothing but the revision")
   func otherKind() {
     var list = CollectionState.list(Self.list("a"))
-    list.apply([.map(.cleared), .map(.set(key: "a", value: []))], revision: 2)
+    _ = list.reduce([.map(.cleared), .map(.removed(key: "a"))], by: .plainList, revision: 2)
     #expect(list.count == 1 && list.revision == 2)
     var map = CollectionState.map(MapState(texts: ["a": "1"]))
-    map.apply([.list(.cleared), .list(.removed(id: "a"))], revision: 2)
+    _ = map.reduce([.list(.cleared), .list(.removed(id: "a"))], by: .plainMap, revision: 2)
     #expect(map.count == 1 && map.revision == 2)
   }
 
@@ -106,14 +106,14 @@ struct CollectionStateTests {
     var state = UserState()
     for suite in ["b", "a", "c"] {
       let name = CollectionName("defaults", part: suite)
-      state.apply([.map(.set(key: suite, value: Array("1".utf8)))], to: name, revision: 3)
+      _ = state.reduce([.map(.set(key: suite, value: EncodedJSON(text: "1")))], in: name, by: .plainMap, revision: 3)
     }
-    state.apply(
+    _ = state.reduce(
       [.list(.inserted(id: "x", item: Self.item("x"), index: 0))],
-      to: CollectionName("favorites"),
+      in: CollectionName("favorites"),
+      by: .plainList,
       revision: 4
     )
-    state.apply([], to: CollectionName("profile"), revision: 5)
     #expect(state.collections(of: "defaults").map(\.name.description) == ["defaults/a", "defaults/b", "defaults/c"])
     #expect(state.map(CollectionName("defaults", part: "b"))["b"]?.revision == 3)
     #expect(state.list(CollectionName("favorites")).revision == 4)
@@ -125,28 +125,5 @@ struct CollectionStateTests {
   @Test("A collection's name reads as it's written", arguments: ["favorites", "defaults/standard", "a/b/c", "a/", ""])
   func collectionNames(_ text: String) {
     #expect(CollectionName(text: text).description == text)
-  }
-
-  @Test("How long a list would be after facts is how long it is then")
-  func sizes() throws {
-    let seed = TestSeed.make(for: "CollectionStateTests.sizes")
-    var random = SeededNumbers(seed: seed)
-    for _ in 0..<300 {
-      let list = Self.list("a", "b", "c")
-      var (after, facts) = (list, [ListMutation]())
-      for _ in 0..<random.below(6) {
-        let id = random.one(of: ["a", "b", "x", "y"])
-        // A reactor decides on what fits: what comes isn't there, and what changes is.
-        let fact: ListMutation =
-          after[id] == nil
-          ? .inserted(id: id, item: Self.item(id), index: random.below(4))
-          : random.one(of: [.modified(id: id, item: Self.item(id)), .removed(id: id), .moved(id: id, to: 0), .cleared])
-        after.apply(fact)
-        facts.append(fact)
-      }
-      let size = list.size(after: facts)
-      #expect(size.count == after.count, "seed \(seed): \(facts)")
-      #expect(size.bytes == after.bytes, "seed \(seed): \(facts)")
-    }
   }
 }

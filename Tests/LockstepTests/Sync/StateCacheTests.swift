@@ -150,7 +150,7 @@ struct StateCacheTests {
     let often = SyncFixture.session(0).user
     let cost = CachedState(UserState(), after: nil).cost
     for number in 0..<2000 {
-      cache.publish(UserState(), of: SyncFixture.session(UInt64(number)).user, factBytes: 0)
+      cache.publish(UserState(), of: SyncFixture.session(UInt64(number)).user, mutationBytes: 0)
       #expect(cache.state(of: often) != nil)
       #expect(cache.size.bytes <= 100_000 && cache.size.bytes == cache.size.users * cost)
     }
@@ -163,8 +163,9 @@ struct StateCacheTests {
   func cost() {
     var state = UserState()
     let empty = state.cost
-    let value = [UInt8](repeating: 0x31, count: 1000)
-    state.apply([.map(.set(key: "a", value: value))], to: CollectionName("profile"), revision: 1)
+    let value = EncodedJSON(.string(String(repeating: "1", count: 998)))
+    let set = CollectionMutation.map(.set(key: "a", value: value))
+    _ = state.reduce([set], in: CollectionName("profile"), by: .plainMap, revision: 1)
     #expect(state.cost >= empty + 1001)
   }
 
@@ -181,8 +182,9 @@ struct StateCacheTests {
       case 1: generations.remove(user)
       default:
         var state = UserState()
-        let value = [UInt8](repeating: 0, count: random.below(5000))
-        state.apply([.map(.set(key: "a", value: value))], to: CollectionName("profile"), revision: 1)
+        let value = EncodedJSON(.string(String(repeating: "x", count: random.below(5000))))
+        let set = CollectionMutation.map(.set(key: "a", value: value))
+        _ = state.reduce([set], in: CollectionName("profile"), by: .plainMap, revision: 1)
         let hot = CachedState(state, after: nil)
         generations.insert(hot, of: user)
         #expect(generations.peek(user) === hot)
@@ -203,11 +205,11 @@ struct StateCacheTests {
     for number in 1...count {
       let fact = MapMutation.set(
         key: "\(number % keys)",
-        value: [UInt8](repeating: UInt8(number % 256), count: valueBytes)
+        value: EncodedJSON(.null, encoded: [UInt8](repeating: UInt8(number % 256), count: valueBytes))
       )
       state.revision = Revision(number: number)
-      state.apply([.map(fact)], to: Self.standard, revision: state.revision)
-      hot = CachedState(state, after: hot, factBytes: valueBytes + 40)
+      _ = state.reduce([.map(fact)], in: Self.standard, by: .plainMap, revision: state.revision)
+      hot = CachedState(state, after: hot, mutationBytes: valueBytes + 40)
     }
     return hot
   }
@@ -279,17 +281,17 @@ struct StateCacheTests {
   @Test("What was made of a collection is kept until it or what is registered changes")
   func rendered() {
     var state = UserState()
-    let set = [CollectionMutation.map(.set(key: "a", value: [0x31]))]
-    state.apply(set, to: Self.standard, revision: 1)
+    let set = [CollectionMutation.map(.set(key: "a", value: EncodedJSON(1)))]
+    _ = state.reduce(set, in: Self.standard, by: .plainMap, revision: 1)
     let first = CachedState(state, after: nil)
     for name in [Self.standard, Self.other] { first.keep(made(1), of: name, registered: 7) }
     #expect(first.representation(of: Self.standard, registered: 7)?.cursor.revision == 1)
     #expect(first.representation(of: Self.standard, registered: 8) == nil)
-    state.apply(set, to: Self.other, revision: 2)
+    _ = state.reduce(set, in: Self.other, by: .plainMap, revision: 2)
     let second = CachedState(state, after: first)
     #expect(second.representation(of: Self.standard, registered: 7)?.cursor.revision == 1)
     #expect(second.representation(of: Self.other, registered: 7) == nil)
-    state.apply([.map(.cleared)], to: Self.standard, revision: 3)
+    _ = state.reduce([.map(.cleared)], in: Self.standard, by: .plainMap, revision: 3)
     #expect(CachedState(state, after: second).representation(of: Self.standard, registered: 7) == nil)
   }
 

@@ -1,0 +1,59 @@
+import LockstepTime
+
+/// What a transaction has decided, for a store to write: it decides nothing itself.
+package struct WriteSet: Sendable {
+  package let user: UserID
+  /// The revision that the transaction makes.
+  package let revision: Revision
+  /// The changes to each collection, in order.
+  package private(set) var edits: [(collection: CollectionName, edits: CollectionEdits)] = []
+  /// The journal's entries, one for each action that changed something.
+  package private(set) var entries: [JournalEntry] = []
+
+  package init(user: UserID, revision: Revision) {
+    self.user = user
+    self.revision = revision
+  }
+
+  /// Adds what an action did.
+  package mutating func append(_ edits: CollectionEdits, _ entry: JournalEntry) {
+    self.edits.append((entry.collection, edits))
+    entries.append(entry)
+  }
+}
+
+/// One action that changed something, as the journal keeps it.
+package struct JournalEntry: Sendable {
+  package let revision: Revision
+  /// The action's place among those of its transaction, from 0.
+  package let position: Int
+  package let collection: CollectionName
+  package let at: Timestamp
+  package let session: SessionID?
+  /// The JSON text of the action, as clients get it.
+  package let action: String
+  /// The JSON text of the mutations, as clients get it.
+  package let mutations: String
+  /// How many bytes the user's entries have up to this one, pruned entries included; 0 if read back.
+  package let written: Int
+
+  package init(
+    revision: Revision,
+    position: Int,
+    collection: CollectionName,
+    at: Timestamp,
+    session: SessionID?,
+    action: String,
+    mutations: String,
+    written: Int = 0
+  ) {
+    self.revision = revision
+    self.position = position
+    self.collection = collection
+    self.at = at
+    self.session = session
+    self.action = action
+    self.mutations = mutations
+    self.written = written
+  }
+}

@@ -1,0 +1,78 @@
+/// The changes that a module's `reduce` has made to a collection: what a store writes to its
+/// tables. They follow from the states, so a table holds what clients see, whatever `reduce` does.
+package enum CollectionEdits: Sendable {
+  case list([ListEdit])
+  case map([MapEdit])
+
+  /// Whether the rows alone do not show in which revision the collection changed: a row was removed,
+  /// or none was written.
+  package var needRemovalRecord: Bool {
+    switch self {
+    case .list(let edits):
+      edits.isEmpty
+        || edits.contains {
+          switch $0 {
+          case .removed, .cleared: true
+          case .inserted, .modified, .moved: false
+          }
+        }
+    case .map(let edits):
+      edits.isEmpty
+        || edits.contains {
+          switch $0 {
+          case .removed, .cleared: true
+          case .set: false
+          }
+        }
+    }
+  }
+}
+
+/// A change to a row of a list.
+package enum ListEdit: Sendable {
+  case inserted(ElementKey, EncodedJSON, ListGap)
+  case modified(ElementKey, EncodedJSON)
+  case moved(ElementKey, ListGap)
+  case removed(ElementKey)
+  case cleared
+}
+
+/// A place in a list: between two neighbors, of which one is missing at either end.
+package struct ListGap: Sendable, Equatable {
+  package let previous: ElementKey?
+  package let next: ElementKey?
+
+  package init(after previous: ElementKey?, before next: ElementKey?) {
+    self.previous = previous
+    self.next = next
+  }
+}
+
+/// A change to a row of a map.
+package enum MapEdit: Sendable {
+  case set(ElementKey, EncodedJSON)
+  case removed(ElementKey)
+  case cleared
+}
+
+/// How a module applies a mutation to its collections: its reactor's own `reduce`.
+package enum CollectionReducer: Sendable {
+  case list(@Sendable (inout ListState, ListMutation) -> Void)
+  case map(@Sendable (inout MapState, MapMutation) -> Void)
+
+  /// Whether the collections are lists or maps.
+  package var kind: CollectionMutation.Kind {
+    switch self {
+    case .list: .list
+    case .map: .map
+    }
+  }
+
+  /// A collection before its first mutation.
+  package var initialState: CollectionState {
+    switch self {
+    case .list: .list(ListState())
+    case .map: .map(MapState())
+    }
+  }
+}

@@ -1,0 +1,124 @@
+import LockstepCollections
+import LockstepJSON
+import LockstepReactor
+import LockstepTestSupport
+import Testing
+
+@testable import LockstepMaintenance
+
+/// Modules whose `reduce` does more than apply the mutation: what clients see follows from it alone.
+@Suite("A module's own reduce is what changes its state", .timeLimit(.minutes(1)))
+struct UnusualReduceTests {
+  private static func ids(_ response: RawResponse) -> [String] {
+    (response.json["items"]?.arrayValue ?? []).compactMap { $0["id"]?.stringValue }
+  }
+
+  private static func run(
+    _ module: UserModule,
+    _ body: (ServerFixture, Device) async throws -> Void
+  ) async throws {
+    try await ServerFixture.run(modules: [module]) { server in try await body(server, try await server.signUp()) }
+  }
+
+  /// Puts four elements; gives the cursor after the second.
+  private static func fill(_ ada: Device) async throws -> String {
+    _ = try await ada.put("/v1/latest/a", "{}")
+    let cursor = try #require(try await ada.put("/v1/latest/b", "{}").field("cursor"))
+    _ = try await ada.put("/v1/latest/c", "{}")
+    _ = try await ada.put("/v1/latest/d", "{}")
+    return cursor
+  }
+
+  @Test(
+    "Over HTTP, at a past cursor, in the feed, after a restart and in a check",
+    arguments: [
+      (UserModule.latest(LatestTwo.self), ["a", "b"], ["c", "d"]),
+      (UserModule.latest(OnlyTheLatest.self), ["b"], ["d"]),
+    ]
+  )
+  func everywhere(module: UserModule, past: [String], present: [String]) async throws {
+    try await Self.run(module) { server, ada in
+      let cursor = try await Self.fill(ada)
+      for round in 1...2 {
+        let read = try await ada.get("/v1/latest")
+        #expect(Self.ids(read) == present, "round \(round)")
+        #expect(Self.ids(try await ada.get("/v1/latest?at=\(cursor)")) == past, "round \(round)")
+        let feed = try await ada.get("/v1/changes?since=\(cursor)")
+        let changes = try #require(feed.json["changesets"]?.arrayValue?.first)
+        #expect((changes["deletions"]?.arrayValue ?? []).compactMap { $0["id"]?.stringValue } == past)
+        #expect((changes["insertions"]?.arrayValue ?? []).compactMap { $0["item"]?["id"]?.stringValue } == present)
+        // The second time, the state comes from the tables and the past from the journal.
+        try await server.restart()
+      }
+      let report = try StoreCheck(of: server.directory.file("lockstep.db"), modules: [module]).run()
+      #expect(report.findings.isEmpty, "\(report.findings)")
+    }
+  }
+
+  @Test("A reduce that does nothing leaves nothing to see")
+  func nothing() async throws {
+    try await Self.run(.latest(Nothing.self)) { server, ada in
+      _ = try await Self.fill(ada)
+      for _ in 1...2 {
+        #expect(Self.ids(try await ada.get("/v1/latest")).isEmpty)
+        try await server.restart()
+      }
+    }
+  }
+}
+
+/// Puts elements at the end; `Reducing` decides what becomes of them.
+private struct LatestReactor<Reducing: LatestReducing>: Reactor {
+  var initialState: ListState { ListState() }
+
+  func mutate(_ id: String, in list: ListState) -> Effect<ListMutation> {
+    .just(.inserting(Latest(id: id), at: list.count))
+  }
+
+  static func reduce(_ list: inout ListState, _ mutation: ListMutation) { Reducing.reduce(&list, mutation) }
+}
+
+private protocol LatestReducing {
+  static func reduce(_ list: inout ListState, _ mutation: ListMutation)
+}
+
+/// Keeps the two newest elements.
+private enum LatestTwo: LatestReducing {
+  static func reduce(_ list: inout ListState, _ mutation: ListMutation) {
+    list.apply(mutation)
+    while list.count > 2, let first = list.items.first { list.apply(.removed(id: first.id.text)) }
+  }
+}
+
+/// Begins a list of its own for each element.
+private enum OnlyTheLatest: LatestReducing {
+  static func reduce(_ list: inout ListState, _ mutation: ListMutation) {
+    list = ListState()
+    list.apply(mutation)
+  }
+}
+
+private enum Nothing: LatestReducing {
+  static func reduce(_ list: inout ListState, _ mutation: ListMutation) {}
+}
+
+private struct Latest: ListElement {
+  let id: String
+
+  static let format = ValueFormat<Latest>(.member("id", .text, \.id))
+
+  init(id: String) { self.id = id }
+
+  init?(_ object: JSONObject) {
+    guard let id = object["id"]?.stringValue else { return nil }
+    self.id = id
+  }
+}
+
+extension UserModule {
+  fileprivate static func latest<Reducing: LatestReducing>(_ type: Reducing.Type) -> UserModule {
+    .list("latest", of: Latest.self, actions: [ActionCase("put", .name("id")) { $0 }], verbs: [.put: "put"]) { _ in
+      LatestReactor<Reducing>()
+    }
+  }
+}
