@@ -2,15 +2,60 @@ import Glibc
 import LockstepTestSupport
 import Testing
 
-@Suite("The README tells the truth")
+@Suite("The README")
 struct ReadmeTests {
-  /// What stands behind `$ curl http://127.0.0.1:8080` in the README: the path, and the answer below it.
-  private static func questions() throws -> [(path: String, answer: String)] {
-    let lines = try text(of: "README.md").split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
-    let prompt = "$ curl http://127.0.0.1:8080"
-    return lines.indices.filter { lines[$0].hasPrefix(prompt) }.map {
-      (path: String(lines[$0].dropFirst(prompt.count)), answer: lines[$0 + 1])
+  private static let address = "http://127.0.0.1:8080"
+  private static let hasTools = access("/usr/bin/curl", X_OK) == 0 && access("/usr/bin/jq", X_OK) == 0
+
+  @Test(
+    "In two terminals the printed commands print the printed output",
+    .enabled(if: hasTools, "curl and jq are not installed"),
+    .timeLimit(.minutes(1))
+  )
+  func twoTerminals() async throws {
+    let (process, port) = try await LockstepProcess.serving(in: TemporaryDirectory())
+    let scripts = try Self.blocks("sh", below: "terminal")
+    let outputs = try Self.blocks("json", below: "prints")
+    try #require(scripts.count == 2 && outputs.count == 2)
+
+    async let first = Self.run(scripts[0], port: port)
+    // The second terminal starts once the first one waits.
+    let client = try RawClient(port: port)
+    while true {
+      try await client.send("GET /metrics HTTP/1.1\r\nHost: h\r\n\r\n")
+      if try await client.response().text.contains("\nlockstep_waiting_requests 1\n") { break }
+      try await Task.sleep(for: .milliseconds(10))
     }
+    let second = try await Self.run(scripts[1], port: port)
+
+    #expect(try await Self.withoutTimes(first) == Self.withoutTimes(outputs[0]))
+    #expect(Self.withoutTimes(second) == Self.withoutTimes(outputs[1]))
+    process.send(SIGTERM)
+    #expect(await process.ended() == .exit(0))
+  }
+
+  @Test("The printed module is compiled and tested")
+  func module() throws {
+    let file = "Tests/LockstepTests/Modules/ReadmeModule.swift"
+    #expect(try Self.blocks("swift", below: file) == [try Self.text(of: file)])
+  }
+
+  /// The code blocks of a language whose line before is an HTML comment that begins with `mark`.
+  private static func blocks(_ language: String, below mark: String) throws -> [String] {
+    let lines = try text(of: "README.md").split(separator: "\n", omittingEmptySubsequences: false)
+    return lines.indices.dropFirst()
+      .filter { lines[$0] == "```\(language)" && lines[$0 - 1].hasPrefix("<!-- \(mark)") }
+      .map { lines[($0 + 1)...].prefix { $0 != "```" }.map { "\($0)\n" }.joined() }
+  }
+
+  private static func run(_ script: String, port: Int) async throws -> String {
+    let script = script.replacing(address, with: "http://127.0.0.1:\(port)")
+    return String(decoding: try await ChildProcess.run(["/bin/sh", "-c", script]), as: UTF8.self)
+  }
+
+  private static func withoutTimes(_ text: String) -> String {
+    let text = text.hasSuffix("\n") ? text : text + "\n"
+    return text.replacing(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/, with: "<time>")
   }
 
   private static func text(of file: String) throws -> String {
@@ -20,19 +65,5 @@ struct ReadmeTests {
     var bytes = [UInt8](repeating: 0, count: 1 << 20)
     let count = fread(&bytes, 1, bytes.count, stream)
     return String(decoding: bytes[..<count], as: UTF8.self)
-  }
-
-  @Test("Its curl lines get the answers that it prints")
-  func curlLines() async throws {
-    let questions = try Self.questions()
-    #expect(questions.count == 3)
-    let (process, port) = try await LockstepProcess.serving(in: TemporaryDirectory())
-    let client = try RawClient(port: port)
-    for question in questions {
-      try await client.send("GET \(question.path) HTTP/1.1\r\nHost: h\r\n\r\n")
-      #expect(try await client.response().text == question.answer)
-    }
-    process.send(SIGTERM)
-    #expect(await process.ended() == .exit(0))
   }
 }

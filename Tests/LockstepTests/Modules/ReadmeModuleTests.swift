@@ -1,0 +1,18 @@
+import LockstepJSON
+import Testing
+
+@testable import LockstepCollections
+
+@Suite("The module in the README")
+struct ReadmeModuleTests {
+  @Test("It keeps the furthest page, and refuses a page before the first")
+  func furthestPage() async throws {
+    try await ServerFixture.run(modules: [.progress]) { users in
+      let ada = try await users.signUp()
+      #expect(try await ada.put("/v1/progress/dune", "112").status == 201)
+      #expect(try await ada.put("/v1/progress/dune", "87").text == "112")
+      #expect(try await ada.put("/v1/progress/dune", "0").status == 422)
+      #expect(try await ada.get("/v1/progress").json["values"] == ["dune": 112])
+    }
+  }
+}
