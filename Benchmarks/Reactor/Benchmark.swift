@@ -17,11 +17,11 @@ func runBenchmark() {
   row("host, 256 actions sent at a time", reach: "≥ 1,000,000 a second", rounds, perSecond: StepBenchmark.bursts)
   row("host, each action wakes the loop", reach: "", rounds, perSecond: StepBenchmark.single)
   row("host, send and await the state", reach: "", rounds, perSecond: StepBenchmark.roundTrips)
-  row("an effect that emits, from send to settled", reach: "", rounds, perSecond: StepBenchmark.effects)
+  row("an effect that emits, from send to the end", reach: "", rounds, perSecond: StepBenchmark.effects)
   row("10,000 items, 100 random edits: difference", reach: "≤ 3 ms", rounds, milliseconds: ChangesetBenchmark.edits)
   row("10,000 items shuffled: difference", reach: "", rounds, milliseconds: ChangesetBenchmark.shuffle)
   row("10,000 items, 100 edits: apply", reach: "", rounds, milliseconds: ChangesetBenchmark.apply)
-  row("100,000 subscribers of one store told", reach: "≤ 100 ms", rounds, milliseconds: StoreBenchmark.tellEverybody)
+  row("100,000 subscribers of one store notified", reach: "≤ 100 ms", rounds, milliseconds: StoreBenchmark.tellEverybody)
   row("100,000 subscribers of one subject leave", reach: "", rounds, milliseconds: StoreBenchmark.everybodyLeaves)
 }
 
