@@ -1,7 +1,7 @@
 import LockstepReactor
 import Synchronization
 
-/// A store with one bound value, watched by 100,000 tasks.
+/// A store with one bound value and 100,000 tasks that observe it.
 enum StoreBenchmark {
   private static let watchers = 100_000
 
@@ -9,7 +9,7 @@ enum StoreBenchmark {
     let told = Atomic<Int>(0)
   }
 
-  static func tellEverybody() -> Spent {
+  static func notifyAll() -> Spent {
     let executor = SingleCoreExecutor()
     let subject = DispatchSubject<Int>()
     let value = BoundValue(subject, initial: 0)
@@ -34,8 +34,8 @@ enum StoreBenchmark {
     return time
   }
 
-  /// Each lets go of its stream, in no order.
-  static func everybodyLeaves() -> Spent {
+  /// All subscribers leave in random order.
+  static func removeAll() -> Spent {
     let subject = DispatchSubject<Int>()
     var streams = (0..<watchers).map { _ in Optional(subject.events()) }
     let order = streams.indices.shuffled()
