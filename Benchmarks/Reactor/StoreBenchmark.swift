@@ -6,7 +6,7 @@ enum StoreBenchmark {
   private static let watchers = 100_000
 
   private final class Count: Sendable {
-    let told = Atomic<Int>(0)
+    let notified = Atomic<Int>(0)
   }
 
   static func notifyAll() -> Spent {
@@ -18,7 +18,7 @@ enum StoreBenchmark {
       await withDiscardingTaskGroup { group in
         for _ in 0..<watchers {
           group.addTask {
-            for await number in value.values where number == 1 { count.told.add(1, ordering: .relaxed) }
+            for await number in value.values where number == 1 { count.notified.add(1, ordering: .relaxed) }
           }
         }
       }
@@ -28,7 +28,7 @@ enum StoreBenchmark {
       subject.dispatch(1)
       executor.drain()
     }
-    precondition(count.told.load(ordering: .relaxed) == watchers)
+    precondition(count.notified.load(ordering: .relaxed) == watchers)
     tasks.cancel()
     executor.drain()
     return time
