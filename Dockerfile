@@ -9,8 +9,8 @@ COPY . .
 RUN swift build -c release --product lockstep --static-swift-stdlib -Xswiftc -enforce-exclusivity=unchecked \
  && strip -o /usr/local/bin/lockstep .build/release/lockstep
 
-# Target bare: only the server, its libraries and the time zones ('docker build --target bare .'). It has no shell, and without
-# libcurl the server refuses --profile-upstream.
+# Target bare: only the server, its libraries and the time zones ('docker build --target bare .').
+# It has no shell, and without libcurl the server refuses --profile-upstream.
 FROM build AS parts
 RUN apt-get update && apt-get install -y --no-install-recommends tzdata && rm -rf /var/lib/apt/lists/*
 RUN mkdir -p /bare/tmp /bare/etc /bare/var/lib/dpkg/status.d /empty \
@@ -35,9 +35,10 @@ ENV LOCKSTEP_DATA=/data/lockstep.db
 HEALTHCHECK --interval=30s --timeout=5s --start-period=10s CMD ["/usr/local/bin/lockstep", "health"]
 ENTRYPOINT ["/usr/local/bin/lockstep", "serve", "--host", "::"]
 
-# Collects the libraries that the server needs and the base image lacks, and libcurl for --profile-upstream. It keeps dpkg's data
-# about each package for vulnerability scanners. It copies single files because whole packages would take 4 MB more: libcurl's
-# package depends on libssh2, which the server does not use, and libssh2 on all of OpenSSL. The time zones are for dates that
+# Collects the libraries that the server needs and the base image lacks, and libcurl for
+# --profile-upstream. It keeps dpkg's data about each package for vulnerability scanners. It copies
+# single files because whole packages would take 4 MB more: libcurl's package depends on libssh2,
+# which the server does not use, and libssh2 on all of OpenSSL. The time zones are for dates that
 # people read.
 FROM debian:bookworm-slim AS libraries
 COPY --from=build /usr/local/bin/lockstep /usr/local/bin/lockstep
@@ -62,8 +63,8 @@ COPY --from=build /usr/local/bin/lockstep /usr/local/bin/lockstep
 LABEL org.opencontainers.image.title="Lockstep" \
       org.opencontainers.image.description="A state server: an app's state in lockstep on all of a user's devices" \
       org.opencontainers.image.licenses="MIT"
-# The user is a number, so that an orchestrator can see that it is not root. The folder exists before it becomes a volume, so that
-# a new volume belongs to this user.
+# The user is a number, so that an orchestrator can see that it is not root. The folder exists
+# before it becomes a volume, so that a new volume belongs to this user.
 RUN install -d -o 10001 -g 10001 /data
 VOLUME /data
 USER 10001:10001

@@ -1,7 +1,7 @@
 // A libFuzzer target, run by scripts/fuzz. It is compiled in one module with Sources/HTTP.
 //
-// The input is what a client sends: request after request on one connection. A property that does not
-// hold ends the process, which libFuzzer reports with the input that did it.
+// The input is what a client sends: request after request on one connection. A property that does
+// not hold ends the process, which libFuzzer reports with the input that did it.
 
 /// Checks one input. Called by libFuzzer, which vouches for the bytes while the call lasts.
 @_cdecl("LLVMFuzzerTestOneInput")
@@ -262,8 +262,8 @@ private let cr = UInt8(ascii: "\r")
 private let lf = UInt8(ascii: "\n")
 private let slash = UInt8(ascii: "/")
 
-/// Ways to cut the bytes: after each one, and at a few places that hang on the bytes themselves, so that the same
-/// input is always cut in the same way.
+/// Ways to cut the bytes: after each one, and at a few places that hang on the bytes themselves, so
+/// that the same input is always cut in the same way.
 private func cuts(of bytes: UnsafeRawBufferPointer) -> [[Int]] {
   guard bytes.count > 1 else { return [] }
   var random = bytes.reduce(0xCBF2_9CE4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01B3 }

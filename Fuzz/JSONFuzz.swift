@@ -3,7 +3,8 @@
 //   swiftc -O -sanitize=fuzzer,address -parse-as-library Sources/JSON/*.swift Fuzz/JSONFuzz.swift -o json-fuzz
 //   ./json-fuzz -dict=Fuzz/json.dict <directory for finds> Fuzz/corpus/json
 //
-// A property that does not hold ends the process, which libFuzzer reports with the input that did it.
+// A property that does not hold ends the process, which libFuzzer reports with the input that did
+// it.
 
 /// Checks one input. Called by libFuzzer, which vouches for the bytes while the call lasts.
 @_cdecl("LLVMFuzzerTestOneInput")

@@ -1,10 +1,12 @@
 import LockstepHTTP
 
-// A libFuzzer target, run by scripts/fuzz. It is compiled in one module with what reads the parts of a request that the
-// parser of HTTP leaves as they are: queries, cursors, preconditions, how long a client wants to wait and whom a proxy names.
+// A libFuzzer target, run by scripts/fuzz. It is compiled in one module with what reads the parts
+// of a request that the parser of HTTP leaves as they are: queries, cursors, preconditions, how
+// long a client wants to wait and whom a proxy names.
 //
-// The input's lines are the query, If-Match, If-None-Match, Prefer and X-Forwarded-For; what is left out is empty. A property that does not hold
-// ends the process, which libFuzzer reports with the input that did it.
+// The input's lines are the query, If-Match, If-None-Match, Prefer and X-Forwarded-For; what is
+// left out is empty. A property that does not hold ends the process, which libFuzzer reports with
+// the input that did it.
 
 /// Checks one input. Called by libFuzzer, which vouches for the bytes while the call lasts.
 @_cdecl("LLVMFuzzerTestOneInput")
@@ -67,7 +69,8 @@ private func checkClient(_ request: Request) {
   check(others.named(request).peer == request.peer, "nobody else is believed")
 }
 
-/// What is fresh isn't to be written where `If-None-Match` forbids it, and weak tags match nothing strongly.
+/// What is fresh isn't to be written where `If-None-Match` forbids it, and weak tags match nothing
+/// strongly.
 private func checkPreconditions(_ texts: [String]) {
   guard let request = request("/", "If-Match: \(texts[1])", "If-None-Match: \(texts[2])"),
     let preconditions = try? Preconditions(of: request.head)

@@ -1,5 +1,5 @@
-// Measures libsqlite3 alone: one loop with prepared statements, and a fixed number of writes in each transaction.
-// Benchmarks/Writes does the same through the writer thread.
+// Measures libsqlite3 alone: one loop with prepared statements, and a fixed number of writes in
+// each transaction. Benchmarks/Writes does the same through the writer thread.
 //
 // usage: cloop FILE SECONDS WRITES_A_TRANSACTION
 // prints: writes a second, and the 50th and 99th percentile of a transaction's time in microseconds

@@ -4,9 +4,10 @@
 //   fanout spread SERVER PORT TOKENS CLIENTS WRITES RATE   one client per user; RATE writes a second to random users
 //   fanout idle   SERVER PORT TOKENS CLIENTS               one client per user; prints "ready" and waits until stdin ends
 //
-// SERVER is lockstep or nchan. TOKENS is a file with one of Lockstep's tokens per line; for nchan only their number counts.
-// "all" prints a line per write: milliseconds from the write's first byte to the first, the middle and the last response.
-// "spread" prints p50, p99 and the maximum of the time from a write's due time to the response that contains it.
+// SERVER is lockstep or nchan. TOKENS is a file with one of Lockstep's tokens per line; for nchan
+// only their number counts. "all" prints a line per write: milliseconds from the write's first byte
+// to the first, the middle and the last response. "spread" prints p50, p99 and the maximum of the
+// time from a write's due time to the response that contains it.
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>

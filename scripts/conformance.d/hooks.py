@@ -1,4 +1,5 @@
-"""What schemathesis has to know of the server, and which of its failures are none, each with the reason."""
+"""What schemathesis has to know of the server, and which of its failures are none, each with the
+reason."""
 
 import os
 import re
@@ -11,8 +12,8 @@ OWN_SESSION = {"current", os.environ["CONFORMANCE_SESSION"]}
 
 @schemathesis.hook
 def before_call(context, case, kwargs):
-    """Has no request end the very session that all are sent with, however its id got there; and a new idempotency key for
-    each: the same one again with another body is 422, as it should be."""
+    """Has no request end the very session that all are sent with, however its id got there; and a
+    new idempotency key for each: the same one again with another body is 422, as it should be."""
     if case.operation.path == "/v1/sessions/{id}" and (case.path_parameters or {}).get("id") in OWN_SESSION:
         case.path_parameters["id"] = str(uuid.uuid4())
     key = (case.headers or {}).get("Idempotency-Key")

@@ -27,7 +27,8 @@ class Server:
         self.token = token
 
     def exchange(self, method, target, fields=None, body=None, token=True, events=False):
-        """Sends one request, and gives it with its answer: status line, fields, body as it came off the framing."""
+        """Sends one request, and gives it with its answer: status line, fields, body as it came off
+        the framing."""
         fields = {"Host": f"{self.host}:{self.port}", "Connection": "close", **(fields or {})}
         if token:
             fields["Authorization"] = f"Bearer {self.token}"

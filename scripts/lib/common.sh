@@ -5,7 +5,8 @@
 root=$(realpath "$(dirname "${BASH_SOURCE[0]}")/../..")
 script=$(realpath --relative-to="$root" "$0")
 
-# The libraries that the build links: Debian's package, and a header whose presence shows that it is installed.
+# The libraries that the build links: Debian's package, and a header whose presence shows that it is
+# installed.
 build_packages=(
   libcurl4-openssl-dev:curl/curl.h
   libsodium-dev:sodium.h
@@ -16,7 +17,8 @@ build_packages=(
 # Progress goes to stderr. Only results go to stdout.
 say() { printf '==> %s\n' "$*" >&2; }
 
-# die EXIT_CODE MESSAGE. The codes are those of sysexits.h: 64 for usage, 69 if something that the script needs is missing.
+# die EXIT_CODE MESSAGE. The codes are those of sysexits.h: 64 for usage, 69 if something that the
+# script needs is missing.
 die() {
   printf '%s: %s\n' "$script" "$2" >&2
   exit "$1"
@@ -59,7 +61,8 @@ ensure_commands() {
   install_packages "${missing[@]}"
 }
 
-# install_packages [PACKAGE…]: installs them with apt. If it cannot, it prints their names and exits.
+# install_packages [PACKAGE…]: installs them with apt. If it cannot, it prints their names and
+# exits.
 install_packages() {
   (($#)) || return 0
   local as_root=(env)
@@ -76,11 +79,13 @@ install_packages() {
 
 # The flags of a release build; keep the Dockerfile in step.
 #
-# The runtime's checks for overlapping access are off, because they take a twentieth of a request's time. Their result depends
-# on the path through the code and not on data, and every test runs with them. Checks of bounds and overflow stay on.
+# The runtime's checks for overlapping access are off, because they take a twentieth of a request's
+# time. Their result depends on the path through the code and not on data, and every test runs with
+# them. Checks of bounds and overflow stay on.
 release_flags=(-c release --product lockstep --static-swift-stdlib -Xswiftc -enforce-exclusivity=unchecked)
 
-# Makes a release build. The compiler's output goes to stderr. Sets server to the path of the binary.
+# Makes a release build. The compiler's output goes to stderr. Sets server to the path of the
+# binary.
 build_server() {
   local flags=(--package-path "$root" "${release_flags[@]}")
   say "Building a release (the first time takes a few minutes)"

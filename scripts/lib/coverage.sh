@@ -2,8 +2,9 @@
 # shellcheck disable=SC2154 # root comes from common.sh
 # Collects the coverage of the tests and of the servers that they start; coverage.py prints it.
 
-# prepare_coverage SCRATCH_FOLDER: SwiftPM collects the profile of the tests' own process. Child processes write theirs into
-# another folder, because SwiftPM would fail on the incomplete file of a killed process.
+# prepare_coverage SCRATCH_FOLDER: SwiftPM collects the profile of the tests' own process. Child
+# processes write theirs into another folder, because SwiftPM would fail on the incomplete file of a
+# killed process.
 prepare_coverage() {
   children=$root/$1/children
   rm -rf "$children"
@@ -11,7 +12,8 @@ prepare_coverage() {
   export CHILD_PROFILE_FILE=$children/%p.profraw
 }
 
-# report_coverage SCRATCH_FOLDER [OPTION…]: prints the report. Fails if a target is below the limit without a reason.
+# report_coverage SCRATCH_FOLDER [OPTION…]: prints the report. Fails if a target is below the limit
+# without a reason.
 report_coverage() {
   local scratch=$1 tools products
   shift

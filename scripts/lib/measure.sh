@@ -12,8 +12,8 @@ median() { # CASE SIDE NAME
     awk '{ all[NR] = $1 } END { print (all[int((NR + 1) / 2)] + all[int((NR + 2) / 2)]) / 2 }'
 }
 
-# load SIDE SECONDS WRK_ARGUMENT…: runs wrk with one thread. Sets rate, p50 and p99 (ms), cpu (µs per request) and
-# failures (how many requests failed).
+# load SIDE SECONDS WRK_ARGUMENT…: runs wrk with one thread. Sets rate, p50 and p99 (ms), cpu (µs
+# per request) and failures (how many requests failed).
 load() {
   local side=$1 seconds=$2 before after
   before=$(cpu_microseconds "$side")
@@ -38,12 +38,12 @@ note_load() {
   note "$1" "$2" cpu "$cpu"
 }
 
-# row LABEL CASE NAME UNITS FORMAT [ratio|value RELATION TARGET]: prints a row that compares the medians of lockstep and
-# nginx, divided by UNITS.
+# row LABEL CASE NAME UNITS FORMAT [ratio|value RELATION TARGET]: prints a row that compares the
+# medians of lockstep and nginx, divided by UNITS.
 row() { compare_medians "$1" "$2 lockstep $3" "$2 nginx $3" "$4" "$5" "${@:6}"; }
 
-# compare_medians LABEL OURS THEIRS UNITS FORMAT [ratio|value RELATION TARGET]: the same for any two medians, each given as
-# "CASE SIDE NAME". THEIRS is - if there is no peer.
+# compare_medians LABEL OURS THEIRS UNITS FORMAT [ratio|value RELATION TARGET]: the same for any two
+# medians, each given as "CASE SIDE NAME". THEIRS is - if there is no peer.
 compare_medians() {
   local ours theirs=-
   # shellcheck disable=SC2086 # three words
@@ -74,8 +74,8 @@ build_populate() {
   clang -O2 -o "$work/populate" -I"$root/Sources" "$root/scripts/lib/populate.c" -lsqlite3 -lsodium
 }
 
-# make_store NAME USERS VALUES: makes the store $work/NAME.db with this many users and values for each user. The users' tokens
-# go to $work/NAME.tokens.
+# make_store NAME USERS VALUES: makes the store $work/NAME.db with this many users and values for
+# each user. The users' tokens go to $work/NAME.tokens.
 make_store() {
   store=$work/$1.db
   rm -f "$store"*

@@ -1,5 +1,6 @@
-// Fills a store with users for benchmarks. Each user has a session, values in defaults/standard, and a journal entry for them.
-// The users have no password, because hashing so many would take hours.
+// Fills a store with users for benchmarks. Each user has a session, values in defaults/standard,
+// and a journal entry for them. The users have no password, because hashing so many would take
+// hours.
 //
 // usage: populate STORE USERS VALUES
 // prints: each user's token, one per line

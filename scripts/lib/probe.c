@@ -33,7 +33,8 @@ static int new_socket(void) {
   return fd;
 }
 
-// Connects from 127.0.0.(1 + number). One address has ports for about 28,000 connections to the same server.
+// Connects from 127.0.0.(1 + number). One address has ports for about 28,000 connections to the
+// same server.
 static int connect_from(int number, int port) {
   int fd = new_socket(), on = 1;
   struct sockaddr_in from = loopback(number, 0), to = loopback(0, port);
@@ -52,7 +53,8 @@ static void ask(int fd, const char *path) {
   if (write(fd, request, length) != length) err(1, "write");
 }
 
-// Whether the response's status is 200. Responses to the benchmarks' requests are small and arrive in one piece.
+// Whether the response's status is 200. Responses to the benchmarks' requests are small and arrive
+// in one piece.
 static int is_answered(int fd) {
   char answer[16384];
   ssize_t count = read(fd, answer, sizeof answer);

@@ -1,5 +1,5 @@
--- For wrk: sends an action to each screen in turn. Arguments: the action's body, and a file whose lines hold a screen's path and
--- its user's token. Prints the same result line as wrk.lua.
+-- For wrk: sends an action to each screen in turn. Arguments: the action's body, and a file whose
+-- lines hold a screen's path and its user's token. Prints the same result line as wrk.lua.
 local requests, turn = {}, 0
 
 function init(arguments)

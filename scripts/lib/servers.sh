@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2034,SC2154 # variables come from common.sh and go to the script that sources this
-# Servers for benchmarks: started on free ports of loopback, measured through /proc, ended on exit. A side is one of the two
-# servers to compare: lockstep or nginx. Source it after common.sh.
+# Servers for benchmarks: started on free ports of loopback, measured through /proc, ended on exit.
+# A side is one of the two servers to compare: lockstep or nginx. Source it after common.sh.
 
 declare -A pid port
 work=$(mktemp -d)
@@ -53,7 +53,8 @@ lockstep_command() {
     --log-level warning
 }
 
-# nginx responds from its configuration, without files and logs, with the response that mirror has copied from lockstep.
+# nginx responds from its configuration, without files and logs, with the response that mirror has
+# copied from lockstep.
 nginx_command() {
   local config=$work/nginx-$1.conf module
   cat >"$config" <<END
@@ -81,8 +82,8 @@ END
   printf '%s\n' "$(command -v nginx)" -e stderr -p "$work" -c "$config"
 }
 
-# mirror PATH [FIELD…]: reads lockstep's response, so that nginx can send the same body and fields. Sets body_size, and tag to
-# the ETag.
+# mirror PATH [FIELD…]: reads lockstep's response, so that nginx can send the same body and fields.
+# Sets body_size, and tag to the ETag.
 mirror() {
   local answer head body line
   exec 3<>"/dev/tcp/127.0.0.1/${port[lockstep]}"

@@ -1,4 +1,5 @@
--- For wrk: sends requests of many users in turns. Arguments: the kind of request, and a file with one token per line.
+-- For wrk: sends requests of many users in turns. Arguments: the kind of request, and a file with
+-- one token per line.
 --   get   GET /v1/defaults/standard
 --   put   PUT /v1/defaults/standard/appearance, with a new value each time
 --   etcd  the same through etcd's JSON gateway: POST /v3/kv/put, one key per user

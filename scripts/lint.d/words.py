@@ -15,7 +15,8 @@ QUESTION_WORD = re.compile(r"\b(Who|What)\b")
 SENTENCE_END = re.compile(r"""[.?!](?=["'”’)*_|\s]|$)|\s\|(?=\s|$)|\n\s*(?:[-*#|>]|\d+\.)|\n\s*\n""")
 ALLOWED = os.path.join(os.path.dirname(os.path.abspath(__file__)), "words-allowed.txt")
 
-# A comment or a string, or a regular expression, which is no prose. Interpolations need a parser: see swift_strings.
+# A comment or a string, or a regular expression, which is no prose. Interpolations need a parser:
+# see swift_strings.
 C_TOKEN = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'', re.DOTALL)
 SWIFT_START = re.compile(r'//[^\n]*|/\*|(#*)("""|")|(?<=[(=,:\s])#*/(?![\s/*])[^\n]*?[^\\\s]/#*(?=[),.\s\]]|$)', re.MULTILINE)
 
@@ -27,7 +28,8 @@ class Prose:
         self.pieces = []
 
     def add(self, line, text, is_comment=False):
-        """Adds a piece. Comment lines that follow each other are one piece, because sentences run across them."""
+        """Adds a piece. Comment lines that follow each other are one piece, because sentences run
+        across them."""
         if is_comment and self.pieces and self.pieces[-1][2] and self.pieces[-1][0] + self.pieces[-1][1].count("\n") + 1 == line:
             start, before, _ = self.pieces[-1]
             self.pieces[-1] = (start, f"{before}\n{text}", True)
@@ -54,7 +56,8 @@ def swift_prose(text):
 
 
 def swift_string(text, place, close, escape):
-    """The string literal that begins at `place`, with each interpolation replaced by one character, and its end."""
+    """The string literal that begins at `place`, with each interpolation replaced by one character,
+    and its end."""
     content = []
     while place < len(text):
         if text.startswith(close, place):

@@ -105,7 +105,8 @@ def rates(recorder):
 
 
 def draining(recorder, server):
-    """What becomes of requests that wait while the server stops. Records how the server ends too."""
+    """What becomes of requests that wait while the server stops. Records how the server ends too.
+    """
     sign_up(recorder, "drained")
     tag = recorder.get("/v1/profile").etag
     since = recorder.get("/v1/changes?since=now").json("cursor")

@@ -7,13 +7,14 @@ same placeholder, so the comparison also finds a cursor that should equal anothe
 import datetime
 import re
 
-# The server may read the clock twice for one response. Times of one request are at most so many milliseconds apart, and
-# those of two requests are further apart: see Recorder.raw.
+# The server may read the clock twice for one response. Times of one request are at most so many
+# milliseconds apart, and those of two requests are further apart: see Recorder.raw.
 SAME_TIME = 3
 REVISION = r"(\d+)(?:-(\d+))?"
 CURSOR = re.compile(rf"(?<![A-Za-z0-9._-])([0-9a-f]{{8}})\.{REVISION}\.{REVISION}(?![0-9])")
 UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}"
-# The month's name stays: two runs on both sides of a month's end are not worth losing the check of the languages.
+# The month's name stays: two runs on both sides of a month's end are not worth losing the check of
+# the languages.
 HALF_OF_DAY = re.compile(r"\b[AaPp]\.?[Mm]\b\.?|午前|午後")
 
 # In this order: a cursor holds a digest, a screen's id is twice as long as its tag.
@@ -71,7 +72,8 @@ class Normalizer:
         if self.ignores_prose:
             text = self._without_prose(text, path)
         if path == "/v1/users":
-            # The user's and the session's: the clock is read for each of them, and on a busy machine that takes time.
+            # The user's and the session's: the clock is read for each of them, and on a busy
+            # machine that takes time.
             for moment in re.findall(r'"createdAt":"([^"]*)"', text)[1:]:
                 first = re.search(r'"createdAt":"([^"]*)"', text)[1]
                 self.placeholder("time", first)

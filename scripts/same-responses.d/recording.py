@@ -356,7 +356,8 @@ class Recorder:
         return Stream(self, path, connection, path, is_chunked)
 
     def until_waiting(self, count):
-        """Returns once so many requests wait; those for screens aren't counted by the metric, and get some time."""
+        """Returns once so many requests wait; those for screens aren't counted by the metric, and
+        get some time."""
         connection = self.connect()
         end = time.monotonic() + 0.4
         while time.monotonic() < end:
@@ -461,7 +462,8 @@ class Recorder:
 
 
 def visible(text):
-    """The text without control characters and line separators, which would end a line of the diff early."""
+    """The text without control characters and line separators, which would end a line of the diff
+    early."""
     text = text.replace("\\", "\\\\").replace("\n", "\\n").replace("\r", "\\r")
     return re.sub("[\x00-\x1f\x7f-\x9f\u2028\u2029]", lambda match: f"\\u{ord(match[0]):04x}", text)
 

@@ -1,4 +1,5 @@
-"""Asks every route in every wrong way that all routes share: methods, tokens, queries, types and sizes of bodies."""
+"""Asks every route in every wrong way that all routes share: methods, tokens, queries, types and
+sizes of bodies."""
 
 from serving import ADMINISTRATOR
 

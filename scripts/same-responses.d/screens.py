@@ -34,8 +34,8 @@ class Screen:
         return self.recorder.get(self.path + query, *fields, token=self.token)
 
     def until(self, holds):
-        """Waits until the state is one that holds, without recording what comes between: how many there are is a
-        matter of time. Records the one that holds."""
+        """Waits until the state is one that holds, without recording what comes between: how many
+        there are is a matter of time. Records the one that holds."""
         end = time.monotonic() + 8
         connection = self.recorder.connect()
         while time.monotonic() < end:
@@ -135,7 +135,8 @@ def login(recorder):
 
 
 def quiet(recorder, screen, kind):
-    """An action whose effect takes its time: whether the response shows it already is a matter of time."""
+    """An action whose effect takes its time: whether the response shows it already is a matter of
+    time."""
     recorder.pause()
     connection = recorder.connect()
     connection.send(recorder.head("POST", screen.path + "/actions", (), recorder.encoded({"type": kind, "payload": {}}),
@@ -221,7 +222,8 @@ def history(recorder):
 
 
 def too_many(recorder):
-    """As many screens as a session may have, and one more; then the session ends, and they with it."""
+    """As many screens as a session may have, and one more; then the session ends, and they with it.
+    """
     token = recorder.post("/v1/sessions", {"email": "screens@example.com", "password": PASSWORD}, token=None).json("token")
     first = opened(recorder, "favoritesTop", token=token)
     for _ in range(63):
@@ -236,7 +238,8 @@ def too_many(recorder):
 
 
 class Upstream:
-    """The service that a profile is sent to first: responds what it's told, and keeps what it was sent."""
+    """The service that a profile is sent to first: responds what it's told, and keeps what it was
+    sent."""
 
     def __init__(self):
         self.socket = socket.create_server(("127.0.0.1", 0))
@@ -268,7 +271,8 @@ class Upstream:
 
 
 def upstream(recorder, service):
-    """The screen of the profile, with a service that takes it, refuses it, redirects, and breaks the connection."""
+    """The screen of the profile, with a service that takes it, refuses it, redirects, and breaks
+    the connection."""
     sign_up(recorder, "upstream")
     recorder.normalizer.literals.append((service.url.split("//")[1].split("/")[0], "<upstream>"))
     screen = opened(recorder, "workingHistory")

@@ -8,7 +8,8 @@ MERGE = "Content-Type: application/merge-patch+json"
 
 
 def conditions(recorder, method, path, body, present):
-    """A write under conditions that hold and that don't; present is the path that shows the ETag."""
+    """A write under conditions that hold and that don't; present is the path that shows the ETag.
+    """
     ask = lambda *fields, **more: recorder.ask(method, path, body, *fields, **more)
     old = recorder.get(present)
     ask('If-Match: "other"')
