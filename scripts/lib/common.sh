@@ -42,7 +42,8 @@ number_after() {
 
 # Installs missing build tools. If all are there, it needs no network.
 ensure_build_tools() {
-  command -v swift >/dev/null || die 69 "swift is not on the PATH; install Swift 6.3: https://www.swift.org/install/linux/"
+  command -v swift >/dev/null ||
+    die 69 "swift is not on the PATH; install Swift 6.3: https://www.swift.org/install/linux/"
   local missing=() entry
   for entry in "${build_packages[@]}"; do
     # Debian keeps some headers in a folder for the processor's architecture.

@@ -9,7 +9,9 @@ import subprocess
 import sys
 import tokenize
 
-FORBIDDEN = re.compile(r"\b(whoever|whomever|anew|in\s+the\s+place\s+of|nobody|somebody|(?:is|are)\s+told)\b", re.IGNORECASE)
+FORBIDDEN = re.compile(
+    r"\b(whoever|whomever|anew|in\s+the\s+place\s+of|nobody|somebody|(?:is|are)\s+told)\b", re.IGNORECASE
+)
 QUESTION_WORD = re.compile(r"\b(Who|What)\b")
 # A sentence also ends with a table cell, a list item, a heading or a paragraph.
 SENTENCE_END = re.compile(r"""[.?!](?=["'”’)*_|\s]|$)|\s\|(?=\s|$)|\n\s*(?:[-*#|>]|\d+\.)|\n\s*\n""")
@@ -18,7 +20,9 @@ ALLOWED = os.path.join(os.path.dirname(os.path.abspath(__file__)), "words-allowe
 # A comment or a string, or a regular expression, which is no prose. Interpolations need a parser:
 # see swift_strings.
 C_TOKEN = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'', re.DOTALL)
-SWIFT_START = re.compile(r'//[^\n]*|/\*|(#*)("""|")|(?<=[(=,:\s])#*/(?![\s/*])[^\n]*?[^\\\s]/#*(?=[),.\s\]]|$)', re.MULTILINE)
+SWIFT_START = re.compile(
+    r'//[^\n]*|/\*|(#*)("""|")|(?<=[(=,:\s])#*/(?![\s/*])[^\n]*?[^\\\s]/#*(?=[),.\s\]]|$)', re.MULTILINE
+)
 
 
 class Prose:
@@ -30,11 +34,12 @@ class Prose:
     def add(self, line, text, is_comment=False):
         """Adds a piece. Comment lines that follow each other are one piece, because sentences run
         across them."""
-        if is_comment and self.pieces and self.pieces[-1][2] and self.pieces[-1][0] + self.pieces[-1][1].count("\n") + 1 == line:
-            start, before, _ = self.pieces[-1]
-            self.pieces[-1] = (start, f"{before}\n{text}", True)
-        else:
-            self.pieces.append((line, text, is_comment))
+        if is_comment and self.pieces:
+            start, before, was_comment = self.pieces[-1]
+            if was_comment and start + before.count("\n") + 1 == line:
+                self.pieces[-1] = (start, f"{before}\n{text}", True)
+                return
+        self.pieces.append((line, text, is_comment))
 
 
 def swift_prose(text):
@@ -174,7 +179,8 @@ def tracked_files(paths, skipped):
     command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", *paths]
     names = subprocess.run(command, check=True, capture_output=True).stdout.decode().split("\0")
     for name in sorted(set(filter(None, names))):
-        if os.path.isfile(name) and not any(name == skip or name.startswith(skip.rstrip("/") + "/") for skip in skipped):
+        is_skipped = any(name == skip or name.startswith(skip.rstrip("/") + "/") for skip in skipped)
+        if os.path.isfile(name) and not is_skipped:
             yield name
 
 

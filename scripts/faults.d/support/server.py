@@ -50,6 +50,10 @@ class Server:
     def has_ended(self):
         return self.process.poll() is not None
 
+    @property
+    def listens(self):
+        return os.path.getsize(self.address_file) > 0
+
     def said(self):
         with open(self.log, errors="replace") as log:
             return log.read()
@@ -63,7 +67,7 @@ class Server:
             if match:
                 self.port = int(match.group(1))
                 return self
-            expect(not self.has_ended, lambda: f"the server does not start, exit code {self.process.poll()}: {self.said()}")
+            expect(not self.has_ended, lambda: f"the server exits with {self.process.poll()}: {self.said()}")
             expect(time.monotonic() < end, lambda: f"the server does not listen after {seconds} s")
             time.sleep(0.01)
 
