@@ -1,4 +1,4 @@
-"""Prints the share of lines that the tests ran, by target, from llvm-cov's summary on standard input.
+"""Prints the share of lines that the tests ran, by target, from llvm-cov's summary on stdin.
 
 Exits with 1 if a target is below the limit and the file of reasons has none, and with 65 if that file is malformed.
 """

@@ -64,7 +64,7 @@ class Run:
         began = time.monotonic()
         with tempfile.TemporaryDirectory(prefix="same-responses-") as folder:
             if known:
-                # An account for a server on which nobody can sign up. The first start makes the
+                # This server refuses sign-ups, so make an account first. The first start makes the
                 # store.
                 Server(self.binary, folder=folder).stop()
                 subprocess.run([self.binary, "user", "add", "known@example.com"], cwd=folder, env=environment(), check=False,
