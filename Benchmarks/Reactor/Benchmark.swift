@@ -11,7 +11,7 @@ func runBenchmark() {
     return
   }
   let rounds = option("--rounds") ?? 5
-  print("| what | measured | on the wall clock | reach |")
+  print("| what | by CPU time | elapsed | target |")
   print("|---|---|---|---|")
   row("step without a host: mutate, reduce", reach: "≥ 1,000,000 a second", rounds, perSecond: StepBenchmark.bare)
   row("host, 256 actions sent at a time", reach: "≥ 1,000,000 a second", rounds, perSecond: StepBenchmark.bursts)
