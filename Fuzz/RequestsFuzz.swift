@@ -38,12 +38,12 @@ private func checkCursor(_ text: String) {
   check(cursor.text.utf8.elementsEqual(text.utf8), "a cursor has one form")
   check(Cursor(cursor.text) == cursor, "a written cursor reads back equal")
   check(cursor.isValidated(by: text), "a cursor matches its own tag")
-  check(cursor.revision >= 0 && cursor.registered >= 0, "no number of a cursor is negative")
+  check(cursor.revision.number >= 0 && cursor.registered.number >= 0, "no number of a cursor is negative")
 }
 
 /// Checks that numbers in a query are within their limits and equal their text.
 private func checkQuery(_ query: String) {
-  guard let parameters = try? QueryParameters(query) else { return }
+  guard let parameters = try? QueryParameters(Array(query.utf8)[...]) else { return }
   for name in ["since", "at", "wait", "limit", ""] {
     guard let text = try? parameters.text(name) else { continue }
     guard let number = try? parameters.integer(name, in: 1...1_000) else { continue }
@@ -76,9 +76,10 @@ private func checkPreconditions(_ texts: [String]) {
   else { return }
   for text in texts {
     guard let cursor = Cursor(text) else { continue }
-    let isFresh = preconditions.isFresh(cursor)
+    let representation = Representation(cursor: cursor, body: [])
+    let isFresh = preconditions.isFresh(representation)
     if isFresh { check(!preconditions.allowsWrite(to: cursor), "If-None-Match forbids the write") }
-    if let tag = preconditions.freshTag(for: cursor) {
+    if let tag = preconditions.freshTag(for: representation) {
       check(isFresh && cursor.isValidated(by: tag), "the matching tag is valid")
     }
     if case .these(let tags)? = preconditions.ifMatch, tags.allSatisfy(\.isWeak) {
