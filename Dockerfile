@@ -5,12 +5,12 @@ RUN apt-get update \
  && rm -rf /var/lib/apt/lists/*
 WORKDIR /lockstep
 COPY . .
-# The flags of scripts/lib/common.sh.
+# The same flags as in scripts/lib/common.sh.
 RUN swift build -c release --product lockstep --static-swift-stdlib -Xswiftc -enforce-exclusivity=unchecked \
  && strip -o /usr/local/bin/lockstep .build/release/lockstep
 
-# Nothing but the server, what it's linked with, and the time zones: 'docker build --target bare'. There is no shell, and no libcurl:
-# --profile-upstream is refused.
+# Target bare: only the server, its libraries and the time zones ('docker build --target bare .').
+# It has no shell, and without libcurl the server refuses --profile-upstream.
 FROM build AS parts
 RUN apt-get update && apt-get install -y --no-install-recommends tzdata && rm -rf /var/lib/apt/lists/*
 RUN mkdir -p /bare/tmp /bare/etc /bare/var/lib/dpkg/status.d /empty \
@@ -35,9 +35,11 @@ ENV LOCKSTEP_DATA=/data/lockstep.db
 HEALTHCHECK --interval=30s --timeout=5s --start-period=10s CMD ["/usr/local/bin/lockstep", "health"]
 ENTRYPOINT ["/usr/local/bin/lockstep", "serve", "--host", "::"]
 
-# What the base image hasn't got of what the server is linked with, and libcurl with the authorities' certificates, which are for
-# --profile-upstream; each with what dpkg knows of its package, by which scanners see what is inside. Whole packages would be 4 MB
-# more: libssh2, which libcurl never uses here, brings all of OpenSSL. Dates as people write them need the time zones.
+# Collects the libraries that the server needs and the base image lacks, and libcurl for
+# --profile-upstream. It keeps dpkg's data about each package for vulnerability scanners. It copies
+# single files because whole packages would take 4 MB more: libcurl's package depends on libssh2,
+# which the server does not use, and libssh2 on all of OpenSSL. The time zones are for dates that
+# people read.
 FROM debian:bookworm-slim AS libraries
 COPY --from=build /usr/local/bin/lockstep /usr/local/bin/lockstep
 RUN touch /before && mkdir -p /libraries/var/lib/dpkg/status.d \
@@ -61,13 +63,13 @@ COPY --from=build /usr/local/bin/lockstep /usr/local/bin/lockstep
 LABEL org.opencontainers.image.title="Lockstep" \
       org.opencontainers.image.description="A state server: an app's state in lockstep on all of a user's devices" \
       org.opencontainers.image.licenses="MIT"
-# The user is a number so that an orchestrator can see that it isn't root; the folder is made before it becomes a
-# volume so that a new volume belongs to it.
+# The user is a number, so that an orchestrator can see that it is not root. The folder exists
+# before it becomes a volume, so that a new volume belongs to this user.
 RUN install -d -o 10001 -g 10001 /data
 VOLUME /data
 USER 10001:10001
 EXPOSE 8080
-# Where commands find the store, and where `lockstep health` asks.
+# Commands find the store through this variable.
 ENV LOCKSTEP_DATA=/data/lockstep.db
 HEALTHCHECK --interval=30s --timeout=5s --start-period=10s CMD ["lockstep", "health"]
 ENTRYPOINT ["lockstep", "serve", "--host", "::"]

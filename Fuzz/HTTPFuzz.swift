@@ -1,9 +1,9 @@
-// A libFuzzer target, run by scripts/fuzz. It is compiled in one module with Sources/HTTP.
+// A libFuzzer target for scripts/fuzz, compiled in one module with Sources/LockstepHTTP.
 //
-// The input is what a client sends: request after request on one connection. A property that does not
-// hold ends the process, which libFuzzer reports with the input that did it.
+// The input is the bytes of one connection: a sequence of requests. If a property does not hold,
+// the process ends, and libFuzzer reports the input.
 
-/// Checks one input. Called by libFuzzer, which vouches for the bytes while the call lasts.
+/// Checks one input. libFuzzer keeps the bytes valid during the call.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzHTTP(_ start: UnsafeRawPointer?, _ count: Int) -> CInt {
   let input = UnsafeRawBufferPointer(start: start, count: count)
@@ -16,7 +16,7 @@ public func fuzzHTTP(_ start: UnsafeRawPointer?, _ count: Int) -> CInt {
 }
 
 extension Limits {
-  /// Limits that a fuzzer's short inputs reach.
+  /// Limits so small that short inputs reach them.
   fileprivate static let tiny: Limits = {
     var limits = Limits()
     limits.requestLine = 24
@@ -27,18 +27,18 @@ extension Limits {
   }()
 }
 
-/// Reads requests until the input ends or one is refused, as the server does.
+/// Reads requests as the server does, until the input ends or a request is refused.
 private func checkConnection(_ input: UnsafeRawBufferPointer, _ limits: Limits) {
   var bytes = input
   while !bytes.isEmpty {
     let whole = Parsed(bytes, pieces: [], limits)
     for pieces in cuts(of: bytes) {
-      check(Parsed(bytes, pieces: pieces, limits) == whole, "where the bytes are cut changes nothing")
+      check(Parsed(bytes, pieces: pieces, limits) == whole, "the result does not depend on how the bytes are split")
     }
     switch whole {
     case .incomplete: return
     case .refused(let problem):
-      check(!problem.response.bodyIsEmpty, "a refusal has a document")
+      check(!problem.response.bodyIsEmpty, "a refusal has a problem document")
       return
     case .head(let head, let consumed):
       checkHead(head, consumed: consumed, of: bytes, limits)
@@ -50,7 +50,7 @@ private func checkConnection(_ input: UnsafeRawBufferPointer, _ limits: Limits) 
   }
 }
 
-/// How many bytes the body takes, or nil when it isn't all there or is refused.
+/// The size of the body, or nil if it is incomplete or refused.
 private func bodySize(_ body: RequestHead.Body, _ bytes: UnsafeRawBufferPointer, _ limits: Limits) -> Int? {
   switch body {
   case .none: 0
@@ -61,13 +61,13 @@ private func bodySize(_ body: RequestHead.Body, _ bytes: UnsafeRawBufferPointer,
 
 // MARK: Heads
 
-/// What the parser made of the bytes, in a form that can be compared.
+/// The parser's result, in a form that can be compared.
 private enum Parsed: Equatable {
   case incomplete
   case head(RequestHead, consumed: Int)
   case refused(Problem)
 
-  /// Shows the parser the bytes up to each of the ascending places in turn, and then all.
+  /// Gives the parser the bytes up to each of the ascending places in turn, and then all bytes.
   init(_ bytes: UnsafeRawBufferPointer, pieces: [Int], _ limits: Limits) {
     var parser = RequestParser(limits: limits)
     self = .incomplete
@@ -103,11 +103,11 @@ extension RequestHead {
   }
 }
 
-/// An accepted head is what it says, can be read in one way only, and is inside the limits.
+/// Checks that an accepted head equals its bytes, is unambiguous and is within the limits.
 private func checkHead(_ head: RequestHead, consumed: Int, of bytes: UnsafeRawBufferPointer, _ limits: Limits) {
   let text = head.bytes
-  check(Array(bytes[..<consumed].suffix(head.size)) == text, "a head is the bytes that came")
-  check(bytes[..<(consumed - head.size)].allSatisfy { $0 == cr || $0 == lf }, "only empty lines stand before a head")
+  check(Array(bytes[..<consumed].suffix(head.size)) == text, "a head equals its bytes")
+  check(bytes[..<(consumed - head.size)].allSatisfy { $0 == cr || $0 == lf }, "only empty lines precede a head")
   check(text.suffix(4) == [cr, lf, cr, lf], "a head ends in an empty line")
   check(!text.contains(0), "no NUL in a head")
   for (index, byte) in text.enumerated() {
@@ -123,13 +123,13 @@ private func checkHead(_ head: RequestHead, consumed: Int, of bytes: UnsafeRawBu
 
   checkFraming(head)
   if case .head(let again, _) = text.withUnsafeBytes({ Parsed($0, pieces: [], limits) }) {
-    check(again.isSame(as: head), "a head on its own is the same head")
+    check(again.isSame(as: head), "a head parsed alone is the same")
   } else {
-    check(false, "a head on its own is a head")
+    check(false, "a head can be parsed alone")
   }
 }
 
-/// The framing against the fields, read a second time and by other means.
+/// Compares the framing with the fields, which it reads again in another way.
 private func checkFraming(_ head: RequestHead) {
   let fields = head.fieldPlaces.map { place in
     (
@@ -146,14 +146,14 @@ private func checkFraming(_ head: RequestHead) {
   check(!head.isVersion11 || values("host").count == 1, "HTTP/1.1 names the host")
   switch head.body {
   case .none:
-    check(codings.isEmpty, "a coded body isn't overlooked")
-    check(lengths.allSatisfy { $0.allSatisfy { $0 == "0" } }, "a body isn't overlooked")
+    check(codings.isEmpty, "a coded body is recognized")
+    check(lengths.allSatisfy { $0.allSatisfy { $0 == "0" } }, "a body is recognized")
   case .length(let length):
     check(length > 0, "a length is at least 1")
-    check(lengths.count == 1 && Int(lengths[0]) == length, "a length is the one that was sent")
+    check(lengths.count == 1 && Int(lengths[0]) == length, "a length equals its field")
   case .chunked:
     let named = codings.joined(separator: ",").lowercased().filter { !", \t".contains($0) }
-    check(head.isVersion11, "the chunked coding is of HTTP/1.1")
+    check(head.isVersion11, "only HTTP/1.1 has the chunked coding")
     check(named == "chunked", "chunked once, and nothing else")
   }
 }
@@ -174,16 +174,16 @@ private let router: Router = {
       }
     )
   } catch {
-    fatalError("the table is sound, but: \(error)")
+    fatalError("the table is valid, but: \(error)")
   }
 }()
 
-/// No path and no field brings routing down, and a match fits its route.
+/// Checks that routing accepts any path and field, and that a match fits its route.
 private func checkRouting(_ head: RequestHead) {
   _ = ContentCoding.preferred(by: head)
   _ = CORSPolicy(origins: ["https://app.example"]).preflightFields(for: head, allow: "GET")
   guard head.targetForm == .path else {
-    check((try? router.match(head)) != nil, "a target that is no path has an answer")
+    check((try? router.match(head)) != nil, "a target without a path has a result")
     return
   }
   check(head.path.isEmpty || head.path.utf8.first == slash, "a path begins with a slash")
@@ -192,25 +192,25 @@ private func checkRouting(_ head: RequestHead) {
     return
   }
   let slashes = head.path.utf8.count(where: { $0 == slash })
-  check(segments.places.count == (head.path == "/" ? 0 : slashes), "only slashes that came as such cut a path")
+  check(segments.places.count == (head.path == "/" ? 0 : slashes), "only literal slashes split a path")
   guard case .route(let index, let parameters) = try? router.match(head) else { return }
   let route = router.routes[index]
   check(route.method == head.method || (route.method == .get && head.method == .head), "the method fits")
   for name in ["slug", "id", "suite", "key"] where route.pattern.contains("{\(name)}") {
-    check(parameters[name]?.isEmpty == false, "a parameter isn't empty")
+    check(parameters[name]?.isEmpty == false, "a parameter is not empty")
   }
 }
 
 // MARK: Chunks
 
-/// What the decoder made of the bytes.
+/// The decoder's result.
 private struct Decoded: Equatable {
   var data: [UInt8] = []
   var consumed = 0
   var isDone = false
   var refusal: ProblemKind?
 
-  /// Hands the decoder what has come up to each of the ascending places, less what it is done with.
+  /// Gives the decoder the bytes up to each of the ascending places, without the consumed ones.
   init(_ bytes: UnsafeRawBufferPointer, pieces: [Int], _ limits: Limits) {
     var decoder = ChunkedDecoder(limits: limits)
     var data: [UInt8] = []
@@ -221,28 +221,29 @@ private struct Decoded: Equatable {
         refusal = error.kind
         break
       }
-      check(consumed <= end, "the decoder takes no more than there is")
+      check(consumed <= end, "the decoder consumes at most all bytes")
     }
     self.data = data
     isDone = decoder.isDone
-    check(decoder.decoded == data.count, "the decoder counts what it hands on")
-    // After a refusal nobody asks how far it came.
+    check(decoder.decoded == data.count, "the decoder counts its output")
+    // After a refusal the position has no meaning.
     if refusal != nil { consumed = 0 }
   }
 }
 
-/// The size of the coded body, or nil when it isn't all there or is refused.
+/// The size of the coded body, or nil if it is incomplete or refused.
 @discardableResult
 private func checkChunks(_ bytes: UnsafeRawBufferPointer, _ limits: Limits) -> Int? {
   let whole = Decoded(bytes, pieces: [], limits)
   for pieces in cuts(of: bytes) {
-    check(Decoded(bytes, pieces: pieces, limits) == whole, "where a coded body is cut changes nothing")
+    check(Decoded(bytes, pieces: pieces, limits) == whole, "the result does not depend on how a coded body is split")
   }
-  check(whole.data.count <= bytes.count, "decoding makes nothing up")
+  check(whole.data.count <= bytes.count, "the output is not longer than the input")
   return whole.isDone ? whole.consumed : nil
 }
 
-/// What is coded in chunks of any sizes comes out again, and what follows is left alone.
+/// Checks that decoding reverses coding in chunks of any size, and leaves the next request
+/// untouched.
 private func checkChunkedRoundTrip(_ data: UnsafeRawBufferPointer) {
   var coded: [UInt8] = []
   var start = 0
@@ -253,7 +254,7 @@ private func checkChunkedRoundTrip(_ data: UnsafeRawBufferPointer) {
   coded += Array("0\r\nTrailer: x\r\n\r\n".utf8)
   let size = coded.count
   let whole = (coded + Array("GET".utf8)).withUnsafeBytes { Decoded($0, pieces: [], Limits()) }
-  check(whole.isDone && whole.consumed == size && whole.data.elementsEqual(data), "what is coded comes out again")
+  check(whole.isDone && whole.consumed == size && whole.data.elementsEqual(data), "decoding reverses coding")
 }
 
 // MARK: Helpers
@@ -262,8 +263,8 @@ private let cr = UInt8(ascii: "\r")
 private let lf = UInt8(ascii: "\n")
 private let slash = UInt8(ascii: "/")
 
-/// Ways to cut the bytes: after each one, and at a few places that hang on the bytes themselves, so that the same
-/// input is always cut in the same way.
+/// Ways to split the bytes: after each byte, and at a few places that depend on the bytes, so that
+/// the same input is always split in the same way.
 private func cuts(of bytes: UnsafeRawBufferPointer) -> [[Int]] {
   guard bytes.count > 1 else { return [] }
   var random = bytes.reduce(0xCBF2_9CE4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01B3 }

@@ -1,11 +1,8 @@
-// A libFuzzer target. It is compiled in one module with the sources that it tests:
+// A libFuzzer target for scripts/fuzz, compiled in one module with Sources/LockstepJSON.
 //
-//   swiftc -O -sanitize=fuzzer,address -parse-as-library Sources/JSON/*.swift Fuzz/JSONFuzz.swift -o json-fuzz
-//   ./json-fuzz -dict=Fuzz/json.dict <directory for finds> Fuzz/corpus/json
-//
-// A property that does not hold ends the process, which libFuzzer reports with the input that did it.
+// If a property does not hold, the process ends, and libFuzzer reports the input.
 
-/// Checks one input. Called by libFuzzer, which vouches for the bytes while the call lasts.
+/// Checks one input. libFuzzer keeps the bytes valid during the call.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzJSON(_ start: UnsafeRawPointer?, _ count: Int) -> CInt {
   let input = UnsafeRawBufferPointer(start: start, count: count)
@@ -13,7 +10,7 @@ public func fuzzJSON(_ start: UnsafeRawPointer?, _ count: Int) -> CInt {
     checkRoundTrip(value)
     checkPatching(value, with: value)
   }
-  // The first byte says where to cut, so that mutations move the cut as well.
+  // The first byte says where to split the rest, so that mutations also move the split.
   guard let first = input.first else { return 0 }
   let rest = UnsafeRawBufferPointer(rebasing: input.dropFirst())
   let cut = rest.count * Int(first) / 255
@@ -25,7 +22,8 @@ public func fuzzJSON(_ start: UnsafeRawPointer?, _ count: Int) -> CInt {
   return 0
 }
 
-/// Parsing never traps, agrees with itself whatever the text comes as, and says where faults are.
+/// Checks that parsing gives the same value for bytes and for a string, and that errors have a
+/// place.
 private func checkParsing(_ input: UnsafeRawBufferPointer) -> JSON? {
   do throws(JSONParseError) {
     let value = try JSON(parsing: input)
@@ -34,33 +32,33 @@ private func checkParsing(_ input: UnsafeRawBufferPointer) -> JSON? {
     check((try? JSON(parsing: text)) == value, "a text that parses is UTF-8")
     return value
   } catch {
-    check((0...input.count).contains(error.byteOffset), "a fault is inside the text")
+    check((0...input.count).contains(error.byteOffset), "an error is inside the text")
     check(error.line >= 1 && error.column >= 1, "lines and columns count from one")
-    check(!error.description.isEmpty, "a fault has a sentence")
+    check(!error.description.isEmpty, "an error has a description")
     return nil
   }
 }
 
-/// What is written reads back as the same value and is written the same again.
+/// Checks that a written value reads back equal, and that its text stays the same.
 private func checkRoundTrip(_ value: JSON) {
   let compact = value.encoded()
-  check(compact.count == value.encodedByteCount, "the measured size is the size")
+  check(compact.count == value.encodedByteCount, "the predicted size is correct")
   for text in [compact, value.encoded(.pretty)] {
     guard let again = try? JSON(parsing: text) else {
-      check(false, "what is written can be read")
+      check(false, "a written value can be read")
       return
     }
-    check(again == value, "what is written reads back equal")
+    check(again == value, "a written value reads back equal")
     check(again.hashValue == value.hashValue, "equal values hash the same")
     check(again.encoded() == compact, "writing is stable")
   }
 }
 
-/// Patches never trap and keep their promises about size, depth and repetition.
+/// Checks the guarantees of patches about size, depth and repetition.
 private func checkPatching(_ document: JSON, with patch: JSON) {
   let merged = document.mergePatched(with: patch)
-  check(merged.mergePatched(with: patch) == merged, "a merge patch applied twice is applied once")
-  check(merged.depth <= max(document.depth, patch.depth), "merging makes nothing deeper")
+  check(merged.mergePatched(with: patch) == merged, "a merge patch is idempotent")
+  check(merged.depth <= max(document.depth, patch.depth), "merging does not increase the depth")
 
   let limits = JSONPatchLimits(maximumOperations: 200, maximumByteCount: 1 << 16, maximumWork: 1 << 20)
   guard let patch = try? JSONPatch(parsing: patch, limits: limits) else { return }

@@ -1,12 +1,13 @@
 import LockstepHTTP
 
-// A libFuzzer target, run by scripts/fuzz. It is compiled in one module with what reads the parts of a request that the
-// parser of HTTP leaves as they are: queries, cursors, preconditions, how long a client wants to wait and whom a proxy names.
+// A libFuzzer target for scripts/fuzz, compiled in one module with the code that reads queries,
+// cursors, preconditions, wait preferences and the client's address.
 //
-// The input's lines are the query, If-Match, If-None-Match, Prefer and X-Forwarded-For; what is left out is empty. A property that does not hold
-// ends the process, which libFuzzer reports with the input that did it.
+// The lines of the input are the query, If-Match, If-None-Match, Prefer and X-Forwarded-For.
+// Missing lines are empty. If a property does not hold, the process ends, and libFuzzer reports the
+// input.
 
-/// Checks one input. Called by libFuzzer, which vouches for the bytes while the call lasts.
+/// Checks one input. libFuzzer keeps the bytes valid during the call.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzRequests(_ start: UnsafeRawPointer?, _ count: Int) -> CInt {
   let input = UnsafeRawBufferPointer(start: start, count: count)
@@ -22,7 +23,7 @@ public func fuzzRequests(_ start: UnsafeRawPointer?, _ count: Int) -> CInt {
   return 0
 }
 
-/// A request, as the parser reads it; nil where it refuses it.
+/// The parsed request, or nil if the parser refuses it.
 private func request(_ target: String, _ fields: String...) -> Request? {
   let text = (["GET \(target) HTTP/1.1", "Host: h"] + fields + ["", ""]).joined(separator: "\r\n")
   var parser = RequestParser(limits: Limits())
@@ -31,59 +32,63 @@ private func request(_ target: String, _ fields: String...) -> Request? {
   return Request(head: head, body: .bytes([]), peer: PeerAddress(host: "::1", port: 1), arrival: 0, loop: 0)
 }
 
-/// A text that reads as a cursor is written as the same text, and stands for itself alone.
+/// Checks that a cursor has exactly one text.
 private func checkCursor(_ text: String) {
   guard let cursor = Cursor(text) else { return }
   check(cursor.text.utf8.elementsEqual(text.utf8), "a cursor has one form")
-  check(Cursor(cursor.text) == cursor, "what is written reads back equal")
-  check(cursor.isValidated(by: text), "a tag stands for what it was made of")
-  check(cursor.revision >= 0 && cursor.registered >= 0, "no number of a cursor is negative")
+  check(Cursor(cursor.text) == cursor, "a written cursor reads back equal")
+  check(cursor.isValidated(by: text), "a cursor matches its own tag")
+  check(cursor.revision.number >= 0 && cursor.registered.number >= 0, "no number of a cursor is negative")
 }
 
-/// A query reads the same every time, and a parameter that is there once has a value.
+/// Checks that numbers in a query are within their limits and equal their text.
 private func checkQuery(_ query: String) {
-  guard let parameters = try? QueryParameters(query) else { return }
+  guard let parameters = try? QueryParameters(Array(query.utf8)[...]) else { return }
   for name in ["since", "at", "wait", "limit", ""] {
     guard let text = try? parameters.text(name) else { continue }
     guard let number = try? parameters.integer(name, in: 1...1_000) else { continue }
-    check((1...1_000).contains(number), "a number is within its bounds")
-    check(Int(text) == number, "a number is what is written")
+    check((1...1_000).contains(number), "a number is within its limits")
+    check(Int(text) == number, "a number equals its text")
   }
 }
 
 private func checkWait(_ request: Request) {
   guard let query = try? request.query, let wait = try? WaitPreference(of: request, query, upTo: 55) else { return }
-  check((0...55).contains(wait.seconds), "nobody is held for longer than the most")
-  check(wait.deadline(for: request) >= request.arrival, "a wait doesn't end before it begins")
+  check((0...55).contains(wait.seconds), "a wait does not exceed the limit")
+  check(wait.deadline(for: request) >= request.arrival, "a wait does not end before it begins")
 }
 
-/// Whom a trusted proxy names is an address; who isn't trusted names nobody.
+/// Checks that a trusted proxy names a valid address, and that an untrusted one names none.
 private func checkClient(_ request: Request) {
   guard let trusted = TrustedProxies(["::1", "10.0.0.0/8"].compactMap { IPNetwork($0) }),
     let others = TrustedProxies([IPNetwork("::2")].compactMap { $0 })
-  else { return check(false, "a network is one") }
+  else { return check(false, "the networks are valid") }
   let client = trusted.named(request).peer.host
-  check(IPAddress(client)?.description == client, "a client has one form")
-  check(others.named(request).peer == request.peer, "nobody else is believed")
+  check(IPAddress(client)?.description == client, "an address has one form")
+  check(others.named(request).peer == request.peer, "an untrusted proxy has no effect")
 }
 
-/// What is fresh isn't to be written where `If-None-Match` forbids it, and weak tags match nothing strongly.
+/// Checks that `If-None-Match` forbids a write to a matching resource, and that weak tags never
+/// match strongly.
 private func checkPreconditions(_ texts: [String]) {
   guard let request = request("/", "If-Match: \(texts[1])", "If-None-Match: \(texts[2])"),
     let preconditions = try? Preconditions(of: request.head)
   else { return }
   for text in texts {
     guard let cursor = Cursor(text) else { continue }
-    let isFresh = preconditions.isFresh(cursor)
-    if isFresh { check(!preconditions.allowsWrite(to: cursor), "what must not match doesn't") }
-    if let tag = preconditions.freshTag(for: cursor) {
-      check(isFresh && cursor.isValidated(by: tag), "the tag that is fresh is one that was sent")
+    let representation = Representation(cursor: cursor, body: [])
+    let isFresh = preconditions.isFresh(representation)
+    if isFresh { check(!preconditions.allowsWrite(to: cursor), "If-None-Match forbids the write") }
+    if let tag = preconditions.freshTag(for: representation) {
+      check(isFresh && cursor.isValidated(by: tag), "the matching tag is valid")
     }
     if case .these(let tags)? = preconditions.ifMatch, tags.allSatisfy(\.isWeak) {
       check(!preconditions.allowsWrite(to: cursor), "a weak tag matches nothing")
     }
   }
-  if preconditions.ifMatch != nil { check(!preconditions.allowsWrite(to: nil), "nothing matches what isn't there") }
+  if preconditions.ifMatch != nil {
+    check(!preconditions.allowsWrite(to: nil), "If-Match does not match a missing resource")
+  }
 }
 
 private func check(_ isTrue: Bool, _ property: StaticString) {

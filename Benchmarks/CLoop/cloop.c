@@ -1,8 +1,8 @@
-// What libsqlite3 can do on this machine when nothing stands before it: one loop, prepared statements, and in each
-// transaction as many writes as there are connections elsewhere. Benchmarks/Writes does the same through the writer.
+// Measures libsqlite3 alone: one loop with prepared statements, and a fixed number of writes in
+// each transaction. Benchmarks/Writes does the same through the writer thread.
 //
 // usage: cloop FILE SECONDS WRITES_A_TRANSACTION
-// prints: writes a second, and a transaction's 50th and 99th percentile in microseconds
+// prints: writes a second, and the 50th and 99th percentile of a transaction's time in microseconds
 #define _GNU_SOURCE
 #include <sqlite3.h>
 #include <stdio.h>
@@ -66,7 +66,7 @@ int main(int count, char **arguments) {
   while (before < end && transactions < capacity) {
     run(begin);
     for (int writer = 0; writer < writes; writer++) {
-      // Each writer goes through 16 users of its own.
+      // Each writer uses 16 users of its own in turn.
       long long revision = transactions + 1;
       char user[64], value[64], mutation[128];
       int user_size = snprintf(user, sizeof user, "018f2f6e-7c00-7000-8000-%012lld", writer * 16 + revision % 16);

@@ -1,12 +1,13 @@
-// A load of clients that wait: long-polls over epoll, one thread, for Lockstep and for nchan.
+// Waiting clients: long polls over epoll with one thread, for Lockstep and for nchan.
 //
-//   fanout all    SERVER PORT TOKENS CLIENTS WRITES        all clients wait for one user; each write is for all of them
-//   fanout spread SERVER PORT TOKENS CLIENTS WRITES RATE   a client a user; RATE writes a second, each for a user at random
-//   fanout idle   SERVER PORT TOKENS CLIENTS               all wait, a client a user; says "ready" and waits for the end of stdin
+//   fanout all    SERVER PORT TOKENS CLIENTS WRITES        all clients wait for the same user
+//   fanout spread SERVER PORT TOKENS CLIENTS WRITES RATE   one client per user; RATE writes a second to random users
+//   fanout idle   SERVER PORT TOKENS CLIENTS               one client per user; prints "ready" and waits until stdin ends
 //
-// SERVER is lockstep or nchan; TOKENS a file with a token a line (Lockstep's; for nchan only their number counts).
-// "all" prints a line a write: milliseconds from the write's first byte to the first, the middle and the last answer.
-// "spread" prints p50, p99 and the longest of the times from when a write was due to the answer that holds it.
+// SERVER is lockstep or nchan. TOKENS is a file with one of Lockstep's tokens per line; for nchan
+// only their number counts. "all" prints a line per write: milliseconds from the write's first byte
+// to the first, the middle and the last response. "spread" prints p50, p99 and the maximum of the
+// time from a write's due time to the response that contains it.
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
@@ -48,7 +49,7 @@ static long long now(void) {
 
 static void open_connection(struct client *client) {
   struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(port)};
-  // Many connections to one port need more than one address of ours.
+  // One address has too few ports for all connections to the server, so the clients use several.
   struct sockaddr_in own = {.sin_family = AF_INET};
   int one = 1;
   inet_pton(AF_INET, "127.0.0.1", &address.sin_addr);
@@ -68,7 +69,7 @@ static void send_text(struct client *client, const char *text, int length) {
   if (write(client->descriptor, text, length) != length) fail("write");
 }
 
-// Asks for what comes after what the client has; without waiting where it has nothing yet.
+// Requests the changes after the client's cursor. A client without a cursor does not wait.
 static void ask(struct client *client) {
   char text[1024];
   int length;
@@ -87,10 +88,10 @@ static void ask(struct client *client) {
   send_text(client, text, length);
 }
 
-// A write of a value of 200 bytes, which holds its number.
+// Writes a value of 200 bytes that contains its number.
 static void put(struct client *writer, const char *token, int number) {
   char text[1024], value[256];
-  // What is there already would be no change: no run writes what an earlier one wrote.
+  // Writing an existing value is no change, so the value also contains the run's id.
   static long long run_id;
   if (!run_id) run_id = now();
   int size = snprintf(value, sizeof value, "{\"n\":%d,\"run\":%lld,\"text\":\"", number, run_id);
@@ -104,7 +105,7 @@ static void put(struct client *writer, const char *token, int number) {
   send_text(writer, text, length);
 }
 
-// The value of a field in the head that the input begins with.
+// Copies the value of a header field of the response at the start of the input.
 static void copy_field(struct client *client, const char *name, char *value, size_t size) {
   char *found = strcasestr(client->input, name);
   if (!found) return;
@@ -115,7 +116,7 @@ static void copy_field(struct client *client, const char *name, char *value, siz
   value[length] = 0;
 }
 
-// Reads what has come. Gives the body where an answer is whole.
+// Reads available input. Returns the body if a response is complete.
 static char *receive(struct client *client) {
   int count = read(client->descriptor, client->input + client->length, INPUT - 1 - client->length);
   if (count == 0) errno = ECONNRESET;
@@ -126,7 +127,7 @@ static char *receive(struct client *client) {
   char *end = strstr(client->input, "\r\n\r\n"), *length = strcasestr(client->input, "\r\nContent-Length: ");
   if (!end) return NULL;
   int total = end + 4 - client->input + (length && length < end ? atoi(length + 18) : 0);
-  if (total >= INPUT) fail("an answer is too long");
+  if (total >= INPUT) fail("a response is too long");
   if (client->length < total) return NULL;
   if (client->input[9] != '2') {
     fprintf(stderr, "fanout: %.*s\n", client->length, client->input);
@@ -138,14 +139,14 @@ static char *receive(struct client *client) {
   return end + 4;
 }
 
-// Remembers how far an answer brought its client.
+// Stores the client's new position.
 static void note_progress(struct client *client) {
   if (is_lockstep) return copy_field(client, "\r\nCursor: ", client->cursor, sizeof client->cursor);
   copy_field(client, "\r\nLast-Modified: ", client->modified, sizeof client->modified);
   copy_field(client, "\r\nEtag: ", client->tag, sizeof client->tag);
 }
 
-// Handles what comes until the time is over, or until nobody waits any more where that is asked for.
+// Handles events until the deadline or, on request, until no client waits.
 static void run(long long until, int until_nobody_waits, void (*answered)(struct client *, const char *)) {
   struct epoll_event events[512];
   int waiting = 0;
@@ -155,7 +156,7 @@ static void run(long long until, int until_nobody_waits, void (*answered)(struct
     long long rest = until - now();
     if (rest <= 0) {
       if (!until_nobody_waits) return;
-      fprintf(stderr, "fanout: %d answers never came\n", waiting);
+      fprintf(stderr, "fanout: %d responses are missing\n", waiting);
       exit(70);
     }
     int count = epoll_wait(poller, events, 512, rest / 1000000);
@@ -182,11 +183,11 @@ static int ascending(const void *left, const void *right) {
   return difference > 0 ? 1 : difference < 0 ? -1 : 0;
 }
 
-// All clients ask, and wait.
+// All clients send their request and wait.
 static void park(void) {
   for (int index = 0; index < client_count; index++) {
     ask(&clients[index]);
-    // In portions, so that the server's backlog of input isn't what is measured.
+    // In portions, so that the benchmark does not measure the server's backlog of input.
     if (index % 256 == 255) usleep(2000);
   }
   usleep(300000);
@@ -216,7 +217,7 @@ static void note_delivery(struct client *client, const char *body) {
     snprintf(text, sizeof text, "\"n\":%d,", client->pending[index].number);
     if (!strstr(body, text)) continue;
     delays[delay_count++] = client->answered - client->pending[index].due;
-    // Whatever was written before it is folded into it.
+    // A response contains all earlier writes too.
     for (int before = 0; before < index; before++) delays[delay_count++] = client->answered - client->pending[before].due;
     client->pending_count -= index + 1;
     memmove(client->pending, client->pending + index + 1, client->pending_count * sizeof *client->pending);
@@ -247,7 +248,7 @@ static void measure_spread(int writes, int rate) {
   }
   for (int turn = 0; turn < 200 && delay_count < writes; turn++) run(now() + 10000000, 0, note_delivery);
   if (delay_count < writes) {
-    fprintf(stderr, "fanout: %d of %d writes weren't delivered\n", writes - delay_count, writes);
+    fprintf(stderr, "fanout: %d of %d writes were not delivered\n", writes - delay_count, writes);
     exit(70);
   }
   qsort(delays, delay_count, sizeof *delays, ascending);

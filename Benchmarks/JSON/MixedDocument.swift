@@ -1,7 +1,8 @@
 import LockstepJSON
 
-/// Makes the document to measure with: the same bytes on every machine and in every run. Records like those of
-/// an app's state: identifiers, titles in several scripts, prose with escapes, numbers of all kinds, nesting.
+/// Makes the document for the benchmark: the same bytes on every machine and in every run. Its
+/// records resemble an app's state: identifiers, titles in several scripts, prose with escapes,
+/// numbers of all kinds, nesting.
 struct MixedDocument {
   private var random = SplitMix(state: 20_260_101)
 

@@ -1,5 +1,5 @@
-// Measures this package's JSON against Foundation's JSONSerialization: the same document, in the same run, in
-// turn, so that a noisy machine is noisy to both.
+// Compares LockstepJSON with Foundation's JSONSerialization on the same document. They take turns
+// in one run, so that other work on the machine affects both.
 
 import Foundation
 import LockstepJSON
@@ -27,7 +27,7 @@ func readRounds() -> Int {
   return rounds
 }
 
-/// One thing to measure, and how long each round took.
+/// A measured operation, and the time of each round.
 final class Contender {
   let name: String
   let work: () throws -> Int

@@ -1,8 +1,8 @@
 import LockstepReactor
 
-/// Prints a table of what the reactor library costs, on one core, and what it is meant to reach.
+/// Prints a table of the reactor library's costs on one core, and their targets.
 ///
-/// What is measured is processor time; the wall clock stands beside it.
+/// The measure is CPU time. The elapsed time stands beside it.
 func runBenchmark() {
   if CommandLine.arguments.contains("--help") {
     print(
@@ -11,18 +11,18 @@ func runBenchmark() {
     return
   }
   let rounds = option("--rounds") ?? 5
-  print("| what | measured | on the wall clock | reach |")
+  print("| what | by CPU time | elapsed | target |")
   print("|---|---|---|---|")
   row("step without a host: mutate, reduce", reach: "≥ 1,000,000 a second", rounds, perSecond: StepBenchmark.bare)
   row("host, 256 actions sent at a time", reach: "≥ 1,000,000 a second", rounds, perSecond: StepBenchmark.bursts)
   row("host, each action wakes the loop", reach: "", rounds, perSecond: StepBenchmark.single)
   row("host, send and await the state", reach: "", rounds, perSecond: StepBenchmark.roundTrips)
-  row("an effect that emits, from send to settled", reach: "", rounds, perSecond: StepBenchmark.effects)
+  row("an effect that emits, from send to the end", reach: "", rounds, perSecond: StepBenchmark.effects)
   row("10,000 items, 100 random edits: difference", reach: "≤ 3 ms", rounds, milliseconds: ChangesetBenchmark.edits)
   row("10,000 items shuffled: difference", reach: "", rounds, milliseconds: ChangesetBenchmark.shuffle)
   row("10,000 items, 100 edits: apply", reach: "", rounds, milliseconds: ChangesetBenchmark.apply)
-  row("100,000 subscribers of one store told", reach: "≤ 100 ms", rounds, milliseconds: StoreBenchmark.tellEverybody)
-  row("100,000 subscribers of one subject leave", reach: "", rounds, milliseconds: StoreBenchmark.everybodyLeaves)
+  row("100,000 subscribers of one store notified", reach: "≤ 100 ms", rounds, milliseconds: StoreBenchmark.notifyAll)
+  row("100,000 subscribers of one subject leave", reach: "", rounds, milliseconds: StoreBenchmark.removeAll)
 }
 
 private func option(_ name: String) -> Int? {

@@ -20,7 +20,7 @@ final class SingleCoreExecutor: TaskExecutor {
     }
   }
 
-  /// Runs a host while `body` runs.
+  /// Runs a host for the duration of `body`.
   func hosting<R: Reactor, Result>(_ reactor: R, _ body: (ReactorHost<R>) -> Result) -> Result {
     let host = ReactorHost(reactor)
     _ = Task(executorPreference: self) { await host.run() }

@@ -6,16 +6,16 @@
   import Darwin
 #endif
 
-/// What work took.
+/// The time that some work took.
 ///
-/// On a machine that is shared the wall clock also counts what the neighbours did, so both are shown.
+/// On a shared machine the wall clock also counts the work of others, so both times are shown.
 struct Spent {
-  /// The processor time of this thread, on which all of the work runs.
+  /// The CPU time of this thread, which does all of the work.
   let processor: Duration
-  /// The time on the wall.
+  /// The elapsed time.
   let wall: Duration
 
-  /// Does the work and looks at both clocks before and after.
+  /// Runs the work and measures both times.
   init(_ work: () throws -> Void) rethrows {
     let (processorStart, wallStart) = (Self.read(CLOCK_THREAD_CPUTIME_ID), Self.read(CLOCK_MONOTONIC))
     try work()

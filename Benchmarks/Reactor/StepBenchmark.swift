@@ -1,6 +1,6 @@
 import LockstepReactor
 
-/// What a small form does: text comes in, is judged, and shown.
+/// A small form, which takes text, validates it and shows the result.
 struct Form: Reactor {
   struct State: Sendable, Equatable {
     var name = ""
@@ -44,7 +44,7 @@ enum StepBenchmark {
     return (steps, time)
   }
 
-  /// Not inlined, so that no step is folded into the next.
+  /// Not inlined, so that the compiler cannot merge steps.
   @inline(never)
   private static func step1(_ form: Form, _ state: inout Form.State, _ action: Form.Action) {
     guard case .success(let mutations)? = form.mutate(action, in: state).immediateMutations else { return }

@@ -1,15 +1,15 @@
 import LockstepReactor
 import Synchronization
 
-/// A store with one bound value, watched by 100,000 tasks.
+/// A store with one bound value and 100,000 tasks that observe it.
 enum StoreBenchmark {
   private static let watchers = 100_000
 
   private final class Count: Sendable {
-    let told = Atomic<Int>(0)
+    let notified = Atomic<Int>(0)
   }
 
-  static func tellEverybody() -> Spent {
+  static func notifyAll() -> Spent {
     let executor = SingleCoreExecutor()
     let subject = DispatchSubject<Int>()
     let value = BoundValue(subject, initial: 0)
@@ -18,7 +18,7 @@ enum StoreBenchmark {
       await withDiscardingTaskGroup { group in
         for _ in 0..<watchers {
           group.addTask {
-            for await number in value.values where number == 1 { count.told.add(1, ordering: .relaxed) }
+            for await number in value.values where number == 1 { count.notified.add(1, ordering: .relaxed) }
           }
         }
       }
@@ -28,14 +28,14 @@ enum StoreBenchmark {
       subject.dispatch(1)
       executor.drain()
     }
-    precondition(count.told.load(ordering: .relaxed) == watchers)
+    precondition(count.notified.load(ordering: .relaxed) == watchers)
     tasks.cancel()
     executor.drain()
     return time
   }
 
-  /// Each lets go of its stream, in no order.
-  static func everybodyLeaves() -> Spent {
+  /// All subscribers leave in random order.
+  static func removeAll() -> Spent {
     let subject = DispatchSubject<Int>()
     var streams = (0..<watchers).map { _ in Optional(subject.events()) }
     let order = streams.indices.shuffled()

@@ -1,10 +1,10 @@
 import Glibc
 import LockstepSQLite
 
-/// Writes as `Benchmarks/CLoop` does, but as a server does it: so many tasks at the same time, each of which wants one
-/// thing to be on disk and waits until it is.
+/// Makes the same writes as `Benchmarks/CLoop`, but in the way of a server: many tasks at the same
+/// time, and each one waits until its write is on disk.
 ///
-/// Prints the writes a second, and a write's 50th and 99th percentile in microseconds.
+/// Prints the writes a second, and the 50th and 99th percentile of a write's time in microseconds.
 func runBenchmark() async {
   let arguments = CommandLine.arguments
   guard arguments.count == 4, let seconds = Int64(arguments[2]), let tasks = Int(arguments[3]) else {
@@ -45,9 +45,9 @@ func openWriter(_ path: String) throws -> DatabaseWriter {
   return try DatabaseWriter(connection: connection, monotonic: monotonic)
 }
 
-/// Writes one thing after the other; returns how long each took.
+/// Writes in sequence. Returns the time of each write.
 func writeUntil(_ end: Int64, as task: Int, through writer: DatabaseWriter) async throws -> [Int64] {
-  // Each task goes through 16 users of its own.
+  // Each task uses 16 users of its own in turn.
   let users = (0..<16).map { number in
     let digits = String(task * 16 + number)
     return "018f2f6e-7c00-7000-8000-" + String(repeating: "0", count: 12 - digits.count) + digits

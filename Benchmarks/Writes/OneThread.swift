@@ -4,7 +4,7 @@ import LockstepThreading
 final class OneThread: TaskExecutor {
   private let jobs = WorkQueue<UnownedJob>(name: "loop", capacity: .max)
 
-  /// Starts the thread, which the program's end ends.
+  /// Starts the thread, which runs until the program ends.
   init() throws(NamedThread.NotStarted) {
     let executor = self
     let thread = try NamedThread(name: "loop") {

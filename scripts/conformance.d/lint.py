@@ -1,4 +1,4 @@
-"""Asks a server for an answer of each kind, and has httplint read every one."""
+"""Requests a response of each kind from a server, and checks them with httplint."""
 
 import json
 import socket
@@ -9,14 +9,14 @@ from urllib.parse import urlsplit
 from httplint.message import HttpRequestLinter, HttpResponseLinter
 from httplint.note import levels
 
-# What httplint warns of and stays as it is, by the name of its note, with the reason.
+# Accepted warnings of httplint, by the name of the note, with the reason.
 ACCEPTED = {
-    "VARY_COMPLEX": "The answer does depend on all of them: the token, a wait, the kind of document, the coding.",
-    "STATUS_BAD_REQUEST": "It says what a 400 is, and that is what was asked for.",
-    "STATUS_URI_TOO_LONG": "It says what a 414 is, and that is what was asked for.",
-    "CREATED_WITHOUT_LOCATION": "What a PUT has made is at the address of the PUT itself (RFC 9110, 15.3.2).",
-    "REQUEST_HDR_IN_RESPONSE": "A 415 tells by Accept-Encoding which codings are taken (RFC 9110, 12.5.3 and 15.5.16).",
-    "STORE_PUBLIC_UNNECESSARY": "A client may send its token with every request; what a problem means is still for all.",
+    "VARY_COMPLEX": "The response depends on the token, the wait, the media type and the coding.",
+    "STATUS_BAD_REQUEST": "The note only explains 400, which is the expected status.",
+    "STATUS_URI_TOO_LONG": "The note only explains 414, which is the expected status.",
+    "CREATED_WITHOUT_LOCATION": "The new resource has the URL of the PUT request (RFC 9110, 15.3.2).",
+    "REQUEST_HDR_IN_RESPONSE": "A 415 names the accepted codings in Accept-Encoding (RFC 9110, 12.5.3 and 15.5.16).",
+    "STORE_PUBLIC_UNNECESSARY": "Pages of problems are public even if the client sends a token.",
 }
 
 
@@ -27,7 +27,8 @@ class Server:
         self.token = token
 
     def exchange(self, method, target, fields=None, body=None, token=True, events=False):
-        """Sends one request, and gives it with its answer: status line, fields, body as it came off the framing."""
+        """Sends a request. Returns its fields, and the status line, fields and decoded body of the
+        response."""
         fields = {"Host": f"{self.host}:{self.port}", "Connection": "close", **(fields or {})}
         if token:
             fields["Authorization"] = f"Bearer {self.token}"
@@ -39,7 +40,7 @@ class Server:
             received = b""
             while piece := connection.recv(65536):
                 received += piece
-                # A stream has no end of its own.
+                # A stream does not end by itself.
                 if events and b"\n\n" in received.partition(b"\r\n\r\n")[2]:
                     break
         head, _, rest = received.partition(b"\r\n\r\n")
@@ -87,7 +88,7 @@ def main():
     gzip = {"Accept-Encoding": "gzip"}
     key = {"Idempotency-Key": "once"}
     asked = [
-        # (what it is, the status, method, target, fields, body)
+        # (title, status, method, target, fields, body)
         ("a new user", 201, "POST", "/v1/users", None, b'{"email":"mary@example.com","password":"correct horse"}'),
         ("a login", 201, "POST", "/v1/sessions", None, b'{"email":"mary@example.com","password":"correct horse"}'),
         ("the index", 200, "GET", "/", {}, None),
@@ -102,27 +103,27 @@ def main():
         ("a state, coded", 200, "GET", "/v1/favorites", gzip, None),
         ("a page", 200, "GET", "/v1/favorites?limit=2", {}, None),
         ("the past", 200, "GET", f"/v1/favorites?at={cursor}", {}, None),
-        ("what is known already", 304, "GET", "/v1/favorites", {"If-None-Match": tag}, None),
+        ("an unchanged state", 304, "GET", "/v1/favorites", {"If-None-Match": tag}, None),
         ("the same, coded", 304, "GET", "/v1/favorites", {"If-None-Match": tag, **gzip}, None),
         ("a wait that is over", 304, "GET", "/v1/favorites?wait=1", {"If-None-Match": tag}, None),
         ("nothing there", 404, "GET", "/v1/favorites/none", {}, None),
         ("no such address", 404, "GET", "/nowhere", {}, None),
         ("no token", 401, "GET", "/v1/favorites", None, None),
-        ("a parameter that can't be", 400, "GET", "/v1/favorites?limit=none", {}, None),
-        ("a method that isn't there", 405, "POST", "/v1/favorites", {}, b"{}"),
-        ("a method that nobody knows", 501, "BREW", "/v1/favorites", {}, None),
+        ("an invalid parameter", 400, "GET", "/v1/favorites?limit=none", {}, None),
+        ("a method that the route does not allow", 405, "POST", "/v1/favorites", {}, b"{}"),
+        ("an unknown method", 501, "BREW", "/v1/favorites", {}, None),
         ("a write of something new", 201, "PUT", "/v1/favorites/new", {}, b"{}"),
         ("a write", 200, "PUT", "/v1/favorites/new", {}, b'{"title":"New"}'),
         ("a patch", 200, "PATCH", "/v1/defaults/standard", {}, b'{"theme":"dark"}'),
         ("a write with a key", 200, "PATCH", "/v1/defaults/standard", key, b'{"theme":"light"}'),
         ("the same again", 200, "PATCH", "/v1/defaults/standard", key, b'{"theme":"light"}'),
         ("a bare value", 200, "GET", "/v1/defaults/standard/theme", {}, None),
-        ("a write that came too late", 412, "PUT", "/v1/favorites/new", {"If-Match": '"other"'}, b"{}"),
+        ("a write with an old ETag", 412, "PUT", "/v1/favorites/new", {"If-Match": '"other"'}, b"{}"),
         ("a removal", 204, "DELETE", "/v1/favorites/new", {}, None),
         ("no JSON", 400, "PUT", "/v1/favorites/new", {}, b"{"),
         ("a body with faults", 422, "PUT", "/v1/favorites/new", {}, b'{"title":1}'),
-        ("a type that isn't read", 415, "PUT", "/v1/favorites/new", {"Content-Type": "text/plain"}, b"{}"),
-        ("a coding that isn't read", 415, "PUT", "/v1/favorites/new", {"Content-Encoding": "gzip"}, b"{}"),
+        ("an unsupported type", 415, "PUT", "/v1/favorites/new", {"Content-Type": "text/plain"}, b"{}"),
+        ("an unsupported coding", 415, "PUT", "/v1/favorites/new", {"Content-Encoding": "gzip"}, b"{}"),
         ("a body that is too large", 413, "POST", "/v1/users", {}, b" " * 20_000),
         ("actions", 200, "POST", "/v1/actions", {}, b'{"actions":[{"module":"favorites","type":"clear"}]}'),
         ("the feed", 200, "GET", "/v1/changes", {}, None),
@@ -131,13 +132,13 @@ def main():
         ("the journal", 200, "GET", "/v1/journal", {}, None),
         ("an export", 200, "GET", "/v1/me/export", {}, None),
         ("sessions", 200, "GET", "/v1/sessions", {}, None),
-        ("who is logged in", 200, "GET", "/v1/me", {}, None),
+        ("the user", 200, "GET", "/v1/me", {}, None),
         ("the catalogue", 200, "GET", "/v1/reactors", {}, None),
-        ("a screen that is opened", 201, "POST", "/v1/reactors/login", {}, b"{}"),
+        ("a new screen", 201, "POST", "/v1/reactors/login", {}, b"{}"),
         ("a screen", 200, "GET", opened["href"], {}, None),
         ("a screen as a stream", 200, "GET", opened["href"], {"Accept": "text/event-stream"}, None),
         ("a screen's action", 200, "POST", opened["href"] + "/actions", {}, b'{"type":"setActive","payload":{"value":true}}'),
-        ("a screen that is closed", 204, "DELETE", opened["href"], {}, None),
+        ("the end of a screen", 204, "DELETE", opened["href"], {}, None),
         ("options", 204, "OPTIONS", "/v1/favorites", {}, None),
         ("options of the server", 204, "OPTIONS", "*", {}, None),
         (
@@ -150,8 +151,8 @@ def main():
         ),
         ("a state for another origin", 200, "GET", "/v1/favorites", origin, None),
         ("a problem for another origin", 404, "GET", "/nowhere", origin, None),
-        ("a login that is refused", 401, "POST", "/v1/sessions", None, b'{"email":"a@example.com","password":"12345678"}'),
-        ("an expectation that can't be met", 417, "GET", "/", {"Expect": "tea"}, None),
+        ("a refused login", 401, "POST", "/v1/sessions", None, b'{"email":"a@example.com","password":"12345678"}'),
+        ("an unsupported expectation", 417, "GET", "/", {"Expect": "tea"}, None),
         ("too long a line", 414, "GET", "/" + "a" * 9000, {}, None),
         ("too large a head", 431, "GET", "/", {"X-Large": "a" * 40_000}, None),
     ]
@@ -160,7 +161,7 @@ def main():
         events = bool(fields) and fields.get("Accept") == "text/event-stream"
         exchanged = server.exchange(method, target, fields, body, token=fields is not None, events=events)
         status = int(exchanged[1].split()[1])
-        complaints = [] if status == expected else [f"answered {status} instead of {expected}"]
+        complaints = [] if status == expected else [f"got {status}, expected {expected}"]
         for note in notes(method, target[:200], exchanged):
             name = type(note).__name__
             if note.level in (levels.WARN, levels.BAD) and name not in ACCEPTED:
@@ -168,7 +169,7 @@ def main():
         failed += len(complaints)
         for complaint in complaints:
             print(f"{what} ({method} {target[:80]}): {complaint}")
-    print(f"{len(asked)} answers, {failed} complaints")
+    print(f"{len(asked)} responses, {failed} complaints")
     sys.exit(1 if failed else 0)
 
 

@@ -1,11 +1,12 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2034 # the variables are for the scripts that source this
-# What the scripts share: where the project is, how they talk, and how they get what they need.
+# Shared by all scripts: the project's folder, messages, options, packages and builds.
 
 root=$(realpath "$(dirname "${BASH_SOURCE[0]}")/../..")
 script=$(realpath --relative-to="$root" "$0")
 
-# What the build links, as Debian calls the package, and the header that shows that it's there.
+# The libraries that the build links: Debian's package, and a header whose presence shows that it is
+# installed.
 build_packages=(
   libcurl4-openssl-dev:curl/curl.h
   libsodium-dev:sodium.h
@@ -13,10 +14,11 @@ build_packages=(
   zlib1g-dev:zlib.h
 )
 
-# Progress goes to stderr: stdout belongs to what the script is for.
+# Progress goes to stderr. Only results go to stdout.
 say() { printf '==> %s\n' "$*" >&2; }
 
-# die EXIT_CODE MESSAGE; codes as in sysexits.h: 64 usage, 69 something needed isn't there.
+# die EXIT_CODE MESSAGE. The codes are those of sysexits.h: 64 for usage, 69 if something that the
+# script needs is missing.
 die() {
   printf '%s: %s\n' "$script" "$2" >&2
   exit "$1"
@@ -24,7 +26,7 @@ die() {
 
 unknown_option() { die 64 "unknown option '$1'; see $script --help"; }
 
-# value_after OPTION [VALUE…]: prints the value, or exits when there is none.
+# value_after OPTION [VALUE…]: prints the value, or exits if there is none.
 value_after() {
   [[ $# -ge 2 && -n $2 ]] || die 64 "$1 needs a value; see $script --help"
   printf '%s' "$2"
@@ -38,12 +40,13 @@ number_after() {
   printf '%s' "$value"
 }
 
-# Makes sure that a build can begin. Does nothing, and needs no network, when all is there.
+# Installs missing build tools. If all are there, it needs no network.
 ensure_build_tools() {
-  command -v swift >/dev/null || die 69 "there is no swift on the PATH; get Swift 6.3: https://www.swift.org/install/linux/"
+  command -v swift >/dev/null ||
+    die 69 "swift is not on the PATH; install Swift 6.3: https://www.swift.org/install/linux/"
   local missing=() entry
   for entry in "${build_packages[@]}"; do
-    # Debian keeps what differs between machines in a folder for each kind of them.
+    # Debian keeps some headers in a folder for the processor's architecture.
     compgen -G "/usr/include/${entry#*:}" >/dev/null || compgen -G "/usr/include/*/${entry#*:}" >/dev/null ||
       missing+=("${entry%%:*}")
   done
@@ -59,28 +62,31 @@ ensure_commands() {
   install_packages "${missing[@]}"
 }
 
-# install_packages [PACKAGE…]: installs them through apt, or says what to install and exits.
+# install_packages [PACKAGE…]: installs them with apt. If it cannot, it prints their names and
+# exits.
 install_packages() {
   (($#)) || return 0
   local as_root=(env)
   ((EUID == 0)) || as_root=(sudo env)
   if ! command -v apt-get >/dev/null || ! command -v "${as_root[0]}" >/dev/null; then
-    die 69 "please install these packages (named as Debian does) and try again: $*"
+    die 69 "install these packages (names as in Debian) and try again: $*"
   fi
   say "Installing $* (apt)"
   if ! "${as_root[@]}" apt-get update -q >&2 ||
     ! "${as_root[@]}" DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "$@" >&2; then
-    die 69 "apt couldn't install them; please install these packages and try again: $*"
+    die 69 "apt failed; install these packages and try again: $*"
   fi
 }
 
-# How a server that is shipped is built; the Dockerfile says the same.
+# The flags of a release build; keep the Dockerfile in step.
 #
-# Without the runtime's checks for overlapping access: they take a twentieth of the time of a request. What they look
-# for depends on the code's path and not on the data, and every test runs with them. Checks of bounds and overflow stay.
+# The runtime's checks for overlapping access are off, because they take a twentieth of a request's
+# time. Their result depends on the path through the code and not on data, and every test runs with
+# them. Checks of bounds and overflow stay on.
 release_flags=(-c release --product lockstep --static-swift-stdlib -Xswiftc -enforce-exclusivity=unchecked)
 
-# Builds the server as it is shipped. The compiler's words go to stderr; the path of the binary is in $server then.
+# Makes a release build. The compiler's output goes to stderr. Sets server to the path of the
+# binary.
 build_server() {
   local flags=(--package-path "$root" "${release_flags[@]}")
   say "Building a release (the first time takes a few minutes)"

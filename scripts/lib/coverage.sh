@@ -1,9 +1,10 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2154 # root comes from common.sh
-# How many lines the tests run through: gathered from them and the servers they start, summed up by coverage.py.
+# Collects the coverage of the tests and of the servers that they start; coverage.py prints it.
 
-# prepare_coverage SCRATCH_FOLDER: what the tests' own process writes is gathered by SwiftPM. Processes that it starts write
-# a file each where SwiftPM doesn't look: it would fail for one that was killed while it wrote.
+# prepare_coverage SCRATCH_FOLDER: SwiftPM collects the profile of the tests' own process. Child
+# processes write theirs into another folder, because SwiftPM would fail on the incomplete file of a
+# killed process.
 prepare_coverage() {
   children=$root/$1/children
   rm -rf "$children"
@@ -11,13 +12,14 @@ prepare_coverage() {
   export CHILD_PROFILE_FILE=$children/%p.profraw
 }
 
-# report_coverage SCRATCH_FOLDER [OPTION…]: prints the report; fails where a room is below its limit, and no reason given.
+# report_coverage SCRATCH_FOLDER [OPTION…]: prints the report. Fails if a target is below the limit
+# without a reason.
 report_coverage() {
   local scratch=$1 tools products
   shift
   tools=$(dirname "$(realpath "$(command -v swift)")")
   products=$(swift build --show-bin-path --scratch-path "$scratch")
-  # What such a process left is passed over.
+  # llvm-profdata ignores incomplete profiles of killed processes.
   find "$children" -name '*.profraw' -size +0 |
     "$tools/llvm-profdata" merge --sparse --failure-mode=all --input-files=- -o "$scratch/all.profdata" \
       "$products/codecov/default.profdata" || return

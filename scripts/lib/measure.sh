@@ -1,10 +1,10 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2034,SC2154 # variables come from common.sh and servers.sh, and go to the script that sources this
-# Measurements and the medians of them. To be sourced after servers.sh.
+# Measurements and their medians. Source it after servers.sh.
 
 touch "$work/measurements"
 
-# note CASE SIDE NAME VALUE: a measurement, kept until the medians are taken.
+# note CASE SIDE NAME VALUE: records a measurement.
 note() { printf '%s %s %s %s\n' "$@" >>"$work/measurements"; }
 
 median() { # CASE SIDE NAME
@@ -12,12 +12,12 @@ median() { # CASE SIDE NAME
     awk '{ all[NR] = $1 } END { print (all[int((NR + 1) / 2)] + all[int((NR + 2) / 2)]) / 2 }'
 }
 
-# load SIDE SECONDS WRK_ARGUMENT…: runs wrk with one thread; sets rate, p50 and p99 in ms, cpu in µs a request, and
-# failures.
+# load SIDE SECONDS WRK_ARGUMENT…: runs wrk with one thread. Sets rate, p50 and p99 (ms), cpu (µs
+# per request) and failures (how many requests failed).
 load() {
   local side=$1 seconds=$2 before after
   before=$(cpu_microseconds "$side")
-  # In the background, so that it ends with this script whatever happens.
+  # In the background, so that stop_all also ends it.
   wrk -t1 -c"$connections" -d"${seconds}s" "${@:3}" >"$work/wrk.out" &
   pid[wrk]=$!
   wait "${pid[wrk]}"
@@ -28,22 +28,22 @@ load() {
   ' "$work/wrk.out")
 }
 
-# note_load CASE SIDE: keeps what load has set.
+# note_load CASE SIDE: records the values that load has set.
 note_load() {
   printf '    %-9s %8d requests a second, %6.2f µs of CPU each\n' "$2" "$rate" "$cpu" >&2
-  ((failures == 0)) || say "$failures requests to $2 FAILED: its figures mean nothing"
+  ((failures == 0)) || say "$failures requests to $2 FAILED: its figures are not valid"
   note "$1" "$2" rate "$rate"
   note "$1" "$2" p50 "$p50"
   note "$1" "$2" p99 "$p99"
   note "$1" "$2" cpu "$cpu"
 }
 
-# row LABEL CASE NAME UNITS FORMAT [ratio|value RELATION TARGET]: compares medians of lockstep and nginx; shows them
-# divided by UNITS.
+# row LABEL CASE NAME UNITS FORMAT [ratio|value RELATION TARGET]: prints a row that compares the
+# medians of lockstep and nginx, divided by UNITS.
 row() { compare_medians "$1" "$2 lockstep $3" "$2 nginx $3" "$4" "$5" "${@:6}"; }
 
-# compare_medians LABEL OURS THEIRS UNITS FORMAT [ratio|value RELATION TARGET]: the same for any two, each named by its
-# case, side and name; THEIRS may be - for nobody's.
+# compare_medians LABEL OURS THEIRS UNITS FORMAT [ratio|value RELATION TARGET]: the same for any two
+# medians, each given as "CASE SIDE NAME". THEIRS is - if there is no peer.
 compare_medians() {
   local ours theirs=-
   # shellcheck disable=SC2086 # three words
@@ -63,19 +63,19 @@ compare_medians() {
     }'
 }
 
-# What the figures were taken on and with.
+# Prints the machine and the versions.
 machine() {
   printf '%s × %s, Linux %s, %s' "$(nproc)" "$(sed -n 's/^model name\s*: //p' /proc/cpuinfo | head -1)" "$(uname -r)" \
     "$("$server" --version)"
 }
 
-# build_populate: makes $work/populate, which fills a store with users.
+# build_populate: builds $work/populate, which fills a store with users.
 build_populate() {
   clang -O2 -o "$work/populate" -I"$root/Sources" "$root/scripts/lib/populate.c" -lsqlite3 -lsodium
 }
 
-# make_store NAME USERS VALUES: a store $work/NAME.db with so many users, each with so many values, and their tokens in
-# $work/NAME.tokens.
+# make_store NAME USERS VALUES: makes the store $work/NAME.db with this many users and values for
+# each user. The users' tokens go to $work/NAME.tokens.
 make_store() {
   store=$work/$1.db
   rm -f "$store"*

@@ -1,10 +1,11 @@
-// Fills a store with users for benchmarks: each with a session, values in defaults/standard, and the journal's entry of
-// how they came there. Hashing that many passwords would take hours; nobody can log in with these.
+// Fills a store with users for benchmarks. Each user has a session, values in defaults/standard,
+// and a journal entry for them. The users have no password, because hashing so many would take
+// hours.
 //
 // usage: populate STORE USERS VALUES
-// prints: each user's token, a line each
+// prints: each user's token, one per line
 //
-// The store must have been made by lockstep, and nobody may have it open.
+// The store must be one that lockstep has made, and no process may have it open.
 #include <CLockstepSodium/sodium_header.h>
 #include <sqlite3.h>
 #include <stdio.h>
@@ -35,7 +36,7 @@ static void bind_text(sqlite3_stmt *statement, int index, const char *text) {
   check(sqlite3_bind_text(statement, index, text, -1, SQLITE_TRANSIENT));
 }
 
-// A UUIDv7 of a kind and a number.
+// Writes a UUIDv7 that contains this kind and this number.
 static void write_id(char *text, int kind, int number) {
   sprintf(text, "0190a000-0000-7%03x-8000-%012x", kind, number);
 }
@@ -52,7 +53,7 @@ static lockstep_bits256 find_key(void) {
   return key;
 }
 
-// Makes a token as TokenMint does, prints it, and gives what is stored of it.
+// Makes a token as the server does, prints it, and returns the hash for the store.
 static void make_token(lockstep_bits256 key, uint8_t hash[32]) {
   lockstep_bits256 secret;
   randombytes_buf(&secret, sizeof secret);
@@ -77,7 +78,7 @@ int main(int count, char **arguments) {
   execute("PRAGMA synchronous = OFF; PRAGMA cache_size = -200000; BEGIN");
   lockstep_bits256 key = find_key();
   sqlite3_stmt *user = prepare("INSERT INTO users VALUES (?1, ?1 || '@example.com', ?1 || '@example.com', '', 1, 0, 0, NULL)");
-  // Sessions that were used just now: the first request of each writes nothing.
+  // The sessions were used just now, so that the first request of each does not update lastSeenAt.
   sqlite3_stmt *session = prepare("INSERT INTO sessions (user_id, id, token_hash, created_at, last_seen_at, expires_at) "
                                   "VALUES (?, ?, ?, 0, unixepoch() * 1000, unixepoch() * 1000 + 7776000000)");
   sqlite3_stmt *value = prepare("INSERT INTO defaults VALUES (?, 'standard', ?, ?, 1 << 20)");

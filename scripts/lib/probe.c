@@ -1,10 +1,10 @@
-// What the benchmarks need of a client and neither bash nor wrk can do. Loopback only.
+// A client for benchmarks, for tasks that bash and wrk cannot do. It uses loopback only.
 //
-//   probe free-port                        prints a port that nobody listens on
-//   probe first-answer PORT PATH COMMAND…  starts COMMAND, asks until it answers 200, prints the ms since the start,
-//                                          and ends it
-//   probe hold PORT PATH COUNT             opens COUNT connections, asks once on each, prints a line when all have
-//                                          been answered, and keeps them open until its input ends
+//   probe free-port                        prints a free port
+//   probe first-answer PORT PATH COMMAND…  starts COMMAND, sends requests until one gets 200, prints the milliseconds
+//                                          since the start, and ends COMMAND
+//   probe hold PORT PATH COUNT             opens COUNT connections, sends a request on each, prints a line when all
+//                                          have a response, and keeps them open until its input ends
 #include <arpa/inet.h>
 #include <err.h>
 #include <netinet/in.h>
@@ -33,7 +33,8 @@ static int new_socket(void) {
   return fd;
 }
 
-// Connects from 127.0.0.(1 + number): one address has ports for some 28,000 connections to the same server.
+// Connects from 127.0.0.(1 + number). One address has ports for about 28,000 connections to the
+// same server.
 static int connect_from(int number, int port) {
   int fd = new_socket(), on = 1;
   struct sockaddr_in from = loopback(number, 0), to = loopback(0, port);
@@ -52,7 +53,8 @@ static void ask(int fd, const char *path) {
   if (write(fd, request, length) != length) err(1, "write");
 }
 
-// Whether the answer's status is 200. The answers asked for here are small and come in one piece.
+// Whether the response's status is 200. Responses to the benchmarks' requests are small and arrive
+// in one piece.
 static int is_answered(int fd) {
   char answer[16384];
   ssize_t count = read(fd, answer, sizeof answer);
@@ -78,14 +80,14 @@ static void first_answer(int port, const char *path, char **command) {
   pid_t child = fork();
   if (child < 0) err(1, "fork");
   if (child == 0) {
-    // Its words would get into what is printed here.
+    // The command's output must not mix with the result.
     if (!freopen("/dev/null", "w", stdout)) err(1, "/dev/null");
     execv(command[0], command);
     err(127, "%s", command[0]);
   }
   int is_up = 0;
   while (!is_up && milliseconds() - start < 10000) {
-    if (waitpid(child, NULL, WNOHANG) == child) errx(1, "%s ended before it answered", command[0]);
+    if (waitpid(child, NULL, WNOHANG) == child) errx(1, "%s ended before it responded", command[0]);
     int fd = connect_from(0, port);
     if (fd < 0) {
       usleep(100);
@@ -98,7 +100,7 @@ static void first_answer(int port, const char *path, char **command) {
   double took = milliseconds() - start;
   kill(child, SIGTERM);
   waitpid(child, NULL, 0);
-  if (!is_up) errx(1, "%s didn't answer within 10 s", command[0]);
+  if (!is_up) errx(1, "%s did not respond within 10 s", command[0]);
   printf("%.2f\n", took);
 }
 
@@ -118,5 +120,5 @@ int main(int count, char **words) {
   if (count == 2 && !strcmp(words[1], "free-port")) free_port();
   else if (count > 4 && !strcmp(words[1], "first-answer")) first_answer(atoi(words[2]), words[3], words + 4);
   else if (count == 5 && !strcmp(words[1], "hold")) hold(atoi(words[2]), words[3], atoi(words[4]));
-  else errx(64, "see the head of probe.c");
+  else errx(64, "see the usage at the top of probe.c");
 }

@@ -1,5 +1,5 @@
--- For wrk: an action of one screen after the other. Arguments: the action's body, and a file with a line a screen: where it
--- is, and its owner's token. Ends with the line that wrk.lua ends with, which see.
+-- For wrk: sends an action to each screen in turn. Arguments: the action's body, and a file whose
+-- lines hold a screen's path and its user's token. Prints the same result line as wrk.lua.
 local requests, turn = {}, 0
 
 function init(arguments)

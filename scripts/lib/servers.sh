@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2034,SC2154 # variables come from common.sh and go to the script that sources this
-# Servers side by side for benchmarks: started on free ports of loopback, observed through /proc, ended on exit.
-# A side is lockstep or nginx. To be sourced after common.sh.
+# Servers for benchmarks: started on free ports of loopback, measured through /proc, ended on exit.
+# A side is one of the two servers to compare: lockstep or nginx. Source it after common.sh.
 
 declare -A pid port
 work=$(mktemp -d)
@@ -10,14 +10,14 @@ trap 'exit 130' INT
 trap 'exit 143' TERM
 
 PATH+=:/usr/sbin # where Debian keeps nginx
-ulimit -n 20100 2>/dev/null || ulimit -n "$(ulimit -Hn)" # room for 20,000 connections, or as many as there may be
+ulimit -n 20100 2>/dev/null || ulimit -n "$(ulimit -Hn)" # 20,000 connections, or as many as the limit allows
 
 prepare_servers() {
   ensure_build_tools
   ensure_commands nginx-light:nginx wrk:wrk binutils:strip
   local load
   read -r load _ </proc/loadavg
-  [[ $load == 0.* ]] || say "The machine is busy (load $load): the figures will be noisy"
+  [[ $load == 0.* ]] || say "The machine is busy (load $load): expect noisy figures"
   build_server
   clang -O2 -o "$work/probe" "$root/scripts/lib/probe.c"
 }
@@ -30,7 +30,7 @@ start() {
   "${command[@]}" >"$work/$side.out" 2>"$work/$side.err" &
   pid[$side]=$!
   until (exec 3<>"/dev/tcp/127.0.0.1/${port[$side]}") 2>/dev/null; do
-    kill -0 "${pid[$side]}" 2>/dev/null || die 70 "$side didn't start: $(<"$work/$side.err")"
+    kill -0 "${pid[$side]}" 2>/dev/null || die 70 "$side did not start: $(<"$work/$side.err")"
     sleep 0.01
   done
 }
@@ -47,13 +47,14 @@ stop_all() {
   for side in "${!pid[@]}"; do stop "$side"; done
 }
 
-# The command of a side, a word a line: SIDE_command PORT THREADS.
+# SIDE_command PORT THREADS: prints the command that starts a side, one word per line.
 lockstep_command() {
   printf '%s\n' "$server" serve --port "$1" --threads "$2" --data "$work/lockstep.db" --max-connections 20000 \
     --log-level warning
 }
 
-# nginx answers from its configuration: no file, no log, nothing but HTTP. What ours sends, it sends: set by mirror.
+# nginx responds from its configuration, without files and logs, with the response that mirror has
+# copied from lockstep.
 nginx_command() {
   local config=$work/nginx-$1.conf module
   cat >"$config" <<END
@@ -81,8 +82,8 @@ END
   printf '%s\n' "$(command -v nginx)" -e stderr -p "$work" -c "$config"
 }
 
-# mirror PATH [FIELD…]: reads what ours answers there, for nginx to answer the same: body, type and fields. Sets body_size
-# and tag, the ETag.
+# mirror PATH [FIELD…]: reads lockstep's response, so that nginx can send the same body and fields.
+# Sets body_size, and tag to the ETag.
 mirror() {
   local answer head body line
   exec 3<>"/dev/tcp/127.0.0.1/${port[lockstep]}"
@@ -95,8 +96,8 @@ mirror() {
   exec 3>&-
   head=${answer%%$'\r\n\r\n'*}
   body=${answer#*$'\r\n\r\n'}
-  [[ $head == "HTTP/1.1 200"* ]] || die 70 "GET $1 answers ${head%%$'\r'*}"
-  [[ $body != *[\$\'\\]* ]] || die 70 "nginx can't repeat the body of GET $1: it has a \$, a ' or a backslash"
+  [[ $head == "HTTP/1.1 200"* ]] || die 70 "GET $1 gets ${head%%$'\r'*}"
+  [[ $body != *[\$\'\\]* ]] || die 70 "nginx cannot send the body of GET $1, which contains a \$, a ' or a backslash"
   body_size=$(printf %s "$body" | wc -c)
   tag=$(sed -n 's/^ETag: \(.*\)\r$/\1/p' <<<"$head")
   {
@@ -110,12 +111,12 @@ mirror() {
   } >"$work/nginx.answer"
 }
 
-# The processes of a side that serve: nginx's first one only watches the others.
+# The processes of a side that serve. nginx's first process only supervises the others.
 serving_pids() {
   if [[ $1 == nginx ]]; then cat "/proc/${pid[nginx]}/task/${pid[nginx]}/children"; else echo "${pid[$1]}"; fi
 }
 
-# The CPU time that a side has used so far, user and system, in µs. The kernel counts it in ticks of 10 ms.
+# The CPU time of a side so far, user and system, in µs. The kernel counts in ticks of 10 ms.
 cpu_microseconds() {
   local id ticks=0 fields
   for id in $(serving_pids "$1"); do

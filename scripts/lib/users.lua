@@ -1,8 +1,9 @@
--- For wrk: requests of many users in turns. Arguments: what is asked for, and a file with a token a line.
+-- For wrk: sends requests of many users in turns. Arguments: the kind of request, and a file with
+-- one token per line.
 --   get   GET /v1/defaults/standard
---   put   PUT /v1/defaults/standard/appearance, another value each time
---   etcd  the same to etcd's JSON gateway: POST /v3/kv/put, a key a user
--- Ends with the line that wrk.lua ends with, which see.
+--   put   PUT /v1/defaults/standard/appearance, with a new value each time
+--   etcd  the same through etcd's JSON gateway: POST /v3/kv/put, one key per user
+-- Prints the same result line as wrk.lua.
 local users, turn, count = {}, 0, 0
 
 local alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"

@@ -1,5 +1,6 @@
--- For wrk: takes the number of requests to send at once (1: no pipelining), and ends with one line for scripts:
--- requests, duration in µs, p50 and p99 in µs, and how many requests failed.
+-- For wrk. Argument: how many requests to send at once (1: no pipelining). At the end it prints one
+-- result line: RESULT, the number of requests, the duration, p50 and p99 in µs, and how many
+-- requests failed.
 function init(arguments)
   local depth = tonumber(arguments[1]) or 1
   if depth > 1 then

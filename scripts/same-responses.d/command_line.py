@@ -16,7 +16,7 @@ COMMANDS = ("serve", "backup", "restore", "check", "user", "user list", "user ad
 
 
 class Commands:
-    """Runs commands in a folder and writes down what they say."""
+    """Runs commands in a folder and records their output."""
 
     def __init__(self, binary, normalizer):
         self.binary, self.normalizer = binary, normalizer
@@ -33,7 +33,7 @@ class Commands:
                                   capture_output=True, timeout=10)
             output, errors, code = done.stdout.decode(errors="backslashreplace"), done.stderr.decode(errors="backslashreplace"), done.returncode
         except subprocess.TimeoutExpired:
-            output, errors, code = "", "", "none: it didn't end within 10 s"
+            output, errors, code = "", "", "none: it did not exit within 10 s"
         settings = " ".join(f"{name}={value}" for name, value in variables.items())
         lines = [self.normalizer.text(f"=== command {self.count}: {settings} lockstep {' '.join(arguments)}")]
         for mark, text in (("stdout", output), ("stderr", errors)):
@@ -94,7 +94,7 @@ def errors(run, commands):
         ("--head-timeout", "5x"), ("--max-history-bytes", "1"), ("--max-body-memory", "1KiB"), ("--log-format", "xml"), ("--log-level", "loud"),
         ("--backup-every", "1s"), ("--backup-keep", "0"), ("--idle-timeout", "-1s"), ("--access-log", "x"), ("--max-suite-bytes", "99999999999GiB"),
     ):
-        # Should one be accepted, the server must not take a port that others may want.
+        # If the server accepts one of these, it must not use a fixed port.
         port = [] if option == "--port" else ["--port", "0"]
         run("serve", *port, option, value)
         run("serve", *port, f"{option}={value}")
@@ -110,7 +110,7 @@ def errors(run, commands):
 
 
 def fill(commands):
-    """Makes the store, with a user who has something in every collection."""
+    """Makes the store, with a user who has data in every collection."""
     server = Server(commands.binary, folder=commands.folder)
     try:
         recorder = Recorder("filling", server.address, Normalizer(False))

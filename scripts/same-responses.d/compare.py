@@ -1,4 +1,5 @@
-"""Sends two servers the same requests and compares their responses; see scripts/same-responses --help."""
+"""Sends two servers the same requests and compares their responses; see scripts/same-responses
+--help."""
 
 import argparse
 import difflib
@@ -63,7 +64,8 @@ class Run:
         began = time.monotonic()
         with tempfile.TemporaryDirectory(prefix="same-responses-") as folder:
             if known:
-                # An account for a server on which nobody can sign up. The first start makes the store.
+                # This server refuses sign-ups, so make an account first. The first start makes the
+                # store.
                 Server(self.binary, folder=folder).stop()
                 subprocess.run([self.binary, "user", "add", "known@example.com"], cwd=folder, env=environment(), check=False,
                                input=users.PASSWORD.encode(), stdout=subprocess.DEVNULL)
@@ -92,7 +94,8 @@ class Run:
 
 
 def difference(before, after):
-    """A unified diff, request by request: both were sent the same ones, so the n-th of a part belongs to the n-th."""
+    """A unified diff, request by request: both were sent the same ones, so the n-th of a part
+    belongs to the n-th."""
     for key in sorted(before.entries.keys() | after.entries.keys(), key=lambda key: (PARTS.index(key[0]), key[1])):
         lines = before.entries.get(key, []), after.entries.get(key, [])
         if lines[0] != lines[1]:

@@ -45,7 +45,7 @@ def changes(recorder):
 
 
 def waits(recorder, last):
-    # Nothing happens: each takes a second, so all wait at once.
+    # No change: each request takes a second, so all wait at the same time.
     paths = ("/v1/favorites", "/v1/favorites/p3", "/v1/favorites?prefix=p", "/v1/favorites?limit=2", "/v1/favorites/absent",
              "/v1/defaults", "/v1/defaults/standard", "/v1/defaults/standard/b", "/v1/profile")
     tags = {path: recorder.get(path).etag for path in paths}
@@ -62,7 +62,7 @@ def waits(recorder, last):
     pending.append(recorder.start("GET", "/v1/profile", None, f"If-None-Match: {tags['/v1/profile']}", "Prefer: wait=soon"))
     for one in pending:
         one.response()
-    # Something happens, on another connection.
+    # A change on another connection.
     for path, method, target, body in (
         ("/v1/favorites", "PUT", "/v1/favorites/waited", {"title": "1"}),
         ("/v1/favorites/waited", "PATCH", "/v1/favorites/waited", {"title": "2"}),
@@ -88,7 +88,7 @@ def waits(recorder, last):
         recorder.until_waiting(1)
         recorder.ask(method, target, body)
         waiting.response()
-    # What doesn't concern it leaves it waiting.
+    # A change of another resource leaves it waiting.
     present = recorder.get("/v1/profile")
     waiting = recorder.start("GET", "/v1/profile?wait=1", None, f"If-None-Match: {present.etag}", "Accept-Encoding: gzip")
     recorder.until_waiting(1)

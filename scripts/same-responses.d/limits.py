@@ -1,4 +1,4 @@
-"""Servers that were started with options: quotas, limits, origins, closed registration, an end."""
+"""Servers with options: quotas, limits, origins, closed registration, and shutdown."""
 
 import time
 
@@ -83,7 +83,7 @@ def origins(recorder):
         stream.events(1)
         stream.close()
     recorder.alone(b"GET /healthz HTTP/2.0\r\nOrigin: https://app.example\r\n\r\n", title="a refusal of the engine with an origin")
-    # The rest of what this token may ask, and then some.
+    # Use up this token's requests, and send some more.
     for _ in range(20):
         recorder.get("/v1/me")
     recorder.put("/v1/favorites/a", "{}")
@@ -105,7 +105,7 @@ def rates(recorder):
 
 
 def draining(recorder, server):
-    """What becomes of requests that wait while the server stops. Records how the server ends too."""
+    """Requests that wait while the server stops. Also records how the server exits."""
     sign_up(recorder, "drained")
     tag = recorder.get("/v1/profile").etag
     since = recorder.get("/v1/changes?since=now").json("cursor")

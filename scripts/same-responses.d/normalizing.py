@@ -1,22 +1,23 @@
-"""Replaces what differs between any two runs, so that the rest can be compared byte for byte.
+"""Replaces values that differ between any two runs, so that the rest can be compared byte for byte.
 
-Each value is replaced by a placeholder with a number, given by first appearance. Two values that are equal get the
-same placeholder, so the comparison also finds a cursor that should equal another one and does not.
+Each value gets a numbered placeholder by first appearance. Equal values get the same placeholder, so
+that the comparison also finds a cursor that should equal another one and does not.
 """
 
 import datetime
 import re
 
-# The server may read the clock twice for one response. Times of one request are at most so many milliseconds apart, and
-# those of two requests are further apart: see Recorder.raw.
+# The server may read the clock twice for one response. Times of one request are at most so many
+# milliseconds apart, and those of two requests are further apart: see Recorder.raw.
 SAME_TIME = 3
 REVISION = r"(\d+)(?:-(\d+))?"
 CURSOR = re.compile(rf"(?<![A-Za-z0-9._-])([0-9a-f]{{8}})\.{REVISION}\.{REVISION}(?![0-9])")
 UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}"
-# The month's name stays: two runs on both sides of a month's end are not worth losing the check of the languages.
+# The month's name stays, so that languages are compared. Two runs on both sides of a month's end
+# differ, which is rare.
 HALF_OF_DAY = re.compile(r"\b[AaPp]\.?[Mm]\b\.?|午前|午後")
 
-# In this order: a cursor holds a digest, a screen's id is twice as long as its tag.
+# The order matters: a cursor contains a digest, and a screen's id is twice as long as its tag.
 NUMBERED = [
     ("token", re.compile(r"ls_[A-Za-z0-9_-]{64}")),
     ("id", re.compile(UUID)),
@@ -40,7 +41,7 @@ class Normalizer:
     def __init__(self, ignores_prose):
         self.ignores_prose = ignores_prose
         self.numbers = {}
-        # Texts that are known to differ, such as the path of a folder, and what stands for each.
+        # Texts that are known to differ, such as a folder's path, with their placeholders.
         self.literals = []
 
     def placeholder(self, kind, value):
@@ -71,7 +72,8 @@ class Normalizer:
         if self.ignores_prose:
             text = self._without_prose(text, path)
         if path == "/v1/users":
-            # The user's and the session's: the clock is read for each of them, and on a busy machine that takes time.
+            # The server reads the clock for the user and again for the session, and the times differ on a
+            # busy machine.
             for moment in re.findall(r'"createdAt":"([^"]*)"', text)[1:]:
                 first = re.search(r'"createdAt":"([^"]*)"', text)[1]
                 self.placeholder("time", first)

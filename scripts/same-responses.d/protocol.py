@@ -1,4 +1,4 @@
-"""HTTP itself: framing, versions, connections, and requests that are none."""
+"""HTTP itself: framing, versions, connections, and invalid requests."""
 
 from users import sign_up
 
@@ -79,7 +79,7 @@ def protocol(recorder):
 
 
 def service(recorder):
-    """What the service says about itself."""
+    """The service's own resources."""
     recorder.token = None
     recorder.get("/")
     recorder.get("/healthz")

@@ -1,4 +1,4 @@
-"""Sends requests over raw sockets and writes down every byte of the responses, normalized."""
+"""Sends requests over raw sockets and records every byte of the responses, normalized."""
 
 import gzip
 import json
@@ -7,18 +7,18 @@ import socket
 import time
 
 TIMEOUT = 10
-# Bodies are cut into lines here for the diff; the pieces together are the body.
+# Cuts bodies into lines for the diff. The pieces together are the body.
 CUT = re.compile(r'(?<=[,{\[])(?=["{\[])|(?<=\n)')
-# After so many responses that never came the run is ended: each takes as long as the timeout.
+# The run ends after this many missing responses, because each takes as long as the timeout.
 MOST_TIMEOUTS = 5
 
 
 class NoServer(Exception):
-    """The server doesn't start, or doesn't respond any more."""
+    """The server does not start, or no longer responds."""
 
 
 class Response:
-    """A response as it came."""
+    """A response as received."""
 
     def __init__(self, head=b"", body=b"", interim=(), notes=()):
         lines = head.split(b"\r\n")
@@ -37,7 +37,7 @@ class Response:
         return int(parts[1]) if len(parts) > 1 and parts[1].isdigit() else 0
 
     def field(self, name):
-        """The first value of a header field; a text that no server gives where it isn't there."""
+        """The first value of a header field. Without it, a text that no server sends."""
         values = [value.strip() for known, value in self.fields if known.lower() == name.lower()]
         return values[0] if values else "absent"
 
@@ -53,7 +53,7 @@ class Response:
         return self.field("Cursor")
 
     def json(self, *path):
-        """A part of the body; a text that no server gives where it isn't there."""
+        """A member of the body. Without it, a text that no server sends."""
         try:
             value = json.loads(self.body)
             for part in path:
@@ -76,7 +76,7 @@ class Connection:
         try:
             self.socket.sendall(data)
         except OSError:
-            # The server has refused the request already; its response is still to be read.
+            # The server has refused the request, but its response can still be read.
             pass
 
     def close(self):
@@ -142,7 +142,7 @@ class Connection:
                 left = self.rest()
                 response.notes.append("then the server closed the connection" + (f", after {left!r}" if left else ""))
             except TimeoutError:
-                response.notes.append("the server said that it closes the connection, and didn't")
+                response.notes.append("the server announced to close the connection, and did not")
             self.close()
         return response
 
@@ -166,7 +166,7 @@ class Connection:
 
 
 class Stream:
-    """Server-sent events, as they come."""
+    """An event stream."""
 
     def __init__(self, recorder, title, connection, path, is_chunked):
         self.recorder, self.title, self.connection, self.path = recorder, title, connection, path
@@ -185,7 +185,7 @@ class Stream:
         return size > 0
 
     def events(self, count):
-        """Reads and records so many events; returns their texts."""
+        """Reads and records this many events. Returns their texts."""
         found = []
         end = ""
         try:
@@ -204,7 +204,7 @@ class Stream:
         return found
 
     def end(self):
-        """Reads and records what comes until the server ends the stream."""
+        """Reads and records the stream until the server ends it."""
         end = "the stream ended"
         try:
             while self._more():
@@ -212,7 +212,7 @@ class Stream:
         except (EOFError, ValueError):
             end = "the connection ended"
         except TimeoutError:
-            end = "the stream didn't end"
+            end = "the stream did not end"
         self.recorder.write(f"the end of {self.title}", [self.text.decode()] if self.text else [], self.path, end)
         self.connection.close()
 
@@ -221,7 +221,7 @@ class Stream:
 
 
 class Pending:
-    """A request whose response is still to come."""
+    """A request without a response yet."""
 
     def __init__(self, recorder, title, request, connection, method, path):
         self.recorder, self.title, self.request = recorder, title, request
@@ -235,7 +235,7 @@ class Pending:
 
 
 class Recorder:
-    """What one server responded to the requests of one part of the scenario."""
+    """The responses of one server in one part of the scenario."""
 
     def __init__(self, part, address, normalizer):
         self.part, self.address, self.normalizer = part, address, normalizer
@@ -250,7 +250,7 @@ class Recorder:
     # MARK: Sending
 
     def head(self, method, path, fields=(), body=None, token="own"):
-        """The bytes of a request."""
+        """Returns the bytes of a request."""
         lines = [f"{method} {path} HTTP/1.1", "Host: lockstep.example"]
         token = self.token if token == "own" else token
         if token:
@@ -269,7 +269,7 @@ class Recorder:
         return json.dumps(body, separators=(",", ":"), ensure_ascii=False).encode()
 
     def ask(self, method, path, body=None, *fields, token="own"):
-        """Sends a request on the connection that is kept, and records the response."""
+        """Sends a request on the kept connection, and records the response."""
         request = self.head(method, path, fields, self.encoded(body), token)
         return self.raw(request, method, path)
 
@@ -289,14 +289,14 @@ class Recorder:
         return self.ask("DELETE", path, body, *fields, token=token)
 
     def raw(self, request, method="GET", path="/", title=None):
-        """Sends these bytes on the connection that is kept, and records one response."""
+        """Sends these bytes on the kept connection, and records one response."""
         self.pause()
         for attempt in range(2):
             if self.main is None or self.main.is_closed:
                 self.main = self.connect()
             self.main.send(request)
             response = self.main.response(method)
-            # The server may have closed a connection that was kept and not used.
+            # The server may have closed the idle connection.
             if not self.main.is_closed or response.status or attempt:
                 break
         self.note(title or f"{method} {path}", request, response, method, path)
@@ -304,13 +304,13 @@ class Recorder:
 
     @staticmethod
     def pause():
-        """So that the times of two transactions are told apart: see SAME_TIME."""
+        """Waits, so that two transactions have different times: see SAME_TIME."""
         time.sleep(0.005)
 
     def alone(self, request, *methods, method="GET", path="/", title=None, halves=None):
-        """Sends these bytes on a connection of their own, and records the responses and whether it was kept.
+        """Sends these bytes on a new connection. Records the responses and whether it stays open.
 
-        There is one response for each of the methods, or one alone."""
+        There is one response for each method, or only one."""
         connection = self.connect()
         connection.send(request)
         if halves:
@@ -334,7 +334,7 @@ class Recorder:
         return responses[-1]
 
     def start(self, method, path, body=None, *fields, token="own"):
-        """Sends a request on a connection of its own; its response is read later."""
+        """Sends a request on a new connection, and leaves its response for later."""
         request = self.head(method, path, fields, self.encoded(body), token)
         connection = self.connect()
         connection.send(request)
@@ -356,7 +356,8 @@ class Recorder:
         return Stream(self, path, connection, path, is_chunked)
 
     def until_waiting(self, count):
-        """Returns once so many requests wait; those for screens aren't counted by the metric, and get some time."""
+        """Returns when this many requests wait. The metric does not count those for screens, so
+        they get a fixed time."""
         connection = self.connect()
         end = time.monotonic() + 0.4
         while time.monotonic() < end:
@@ -379,7 +380,7 @@ class Recorder:
         if not response.status and response.notes and response.notes[0].startswith("no response"):
             self.timeouts += 1
             if self.timeouts > MOST_TIMEOUTS:
-                raise NoServer("the server doesn't respond any more")
+                raise NoServer("the server no longer responds")
         self.kinds.add((method, self.route(path), response.status))
         normal = self.normalizer
         lines = [f"=== {self.part} {self.count}: {normal.text(title)}"]
@@ -395,7 +396,7 @@ class Recorder:
         self.entries.append(lines)
 
     def write(self, title, texts, path, end=""):
-        """Records something else than a response."""
+        """Records an observation that is not a response."""
         self.count += 1
         lines = [f"=== {self.part} {self.count}: {self.normalizer.text(title)}"]
         for text in texts:
@@ -407,7 +408,7 @@ class Recorder:
 
     @staticmethod
     def route(path):
-        """A path as the report of what is covered names it."""
+        """The form of a path for --coverage."""
         parts = path.partition("?")[0].split("/")
         for index, part in enumerate(parts):
             before = parts[index - 1] if index else ""
@@ -420,7 +421,7 @@ class Recorder:
     def request_lines(self, request):
         head, _, body = request.partition(b"\r\n\r\n")
         lines = [self.normalizer.text(line) for line in head.decode("latin-1").split("\r\n")]
-        # Its length differs with what differs in the body.
+        # The length varies with the body.
         lines = [re.sub(r"^(Content-Length): \d+$", r"\1: …", line) for line in lines]
         if body:
             text = self.normalizer.text(body.decode("utf-8", "backslashreplace"))
@@ -433,9 +434,9 @@ class Recorder:
         blank = value[: len(value) - len(bare)]
         if name.lower() != "content-length":
             return blank + self.normalizer.field(name, bare)
-        # The length itself differs with what differs in the body; that it's right must not.
+        # The length varies with the body. Record whether it is correct.
         if method == "HEAD" or response.status == 304:
-            # That of metrics and of what is compressed is another one each time.
+            # Metrics and compressed bodies have a different length each time.
             varies = path.startswith("/metrics") or response.has("Content-Encoding")
             known = None if varies else self.lengths.get(path)
             return blank + ("<that of GET>" if known == bare else "<length>" if known is None else f"<not {known}>")
@@ -450,7 +451,7 @@ class Recorder:
                 lines.append(f"  gzip with the head {body[:10].hex()}, unpacked:")
                 body = gzip.decompress(body)
             except (OSError, EOFError) as error:
-                return lines + [f"  which can't be unpacked: {error}"]
+                return lines + [f"  which cannot be unpacked: {error}"]
         text = body.decode("utf-8", "backslashreplace")
         text = metrics(text) if path.startswith("/metrics") and response.status == 200 else text
         return lines + self.pieces(self.normalizer.body(text, path)) if text else lines
@@ -461,11 +462,11 @@ class Recorder:
 
 
 def visible(text):
-    """The text without control characters and line separators, which would end a line of the diff early."""
+    """Escapes control characters and line separators, which would break a line of the diff."""
     text = text.replace("\\", "\\\\").replace("\n", "\\n").replace("\r", "\\r")
     return re.sub("[\x00-\x1f\x7f-\x9f\u2028\u2029]", lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def metrics(text):
-    """The page of metrics without the values."""
+    """Returns the page of metrics without the values."""
     return re.sub(r"^([a-z_]+(?:\{[^\n]*\})?) \S+$", r"\1 <value>", text, flags=re.MULTILINE)

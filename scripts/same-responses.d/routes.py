@@ -1,4 +1,5 @@
-"""Asks every route in every wrong way that all routes share: methods, tokens, queries, types and sizes of bodies."""
+"""Sends every kind of invalid request to every route: methods, tokens, queries, types and sizes of
+bodies."""
 
 from serving import ADMINISTRATOR
 
@@ -6,25 +7,25 @@ METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 
 
 class Route:
-    """A route: a path as the description has it, the path that is asked, and what it is like."""
+    """A route: its path in the OpenAPI document, the path to request, and its properties."""
 
     def __init__(self, pattern, path, access, **methods):
         self.pattern, self.path, self.access = pattern, path, access
-        # By method, a body that is well-formed, or None where it takes none.
+        # By method: a well-formed body, or None if the method takes no body.
         self.methods = {name.upper(): body for name, body in methods.items()}
 
 
-# What every path takes. {session} and {screen} are filled in when the part begins.
+# All routes. The part fills in {session} and {screen} when it begins.
 ROUTES = [
-    Route("/", "/", "anybody", get=None),
-    Route("/healthz", "/healthz", "anybody", get=None),
-    Route("/readyz", "/readyz", "anybody", get=None),
-    Route("/metrics", "/metrics", "anybody", get=None),
-    Route("/openapi.json", "/openapi.json", "anybody", get=None),
-    Route("/problems", "/problems", "anybody", get=None),
-    Route("/problems/{slug}", "/problems/conflict", "anybody", get=None),
-    Route("/v1/users", "/v1/users", "anybody", post='{"email":"no"}'),
-    Route("/v1/sessions", "/v1/sessions", "anybody to enter", get=None, post='{"email":"no"}'),
+    Route("/", "/", "public", get=None),
+    Route("/healthz", "/healthz", "public", get=None),
+    Route("/readyz", "/readyz", "public", get=None),
+    Route("/metrics", "/metrics", "public", get=None),
+    Route("/openapi.json", "/openapi.json", "public", get=None),
+    Route("/problems", "/problems", "public", get=None),
+    Route("/problems/{slug}", "/problems/conflict", "public", get=None),
+    Route("/v1/users", "/v1/users", "public", post='{"email":"no"}'),
+    Route("/v1/sessions", "/v1/sessions", "log-in", get=None, post='{"email":"no"}'),
     Route("/v1/sessions/{id}", "/v1/sessions/{session}", "user", delete=None),
     Route("/v1/me", "/v1/me", "user", get=None, delete='{"password":1}'),
     Route("/v1/me/password", "/v1/me/password", "user", put='{"current":1}'),
@@ -41,7 +42,7 @@ ROUTES = [
     Route("/v1/journal", "/v1/journal", "user", get=None),
     Route("/v1/admin/registered/{suite}", "/v1/admin/registered/sweep", "administrator",
           get=None, put='{"a":1}', patch='{"b":2}'),
-    Route("/v1/reactors", "/v1/reactors", "anybody", get=None),
+    Route("/v1/reactors", "/v1/reactors", "public", get=None),
     Route("/v1/reactors/{name}", "/v1/reactors/favoritesTop", "user", post="{}"),
     Route("/v1/reactors/{name}/{id}", "/v1/reactors/favoritesTop/{screen}", "user", get=None, delete=None),
     Route("/v1/reactors/{name}/{id}/actions", "/v1/reactors/favoritesTop/{screen}/actions", "user",
@@ -53,7 +54,7 @@ QUERIES = ("?nonsense=1", "?wait=x", "?wait=-1", "?wait=1&wait=2", "?at=%zz", "?
 
 
 def sweep(recorder):
-    """Asks all of it, as a user of its own."""
+    """Sends all requests as a new user."""
     recorder.token = recorder.post(
         "/v1/users", {"email": "sweep@example.com", "password": "correct horse", "device": "sweeper"}, token=None
     ).json("token")
@@ -64,13 +65,13 @@ def sweep(recorder):
     described = recorder.get("/openapi.json").json("paths")
     patterns = {route.pattern for route in ROUTES}
     if described == "absent" or set(described) != patterns:
-        recorder.write("the routes that this comparison doesn't know, or that are gone",
+        recorder.write("routes that this comparison does not know, or that no longer exist",
                        sorted(patterns.symmetric_difference(described)), "/")
     for route in ROUTES:
         path = route.path.format_map({"session": other.json("session", "id"), "screen": screen.json("id")})
-        token = ADMINISTRATOR if route.access == "administrator" else None if route.access == "anybody" else "own"
+        token = ADMINISTRATOR if route.access == "administrator" else None if route.access == "public" else "own"
         ask_methods(recorder, route, path, token)
-        if route.access != "anybody":
+        if route.access != "public":
             ask_tokens(recorder, route, path)
         if "GET" in route.methods:
             ask_reads(recorder, path, token)
@@ -90,7 +91,7 @@ def ask_methods(recorder, route, path, token):
 
 def ask_tokens(recorder, route, path):
     for method, body in route.methods.items():
-        if method == "POST" and route.access == "anybody to enter":
+        if method == "POST" and route.access == "log-in":
             continue
         recorder.ask(method, path, body, token=None)
         recorder.ask(method, path, body, "Authorization: Bearer nobodys", token=None)
@@ -125,7 +126,7 @@ def ask_writes(recorder, method, path, body, token):
     def ask(body, *fields, suffix=""):
         recorder.ask(method, path + suffix, body, *fields, token=token)
 
-    # What deletes without a body would do it: its bodies are asked elsewhere.
+    # A DELETE without a body would succeed. Other parts test its bodies.
     ask(body, "If-Match: unquoted")
     ask(body, "If-None-Match: unquoted")
     ask(body, "Idempotency-Key: ")

@@ -14,7 +14,7 @@ def opened(recorder, name, arguments=None, token="own", suffix=""):
 
 
 class Screen:
-    """A screen that is open."""
+    """An open screen."""
 
     def __init__(self, recorder, response, name, token):
         self.recorder, self.token = recorder, token
@@ -34,8 +34,8 @@ class Screen:
         return self.recorder.get(self.path + query, *fields, token=self.token)
 
     def until(self, holds):
-        """Waits until the state is one that holds, without recording what comes between: how many there are is a
-        matter of time. Records the one that holds."""
+        """Waits for a state that satisfies `holds`, and records it. It does not record the states
+        before it, because their number depends on timing."""
         end = time.monotonic() + 8
         connection = self.recorder.connect()
         while time.monotonic() < end:
@@ -101,7 +101,8 @@ def login(recorder):
     screen.act("setUsername", value="screens@example.com")
     wait = recorder.start("GET", screen.path + "?wait=20", None, f"If-None-Match: {screen.etag}", token=None)
     recorder.until_waiting(1)
-    # The password is in no state: with another one nothing changes, and the request waits on.
+    # No state contains the password. Another password changes nothing, so the request continues to
+    # wait.
     screen.act("setPassword", value="wrong password!")
     screen.act("setUsername", value="Screens@example.com")
     wait.response()
@@ -135,7 +136,8 @@ def login(recorder):
 
 
 def quiet(recorder, screen, kind):
-    """An action whose effect takes its time: whether the response shows it already is a matter of time."""
+    """Sends an action whose effect takes time. Whether the response shows its result depends on
+    timing."""
     recorder.pause()
     connection = recorder.connect()
     connection.send(recorder.head("POST", screen.path + "/actions", (), recorder.encoded({"type": kind, "payload": {}}),
@@ -199,7 +201,7 @@ def photos(recorder):
 
 
 def history(recorder):
-    """The screen of the profile, that is saved without another service."""
+    """The profile screen without an upstream."""
     screen = opened(recorder, "workingHistory")
     refusals(recorder, screen)
     screen.act("save")
@@ -221,7 +223,7 @@ def history(recorder):
 
 
 def too_many(recorder):
-    """As many screens as a session may have, and one more; then the session ends, and they with it."""
+    """Opens as many screens as a session may have, and one more. Then the session ends with them."""
     token = recorder.post("/v1/sessions", {"email": "screens@example.com", "password": PASSWORD}, token=None).json("token")
     first = opened(recorder, "favoritesTop", token=token)
     for _ in range(63):
@@ -236,7 +238,7 @@ def too_many(recorder):
 
 
 class Upstream:
-    """The service that a profile is sent to first: responds what it's told, and keeps what it was sent."""
+    """An upstream for profiles. It sends the given responses and records its requests."""
 
     def __init__(self):
         self.socket = socket.create_server(("127.0.0.1", 0))
@@ -268,7 +270,7 @@ class Upstream:
 
 
 def upstream(recorder, service):
-    """The screen of the profile, with a service that takes it, refuses it, redirects, and breaks the connection."""
+    """The profile screen with an upstream that accepts, refuses, redirects and disconnects."""
     sign_up(recorder, "upstream")
     recorder.normalizer.literals.append((service.url.split("//")[1].split("/")[0], "<upstream>"))
     screen = opened(recorder, "workingHistory")
@@ -286,7 +288,7 @@ def upstream(recorder, service):
             prompt = shown.json("state", "prompt", "id")
             choice = "retry" if len(responses) > 1 else "cancel"
             screen.act("answer", prompt="no such", choice="retry")
-            # Whether the response shows what comes of it is a matter of time.
+            # Whether the response shows the result depends on timing.
             connection = recorder.connect()
             body = {"type": "answer", "payload": {"prompt": prompt, "choice": choice}}
             connection.send(recorder.head("POST", screen.path + "/actions", (), recorder.encoded(body)))

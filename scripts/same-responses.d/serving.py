@@ -1,4 +1,4 @@
-"""Starts a server in a folder of its own, and stops it."""
+"""Starts a server in its own folder, and stops it."""
 
 import os
 import pathlib
@@ -14,7 +14,7 @@ ADMINISTRATOR = "administrators-token-of-the-comparison"
 
 
 def environment(**more):
-    """This process's variables without those that a server reads."""
+    """Returns this process's variables without the server's own."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("LOCKSTEP_")}
     return {**kept, "LC_ALL": "C.UTF-8", "TZ": "UTC", **more}
 
@@ -35,7 +35,7 @@ class Server:
         match = re.search(r"http://127\.0\.0\.1:(\d+)", self.first_line)
         if not match:
             self.stop()
-            raise NoServer(f"{binary} doesn't start: {self.first_line!r} {self.log}")
+            raise NoServer(f"{binary} does not start: {self.first_line!r} {self.log}")
         self.address = ("127.0.0.1", int(match[1]))
 
     @property
@@ -57,7 +57,7 @@ class Server:
         self.process.terminate()
 
     def stop(self):
-        """Has the server drain, and returns its exit code."""
+        """Drains the server. Returns its exit code."""
         if self.process.poll() is None:
             self.process.terminate()
             try:

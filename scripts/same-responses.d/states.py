@@ -8,7 +8,7 @@ MERGE = "Content-Type: application/merge-patch+json"
 
 
 def conditions(recorder, method, path, body, present):
-    """A write under conditions that hold and that don't; present is the path that shows the ETag."""
+    """Writes with preconditions that hold and that fail. `present` is the path whose ETag they use."""
     ask = lambda *fields, **more: recorder.ask(method, path, body, *fields, **more)
     old = recorder.get(present)
     ask('If-Match: "other"')
@@ -23,7 +23,7 @@ def conditions(recorder, method, path, body, present):
 
 
 def keyed(recorder, method, path, body, other, *fields):
-    """A write with a key, the same again, and the key for another one."""
+    """A write with a key, the same again, and the same key for another write."""
     key = f"Idempotency-Key: {method} {path}"
     recorder.ask(method, path, body, key, *fields)
     recorder.ask(method, path, body, key, *fields)
@@ -114,7 +114,7 @@ def pages(recorder, empty):
                   "?after=missing", "?limit=1000000", "?limit=1000001", "?limit=5&after=photo:11", "?after=", "?limit=3&limit=4",
                   "?prefix=photo:&after=a", "?limit=%2B3", "?limit=003"):
         get("/v1/favorites" + query)
-    # Follows the links, while something changes.
+    # Follow the links while the list changes.
     page = get("/v1/favorites?limit=7&prefix=photo:")
     recorder.put("/v1/favorites/photo:6/position", {"index": 0})
     for _ in range(3):
@@ -255,7 +255,7 @@ def actions(recorder):
     ]
     for one in bad:
         post([one])
-    # What fails in the middle takes back what came before it.
+    # An action that fails undoes the actions before it.
     for one in bad[3], bad[5], bad[20], bad[23], bad[0]:
         post([favorite("add", id="kept-not"), one, favorite("add", id="nor-this")])
     post([favorite("add"), good[0], default("set"), profile("save", companyName="")])

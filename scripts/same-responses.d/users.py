@@ -54,7 +54,7 @@ def accounts(recorder):
 
 def sessions(recorder, phone, tablet):
     identifier = tablet.json("session", "id")
-    # A request that waits, and a stream, learn at once that their session has ended.
+    # The end of a session ends its long polls and streams at once.
     cursor = recorder.get("/v1/profile", token=tablet.json("token")).etag
     waiting = recorder.start("GET", "/v1/profile?wait=30", None, f"If-None-Match: {cursor}", token=tablet.json("token"))
     stream = recorder.stream("/v1/changes", token=tablet.json("token"))
@@ -128,7 +128,8 @@ class Recorded:
 
 
 def too_many_passwords(recorder):
-    """The limit on wrong passwords for one address; last, since it counts for the network too."""
+    """The limit on wrong passwords for one address. It comes last, because it also counts for the
+    network."""
     for _ in range(12):
         recorder.post("/v1/sessions", {"email": "guessed@example.com", "password": "wrong"}, token=None)
         time.sleep(0)

@@ -1,5 +1,6 @@
-// A clock that somebody sets: for LD_PRELOAD. The number in FAULTS_CLOCK is by how many seconds it's ahead of the right
-// time, or behind it. The clocks that nobody can set, by which waits are measured, go on as they are.
+// For LD_PRELOAD: a clock that can be set. The number in FAULTS_CLOCK is how many seconds it is
+// ahead of the right time. It is negative if the clock is behind. Monotonic clocks, which measure
+// waits, are not affected.
 #define _GNU_SOURCE
 #include "control.h"
 

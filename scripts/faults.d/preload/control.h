@@ -1,4 +1,4 @@
-// What a preloaded library shares with the script that makes it fail: a file of 32-bit numbers, mapped by both.
+// The numbers of 32 bits that a preloaded library shares with the script. Both map the same file.
 #pragma once
 
 #include <dlfcn.h>
@@ -9,9 +9,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-// The numbers in the file that the variable names; ends the process where there is none, since nothing would fail then.
+// Maps the numbers in the file that the variable names. Without such a file no call would fail, so
+// it ends the process.
 static inline volatile int32_t *shared_numbers(const char *variable, size_t count) {
-  // By the system's own calls: the library may have taken their places.
+  // Use the C library's own functions, because the preloaded library may replace them.
   int (*open_file)(const char *, int, ...) = (int (*)(const char *, int, ...))dlsym(RTLD_NEXT, "open");
   void *(*map)(void *, size_t, int, int, int, off_t) =
       (void *(*)(void *, size_t, int, int, int, off_t))dlsym(RTLD_NEXT, "mmap");

@@ -1,9 +1,10 @@
-// A disk that fails, and one that forgets: for LD_PRELOAD.
+// For LD_PRELOAD: a disk that fails, and that loses unsynced data in a power cut.
 //
-// Calls on the files whose path begins with FAULTS_FILES fail now and then, as the numbers in FAULTS_DISK say. Beside
-// each such file another is kept in the folder FAULTS_AFTER_POWER_CUT: what the disk would have if the power failed now.
-// It has what a successful fsync covered, and of what was written since each sector or not, by chance. A failed fsync
-// makes the kernel forget what it should have written, as Linux does: a later fsync that succeeds doesn't bring it back.
+// Calls on files whose path begins with FAULTS_FILES fail at random, as the numbers in FAULTS_DISK
+// say. For each such file the folder FAULTS_AFTER_POWER_CUT holds a shadow: the disk's contents if
+// the power failed now. The shadow has all data that a successful fsync covered, and a random
+// choice of the sectors written since. After a failed fsync the unsynced data is lost, as on Linux:
+// a later successful fsync does not write it.
 #define _GNU_SOURCE
 #include "control.h"
 
@@ -14,7 +15,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-// The calls that can fail, as they stand in the file of numbers: how often of 65,536, and behind that how often they did.
+// The calls that can fail, in the order of the file: first how many of 65,536 fail, then how many
+// have failed.
 enum call { WRITE, SYNC, TRUNCATE, MAP, READ, OPEN, CALLS };
 enum { CODE = 2 * CALLS, NUMBERS };
 
@@ -24,10 +26,10 @@ struct range {
   off_t start, end;
 };
 
-// A file of the store, by its path: however often it's open.
+// A file of the store. All descriptors of the same path share it.
 struct file {
   char path[1024];
-  int shadow;  // -1 where none is kept
+  int shadow;  // -1 if there is none
   struct range *unsynced;
   size_t count, room;
   bool is_gone;
@@ -52,7 +54,7 @@ __attribute__((constructor)) static void prepare(void) {
   chance = strtoull(getenv("FAULTS_SEED") ?: "1", NULL, 10);
 }
 
-// The next number by chance, below 65,536 (splitmix64).
+// The next random number below 65,536 (splitmix64).
 static uint32_t next(void) {
   uint64_t z = __atomic_add_fetch(&chance, 0x9E3779B97F4A7C15, __ATOMIC_RELAXED);
   z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9;
@@ -60,7 +62,7 @@ static uint32_t next(void) {
   return (z ^ (z >> 31)) & 0xFFFF;
 }
 
-// Whether this call is to fail; errno says why then.
+// Whether this call should fail. If so, sets errno.
 static bool fails(enum call call) {
   if (!numbers || numbers[call] == 0 || next() >= (uint32_t)numbers[call]) return false;
   __atomic_add_fetch(&numbers[CALLS + call], 1, __ATOMIC_RELAXED);
@@ -79,7 +81,7 @@ static bool is_ours(const char *path) {
 }
 
 static int open_shadow(const char *path) {
-  // What is mapped lasts no longer than the processes that share it.
+  // The shared-memory file is not needed after a power cut.
   if (!folder || strstr(path, "-shm")) return -1;
   char name[2048];
   snprintf(name, sizeof name, "%s/%s", folder, strrchr(path, '/') + 1);
@@ -151,7 +153,7 @@ int unlink(const char *path) {
   return real_unlink(path);
 }
 
-// Remembers what was written and isn't synced; lets each sector of it reach the disk already, or not.
+// Records unsynced data, and writes a random choice of its sectors to the shadow.
 static void note_write(struct file *file, const char *bytes, off_t start, ssize_t count) {
   if (file->shadow < 0 || count <= 0) return;
   REAL(pwrite64, ssize_t, int, const void *, size_t, off_t);
@@ -176,7 +178,7 @@ static ssize_t writing(int descriptor, const void *bytes, size_t count, off_t st
   struct file *file = file_of(descriptor);
   if (!file) return real_pwrite64(descriptor, bytes, count, start);
   if (fails(WRITE)) {
-    // What fails may have been done in part.
+    // A failed write may have written a part.
     int code = errno;
     size_t part = count / SECTOR / 2 * SECTOR;
     if (part && (next() & 1)) note_write(file, bytes, start, real_pwrite64(descriptor, bytes, part, start));
@@ -202,7 +204,7 @@ ssize_t pread64(int descriptor, void *bytes, size_t count, off_t start) {
   return real_pread64(descriptor, bytes, count, start);
 }
 
-// Has what was written reach the disk; the lock is held.
+// Writes all unsynced data to the shadow. The caller holds the lock.
 static void keep(struct file *file, int descriptor) {
   REAL(pwrite64, ssize_t, int, const void *, size_t, off_t);
   REAL(pread64, ssize_t, int, void *, size_t, off_t);

@@ -1,5 +1,6 @@
-// A system that has no more threads to give: for LD_PRELOAD. The number in FAULTS_THREADS is how many there may be at once,
-// besides the first; less than 0 for any number. Behind it stands how many there are, and how many were refused.
+// For LD_PRELOAD: a system without more threads. FAULTS_THREADS holds three numbers: how many
+// threads the process may have besides the first (negative: any number), how many it has, and how
+// many were refused.
 #define _GNU_SOURCE
 #include "control.h"
 
@@ -15,7 +16,7 @@ struct start {
   void *argument;
 };
 
-// Counts a thread out when its body returns.
+// Runs a thread's body, then decreases the number of threads.
 static void *run(void *given) {
   struct start start = *(struct start *)given;
   free(given);

@@ -1,11 +1,12 @@
-"""A client on one connection, kept open: nothing but what HTTP/1.1 needs."""
+"""A minimal HTTP/1.1 client that keeps one connection open."""
 
 import json
 import socket
 
 
 class Gone(Exception):
-    """The connection broke before an answer was whole: what was asked for may have happened, or not."""
+    """The connection broke before the response was complete. The server may have carried the
+    request out or not."""
 
 
 class Answer:
@@ -24,7 +25,7 @@ class Answer:
 
     @property
     def is_problem(self):
-        """Whether it's an error as every error has to look (RFC 9457)."""
+        """Whether this is a valid problem document (RFC 9457)."""
         return self.fields.get("content-type") == "application/problem+json" and self.json.get("status") == self.status
 
     def __str__(self):
@@ -45,7 +46,8 @@ class Client:
         self.socket = None
 
     def send(self, method, path, body=None, fields=None):
-        """Asks, on the connection that is open or a new one, and returns the answer; raises Gone where none comes."""
+        """Sends a request on the open connection or a new one. Returns the response; raises Gone if
+        there is none."""
         lines = [f"{method} {path} HTTP/1.1", "Host: h"]
         if self.token:
             lines.append(f"Authorization: Bearer {self.token}")
@@ -65,7 +67,7 @@ class Client:
             raise Gone(f"{method} {path}: {error or type(error).__name__}") from error
 
     def send_half(self):
-        """Goes away in the midst of a request."""
+        """Disconnects in the middle of a request."""
         try:
             if self.socket:
                 self.socket.sendall(b"PUT /v1/profile HTTP/1.1\r\nHost: h\r\nContent-Length: 100\r\n\r\n{")
@@ -112,13 +114,13 @@ class Client:
     def more(self):
         received = self.socket.recv(1 << 16)
         if not received:
-            raise ConnectionError("closed in the midst of an answer")
+            raise ConnectionError("closed in the middle of a response")
         self.input += received
 
     # Accounts
 
     def sign_up(self, name):
-        """Makes an account, and speaks for it from now on."""
+        """Signs up, and uses the new account's token from now on."""
         answer = self.send("POST", "/v1/users", {"email": f"{name}@example.com", "password": "correct horse"})
         if answer.status == 201:
             self.token = answer.json["token"]

@@ -1,4 +1,4 @@
-"""A device that writes, remembers what was acknowledged, and holds the server to it."""
+"""A device that writes, records which writes were acknowledged, and checks them."""
 
 import json
 import threading
@@ -10,12 +10,12 @@ ABSENT = object()
 
 
 class Device:
-    """Writes keys of one suite, each a write of its own or a batch of two that have to agree.
+    """Writes keys of one suite, alone or in batches of two keys that must agree.
 
-    - A write that was acknowledged is there from then on.
-    - One that was answered with an error didn't happen, as long as the server runs that said so. Once it has died,
-      `forget_certainty` says that it may have: nobody can tell it from one whose answer was lost.
-    - One that wasn't answered happened or not.
+    - An acknowledged write must be there from then on.
+    - A write that got an error did not happen as long as the same server runs. After a crash it may have happened:
+      see `forget_certainty`.
+    - A write without a response may have happened or not.
     """
 
     def __init__(self, name, token, seed, size=40):
@@ -27,9 +27,10 @@ class Device:
         self.count = 0
         self.acknowledged = 0
         self.refused = 0
-        # What a key may be: the first is what was acknowledged last, others what may have happened since.
+        # The possible values of each key. The first was acknowledged last; writes without a
+        # response may have set the others.
         self.values = {}
-        # What was refused since, and can be found only after the server has died.
+        # Values that were refused since then. They may appear only after a crash.
         self.unkept = {}
 
     def connect(self, port, timeout=30):
@@ -37,7 +38,7 @@ class Device:
         self.client.token = self.token
 
     def write(self):
-        """Writes once. Returns the answer; raises Gone where none comes."""
+        """Writes once. Returns the response; raises Gone if there is none."""
         self.count += 1
         value = [self.count, "x" * self.random.randrange(self.size)]
         key = f"{self.name}-{self.random.randrange(8)}"
@@ -45,7 +46,7 @@ class Device:
         if kind == 0 and self.known(key) is not ABSENT:
             changes, request = {key: ABSENT}, ("DELETE", f"/v1/defaults/standard/{key}", None)
         elif kind <= 2:
-            # Two keys that always change together: half of it would be seen.
+            # These two keys always change together, so that half of a batch would be visible.
             changes = {f"{self.name}-left": value, f"{self.name}-right": value}
             actions = [
                 {"module": "defaults", "type": "set", "payload": {"key": each, "value": value}} for each in changes
@@ -67,7 +68,7 @@ class Device:
                 self.unkept.pop(each, None)
         else:
             self.refused += 1
-            expect(answer.is_problem, lambda: f"an error that is no problem document: {answer}")
+            expect(answer.is_problem, lambda: f"an error without a problem document: {answer}")
             for each, new in changes.items():
                 self.unkept.setdefault(each, []).append(new)
         return answer
@@ -79,31 +80,31 @@ class Device:
         return self.values.setdefault(key, [ABSENT])
 
     def forget_certainty(self):
-        """The server has died."""
+        """Call this after the server has crashed: refused writes may have happened."""
         for key, values in self.unkept.items():
             self.possible(key).extend(values)
         self.unkept = {}
 
     def check(self):
-        """Expects all that was acknowledged to be there, and nothing but what may have happened since."""
+        """Expects each key to have a possible value, so that every acknowledged write is there."""
         answer = self.client.get("/v1/defaults/standard")
-        expect(answer.status == 200, lambda: f"{self.name} can't read: {answer}")
+        expect(answer.status == 200, lambda: f"{self.name} cannot read: {answer}")
         found = {key: value for key, value in answer.json["values"].items() if key.startswith(self.name + "-")}
         for key in set(self.values) | set(found) | set(self.unkept):
             value, allowed = found.get(key, ABSENT), self.values.get(key, [ABSENT])
             if value not in allowed:
-                raise Broken(f"{key} is {shown(value)}, and not {' or '.join(shown(each) for each in allowed)}")
-            # What is there now stays: what else may have happened didn't.
+                raise Broken(f"{key} is {shown(value)}, expected {' or '.join(shown(each) for each in allowed)}")
+            # The current value stays, and the other possible ones did not happen.
             self.values[key] = [value]
         left, right = found.get(f"{self.name}-left"), found.get(f"{self.name}-right")
-        expect(left == right, lambda: f"half of a batch is seen: {shown(left)} and {shown(right)}")
+        expect(left == right, lambda: f"half of a batch is visible: {shown(left)} and {shown(right)}")
         self.unkept = {}
 
     def check_rebuilt(self):
-        """Expects what the journal rebuilds to be what the tables have."""
+        """Expects the journal to rebuild what the tables hold."""
         now = self.client.get("/v1/defaults/standard")
         then = self.client.get(f"/v1/defaults/standard?at={now.fields['cursor']}")
-        expect(then.status == 200 and then.body == now.body, lambda: f"the journal rebuilds another state: {then}")
+        expect(then.status == 200 and then.body == now.body, lambda: f"the journal rebuilds a different state: {then}")
 
 
 def shown(value):
@@ -111,14 +112,14 @@ def shown(value):
 
 
 class Devices:
-    """Several of them, of several users, that write at once."""
+    """Several devices of several users that write at the same time."""
 
     def __init__(self, fault, server, users=2, each=2, size=40):
         self.all = []
         for user in range(users):
             client = server.client()
             answer = client.sign_up(f"user{user}")
-            expect(answer.status == 201, lambda: f"nobody can sign up: {answer}")
+            expect(answer.status == 201, lambda: f"a sign-up gets {answer}")
             for number in range(each):
                 self.all.append(Device(f"d{user}{number}", client.token, fault.random.random(), size))
             client.close()
@@ -145,8 +146,8 @@ class Devices:
         self.all[0].check_rebuilt()
 
     def write(self, until, allowed=(503, 507)):
-        """All write until `until()` holds, or their connection breaks. Answers that are neither success nor allowed are
-        failures."""
+        """All devices write until `until()` holds or their connection breaks. Any error whose
+        status is not allowed is a failure."""
         faults = []
 
         def go(device):
@@ -166,4 +167,4 @@ class Devices:
             thread.start()
         for thread in threads:
             thread.join()
-        expect(not faults, lambda: f"an answer that it shouldn't give: {faults[0]}")
+        expect(not faults, lambda: f"an unexpected response: {faults[0]}")

@@ -1,4 +1,5 @@
-"""What every fault has: its arguments, a folder of its own, a line of result, and an exit status."""
+"""Shared by all faults: arguments, a temporary folder, the line with the result, and the exit
+status."""
 
 import argparse
 import os
@@ -12,21 +13,22 @@ import traceback
 
 
 class Broken(Exception):
-    """The server didn't keep its word."""
+    """The server broke a guarantee."""
 
 
 class Skipped(Exception):
-    """This machine can't show the fault."""
+    """This machine cannot run the fault."""
 
 
 def expect(holds, what):
-    """Raises where something doesn't hold that has to; `what` is a sentence, or makes one."""
+    """Raises Broken if a condition does not hold. `what` is the message, or a function that returns
+    it."""
     if not holds:
         raise Broken(what() if callable(what) else what)
 
 
 def eventually(holds, what, seconds=20):
-    """Waits until something holds; raises where it doesn't come."""
+    """Waits until a condition holds. Raises Broken after the time."""
     end = time.monotonic() + seconds
     while not holds():
         expect(time.monotonic() < end, lambda: f"{what() if callable(what) else what} (waited {seconds} s)")
@@ -34,7 +36,8 @@ def eventually(holds, what, seconds=20):
 
 
 def within(holds, what, seconds=30):
-    """What `holds` says, to be asked again and again; raises where that takes too long."""
+    """Returns a function that calls `holds`, and raises Broken if it still returns false after the
+    time."""
     end = time.monotonic() + seconds
 
     def asked():
@@ -64,7 +67,7 @@ class Fault:
         return os.path.join(self.folder, name)
 
     def library(self, name):
-        """A library for LD_PRELOAD, which scripts/faults has compiled."""
+        """The path of a library for LD_PRELOAD, which scripts/faults has compiled."""
         return os.path.join(self.preload, name + ".so")
 
     def end(self):
@@ -75,8 +78,8 @@ class Fault:
 
 
 def run(body, name, uses_seed=False, before=lambda: None):
-    """Runs `body`, which takes a Fault and returns what to say of it. The process ends with 0 where all held, 1 where
-    something didn't, and 75 where the fault can't be shown here, as `before` or `body` says by raising Skipped."""
+    """Runs `body`, which takes a Fault and returns its result as text. The process exits with 0 on
+    success, 1 on a failure, and 75 if `before` or `body` raises Skipped."""
     options = argparse.ArgumentParser(prog=name)
     options.add_argument("--server", required=True)
     options.add_argument("--preload", required=True)
@@ -90,7 +93,7 @@ def run(body, name, uses_seed=False, before=lambda: None):
         print(f"SKIPPED {name}: {error}", flush=True)
         sys.exit(75)
     folder = tempfile.mkdtemp(prefix="lockstep-fault-")
-    # A server may run as somebody without root's powers.
+    # A server may run without root's capabilities.
     os.chmod(folder, 0o755)
     fault = Fault(options, folder)
     start = time.monotonic()

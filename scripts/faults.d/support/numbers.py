@@ -5,7 +5,7 @@ import struct
 
 
 class Numbers:
-    """Numbers of 32 bits in a file; what is set here is seen there at once."""
+    """Numbers of 32 bits in a mapped file, which the library sees at once."""
 
     def __init__(self, path, count):
         self.path = path
@@ -21,8 +21,8 @@ class Numbers:
 
 
 class FailingDisk:
-    """Has the calls of servers on a store's files fail now and then, and keeps what the disk would have after a power
-    cut."""
+    """Makes servers' calls on a store's files fail at random, and keeps the disk's contents after a
+    power cut."""
 
     CALLS = ("write", "sync", "truncate", "map", "read", "open")
 
@@ -37,7 +37,7 @@ class FailingDisk:
             self.variables["FAULTS_AFTER_POWER_CUT"] = kept_in
 
     def fail(self, calls, share, code):
-        """From now on so large a share of these calls fails with this errno; all others work."""
+        """From now on this share of these calls fails with this errno. All others succeed."""
         self.numbers[2 * len(self.CALLS)] = code
         for place, call in enumerate(self.CALLS):
             self.numbers[place] = int(share * 65536) if call in calls else 0

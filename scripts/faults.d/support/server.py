@@ -1,4 +1,5 @@
-"""A server: started with what a fault says, watched through /proc, ended by its own process id and nobody else's."""
+"""A server process: started with a fault's options, observed through /proc, ended by its process
+id."""
 
 import os
 import re
@@ -10,12 +11,13 @@ import time
 from support.client import Client
 from support.fault import Broken, expect
 
-# What a shell of root's replaces itself with a program by that has none of root's powers.
+# The prefix of a command that runs a program without root's capabilities.
 POWERLESS = ["setpriv", "--bounding-set", "-all", "--inh-caps", "-all"] if os.geteuid() == 0 else []
 
 
 class Server:
-    """One process. `variables` are added to the environment; `descriptors` is the most files it may have open."""
+    """One process. `variables` are added to its environment. `descriptors` limits its open files.
+    """
 
     def __init__(
         self, fault, data, *options, name="server", variables=None, descriptors=None, powerless=False, threads=1
@@ -48,12 +50,16 @@ class Server:
     def has_ended(self):
         return self.process.poll() is not None
 
+    @property
+    def listens(self):
+        return os.path.getsize(self.address_file) > 0
+
     def said(self):
         with open(self.log, errors="replace") as log:
             return log.read()
 
     def listening(self, seconds=30):
-        """Returns itself once it listens; raises where it ends instead."""
+        """Waits until the server listens, and returns it. Raises Broken if it exits instead."""
         end = time.monotonic() + seconds
         while True:
             with open(self.address_file) as out:
@@ -61,37 +67,38 @@ class Server:
             if match:
                 self.port = int(match.group(1))
                 return self
-            expect(not self.has_ended, lambda: f"the server doesn't start, exit {self.process.poll()}: {self.said()}")
-            expect(time.monotonic() < end, lambda: f"the server doesn't listen after {seconds} s")
+            expect(not self.has_ended, lambda: f"the server exits with {self.process.poll()}: {self.said()}")
+            expect(time.monotonic() < end, lambda: f"the server does not listen after {seconds} s")
             time.sleep(0.01)
 
     def client(self, timeout=30):
         return Client(self.port, timeout)
 
     def refuses(self, codes, words, seconds=30):
-        """Expects it to end by itself, with one of these codes and one sentence in which these words are."""
+        """Expects the server to exit with one of these codes and a message that matches `words`.
+        Returns the message."""
         try:
             code = self.process.wait(seconds)
         except subprocess.TimeoutExpired:
-            raise Broken("the server serves what it should refuse") from None
+            raise Broken("the server serves a store that it should refuse") from None
         text = self.said()
-        expect(code in codes, lambda: f"it ends with {code}, and not with {codes}: {text}")
-        expect(re.search(words, text), lambda: f"what it says has no “{words}”: {text}")
+        expect(code in codes, lambda: f"the server exits with {code}, expected {codes}: {text}")
+        expect(re.search(words, text), lambda: f"the message does not match “{words}”: {text}")
         sentence = next(line for line in text.splitlines() if line.startswith("lockstep serve: "))
         return sentence
 
     def expect_alive(self):
-        expect(not self.has_ended, lambda: f"the server has ended with {self.process.poll()}: {self.said()[-2000:]}")
+        expect(not self.has_ended, lambda: f"the server has exited with {self.process.poll()}: {self.said()[-2000:]}")
 
     def stop(self, seconds=30):
-        """Drains it, and expects that to end well."""
+        """Drains the server, and expects it to exit with 0."""
         self.expect_alive()
         self.process.send_signal(signal.SIGTERM)
         try:
             code = self.process.wait(seconds)
         except subprocess.TimeoutExpired:
-            raise Broken(f"it doesn't end within {seconds} s of SIGTERM") from None
-        expect(code == 0, lambda: f"it ends with {code} after SIGTERM: {self.said()[-2000:]}")
+            raise Broken(f"the server does not exit within {seconds} s of SIGTERM") from None
+        expect(code == 0, lambda: f"the server exits with {code} after SIGTERM: {self.said()[-2000:]}")
 
     def kill(self):
         if not self.has_ended:
@@ -99,7 +106,8 @@ class Server:
             self.process.wait()
 
     def resident_kib(self, kind="VmRSS"):
-        """Of memory of its own alone: RssAnon; of files, such as the store, that are mapped: RssFile."""
+        """Resident memory. RssAnon is the anonymous part, RssFile the mapped files, such as the
+        store."""
         with open(f"/proc/{self.id}/status") as status:
             return int(re.search(rf"{kind}:\s+(\d+)", status.read()).group(1))
 
@@ -113,5 +121,5 @@ def check(fault, data):
     ended = subprocess.run([fault.server_path, "check", "--data", data], capture_output=True, text=True, check=False)
     expect(
         ended.returncode == 0 and "No damage." in ended.stdout,
-        lambda: f"lockstep check ends with {ended.returncode}: {ended.stdout}{ended.stderr}",
+        lambda: f"lockstep check exits with {ended.returncode}: {ended.stdout}{ended.stderr}",
     )

@@ -1,4 +1,4 @@
-"""Stores that have something in them, and their bytes."""
+"""Makes stores with data, and reads their files."""
 
 import os
 
@@ -7,8 +7,8 @@ from support.server import Server
 
 
 def make_store(fault, data, writes=60, size=2000, ends="stop"):
-    """Makes a store and returns the devices that have written to it; the server `stop`s or is `kill`ed, so that there is a
-    log beside the file."""
+    """Makes a store and returns the devices that wrote to it. `ends` is "stop" or "kill"; a kill
+    leaves a log beside the file."""
     server = Server(fault, data, name="maker").listening()
     devices = Devices(fault, server, size=size)
     devices.connect(server)
@@ -22,7 +22,7 @@ def make_store(fault, data, writes=60, size=2000, ends="stop"):
 
 
 def contents(folder):
-    """All files of a folder, byte for byte, with their permissions."""
+    """Returns the bytes and permissions of all files in a folder."""
     found = {}
     for name in sorted(os.listdir(folder)):
         path = os.path.join(folder, name)
