@@ -155,6 +155,7 @@ public struct Application: Sendable {
   /// The answer to who has it already: like that with the body, it depends on the coding (RFC 9110, 15.4.5).
   private func unmodified(_ response: Response, for head: RequestHead) -> Response {
     var response = response
+    response.fields = Compression.fieldsOfUnmodified(response.fields, for: head)
     if cors.isOn { response.fields.append(contentsOf: cors.fields(for: head)) }
     response.fields.append(.vary, "Accept-Encoding")
     return response

@@ -1,4 +1,5 @@
 import CLockstepZlib
+import LockstepCollections
 import LockstepHTTP
 
 /// Sends bodies gzipped to clients that want them so.
@@ -22,9 +23,25 @@ enum Compression {
     guard case .bytes(let body) = response.body, let compressed = await gzip(body) else { return response }
     var response = response
     response.fields.append(.contentEncoding, "gzip")
+    // Other bytes need another strong tag (RFC 9110, 8.8.3.3).
+    if let tag = response.fields[.etag] { response.fields = response.fields.replacing(.etag, gzipTag(tag)) }
     response.body = .bytes(compressed)
     return response
   }
+
+  /// The fields of a 304 response to a client that has the gzip body alone: they have the tag of that body.
+  static func fieldsOfUnmodified(_ fields: HeaderFields, for head: RequestHead) -> HeaderFields {
+    let ending = "\(Cursor.gzipSuffix)\"".utf8
+    let namesGzip = head.withBytes(of: .ifNoneMatch) { tags in
+      tags.indices.contains { tags[$0] == ending.first && tags[$0...].starts(with: ending) }
+    }
+    guard namesGzip == true, let tag = fields[.etag] else { return fields }
+    let known = head.list(.ifNoneMatch).map { $0.hasPrefix("W/") ? String($0.dropFirst(2)) : $0 }
+    return known.contains(gzipTag(tag)) && !known.contains(tag) ? fields.replacing(.etag, gzipTag(tag)) : fields
+  }
+
+  /// The tag of the gzip form of a body that has this tag, both with their quotes.
+  private static func gzipTag(_ tag: String) -> String { "\(tag.dropLast())\(Cursor.gzipSuffix)\"" }
 
   private static func isCompressible(_ fields: HeaderFields) -> Bool {
     guard let type = fields[.contentType], fields[.contentEncoding] == nil else { return false }

@@ -10,7 +10,7 @@ package struct Preconditions: Sendable {
     case these([Tag])
   }
 
-  /// An entity tag, without its quotes.
+  /// An entity tag, without its quotes and without the suffix of a gzip response: it stands for the same resource.
   package struct Tag: Sendable, Equatable {
     package let text: String
     package let isWeak: Bool
@@ -101,7 +101,8 @@ extension Preconditions.Tag {
       let isWeak = rest.starts(with: "W/".utf8)
       if isWeak { rest = rest.dropFirst(2) }
       guard rest.popFirst() == quote, let end = rest.firstIndex(of: quote) else { return nil }
-      tags.append(Self(text: String(decoding: rest[..<end], as: UTF8.self), isWeak: isWeak))
+      let text = String(decoding: rest[..<end], as: UTF8.self)
+      tags.append(Self(text: Cursor.plainTag(text), isWeak: isWeak))
       rest = rest[(end + 1)...].drop(while: isBlank)
       guard rest.isEmpty || rest.first == UInt8(ascii: ",") else { return nil }
     }

@@ -42,7 +42,7 @@ package struct ChangesRoute: Sendable {
     Route(.get, "/v1/changes", summary: "What happened since a cursor, as soon as something does.") { request in
       try gate.answer(request) { session in
         let query = try ChangesQuery(request, waiting, modules: modules)
-        if case .cursor(.some, let text) = query.since { waiting.directory.note(cursor: text, of: session) }
+        if case .cursor(let cursor?, _) = query.since { waiting.directory.note(cursor: cursor.text, of: session) }
         if query.isStream { return try stream(query, session) }
         guard let wait = query.wait, wait.seconds > 0, case .cursor = query.since else {
           return try present(session) { hot, registered in

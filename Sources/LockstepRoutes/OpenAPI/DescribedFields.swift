@@ -5,7 +5,8 @@ import LockstepHTTP
 extension RouteField {
   static let etag = RouteField(
     "ETag",
-    "Stands for exactly this resource: it changes when the resource does, and only then.",
+    "Changes when the resource changes, and only then. The tag of a gzip response ends with `-gzip`. Clients can send "
+      + "either form wherever a tag or a cursor is taken.",
     schema: ["type": "string", "pattern": "^\"[^\"]*\"$"]
   )
 

@@ -187,7 +187,7 @@ package struct ScreenRoutes: Sendable {
   }
 
   private func events(_ request: Request, _ screen: Screen) throws(Problem) -> ScreenEvents {
-    ScreenEvents(try watch(screen), told: request.head[.lastEventID], monotonic: monotonic)
+    ScreenEvents(try watch(screen), told: request.head[.lastEventID].map(Cursor.plainTag), monotonic: monotonic)
   }
 
   private func watch(_ screen: Screen) throws(Problem) -> ScreenWatcher {
