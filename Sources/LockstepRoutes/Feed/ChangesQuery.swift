@@ -5,24 +5,14 @@ import LockstepSync
 
 /// What somebody asks of the changes feed.
 struct ChangesQuery: Sendable {
-  /// From where on.
-  enum Since: Sendable {
-    /// From the beginning: the whole of everything.
-    case beginning
-    /// The present cursor and nothing else.
-    case now
-    /// From a cursor; nil for a text that is none of any store's.
-    case cursor(Cursor?, text: String)
-  }
-
-  let since: Since
+  let since: FeedPosition
   let filter: ChangesFeed.Filter
   let wait: WaitPreference?
   let isStream: Bool
   /// The question's text: made once, and asked with at every change while somebody waits.
   private let text: String
 
-  init(since: Since, _ filter: ChangesFeed.Filter, _ wait: WaitPreference?, isStream: Bool) {
+  init(since: FeedPosition, _ filter: ChangesFeed.Filter, _ wait: WaitPreference?, isStream: Bool) {
     self.since = since
     self.filter = filter
     self.wait = wait
@@ -41,7 +31,7 @@ struct ChangesQuery: Sendable {
     let asked = try query.text("since")
     let lastEvent = isStream ? request.head[.lastEventID].flatMap { $0.isEmpty ? nil : $0 } : nil
     self.init(
-      since: try Self.since(lastEvent ?? asked),
+      since: try FeedPosition(lastEvent ?? asked),
       try Self.filter(query.text("collections"), modules: modules),
       try waiting.preference(of: request, query),
       isStream: isStream
@@ -54,25 +44,6 @@ struct ChangesQuery: Sendable {
   /// The question, with what is registered.
   func question(_ registered: RegisteredDefaults) -> ChangesFeed.Question {
     ChangesFeed.Question(registered: registered.revision, text: text)
-  }
-
-  private static func since(_ text: String?) throws(Problem) -> Since {
-    guard let text else { return .beginning }
-    if text == "now" { return .now }
-    let isWord =
-      !text.isEmpty
-      && text.utf8.allSatisfy { byte in
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-          UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "-"):
-          true
-        default: false
-        }
-      }
-    guard isWord, text.utf8.count <= 256 else {
-      throw Problem(.invalidParameter, detail: "The parameter since must be a cursor, as an answer gave it, or now.")
-    }
-    return .cursor(Cursor(text), text: text)
   }
 
   private static func filter(_ text: String?, modules: Set<String>) throws(Problem) -> ChangesFeed.Filter {

@@ -37,27 +37,17 @@ package struct JournalRoute: Sendable {
     self.waiting = waiting
   }
 
-  /// Where to begin.
-  private enum Since {
-    /// With the first entry that is kept.
-    case beginning
-    /// Behind the last one.
-    case now
-    /// Behind a cursor; nil for one of another store.
-    case cursor(Cursor?)
-  }
-
   package var route: Route {
     Route(.get, "/v1/journal", summary: "What happened, oldest first: actions and what they did.") { request in
       try gate.answer(request) { session in
         let query = try request.query
         let limit = try query.integer("limit", in: 1...Self.limit) ?? 100
-        let since = try since(query)
+        let since = try FeedPosition(query.text("since"))
         let wait = try waiting.preference(of: request, query)
-        guard case .cursor(let cursor) = since, let wait else {
+        guard case .cursor(let cursor, _) = since, let wait else {
           return .then { .now(try await answer(since, limit, session, nil)) }
         }
-        guard wait.seconds > 0, let cursor else {
+        guard wait.seconds > 0, let cursor, isKnown(cursor) else {
           return .then { .now(try await answer(since, limit, session, wait)) }
         }
         return try waiting.wait(request, for: wait, of: session) { hot, _, look in
@@ -125,17 +115,13 @@ package struct JournalRoute: Sendable {
     )
   }
 
-  private func since(_ query: QueryParameters) throws(Problem) -> Since {
-    guard let text = try query.text("since") else { return .beginning }
-    if text == "now" { return .now }
-    guard let cursor = Cursor(text) else {
-      throw Problem(.invalidParameter, detail: "The parameter since must be a cursor, as an answer gave it, or now.")
-    }
-    return .cursor(cursor.store == store ? cursor : nil)
+  /// Whether a cursor is of this store and of registered defaults that it knows.
+  private func isKnown(_ cursor: Cursor) -> Bool {
+    cursor.store == store && registry.current.knows(cursor.registered)
   }
 
   private func answer(
-    _ since: Since,
+    _ since: FeedPosition,
     _ limit: Int,
     _ session: LiveSession,
     _ wait: WaitPreference?
@@ -151,9 +137,9 @@ package struct JournalRoute: Sendable {
       switch since {
       case .beginning: break
       case .now: (start, isReset) = (last, false)
-      case .cursor(let cursor):
-        // One that the journal can't go on from, as it is or isn't any more, begins at the beginning.
-        guard let cursor, try history.knows(cursor.revision, of: user, from: connection) else { break }
+      case .cursor(let cursor, _):
+        // A cursor of another store, or of a lost or pruned history, starts at the beginning.
+        guard let cursor, isKnown(cursor), try history.knows(cursor.revision, of: user, from: connection) else { break }
         (start, isReset) = (cursor.revision, false)
       }
       let page = try JournalPage(of: user, after: start, limit: limit, from: journal, store: store)
