@@ -7,6 +7,7 @@ import LockstepLogging
 /// size → route → handler → problem, if there was one → CORS → compression → metrics → access log.
 public struct Application: Sendable {
   let router: Router
+  private let queries: DeclaredQueries
   private let cors: CORSPolicy
   private let limits: Limits
   private let proxies: TrustedProxies?
@@ -30,6 +31,7 @@ public struct Application: Sendable {
     monotonic: @escaping @Sendable () -> Int64
   ) {
     self.router = router
+    queries = DeclaredQueries(router.routes)
     self.cors = cors
     self.limits = limits
     self.proxies = proxies
@@ -169,6 +171,7 @@ public struct Application: Sendable {
         route = index
         let limit = router.routes[index].bodyLimit
         if let problem = tooLarge(request.head, limit ?? .max) ?? coded(request.head) { throw problem }
+        try queries.check(request.head, of: index)
         var request = request
         request.parameters = parameters
         if let limit { request = request.limited(toBody: limit) }

@@ -16,6 +16,9 @@ package struct QueryParameters {
     }
   }
 
+  /// The names of all parameters, in order.
+  var names: [String] { values.map(\.name) }
+
   /// The value of a parameter; nil where it isn't there. Throws where it's there twice: which one counts?
   package func text(_ name: String) throws(Problem) -> String? {
     guard let first = values.firstIndex(where: { $0.name == name }) else { return nil }

@@ -49,13 +49,13 @@ struct ChangesQuery: Sendable {
   private static func filter(_ text: String?, modules: Set<String>) throws(Problem) -> ChangesFeed.Filter {
     guard let text else { return ChangesFeed.Filter(names: []) }
     var names: [CollectionName] = []
-    for part in text.split(separator: ",") {
+    for part in text.isEmpty ? [] : text.split(separator: ",", omittingEmptySubsequences: false) {
       let name = CollectionName(text: part)
       let isSuite = name.module == "defaults" && name.part.map { SuiteName.fault(of: $0) == nil } ?? true
       guard modules.contains(name.module), name.part == nil || (name.module == "defaults" && isSuite) else {
         throw Problem(
           .invalidParameter,
-          detail: "There is no collection \(part), only \(collections(of: modules))."
+          detail: "There is no collection “\(part)”, only \(collections(of: modules))."
         )
       }
       names.append(name)

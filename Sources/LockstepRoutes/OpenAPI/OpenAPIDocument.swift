@@ -56,6 +56,8 @@ struct OpenAPIDocument {
     Wherever there is GET there is HEAD: the same fields, no body. OPTIONS of any path answers 204 with Allow, and a CORS \
     preflight where origins are allowed. A method that a path doesn't have is answered 405 with Allow.
 
+    Below `/v1`, a query parameter that an operation does not list is refused with 400 `invalid-parameter`.
+
     Every error is a problem document (RFC 9457) whose type can be fetched and explains itself. Beside those that a route \
     names, any may come that has to do with HTTP itself or with the server's own condition: the response `default`.
 
