@@ -9,6 +9,7 @@ public struct Application: Sendable {
   let router: Router
   private let queries: DeclaredQueries
   private let cors: CORSPolicy
+  private let origins: OriginCheck
   private let limits: Limits
   private let proxies: TrustedProxies?
   private let names: RequestNames
@@ -21,6 +22,7 @@ public struct Application: Sendable {
   package init(
     router: Router,
     cors: CORSPolicy,
+    origins: OriginCheck,
     limits: Limits,
     proxies: TrustedProxies?,
     names: RequestNames,
@@ -33,6 +35,7 @@ public struct Application: Sendable {
     self.router = router
     queries = DeclaredQueries(router.routes)
     self.cors = cors
+    self.origins = origins
     self.limits = limits
     self.proxies = proxies
     self.names = names
@@ -171,6 +174,7 @@ public struct Application: Sendable {
         route = index
         let limit = router.routes[index].bodyLimit
         if let problem = tooLarge(request.head, limit ?? .max) ?? coded(request.head) { throw problem }
+        try origins.check(request.head)
         try queries.check(request.head, of: index)
         var request = request
         request.parameters = parameters

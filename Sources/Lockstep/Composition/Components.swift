@@ -81,6 +81,8 @@ struct Components: Sendable {
       describing: plainRoutes() + [MetricsRoute(sources).route, IndexRoute.route(listing: [])]
     )
     self.openAPI = openAPI
+    let cors = CORSPolicy(origins: configuration.corsOrigins)
+    let origins = OriginCheck(cors, logger: logger, monotonic: time.monotonic)
     applications = try (0..<loops).map { loop in
       var routes = plainRoutes()
       routes.append(MetricsRoute(sources).route)
@@ -88,7 +90,8 @@ struct Components: Sendable {
       routes.append(IndexRoute.route(listing: routes))
       return Application(
         router: try Router(routes),
-        cors: CORSPolicy(origins: configuration.corsOrigins),
+        cors: cors,
+        origins: origins,
         limits: configuration.limits,
         proxies: TrustedProxies(configuration.trustedProxies),
         names: RequestNames(start: startedAt, loop: loop),

@@ -56,6 +56,9 @@ struct OpenAPIDocument {
     Wherever there is GET there is HEAD: the same fields, no body. OPTIONS of any path answers 204 with Allow, and a CORS \
     preflight where origins are allowed. A method that a path doesn't have is answered 405 with Allow.
 
+    A write, login or sign-up with an `Origin` that is neither the server's own nor allowed by the operator is refused \
+    with 403 `forbidden`.
+
     Below `/v1`, a query parameter that an operation does not list is refused with 400 `invalid-parameter`.
 
     Every error is a problem document (RFC 9457) whose type can be fetched and explains itself. Beside those that a route \
@@ -86,7 +89,9 @@ struct OpenAPIDocument {
     for answer in description.answers {
       answers[String(answer.status.code)] = reference(to: answer, description.access)
     }
-    addProblems(of: description, to: &answers)
+    // `OriginCheck` may refuse any write.
+    let problems = route.method == .get ? description.problems : description.problems.union([.forbidden])
+    addProblems(problems, to: &answers)
     operation["responses"] = .object(answers)
     var path = paths[route.pattern]?.objectValue ?? JSONObject()
     path[route.method.name.lowercased()] = .object(operation)
@@ -155,8 +160,8 @@ struct OpenAPIDocument {
   }
 
   /// Refers to the problems of a route: those of one status share a response.
-  private mutating func addProblems(of description: RouteDescription, to answers: inout JSONObject) {
-    let kinds = ProblemKind.allCases.filter(description.problems.contains)
+  private mutating func addProblems(_ problems: Set<ProblemKind>, to answers: inout JSONObject) {
+    let kinds = ProblemKind.allCases.filter(problems.contains)
     for status in Set(kinds.map(\.status.code)).sorted() {
       let kinds = kinds.filter { $0.status.code == status }
       let name = kinds.map(\.slug).joined(separator: ".")

@@ -1,0 +1,72 @@
+import LockstepHTTP
+import LockstepLogging
+import Synchronization
+
+/// Refuses writes from pages of other origins: browsers send such forms without asking the server first.
+package final class OriginCheck: Sendable {
+  /// How long a refused origin is not logged again: an hour.
+  private static let pause: Int64 = 3_600_000_000_000
+  /// How many refused origins are remembered. Further ones are not logged until an hour has passed for one of these.
+  private static let mostOrigins = 256
+  private static let longestOrigin = 256
+
+  private let cors: CORSPolicy
+  private let logger: Logger
+  private let monotonic: @Sendable () -> Int64
+  /// When each refused origin was logged.
+  private let logged = Mutex<[String: Int64]>([:])
+
+  package init(_ cors: CORSPolicy, logger: Logger, monotonic: @escaping @Sendable () -> Int64) {
+    self.cors = cors
+    self.logger = logger
+    self.monotonic = monotonic
+  }
+
+  /// Throws `forbidden` for a write whose `Origin` is neither the server's own nor an allowed one.
+  func check(_ head: RequestHead) throws(Problem) {
+    switch head.method {
+    case .get, .head, .options: return
+    default: break
+    }
+    guard let origin = head[.origin], !cors.allows(origin), !Self.isOwn(origin, host: head[.host] ?? "") else { return }
+    note(String(origin.prefix(Self.longestOrigin)))
+    throw Problem(
+      .forbidden,
+      detail: "Pages of this origin may not write here. The operator can allow it with --cors-origin."
+    )
+  }
+
+  /// Whether an origin is the server's own. The scheme does not count: TLS often ends at a proxy. Nor does the port where
+  /// `Host` has none: some proxies leave it out.
+  private static func isOwn(_ origin: String, host: String) -> Bool {
+    let schemes = [("http://", ":80"), ("https://", ":443")]
+    guard let (scheme, defaultPort) = schemes.first(where: { origin.hasPrefix($0.0) }) else { return false }
+    let (authority, host) = (origin.dropFirst(scheme.count).lowercased(), host.lowercased())
+    guard !host.isEmpty, !authority.isEmpty else { return false }
+    if portStart(in: host[...]) == nil { return withoutPort(authority) == host }
+    return authority == host || authority + defaultPort == host
+  }
+
+  private static func withoutPort(_ authority: String) -> Substring {
+    authority[..<(portStart(in: authority[...]) ?? authority.endIndex)]
+  }
+
+  /// Where the colon before the port is; nil without a port. An IPv6 address in brackets has colons of its own.
+  private static func portStart(in authority: Substring) -> String.Index? {
+    guard let colon = authority.lastIndex(of: ":"), !authority[colon...].contains("]") else { return nil }
+    return colon
+  }
+
+  private func note(_ origin: String) {
+    let now = monotonic()
+    let isNew = logged.withLock { logged in
+      if let last = logged[origin], now - last < Self.pause { return false }
+      if logged.count >= Self.mostOrigins { logged = logged.filter { now - $0.value < Self.pause } }
+      guard logged.count < Self.mostOrigins else { return false }
+      logged[origin] = now
+      return true
+    }
+    guard isNew else { return }
+    logger.log(.info, "writes from an origin refused", ["origin": .string(origin)])
+  }
+}
