@@ -68,6 +68,12 @@ package struct Preconditions: Sendable {
     }
   }
 
+  /// Whether a write may go on to a resource with this tag, which is no cursor.
+  package func allowsWrite(to tag: String) -> Bool {
+    if case .these(let tags)? = ifMatch, !tags.contains(where: { !$0.isWeak && $0.text == tag }) { return false }
+    return !isFresh(tag)
+  }
+
   private static func tags(_ head: RequestHead, _ name: FieldName) throws(Problem) -> Tags? {
     guard head.has(name) else { return nil }
     let values = head.values(name)

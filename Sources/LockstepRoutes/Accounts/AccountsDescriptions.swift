@@ -6,26 +6,41 @@ import LockstepJSON
 /// What is said of the routes in `AccountsRoutes`.
 enum AccountsDescriptions {
   static var sessions: RouteDescription {
-    let session = Self.session([
-      SchemaMember(name: "cursor", schema: .cursorSchema, isRequired: false),
-      SchemaMember(name: "current", schema: ["type": "boolean"]),
-    ])
-    return reading(
+    reading(
       "listSessions",
-      shows: .schema(ofObject: [SchemaMember(name: "items", schema: .arraySchema(of: session))])
+      shows: .schema(ofObject: [SchemaMember(name: "items", schema: .arraySchema(of: .reference("Session")))]),
+      schemas: ["Session": shownSession]
+    )
+  }
+
+  static var session: RouteDescription {
+    reading(
+      "getSession",
+      parameters: [sessionID],
+      shows: .reference("Session"),
+      problems: [.notFound],
+      schemas: ["Session": shownSession]
     )
   }
 
   static var me: RouteDescription { reading("getMe", shows: .reference("User"), schemas: ["User": User.schema]) }
 
   static var revoke: RouteDescription {
-    let id = RouteParameter(
-      "id",
-      in: .path,
-      "The session's id, or `current`.",
-      schema: ["anyOf": [.uuidSchema, ["const": "current"]]]
-    )
-    return writing("logOut", parameters: [id], problems: [.notFound])
+    writing("logOut", parameters: [sessionID], problems: [.notFound])
+  }
+
+  private static let sessionID = RouteParameter(
+    "id",
+    in: .path,
+    "The session's id, or `current`.",
+    schema: ["anyOf": [.uuidSchema, ["const": "current"]]]
+  )
+
+  private static var shownSession: JSON {
+    sessionSchema([
+      SchemaMember(name: "cursor", schema: .cursorSchema, isRequired: false),
+      SchemaMember(name: "current", schema: ["type": "boolean"]),
+    ])
   }
 
   /// What is said of the change to a password that keeps these rules.
@@ -52,7 +67,7 @@ enum AccountsDescriptions {
       SchemaMember(name: module.module.name, schema: contents(of: module), isRequired: false)
     }
     let favorites = JSON.arraySchema(of: .reference("favorites.element"))
-    let session = Self.session([
+    let session = sessionSchema([
       SchemaMember(name: "expiresAt", schema: .timeSchema),
       SchemaMember(name: "cursor", schema: .cursorSchema, isRequired: false),
     ])
@@ -83,7 +98,7 @@ enum AccountsDescriptions {
 
   // MARK: What they have in common
 
-  private static func session(_ more: [SchemaMember]) -> JSON {
+  private static func sessionSchema(_ more: [SchemaMember]) -> JSON {
     .schema(
       ofObject: [
         SchemaMember(name: "id", schema: .uuidSchema),
@@ -117,8 +132,10 @@ enum AccountsDescriptions {
 
   private static func reading(
     _ name: String,
+    parameters: [RouteParameter] = [],
     shows schema: JSON,
     fields: [RouteField] = [],
+    problems: Set<ProblemKind> = [],
     schemas: [String: JSON] = [:]
   ) -> RouteDescription {
     let fields = RouteField.validators + fields
@@ -126,9 +143,9 @@ enum AccountsDescriptions {
       name,
       part: "Accounts",
       access: .user,
-      parameters: [.ifNoneMatch],
+      parameters: parameters + [.ifNoneMatch],
       answers: [RouteAnswer(.ok, "What there is.", fields: fields, json: schema), .unmodified],
-      problems: [.invalidParameter, .unauthorized, .overloaded],
+      problems: problems.union([.invalidParameter, .unauthorized, .overloaded]),
       schemas: schemas
     )
   }
@@ -144,11 +161,11 @@ enum AccountsDescriptions {
       name,
       part: "Accounts",
       access: .user,
-      parameters: parameters + [.idempotencyKey],
+      parameters: parameters + RouteParameter.writing,
       body: body,
       answers: [.done],
       problems: problems.union(RouteDescription.bodyProblems(body)).union([
-        .invalidParameter, .unauthorized, .conflict, .validationFailed, .overloaded,
+        .invalidParameter, .unauthorized, .conflict, .preconditionFailed, .validationFailed, .overloaded,
       ])
     )
   }

@@ -27,6 +27,9 @@ extension Problem {
       fields.append(.wwwAuthenticate, "Bearer")
     case .sessionEnded: self = Problem.unauthorized(true)
     case .noSuchSession: self.init(.notFound, detail: detail)
+    case .changed(let current, let tag):
+      self.init(.preconditionFailed, detail: detail, members: [("current", current), ("cursor", .string(tag))])
+      fields.append(.etag, "\"\(tag)\"")
     case .tooManyAttempts(let seconds):
       self.init(.tooManyRequests, detail: detail)
       fields.append(.retryAfter, "\(seconds)")

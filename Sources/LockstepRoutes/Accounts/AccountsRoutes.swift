@@ -4,6 +4,7 @@ import LockstepHTTP
 import LockstepJSON
 import LockstepMaintenance
 import LockstepMiddleware
+import LockstepSQLite
 import LockstepStore
 import LockstepSync
 import LockstepThreading
@@ -38,18 +39,24 @@ package struct AccountsRoutes: Sendable {
     [
       Route(.get, "/v1/sessions", summary: "The devices that are logged in.") { request in
         try reading(request) { session, preconditions in
-          let document = try await shares.run(for: session.user) { try await sessions(of: session) }
-          return .privately(document, preconditions)
+          try await shares.run(for: session.user) { try await sessions(of: session) }.response(preconditions)
         }
       }
       .described(AccountsDescriptions.sessions),
+      Route(.get, "/v1/sessions/{id}", summary: "One device that is logged in.") { request in
+        let id = request.parameters["id"] ?? ""
+        return try reading(request) { current, preconditions in
+          try await shares.run(for: current.user) { try await session(id, by: current) }.response(preconditions)
+        }
+      }
+      .described(AccountsDescriptions.session),
       Route(.delete, "/v1/sessions/{id}", summary: "Logs a device out: its token stops working at once.") { request in
         try leaving(request, key: Self.logoutKey) { session, _ in try revoke(request, by: session) }
       }
       .described(AccountsDescriptions.revoke),
       Route(.get, "/v1/me", summary: "Who is logged in.") { request in
         try reading(request) { session, preconditions in
-          .privately(try await shares.run(for: session.user) { try await me(session) }, preconditions)
+          try await shares.run(for: session.user) { try await me(session) }.response(preconditions)
         }
       }
       .described(AccountsDescriptions.me),
@@ -90,17 +97,28 @@ package struct AccountsRoutes: Sendable {
     }
   }
 
-  private func me(_ session: LiveSession) async throws -> JSON {
+  private func me(_ session: LiveSession) async throws -> PrivateDocument {
     guard let user = try await accounts.user(session.user) else { throw AccountsError.sessionEnded }
-    return user.json
+    return PrivateDocument(user.json)
   }
 
-  private func sessions(of current: LiveSession) async throws -> JSON {
+  private func sessions(of current: LiveSession) async throws -> PrivateDocument {
     let items = try await accounts.sessions(of: current.user).map { Self.json($0, current: current.id) }
-    return ["items": .array(items)]
+    return PrivateDocument(["items": .array(items.map(JSON.object))])
   }
 
-  private static func json(_ session: Session, current: SessionID) -> JSON {
+  private func session(_ id: String, by current: LiveSession) async throws -> PrivateDocument {
+    guard let id = SessionID(id, current: current.id),
+      let session = try await accounts.read({ try accounts.session(id, of: current.user, from: $0) })
+    else { throw AccountsError.noSuchSession }
+    return Self.document(session, current: current.id)
+  }
+
+  private static func document(_ session: Session, current: SessionID) -> PrivateDocument {
+    PrivateDocument(json(session, current: current), passingOver: ["lastSeenAt", "cursor"])
+  }
+
+  private static func json(_ session: Session, current: SessionID) -> JSONObject {
     var item: JSONObject = [
       "id": .string(session.id.description),
       "device": session.device.map(JSON.string) ?? .null,
@@ -109,7 +127,7 @@ package struct AccountsRoutes: Sendable {
     ]
     if let cursor = session.cursor { item["cursor"] = .string(cursor) }
     item["current"] = .bool(session.id == current)
-    return .object(item)
+    return item
   }
 
   // MARK: Writing
@@ -119,9 +137,15 @@ package struct AccountsRoutes: Sendable {
     let other = try IdempotencyKey(of: request, body: []).map {
       AccountsLedger.Key(key: $0, owner: .user(current.user))
     }
+    let preconditions = try Preconditions(of: request.head)
     return later(id == current.id ? try Self.logoutKey(request, []) : other) { () throws(AccountsError) in
       guard let id else { throw .noSuchSession }
-      return accounts.revoking(id, of: current.user)
+      return accounts.revoking(id, of: current.user).checked { connection in
+        guard !preconditions.isEmpty,
+          let session = try accounts.session(id, of: current.user, from: connection)
+        else { return }
+        try preconditions.check(Self.document(session, current: current.id))
+      }
     }
   }
 
@@ -132,8 +156,10 @@ package struct AccountsRoutes: Sendable {
     reader.add(accounts.faults(inNew: passwords.new))
     try reader.finishProblem()
     let key = try IdempotencyKey(of: request, body: body, secret: request.token)
+    let check = try accountCheck(request, session)
     return later(key.map { AccountsLedger.Key(key: $0, owner: .user(session.user)) }) { () throws(AccountsError) in
       try await accounts.prepareChangePassword(from: passwords.current, to: passwords.new, in: session)
+        .checked(by: check)
     }
   }
 
@@ -142,10 +168,25 @@ package struct AccountsRoutes: Sendable {
     let text = reader.text("password")
     try reader.finishProblem()
     let password = Password(text ?? "")
+    let check = try accountCheck(request, session)
     return later(try Self.erasureKey(request, body)) { () throws(AccountsError) in
-      try await accounts.prepareErase(confirmedBy: password, in: session)
+      try await accounts.prepareErase(confirmedBy: password, in: session).checked(by: check)
     } done: {
       forget(session.user)
+    }
+  }
+
+  /// Checks, in the transaction of a write, that the account is as the request's preconditions require.
+  private func accountCheck(
+    _ request: Request,
+    _ session: LiveSession
+  ) throws -> @Sendable (SQLiteConnection) throws -> Void {
+    let preconditions = try Preconditions(of: request.head)
+    return { connection in
+      guard !preconditions.isEmpty,
+        let account = try UserRecords(connection: connection).account(session.user)
+      else { return }
+      try preconditions.check(PrivateDocument(account.user.json))
     }
   }
 
@@ -217,30 +258,25 @@ extension AccountsError {
   /// Whether the same request again would be refused for the same reason: then the refusal is its answer for good.
   fileprivate var isLasting: Bool {
     switch self {
-    case .wrongPassword, .noSuchSession: true
+    case .wrongPassword, .noSuchSession, .changed: true
     default: false
     }
   }
 }
 
 extension Response {
-  /// A document for one user alone, or that the client has it already. Its ETag is made of its bytes.
-  static func privately(_ document: JSON, _ preconditions: Preconditions) -> Response {
-    let body = document.encoded()
-    let tag = Digest.text(of: body)
-    var fields = HeaderFields()
-    fields.append(.etag, "\"\(tag)\"")
-    fields.append(.cacheControl, "private, no-cache")
-    fields.append(.vary, "Authorization")
-    if preconditions.isFresh(tag) { return Response(status: .notModified, fields: fields) }
-    fields.append(.contentType, "application/json")
-    return Response(status: .ok, fields: fields, body: .bytes(body))
-  }
-
   /// It's done, and there is nothing to say.
   static var done: Response {
     var fields = HeaderFields()
     fields.append(.cacheControl, "no-store")
     return Response(status: .noContent, fields: fields)
+  }
+}
+
+extension Preconditions {
+  /// Throws `AccountsError.changed` where a document is not as the client requires it.
+  fileprivate func check(_ present: PrivateDocument) throws(AccountsError) {
+    guard !allowsWrite(to: present.tag) else { return }
+    throw .changed(current: present.json, tag: present.tag)
   }
 }

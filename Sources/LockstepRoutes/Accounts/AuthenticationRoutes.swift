@@ -167,7 +167,7 @@ package struct AuthenticationRoutes: Sendable {
 
   private static func response(_ entered: SignedIn, _ entrance: Entrance) -> Response {
     let document: JSON = [
-      "user": entered.user.json,
+      "user": .object(entered.user.json),
       "token": .string(entered.token.text),
       "expiresAt": .string(entered.session.expiresAt.description),
       "session": [
@@ -184,7 +184,7 @@ package struct AuthenticationRoutes: Sendable {
 
 extension User {
   /// The user, as clients see them.
-  var json: JSON {
+  var json: JSONObject {
     ["id": .string(id.description), "email": .string(email), "createdAt": .string(createdAt.description)]
   }
 

@@ -7,10 +7,7 @@ extension UserExport {
   /// The document, or that the client has it already.
   func response(of user: UserID, _ preconditions: Preconditions) async throws -> Response {
     guard let contents = try await contents(of: user) else { throw Problem.unauthorized(true) }
-    var fields = HeaderFields()
-    fields.append(.etag, "\"\(contents.tag)\"")
-    fields.append(.cacheControl, "private, no-cache")
-    fields.append(.vary, "Authorization")
+    var fields = HeaderFields.ofPrivateDocument(tag: contents.tag)
     fields.append(.cursor, contents.cursor)
     if preconditions.isFresh(contents.tag) { return Response(status: .notModified, fields: fields) }
     fields.append(.contentType, "application/json")

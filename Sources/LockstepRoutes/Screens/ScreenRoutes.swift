@@ -245,11 +245,3 @@ extension Screen {
     Array(#"{"cursor":"\#(cursor(shown.number))","state":"#.utf8) + shown.encoded + "}".utf8
   }
 }
-
-extension Preconditions {
-  /// Whether a write may go on where there is something of this tag.
-  func allowsWrite(to tag: String) -> Bool {
-    if case .these(let tags)? = ifMatch, !tags.contains(where: { !$0.isWeak && $0.text == tag }) { return false }
-    return !isFresh(tag)
-  }
-}
