@@ -2,18 +2,18 @@ import LockstepHTTP
 import LockstepLogging
 import Synchronization
 
-/// Refuses writes from pages of other origins: browsers send such forms without asking the server first.
+/// Refuses writes from pages of other origins: browsers send such forms without asking the server
+/// first.
 package final class OriginCheck: Sendable {
   /// How long a refused origin is not logged again: an hour.
   private static let pause: Int64 = 3_600_000_000_000
-  /// How many refused origins are remembered. Further ones are not logged until an hour has passed for one of these.
+  /// The most refused origins that are logged in an hour.
   private static let mostOrigins = 256
   private static let longestOrigin = 256
 
   private let cors: CORSPolicy
   private let logger: Logger
   private let monotonic: @Sendable () -> Int64
-  /// When each refused origin was logged.
   private let logged = Mutex<[String: Int64]>([:])
 
   package init(_ cors: CORSPolicy, logger: Logger, monotonic: @escaping @Sendable () -> Int64) {
@@ -36,25 +36,16 @@ package final class OriginCheck: Sendable {
     )
   }
 
-  /// Whether an origin is the server's own. The scheme does not count: TLS often ends at a proxy. Nor does the port where
-  /// `Host` has none: some proxies leave it out.
+  /// Whether an origin is the server's own. The scheme does not count: TLS often ends at a proxy.
+  /// Nor does the port where `Host` has none: some proxies leave it out.
   private static func isOwn(_ origin: String, host: String) -> Bool {
     let schemes = [("http://", ":80"), ("https://", ":443")]
     guard let (scheme, defaultPort) = schemes.first(where: { origin.hasPrefix($0.0) }) else { return false }
     let (authority, host) = (origin.dropFirst(scheme.count).lowercased(), host.lowercased())
-    guard !host.isEmpty, !authority.isEmpty else { return false }
-    if portStart(in: host[...]) == nil { return withoutPort(authority) == host }
-    return authority == host || authority + defaultPort == host
-  }
-
-  private static func withoutPort(_ authority: String) -> Substring {
-    authority[..<(portStart(in: authority[...]) ?? authority.endIndex)]
-  }
-
-  /// Where the colon before the port is; nil without a port. An IPv6 address in brackets has colons of its own.
-  private static func portStart(in authority: Substring) -> String.Index? {
-    guard let colon = authority.lastIndex(of: ":"), !authority[colon...].contains("]") else { return nil }
-    return colon
+    guard !host.isEmpty else { return false }
+    if authority == host || authority + defaultPort == host { return true }
+    return authority.hasPrefix(host + ":")
+      && authority.dropFirst(host.count + 1).allSatisfy { ("0"..."9").contains($0) }
   }
 
   private func note(_ origin: String) {

@@ -1,13 +1,13 @@
 import LockstepHTTP
 import Synchronization
 
-/// Refuses query parameters that a route does not declare: a misspelt one would be ignored in silence.
+/// Refuses query parameters that a route does not declare: a misspelt one would be ignored in
+/// silence.
 ///
-/// The names come from the routes' descriptions, which are made when the first request to a route has a query.
+/// The names come from the routes' descriptions, which are made when the first request to a route
+/// has a query.
 final class DeclaredQueries: Sendable {
-  /// How much of an unknown name a problem repeats.
   private static let longestName = 64
-  /// How many unknown names a problem repeats.
   private static let mostNames = 8
 
   private let routes: [Route]
@@ -19,7 +19,7 @@ final class DeclaredQueries: Sendable {
     names = Mutex([:])
   }
 
-  /// Throws `invalid-parameter`, with their names, for parameters that a route below `/v1` does not take.
+  /// Throws `invalid-parameter` for parameters that a route below `/v1` does not take.
   func check(_ head: RequestHead, of route: Int) throws(Problem) {
     guard !head.queryBytes.isEmpty, let taken = names(of: route) else { return }
     let unknown = try QueryParameters(head.queryBytes).names.filter { !taken.contains($0) }

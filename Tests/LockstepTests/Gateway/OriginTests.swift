@@ -42,8 +42,10 @@ struct OriginTests {
         #expect(try await ada.put("/v1/favorites/a", "{}", ["Origin: \(origin)"]).status < 300, "\(origin)")
       }
       for (host, origin, status) in [
-        ("h:8080", "http://h:8080", 204), ("H.example:8080", "https://h.EXAMPLE:8080", 204), ("h:8080", "http://h", 403),
-        ("h:443", "https://h", 204), ("h:80", "http://h", 204), ("h:80", "https://h", 403), ("h:80", "http://h:81", 403), ("[::1]:80", "http://[::1]", 204),
+        ("h:8080", "http://h:8080", 204), ("H.example:8080", "https://h.EXAMPLE:8080", 204),
+        ("h:8080", "http://h", 403),
+        ("h:443", "https://h", 204), ("h:80", "http://h", 204), ("h:80", "https://h", 403),
+        ("h:80", "http://h:81", 403), ("[::1]:80", "http://[::1]", 204),
         ("[::1]", "http://[::2]", 403),
       ] {
         let other = try await users.logIn()
