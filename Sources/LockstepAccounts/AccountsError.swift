@@ -1,4 +1,5 @@
 import LockstepCollections
+import LockstepJSON
 import LockstepSQLite
 import LockstepStore
 import LockstepThreading
@@ -21,6 +22,8 @@ public enum AccountsError: Error, Sendable, Equatable {
   case sessionEnded
   /// The user has no such session.
   case noSuchSession
+  /// The account or the session is not as a precondition of the request requires. Has its present document and tag.
+  case changed(current: JSON, tag: String)
   /// Too many wrong passwords, or sign-ups: how many seconds to wait, at least 1.
   case tooManyAttempts(retryAfter: Int)
   /// Too much work waits. Try again in a moment.
@@ -58,6 +61,7 @@ extension AccountsError: CustomStringConvertible {
     case .disabled: "The account has been disabled. Ask whoever runs this server."
     case .sessionEnded: "The session has ended: log in again."
     case .noSuchSession: "There is no such session."
+    case .changed: "What this is about has another ETag than the request requires."
     case .tooManyAttempts(let seconds): "Too many attempts. Try again in \(seconds) seconds."
     case .overloaded: "Too much work waits for the server. Try again in a moment."
     case .store(let error): error.description

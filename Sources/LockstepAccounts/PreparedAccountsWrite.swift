@@ -19,6 +19,14 @@ public struct PreparedAccountsWrite<Value: Sendable>: Sendable {
     self.body = body
   }
 
+  /// The same change with a check before it, in the same transaction. What `check` throws undoes it.
+  package func checked(by check: @escaping @Sendable (SQLiteConnection) throws -> Void) -> PreparedAccountsWrite {
+    PreparedAccountsWrite { connection in
+      try check(connection)
+      return try body(connection)
+    }
+  }
+
   /// Writes, within the transaction that the connection is in. Throws `AccountsError` where the change can't be made, or
   /// SQLite's; then the transaction, or the savepoint around this, must be undone.
   public func run(in connection: SQLiteConnection) throws -> Written {

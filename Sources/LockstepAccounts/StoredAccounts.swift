@@ -72,6 +72,12 @@ public final class StoredAccounts: AccountsService {
     return try await read { try SessionRecords(connection: $0).sessions(of: user, at: now) }.map(directory.latest)
   }
 
+  /// One of the user's sessions that has not expired; nil where there is none of this id.
+  package func session(_ id: SessionID, of user: UserID, from connection: SQLiteConnection) throws -> Session? {
+    let sessions = try SessionRecords(connection: connection).sessions(of: user, at: now)
+    return sessions.first { $0.session.id == id }.map(directory.latest)
+  }
+
   /// See `AccountsService`.
   public func export(_ user: UserID) async throws(AccountsError) -> JSONObject? {
     try await read { try self.export(user, from: $0) }

@@ -3,8 +3,8 @@ import LockstepHTTPServer
 import LockstepJSON
 import LockstepLogging
 
-/// A line for every request, and for what the engine refused before it was one. The path is in it, without the ids of screens; the query isn't:
-/// people put secrets there.
+/// Logs a line for every request, and for what the engine refused. The line has the path without
+/// ids of screens. It does not have the query, where clients put secrets.
 package struct AccessLog: Sendable {
   private let logger: Logger
 
@@ -12,7 +12,7 @@ package struct AccessLog: Sendable {
     self.logger = logger
   }
 
-  /// A line for what was no request, or had no room. What came isn't in it, only who and why: it could hold anything.
+  /// Logs a refusal of the engine, without anything that the client sent.
   func record(_ refusal: ServerRefusal) {
     logger.log(
       .info,
@@ -25,7 +25,7 @@ package struct AccessLog: Sendable {
     )
   }
 
-  /// A path without the id of a screen: whoever knows that of a login screen is given the token that it shows.
+  /// A path without the id of a screen: a login screen's id gives access to its token.
   private static func withoutSecrets(_ path: String) -> String {
     var parts = path.split(separator: "/", omittingEmptySubsequences: false)
     guard parts.count > 4, parts[1] == "v1", parts[2] == "reactors" else { return path }

@@ -3,11 +3,13 @@ import LockstepHTTPServer
 import LockstepJSON
 import LockstepLogging
 
-/// The way of every request, from the engine to its handler and back, in one place and in one order: who asks →
-/// size → route → handler → problem, if there was one → CORS → compression → metrics → access log.
+/// Takes every request from the engine to its handler and back: client address → route → size →
+/// origin → query → handler → problem → CORS → compression → metrics → access log.
 public struct Application: Sendable {
   let router: Router
+  private let queries: DeclaredQueries
   private let cors: CORSPolicy
+  private let origins: OriginCheck
   private let limits: Limits
   private let proxies: TrustedProxies?
   private let names: RequestNames
@@ -20,6 +22,7 @@ public struct Application: Sendable {
   package init(
     router: Router,
     cors: CORSPolicy,
+    origins: OriginCheck,
     limits: Limits,
     proxies: TrustedProxies?,
     names: RequestNames,
@@ -30,7 +33,9 @@ public struct Application: Sendable {
     monotonic: @escaping @Sendable () -> Int64
   ) {
     self.router = router
+    queries = DeclaredQueries(router.routes)
     self.cors = cors
+    self.origins = origins
     self.limits = limits
     self.proxies = proxies
     self.names = names
@@ -41,9 +46,9 @@ public struct Application: Sendable {
     self.monotonic = monotonic
   }
 
-  /// Answers a request. Whatever happens, there is an answer.
+  /// Responds to a request. Every request gets a response.
   public func respond(to request: Request) -> HandlerResult {
-    // As a rule nothing of this is asked for, and the request needn't be touched.
+    // Most requests need none of this, and are not copied.
     guard proxies != nil || accessLog != nil || request.head.has(.xRequestID) else { return answer(request) }
     var request = request
     if let proxies { request = proxies.named(request) }
@@ -65,40 +70,41 @@ public struct Application: Sendable {
     return finished(answer, to: request, route: route)
   }
 
-  /// Counts and logs what the engine answered by itself.
+  /// Counts and logs a refusal of the engine.
   package func note(_ refusal: ServerRefusal) {
     metrics.record(refusal: refusal.kind.status)
     accessLog?.record(refusal)
   }
 
-  /// The answer with all that is done to any response, whenever there is one.
-  func finished(_ answer: HandlerResult, to request: Request, route: Int?) -> HandlerResult {
+  /// The result with everything that is done to any response.
+  private func finished(_ answer: HandlerResult, to request: Request, route: Int?) -> HandlerResult {
     switch answer {
     case .now(let response): return finished(response, to: request, route: route)
-    case .lasting(let response, let premise): return finished(response, premise, to: request, route: route)
-    case .later(let work):
-      return .then {
-        do {
-          return finished(try await work(), to: request, route: route)
-        } catch {
-          return finished(failure(error, request, of: route), to: request, route: route)
-        }
-      }
-    case .then(let work):
-      return .then {
-        do {
-          return finished(try await work(), to: request, route: route)
-        } catch {
-          return finished(failure(error, request, of: route), to: request, route: route)
-        }
-      }
+    case .lasting(let response, let validity): return finished(response, validity, to: request, route: route)
+    case .later(let work): return finished(to: request, route: route) { .now(try await work()) }
+    case .then(let work): return finished(to: request, route: route, after: work)
     case .events(let response, let source):
       var response = response
       if cors.isOn { response.fields.append(contentsOf: cors.fields(for: request.head)) }
       if let name = request.name { response.fields.append(.xRequestID, name) }
       record(response, to: request, route: route)
       return .events(response, source)
-    case .held(let held): return .held(FinishedRequest(held, application: self, request: request, route: route))
+    case .held(let held):
+      return .held(MappedParkedRequest(held) { finished($0, to: request, route: route) })
+    }
+  }
+
+  private func finished(
+    to request: Request,
+    route: Int?,
+    after work: @escaping @Sendable () async throws -> HandlerResult
+  ) -> HandlerResult {
+    .then {
+      do {
+        return finished(try await work(), to: request, route: route)
+      } catch {
+        return finished(failure(error, request, of: route), to: request, route: route)
+      }
     }
   }
 
@@ -116,32 +122,26 @@ public struct Application: Sendable {
     }
   }
 
-  /// The same for a response that may be given again as it is then: each time it's counted and logged.
-  private func finished(_ response: Response, _ premise: any ResponseValidity, to request: Request, route: Int?)
+  /// The same for a response that may be sent again: it is counted and logged each time.
+  private func finished(_ response: Response, _ validity: any ResponseValidity, to request: Request, route: Int?)
     -> HandlerResult
   {
     var (dressed, isToCompress) = dressed(response, for: request.head)
     if isToCompress {
       var response = response
-      response.fields.append(contentsOf: premise.fields)
+      response.fields.append(contentsOf: validity.fields)
       return finished(response, to: request, route: route)
     }
     record(dressed, to: request, route: route)
-    guard accessLog != nil else {
-      // A name that the client has given is the same each time: it's what makes the requests the same.
-      if let name = request.name { dressed.fields.append(.xRequestID, name) }
-      return .lasting(
-        dressed,
-        RecordedValidity(premise) { [self, dressed] in record(dressed, to: request, cameAt: $0, route: route) }
-      )
-    }
-    let named = NamedValidity(premise, request, names) { [self, dressed] in
+    // The client's own id is the same each time: otherwise the requests would differ.
+    if accessLog == nil, let name = request.name { dressed.fields.append(.xRequestID, name) }
+    let recorded = RecordedValidity(validity, request, names: accessLog == nil ? nil : names) { [self, dressed] in
       record(dressed, to: $0, cameAt: $1, route: route)
     }
-    return .lasting(dressed, named)
+    return .lasting(dressed, recorded)
   }
 
-  /// The response with the fields that any may need, and whether its body is still to be compressed.
+  /// The response with the fields of CORS and compression, and whether to compress its body.
   private func dressed(_ response: Response, for head: RequestHead) -> (Response, isToCompress: Bool) {
     if response.status == .notModified { return (unmodified(response, for: head), false) }
     let canBeCompressed = Compression.applies(to: response)
@@ -149,12 +149,13 @@ public struct Application: Sendable {
     var response = response
     if cors.isOn { response.fields.append(contentsOf: cors.fields(for: head)) }
     if canBeCompressed { response.fields.append(.vary, "Accept-Encoding") }
-    return (response, canBeCompressed && Compression.isWanted(by: head))
+    return (response, canBeCompressed && ContentCoding.preferred(by: head) == .gzip)
   }
 
-  /// The answer to who has it already: like that with the body, it depends on the coding (RFC 9110, 15.4.5).
+  /// A 304 response. It depends on the coding as that with the body does (RFC 9110, 15.4.5).
   private func unmodified(_ response: Response, for head: RequestHead) -> Response {
     var response = response
+    response.fields = Compression.fieldsOfUnmodified(response.fields, for: head)
     if cors.isOn { response.fields.append(contentsOf: cors.fields(for: head)) }
     response.fields.append(.vary, "Accept-Encoding")
     return response
@@ -168,6 +169,8 @@ public struct Application: Sendable {
         route = index
         let limit = router.routes[index].bodyLimit
         if let problem = tooLarge(request.head, limit ?? .max) ?? coded(request.head) { throw problem }
+        try origins.check(request.head)
+        try queries.check(request.head, of: index)
         var request = request
         request.parameters = parameters
         if let limit { request = request.limited(toBody: limit) }
@@ -181,30 +184,29 @@ public struct Application: Sendable {
         throw tooLarge(request.head) ?? methodNotAllowed(allow, for: request.head)
       case .notFound:
         throw tooLarge(request.head)
-          ?? Problem(.notFound, detail: "There is nothing at \(request.head.path). GET / lists where to begin.")
+          ?? Problem(.notFound, detail: "There is nothing at \(request.head.path). GET / has links to begin with.")
       }
     } catch {
       return (.now(failure(error, request, of: route)), route)
     }
   }
 
-  /// The problem of a body that is too large, when the head says so: nothing of it is read then.
+  /// The problem of a body whose length in the head is too large. Nothing of it is read.
   private func tooLarge(_ head: RequestHead, _ limit: Int = .max) -> Problem? {
     let limit = min(limit, limits.body)
     guard case .length(let length) = head.body, length > limit else { return nil }
     return .bodyTooLarge(limit)
   }
 
-  /// The problem of a body that has a coding to be taken off: there is none that is.
+  /// The problem of a body with a coding: none is supported.
   private func coded(_ head: RequestHead) -> Problem? {
     guard head.body != .none, head.has(.contentEncoding) else { return nil }
     guard let coding = head.list(.contentEncoding).first(where: { $0.lowercased() != "identity" }) else { return nil }
-    var problem = Problem(
+    return Problem(
       .unsupportedMediaType,
-      detail: "The body comes in the coding \(coding), and none is taken: send it as it is, without Content-Encoding."
+      detail: "The body has the coding \(coding), and none is supported. Send it without Content-Encoding.",
+      fields: HeaderFields([.acceptEncoding: "identity"])
     )
-    problem.fields.append(.acceptEncoding, "identity")
-    return problem
   }
 
   private func failure(_ error: any Error, _ request: Request, of route: Int?) -> Response {
@@ -217,7 +219,7 @@ public struct Application: Sendable {
       ["route": .string(pattern), "error": .string("\(error)"), "requestId": .string(name)]
     )
     var problem = Problem(.internal)
-    // Otherwise it's added to any answer.
+    // A request with an id has it added to any response.
     if request.name == nil { problem.fields.append(.xRequestID, name) }
     return problem.response
   }
@@ -229,22 +231,20 @@ public struct Application: Sendable {
   }
 
   private func options(_ allow: String, for head: RequestHead) -> Response {
-    var fields = HeaderFields()
-    fields.append(.allow, allow)
+    var fields = HeaderFields([.allow: allow])
     if let preflight = cors.preflightFields(for: head, allow: allow) { fields.append(contentsOf: preflight) }
     return Response(status: .noContent, fields: fields)
   }
 
   private func notImplemented(_ allow: String, for head: RequestHead) -> Problem {
-    Problem(.notImplemented, detail: "Nothing on this server knows the method \(head.method.name), only \(allow).")
+    Problem(.notImplemented, detail: "This server does not support the method \(head.method.name), only \(allow).")
   }
 
   private func methodNotAllowed(_ allow: String, for head: RequestHead) -> Problem {
-    var problem = Problem(
+    Problem(
       .methodNotAllowed,
-      detail: "\(head.path.isEmpty ? "The server" : head.path) doesn't answer \(head.method.name), only \(allow)."
+      detail: "\(head.path.isEmpty ? "The server" : head.path) does not support \(head.method.name), only \(allow).",
+      fields: HeaderFields([.allow: allow])
     )
-    problem.fields.append(.allow, allow)
-    return problem
   }
 }

@@ -1,38 +1,52 @@
 import CLockstepZlib
+import LockstepCollections
 import LockstepHTTP
 
-/// Sends bodies gzipped to clients that want them so.
+/// Compresses bodies for clients that accept gzip.
 enum Compression {
-  /// Bodies from this size on are worth it.
+  /// Shorter bodies are sent as they are.
   private static let threshold = 1024
-  /// How much is compressed before the loop serves others: about a millisecond's work.
+  /// Bytes to compress before the event loop serves others: about a millisecond's work.
   private static let slice = 64 * 1024
 
-  /// Whether a client that wants it so gets the response compressed: short ones and those of another kind go as they are.
+  /// Whether the response can be compressed: it is long enough, and text.
   static func applies(to response: Response) -> Bool {
     guard case .bytes(let body) = response.body, body.count > threshold else { return false }
     return isCompressible(response.fields)
   }
 
-  /// Whether the client would rather have it compressed.
-  static func isWanted(by head: RequestHead) -> Bool { ContentCoding.preferred(by: head) == .gzip }
-
-  /// The response with its body compressed, or as it is where zlib can't.
+  /// The response with its body compressed; unchanged if zlib fails.
   static func compressed(_ response: Response) async -> Response {
     guard case .bytes(let body) = response.body, let compressed = await gzip(body) else { return response }
     var response = response
     response.fields.append(.contentEncoding, "gzip")
+    // Other bytes need another strong tag (RFC 9110, 8.8.3.3).
+    if let tag = response.fields[.etag] { response.fields = response.fields.replacing(.etag, gzipTag(tag)) }
     response.body = .bytes(compressed)
     return response
   }
 
+  /// The fields of a 304 response, with the gzip body's tag if the client has only that body.
+  static func fieldsOfUnmodified(_ fields: HeaderFields, for head: RequestHead) -> HeaderFields {
+    let ending = "\(Cursor.gzipSuffix)\"".utf8
+    let namesGzip = head.withBytes(of: .ifNoneMatch) { tags in
+      tags.indices.contains { tags[$0] == ending.first && tags[$0...].starts(with: ending) }
+    }
+    guard namesGzip == true, let tag = fields[.etag] else { return fields }
+    let known = head.list(.ifNoneMatch).map { $0.hasPrefix("W/") ? String($0.dropFirst(2)) : $0 }
+    return known.contains(gzipTag(tag)) && !known.contains(tag) ? fields.replacing(.etag, gzipTag(tag)) : fields
+  }
+
+  /// The tag of the gzip form of a body that has this tag, both with their quotes.
+  private static func gzipTag(_ tag: String) -> String { "\(tag.dropLast())\(Cursor.gzipSuffix)\"" }
+
   private static func isCompressible(_ fields: HeaderFields) -> Bool {
     guard let type = fields[.contentType], fields[.contentEncoding] == nil else { return false }
-    // Not `contains`: for a text in a text that takes the whole library of regular expressions into the program, 2 MB.
+    // Not `contains`, which links the library of regular expressions: 2 MB.
     return type.hasPrefix("text/") || type.hasPrefix("application/json") || type.prefix { $0 != ";" }.hasSuffix("+json")
   }
 
-  /// The bytes as a gzip file without name or time, so that the same bytes always give the same; nil if zlib can't.
+  /// The bytes as a gzip file without name or time: reproducible. Nil if zlib fails.
   static func gzip(_ bytes: [UInt8]) async -> [UInt8]? {
     guard let deflater = Deflater() else { return nil }
     var output: [UInt8] = []
@@ -47,7 +61,7 @@ enum Compression {
   }
 }
 
-/// One zlib stream, ended when the object goes.
+/// A zlib stream, ended with the object.
 private final class Deflater {
   private let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
 
@@ -61,14 +75,14 @@ private final class Deflater {
   }
 
   deinit {
-    // Ending a stream that failed to begin is an error zlib reports and nothing else.
+    // For a stream that failed to begin, zlib only returns an error.
     deflateEnd(stream)
     stream.deallocate()
   }
 
   func deflate(_ bytes: ArraySlice<UInt8>, isLast: Bool, into output: inout [UInt8]) -> Bool {
     bytes.withUnsafeBufferPointer { input in
-      // zlib only reads its input; its type has no way to say so. Both buffers outlive the calls that use them.
+      // zlib only reads its input, though the type is mutable. Both buffers outlive the calls.
       stream.pointee.next_in = UnsafeMutablePointer(mutating: input.baseAddress)
       stream.pointee.avail_in = UInt32(input.count)
       var status = Z_OK

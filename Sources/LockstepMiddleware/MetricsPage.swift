@@ -1,6 +1,6 @@
 import LockstepSQLite
 
-/// A page in Prometheus' text format (version 0.0.4), family by family.
+/// A page in Prometheus' text format (version 0.0.4).
 package struct MetricsPage {
   package enum Kind: String {
     case counter
@@ -19,10 +19,14 @@ package struct MetricsPage {
     text += "# HELP \(name) \(help)\n# TYPE \(name) \(kind.rawValue)\n"
   }
 
-  /// A family of one sample.
-  package mutating func single(_ name: String, _ kind: Kind, _ help: String, _ value: Double) {
-    family(name, kind, help)
+  /// A family of one sample: a counter if its name ends in `_total`, otherwise a gauge.
+  package mutating func single(_ name: String, _ help: String, _ value: Double) {
+    family(name, name.hasSuffix("_total") ? .counter : .gauge, help)
     sample(value, [])
+  }
+
+  package mutating func single(_ name: String, _ help: String, _ value: some BinaryInteger) {
+    single(name, help, Double(value))
   }
 
   /// A sample of the present family.
@@ -31,7 +35,7 @@ package struct MetricsPage {
     text += "\(family)\(suffix)\(list.isEmpty ? "" : "{\(list)}") \(Self.number(value))\n"
   }
 
-  /// A histogram of the present family: `counts` has one entry a bound and one for what is over the last.
+  /// A histogram of the present family: `counts` has an entry for each bound and one past the last.
   package mutating func histogram(bounds: [Double], counts: [Int], sum: Double, _ labels: [(String, String)]) {
     var cumulated = 0
     for (bound, count) in zip(bounds.map(Self.number) + ["+Inf"], counts) {
@@ -42,7 +46,7 @@ package struct MetricsPage {
     sample(Double(cumulated), labels, suffix: "_count")
   }
 
-  /// A family of one histogram, whose measures are `unit` times as large as what is shown of them.
+  /// A family of one histogram. Measured values are divided by `unit`.
   package mutating func histogram(_ name: String, _ help: String, _ histogram: Histogram, unit: Double = 1) {
     family(name, .histogram, help)
     self.histogram(

@@ -5,56 +5,45 @@ import LockstepSync
 import LockstepThreading
 
 extension Problem {
-  /// What a client is told of an error that isn't a refusal; nil for one that is a fault of ours.
+  /// The problem for an error that is no refusal; nil for an internal error.
   package static func telling(of error: any Error) -> Problem? {
     switch error {
     case is IdempotencyKeyReusedError:
       Problem(
         .validationFailed,
-        detail: "This Idempotency-Key was used for another request. Take a new one for each new request."
+        detail: "This Idempotency-Key was used for another request. Use a new key for each new request."
       )
     case is IdempotencyKeyInUseError: .keyInUse
     case is SessionEndedError: .unauthorized(true)
-    // The user was erased meanwhile: nothing may refer to them any more.
+    // The user was erased meanwhile: no row can refer to them.
     case let error as SQLiteError where error.kind == .constraint: .unauthorized(true)
     case is WorkerPool.Overloaded: .overloaded()
     case let error as SQLiteError where error.kind == .full:
-      .overloaded("The disk is full: nothing can be written until there is room again.")
-    // The disk fails, or somebody has locked the file: whoever runs the server is told by the log, once.
+      .overloaded("The disk is full: writes fail until there is room again.")
+    // The disk fails, or another process has locked the file. The log tells the operator once.
     case let error as SQLiteError where error.isOfTheStore || error.kind == .busy || error.kind == .rolledBack:
-      .overloaded("The store can't be used at the moment. The server's log has the reason.")
-    // Who waited for their turn to read has gone, or the server stops.
+      .overloaded("The store cannot be used at present. The server's log has the reason.")
+    // The client that waited for a reader has gone, or the server stops.
     case is CancellationError, is WorkerPool.ShutDown: .overloaded("The server is stopping.")
     default: nil
     }
   }
 
   package static func unauthorized(_ hasToken: Bool) -> Problem {
-    var fields = HeaderFields()
-    fields.append(.wwwAuthenticate, hasToken ? "Bearer error=\"invalid_token\"" : "Bearer")
     let detail =
       hasToken
-      ? "The token isn't valid, or isn't any more. POST /v1/sessions gives a new one."
+      ? "The token is invalid or has expired. POST /v1/sessions gives a new one."
       : "This needs a token: send Authorization: Bearer <token>. POST /v1/sessions gives one."
-    return Problem(.unauthorized, detail: detail, fields: fields)
-  }
-}
-
-extension Problem {
-  /// The first request with an idempotency key isn't answered yet.
-  static var keyInUse: Problem {
-    var problem = Problem(
-      .conflict,
-      detail: "A request with this Idempotency-Key is still at work. Try again in a moment."
-    )
-    problem.fields.append(.retryAfter, "1")
-    return problem
+    let challenge = hasToken ? "Bearer error=\"invalid_token\"" : "Bearer"
+    return Problem(.unauthorized, detail: detail, fields: HeaderFields([.wwwAuthenticate: challenge]))
   }
 
-  /// There is no room for now.
+  private static var keyInUse: Problem {
+    let detail = "A request with this Idempotency-Key is still running. Try again in a moment."
+    return Problem(.conflict, detail: detail, fields: HeaderFields([.retryAfter: "1"]))
+  }
+
   package static func overloaded(_ detail: String? = nil) -> Problem {
-    var problem = Problem(.overloaded, detail: detail)
-    problem.fields.append(.retryAfter, "1")
-    return problem
+    Problem(.overloaded, detail: detail, fields: HeaderFields([.retryAfter: "1"]))
   }
 }

@@ -1,15 +1,13 @@
 import Glibc
 
-/// What the kernel says about this process.
+/// This process's resource usage.
 package struct ProcessStatistics: Sendable {
   package var residentBytes = 0
   package var cpuSeconds = 0.0
   package var openDescriptors = 0
   package var maxDescriptors = 0
 
-  /// Asks the kernel. What it can't say is 0.
-  ///
-  /// Costs the caller's thread some microseconds, however many descriptors are open.
+  /// Asks the kernel, in some microseconds of the caller's thread. Unknown values are 0.
   package static func current() async -> ProcessStatistics {
     var statistics = ProcessStatistics()
     statistics.residentBytes = residentPages() * Int(sysconf(Int32(_SC_PAGESIZE)))
@@ -24,25 +22,21 @@ package struct ProcessStatistics: Sendable {
     if let count = sizeOfDescriptorTable() {
       statistics.openDescriptors = count
     } else {
-      // 20,000 take 15 ms to list: not on the loop that asks.
+      // Not on the caller's event loop: listing 20,000 takes 15 ms.
       statistics.openDescriptors = await Task.detached { listDescriptors() }.value
     }
     return statistics
   }
 
-  /// How many descriptors are open, as the size of their folder; nil where that is always 0: before Linux 6.2.
+  /// The number of open descriptors; nil before Linux 6.2, whose folder has no size.
   static func sizeOfDescriptorTable() -> Int? {
     var status = stat()
     guard stat("/proc/self/fd", &status) == 0, status.st_size > 0 else { return nil }
     return Int(status.st_size)
   }
 
-  /// The same by listing them.
-  static func listDescriptors() -> Int { countEntries(of: "/proc/self/fd") }
-
   private static func seconds(_ time: timeval) -> Double { Double(time.tv_sec) + Double(time.tv_usec) / 1_000_000 }
 
-  /// The second number of `/proc/self/statm`.
   private static func residentPages() -> Int {
     guard let file = fopen("/proc/self/statm", "r") else { return 0 }
     defer { fclose(file) }
@@ -52,12 +46,12 @@ package struct ProcessStatistics: Sendable {
     return fields.count > 1 ? Int(String(decoding: fields[1], as: UTF8.self)) ?? 0 : 0
   }
 
-  private static func countEntries(of path: String) -> Int {
-    guard let directory = opendir(path) else { return 0 }
+  static func listDescriptors() -> Int {
+    guard let directory = opendir("/proc/self/fd") else { return 0 }
     defer { closedir(directory) }
     var count = 0
     while readdir(directory) != nil { count += 1 }
-    // `.`, `..` and the descriptor of this very listing are no open files of ours.
+    // `.`, `..` and the descriptor of this listing do not count.
     return max(0, count - 3)
   }
 }

@@ -3,25 +3,21 @@ import LockstepLogging
 import LockstepThreading
 import Synchronization
 
-/// Whether requests should be sent here.
+/// Whether load balancers should send requests to this server.
 package final class Readiness: Sendable {
-  /// How long the store may take to show that it can be written: less than those who ask wait, `lockstep health` among them.
+  /// The longest check of the store. `lockstep health` and load balancers wait longer.
   static let patience = Duration.milliseconds(1500)
 
-  /// The store took longer than that.
   struct TooSlow: Error, CustomStringConvertible {
-    var description: String { "it takes longer than \(Readiness.patience)" }
+    var description: String { "the check takes longer than \(Readiness.patience)" }
   }
 
   private typealias Outcome = Result<Void, any Error>
 
   private struct State: Sendable {
-    /// The check that runs.
     var running: Int?
-    /// Whether that has taken too long already.
     var isLate = false
     var waiting: [CheckedContinuation<Outcome, Never>] = []
-    /// How many checks there have been.
     var checks = 0
   }
 
@@ -32,40 +28,36 @@ package final class Readiness: Sendable {
   private let clock: any Clock<Duration>
   private let logger: Logger
 
-  /// Ready when `checkStore` succeeds, which writes to the store, in time by this clock.
+  /// Ready if `checkStore`, which writes to the store, succeeds in time.
   package init(logger: Logger, clock: any Clock<Duration>, checkStore: @escaping @Sendable () async throws -> Void) {
     self.logger = logger
     self.clock = clock
     self.checkStore = checkStore
   }
 
-  /// From now on the server isn't ready: it stops.
-  package func beginDraining() {
-    isDraining.store(true, ordering: .relaxed)
-  }
+  package func beginDraining() { isDraining.store(true, ordering: .relaxed) }
 
-  /// Throws a problem that says what is not ready.
+  /// Throws a problem that names the part that is not ready.
   package func check() async throws {
-    guard !isDraining.load(ordering: .relaxed) else { throw Self.problem("The server is about to stop.", of: "server") }
+    guard !isDraining.load(ordering: .relaxed) else { throw Self.problem("The server is stopping.", of: "server") }
     do {
       try await outcome().get()
     } catch {
-      // Once for each time it stops working: those who ask are many, and some ask every second.
+      // Logged once each time it stops working: some load balancers check every second.
       if wasWritable.exchange(false, ordering: .relaxed) {
-        logger.log(.error, "the store can't be written", ["error": .string("\(error)")])
+        logger.log(.error, "the store cannot be written", ["error": .string("\(error)")])
       }
-      throw Self.problem("The store can't be written. The server's log has the reason.", of: "store")
+      throw Self.problem("The store cannot be written. The server's log has the reason.", of: "store")
     }
     if !wasWritable.exchange(true, ordering: .relaxed) { logger.log(.info, "the store can be written again") }
   }
 
-  // MARK: Not waiting for a store that hangs
+  // MARK: Stores that hang
 
-  /// What a check of the store gives, or that it takes too long.
+  /// The outcome of a check of the store, or `TooSlow`.
   ///
-  /// One check runs at a time, whoever asks shares it. It can't be broken off: one that takes too long goes on, while those who
-  /// wait for it are told so, and whoever asks until it's over is told at once. So of however many have asked nothing is left but
-  /// the one check.
+  /// One check runs at a time, and concurrent callers share it. A check cannot be cancelled: if it
+  /// takes too long, its callers get `TooSlow`, and so does each caller until it ends.
   private func outcome() async -> Outcome {
     await withCheckedContinuation { continuation in
       let (begun, isLate) = state.withLock { state -> (Int?, Bool) in
@@ -99,7 +91,7 @@ package final class Readiness: Sendable {
     }
   }
 
-  /// Tells those who wait for a check; nobody, where that is over already.
+  /// Resumes the callers that wait for a check, unless it is over.
   private func tell(_ outcome: Outcome, of check: Int, isOver: Bool) {
     let waiting = state.withLock { state -> [CheckedContinuation<Outcome, Never>] in
       guard state.running == check else { return [] }
@@ -111,10 +103,9 @@ package final class Readiness: Sendable {
     for continuation in waiting { continuation.resume(returning: outcome) }
   }
 
-  /// `part` is what isn't ready, for machines.
   private static func problem(_ detail: String, of part: String) -> Problem {
-    var problem = Problem(.overloaded, detail: detail, members: [("notReady", [.string(part)])])
-    problem.fields.append(.retryAfter, "1")
+    var problem = Problem.overloaded(detail)
+    problem.members = [("notReady", [.string(part)])]
     return problem
   }
 }

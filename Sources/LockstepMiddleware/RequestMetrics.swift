@@ -1,17 +1,16 @@
 import LockstepHTTP
 import LockstepThreading
 
-/// How many requests each route answered with which status, and how long they took.
+/// The number and the duration of each route's requests, by status.
 ///
-/// Each loop counts for itself, so loops don't wait for each other; they are added up when somebody looks.
+/// Each event loop has counts of its own, so that loops do not contend; `total()` adds them up.
 package final class RequestMetrics: Sendable {
-  /// The upper bounds of the histogram's buckets, in seconds; one more bucket takes what is slower.
+  /// The upper bounds of the histogram's buckets, in seconds; slower requests have one more bucket.
   package static let bounds: [Double] = [
     0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60,
   ]
   fileprivate static let nanosecondBounds = bounds.map { Int64($0 * 1_000_000_000) }
 
-  /// What is known of one route.
   package struct Counts: Sendable {
     package var byStatus: [(status: Int, count: Int)] = []
     package var buckets = [Int](repeating: 0, count: RequestMetrics.bounds.count + 1)
@@ -32,7 +31,6 @@ package final class RequestMetrics: Sendable {
     }
   }
 
-  /// What one loop counts.
   package final class Shard: Sendable {
     fileprivate let counts: LockedState<[Counts]>
 
@@ -40,7 +38,6 @@ package final class RequestMetrics: Sendable {
       counts = LockedState(Array(repeating: Counts(), count: routes))
     }
 
-    /// Counts a request: nil stands for no route.
     func record(route: Int?, status: Status, nanoseconds: Int64) {
       let bucket = RequestMetrics.nanosecondBounds.firstIndex { nanoseconds <= $0 } ?? RequestMetrics.bounds.count
       counts.withLock { counts in
@@ -51,40 +48,28 @@ package final class RequestMetrics: Sendable {
       }
     }
 
-    /// Counts an answer to what wasn't a request: it has no route, and nobody knows how long it took.
+    /// Counts what the engine refused: it has no route and no duration.
     func record(refusal status: Status) {
       counts.withLock { $0[$0.count - 1].add(status: status.code, count: 1) }
     }
   }
 
-  /// What a route is called in a label.
-  package struct Label: Sendable {
-    package let method: String
-    package let pattern: String
-
-    package init(method: String, pattern: String) {
-      self.method = method
-      self.pattern = pattern
-    }
-
-    fileprivate static let unmatched = Label(method: "", pattern: "unmatched")
-  }
+  package typealias Label = (method: String, pattern: String)
 
   private let shards: [Shard]
   private let labels: [Label]
 
-  /// For these routes, by their index in the table, and one more entry for what matches none.
+  /// Counts for these routes, by their index in the table, and for requests that match none.
   package init(routes: [Label], loops: Int) {
     labels = routes
     shards = (0..<max(1, loops)).map { _ in Shard(routes: routes.count + 1) }
   }
 
-  /// Where a loop counts.
   package func shard(ofLoop loop: Int) -> Shard { shards[loop % shards.count] }
 
-  /// The counts of each route that was asked for, in the table's order, and at the end those of what matched none.
+  /// The counts of each requested route in the table's order, then of requests without a route.
   package func total() -> [(label: Label, counts: Counts)] {
-    var total = (labels + [.unmatched]).map { (label: $0, counts: Counts()) }
+    var total = (labels + [(method: "", pattern: "unmatched")]).map { (label: $0, counts: Counts()) }
     for shard in shards {
       let counts = shard.counts.withLock { $0 }
       for index in total.indices { total[index].counts.add(counts[index]) }

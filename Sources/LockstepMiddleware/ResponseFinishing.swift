@@ -1,41 +1,23 @@
 import LockstepHTTP
 import Synchronization
 
-/// A premise of which it's recorded each time that it held.
+/// Records each time that a response is sent again. With an access log each request has an id, the
+/// client's own or a new one.
 final class RecordedValidity: ResponseValidity {
-  private let premise: any ResponseValidity
-  private let record: @Sendable (_ arrival: Int64) -> Void
-
-  init(_ premise: any ResponseValidity, record: @escaping @Sendable (_ arrival: Int64) -> Void) {
-    self.premise = premise
-    self.record = record
-  }
-
-  func holds(at arrival: Int64) -> Bool {
-    guard premise.holds(at: arrival) else { return false }
-    record(arrival)
-    return true
-  }
-
-  var fields: HeaderFields { premise.fields }
-}
-
-/// The same where every request has a line in the log, and so a name: the client's own, or another one each time.
-final class NamedValidity: ResponseValidity {
-  private let premise: any ResponseValidity
+  private let validity: any ResponseValidity
   private let request: Request
-  private let names: RequestNames
+  /// Nil without an access log.
+  private let names: RequestNames?
   private let record: @Sendable (_ request: Request, _ arrival: Int64) -> Void
-  /// The name of the request that is being answered.
   private let name: Mutex<String?>
 
   init(
-    _ premise: any ResponseValidity,
+    _ validity: any ResponseValidity,
     _ request: Request,
-    _ names: RequestNames,
+    names: RequestNames?,
     record: @escaping @Sendable (_ request: Request, _ arrival: Int64) -> Void
   ) {
-    self.premise = premise
+    self.validity = validity
     self.request = request
     self.names = names
     self.record = record
@@ -43,7 +25,11 @@ final class NamedValidity: ResponseValidity {
   }
 
   func holds(at arrival: Int64) -> Bool {
-    guard premise.holds(at: arrival) else { return false }
+    guard validity.holds(at: arrival) else { return false }
+    guard let names else {
+      record(request, arrival)
+      return true
+    }
     var request = request
     request.name = RequestNames.given(by: request.head) ?? names.next()
     name.withLock { $0 = request.name }
@@ -52,30 +38,25 @@ final class NamedValidity: ResponseValidity {
   }
 
   var fields: HeaderFields {
-    var fields = premise.fields
-    if let name = name.withLock({ $0 }) { fields.append(.xRequestID, name) }
+    guard names != nil, let name = name.withLock({ $0 }) else { return validity.fields }
+    var fields = validity.fields
+    fields.append(.xRequestID, name)
     return fields
   }
 }
 
-/// A request that waits, whose response gets what any response gets.
-final class FinishedRequest: ParkedRequest {
-  private let held: any ParkedRequest
-  private let application: Application
-  private let request: Request
-  private let route: Int?
+/// A parked request whose results are changed on their way.
+final class MappedParkedRequest: ParkedRequest {
+  private let parked: any ParkedRequest
+  private let change: @Sendable (HandlerResult) -> HandlerResult
 
-  init(_ held: any ParkedRequest, application: Application, request: Request, route: Int?) {
-    self.held = held
-    self.application = application
-    self.request = request
-    self.route = route
+  init(_ parked: any ParkedRequest, change: @escaping @Sendable (HandlerResult) -> HandlerResult) {
+    self.parked = parked
+    self.change = change
   }
 
-  var deadline: Int64 { held.deadline }
-  func hold(_ waker: any Waker) { held.hold(waker) }
-  func release() { held.release() }
-  func answer(_ cause: WakeReason) -> HandlerResult {
-    application.finished(held.answer(cause), to: request, route: route)
-  }
+  var deadline: Int64 { parked.deadline }
+  func hold(_ waker: any Waker) { parked.hold(waker) }
+  func release() { parked.release() }
+  func answer(_ cause: WakeReason) -> HandlerResult { change(parked.answer(cause)) }
 }

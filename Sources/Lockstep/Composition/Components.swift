@@ -37,7 +37,7 @@ struct Components: Sendable {
     let readiness = readiness
     let tokenRates = configuration.tokenRate.map { RateMeter($0, by: .token, monotonic: time.monotonic) }
     let addressRates = configuration.addressRate.map {
-      AddressRates(meter: RateMeter($0, by: .address, monotonic: time.monotonic), buckets: AddressBuckets())
+      AddressRates(meter: RateMeter($0, by: .address, monotonic: time.monotonic))
     }
     // Made anew for each loop: a prepared answer that two loops hand out would be counted by both.
     let userRoutes = services.users.map {
@@ -62,33 +62,35 @@ struct Components: Sendable {
       plainRoutes().map { ($0.method.name, $0.pattern) }
       + [MetricsRoute.pattern, OpenAPIRoute.pattern, IndexRoute.pattern].map { ("GET", $0) }
     let metrics = RequestMetrics(
-      routes: labels.map { RequestMetrics.Label(method: $0.0, pattern: $0.1) },
+      routes: labels.map { (method: $0.0, pattern: $0.1) },
       loops: loops
     )
-    let sources = MetricsRoute.Sources(
+    var parts = [services.users.map { users in { @Sendable in users.write(to: &$0) } }, services.writeMetrics]
+    parts.append(screens.map { screens in { @Sendable in $0.add(screens.figures) } })
+    parts.append(backups.map { backups in { @Sendable in $0.add(backups.figures) } })
+    let metricsRoute = MetricsRoute(
       requests: metrics,
       server: serverCounters,
-      process: ProcessStatistics.current,
-      users: services.users.map { users in { @Sendable in users.figures } },
-      store: services.figures,
-      screens: screens.map { screens in { @Sendable in screens.figures } },
-      backups: backups.map { backups in { @Sendable in backups.figures } },
       rates: [tokenRates, addressRates?.meter].compactMap { $0 },
+      parts: parts.compactMap { $0 },
       droppedLogLines: environment.droppedLogLines,
       uptimeSeconds: { Double(time.monotonic() - start) / 1_000_000_000 }
     )
     let openAPI = OpenAPIRoute(
-      describing: plainRoutes() + [MetricsRoute(sources).route, IndexRoute.route(listing: [])]
+      describing: plainRoutes() + [metricsRoute.route, IndexRoute.route(listing: [])]
     )
     self.openAPI = openAPI
+    let cors = CORSPolicy(origins: configuration.corsOrigins)
+    let origins = OriginCheck(cors, logger: logger, monotonic: time.monotonic)
     applications = try (0..<loops).map { loop in
       var routes = plainRoutes()
-      routes.append(MetricsRoute(sources).route)
+      routes.append(metricsRoute.route)
       routes.append(openAPI.route)
       routes.append(IndexRoute.route(listing: routes))
       return Application(
         router: try Router(routes),
-        cors: CORSPolicy(origins: configuration.corsOrigins),
+        cors: cors,
+        origins: origins,
         limits: configuration.limits,
         proxies: TrustedProxies(configuration.trustedProxies),
         names: RequestNames(start: startedAt, loop: loop),

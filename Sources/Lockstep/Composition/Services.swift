@@ -1,5 +1,6 @@
 import LockstepCollections
 import LockstepHTTPServer
+import LockstepMiddleware
 import LockstepRoutes
 import LockstepScreens
 import LockstepStore
@@ -22,8 +23,8 @@ public struct Services: Sendable {
   var users: UserServices?
   /// What screens work with; nil where there are no users.
   var screens: ScreenServices?
-  /// What there is to measure of the store's files and pools now; nil where there is no store.
-  var figures: (@Sendable () -> StoreMetrics)?
+  /// Writes the metrics of the store's files and pools; nil without a store.
+  var writeMetrics: (@Sendable (inout MetricsPage) -> Void)?
   /// Ends them all, when nobody uses them any more. Blocks until what they do is done.
   public var shutDown: @Sendable () -> Void
 
@@ -81,9 +82,9 @@ public struct Services: Sendable {
       )
       services.users = users
       let path = configuration.data
-      services.figures = { [readers = store.readers] in
-        StoreMetrics(
-          size: StoreSize(ofStoreAt: path),
+      services.writeMetrics = { [readers = store.readers] page in
+        page.add(
+          StoreSize(ofStoreAt: path),
           waiting: [
             ("hash", hashing.waiting), ("encode", encoding.waiting), ("zone", zones.waiting), ("read", readers.waiting),
           ]

@@ -89,36 +89,12 @@ struct UserRoutes: Sendable {
     routes += DefaultsRoutes(module: users.defaults, reading: reading, writing: writing).routes
     routes += ProfileRoutes(module: users.profile, reading: reading, writing: writing).routes
     routes.append(ActionsRoute(modules: users.modules, writing: writing).route)
-    routes.append(changesRoute(stateGate, waiting).route)
-    routes.append(journalRoute(stateGate, waiting).route)
+    let feed = ChangesFeed(store: users.store, history: users.history)
+    let modules = Set(users.modules.map(\.name))
+    routes.append(ChangesRoute(reading, feed: feed, modules: modules, monotonic: time.monotonic).route)
+    routes.append(JournalRoute(reading).route)
     routes += registered.routes
     for module in users.own { routes += ModuleRoutes(module: module, reading: reading, writing: writing).routes }
     return routes
-  }
-
-  private func changesRoute(_ gate: StateAuthenticator, _ waiting: LongPolling) -> ChangesRoute {
-    ChangesRoute(
-      gate: gate,
-      cache: users.cache,
-      registry: users.registry,
-      readers: users.readers,
-      feed: ChangesFeed(store: users.store, history: users.history),
-      waiting: waiting,
-      backgroundEncoder: users.backgroundEncoder,
-      modules: Set(users.modules.map(\.name)),
-      monotonic: time.monotonic
-    )
-  }
-
-  private func journalRoute(_ gate: StateAuthenticator, _ waiting: LongPolling) -> JournalRoute {
-    JournalRoute(
-      store: users.store,
-      gate: gate,
-      cache: users.cache,
-      registry: users.registry,
-      readers: users.readers,
-      history: users.history,
-      waiting: waiting
-    )
   }
 }

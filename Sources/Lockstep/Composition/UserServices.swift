@@ -3,6 +3,7 @@ import LockstepCollections
 import LockstepHTTPServer
 import LockstepLogging
 import LockstepMaintenance
+import LockstepMiddleware
 import LockstepModules
 import LockstepRoutes
 import LockstepSQLite
@@ -75,20 +76,14 @@ struct UserServices: Sendable {
     screenWrites.lift()
   }
 
-  /// What there is to measure of them now.
-  var figures: UserMetrics {
-    let (waiting, cached) = (room.figures, cache.size)
-    return UserMetrics(
-      writer: writer.statistics,
-      waitingRequests: waiting.waiting,
-      wakings: waiting.wakings,
-      cachedUsers: cached.users,
-      cacheBytes: cached.bytes,
-      cacheLoads: cache.loads,
-      sessions: accounts.directory.count,
-      attempts: accounts.limiter.figures,
-      history: upkeep.figures
-    )
+  /// Writes their metrics.
+  func write(to page: inout MetricsPage) {
+    let (waiters, cached, history) = (room.figures, cache.size, upkeep.figures)
+    page.add(writer.statistics)
+    page.addWaiters(waiting: waiters.waiting, wakings: waiters.wakings)
+    page.addCache(users: cached.users, bytes: cached.bytes, loads: cache.loads)
+    page.addSessions(cached: accounts.directory.count, accounts.limiter.figures)
+    page.addHistory(writtenBytes: history.writtenBytes, prunedRevisions: history.prunedRevisions)
   }
 
   init(

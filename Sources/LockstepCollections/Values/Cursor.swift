@@ -15,6 +15,8 @@ package struct Cursor: Sendable, Hashable {
 
   /// How many digits of a store's identity a cursor carries.
   package static let storeDigits = 8
+  /// Ends the tag of a gzip response. A cursor may be sent back with it.
+  package static let gzipSuffix = "-gzip"
 
   package init(store: String, revision: Revision, registered: Revision = .none, detail: String? = nil) {
     self.store = store
@@ -27,6 +29,9 @@ package struct Cursor: Sendable, Hashable {
   package init?(_ text: some StringProtocol) {
     // As bytes: every poll brings one, and characters would cost many times as much.
     var rest = Array(text.utf8)[...]
+    if rest.suffix(Self.gzipSuffix.utf8.count).elementsEqual(Self.gzipSuffix.utf8) {
+      rest.removeLast(Self.gzipSuffix.utf8.count)
+    }
     let store = Self.takePart(of: &rest)
     guard Self.isWord(store), let revision = Self.takeRevision(of: &rest), let registered = Self.takeRevision(of: &rest)
     else { return nil }
@@ -36,6 +41,11 @@ package struct Cursor: Sendable, Hashable {
       detail = String(decoding: rest, as: UTF8.self)
     }
     self.init(store: String(decoding: store, as: UTF8.self), revision: revision, registered: registered, detail: detail)
+  }
+
+  /// The tag of a plain response, for the tag of its gzip form or its own.
+  package static func plainTag(_ tag: String) -> String {
+    tag.hasSuffix(gzipSuffix) ? String(tag.dropLast(gzipSuffix.count)) : tag
   }
 
   /// Takes what comes up to the next point, which stays.

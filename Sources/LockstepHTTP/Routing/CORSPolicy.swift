@@ -47,6 +47,9 @@ public struct CORSPolicy: Sendable {
     return fields
   }
 
+  /// Whether pages of this origin may use the server.
+  public func allows(_ origin: String) -> Bool { allowed(origin) != nil }
+
   private func allowed(_ origin: String?) -> String? {
     if allowsAny { return "*" }
     guard let origin else { return nil }

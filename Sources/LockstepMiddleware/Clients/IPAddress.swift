@@ -1,8 +1,8 @@
 import Glibc
 
-/// An IP address. An IPv4 one is the same as that one in IPv6's clothes (`::ffff:192.0.2.1`).
+/// An IP address. An IPv4 address equals its mapped IPv6 form (`::ffff:192.0.2.1`).
 public struct IPAddress: Hashable, Sendable, CustomStringConvertible {
-  /// The 128 bits of IPv6; an IPv4 address is among those mapped into it.
+  /// The 128 bits of the IPv6 form.
   let high, low: UInt64
 
   init(high: UInt64, low: UInt64) {
@@ -10,10 +10,10 @@ public struct IPAddress: Hashable, Sendable, CustomStringConvertible {
     self.low = low
   }
 
-  /// Reads an address as people write it, without brackets or port. A zone (`fe80::1%eth0`) names an interface of one machine,
-  /// not a client, and is dropped. Nil when it is no address.
+  /// Reads an address without brackets or port; nil for any other text. A zone (`fe80::1%eth0`) is
+  /// dropped: it names an interface, not a client.
   public init?(_ text: some StringProtocol) {
-    // The longest there can be is shorter; what is longer isn't worth a copy.
+    // Every address is shorter.
     guard text.utf8.count <= 64, !text.utf8.contains(0) else { return nil }
     let address = String(text.prefix { $0 != "%" })
     var bytes: (UInt64, UInt64) = (0, 0)
@@ -29,10 +29,9 @@ public struct IPAddress: Hashable, Sendable, CustomStringConvertible {
 
   private static let mapped: UInt64 = 0xFFFF_0000_0000
 
-  /// Whether it's one of IPv4.
   var isVersion4: Bool { high == 0 && low >> 32 == 0xFFFF }
 
-  /// As `inet_ntop` writes it: `192.0.2.1`, `2001:db8::1`.
+  /// The form of `inet_ntop`: `192.0.2.1`, `2001:db8::1`.
   public var description: String {
     if isVersion4 { return (0..<4).map { "\(low >> (24 - 8 * $0) & 0xFF)" }.joined(separator: ".") }
     var bytes = (high.bigEndian, low.bigEndian)
@@ -42,13 +41,13 @@ public struct IPAddress: Hashable, Sendable, CustomStringConvertible {
   }
 }
 
-/// All addresses that begin with the same bits: `10.0.0.0/8`, `fd00::/8`, or one address alone.
+/// All addresses with the same prefix: `10.0.0.0/8`, `fd00::/8`, or one address alone.
 public struct IPNetwork: Hashable, Sendable, CustomStringConvertible {
   private let start: IPAddress
-  /// How many of the 128 bits are the network's.
+  /// The length of the prefix, of 128 bits.
   private let length: Int
 
-  /// Reads an address, or one with a `/` and how many bits count; the rest of them doesn't. Nil when it's neither.
+  /// Reads an address, or one with `/` and the length of the prefix; nil for any other text.
   public init?(_ text: some StringProtocol) {
     let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
     guard let first = parts.first, !first.contains("%"), let address = IPAddress(first) else { return nil }
@@ -64,17 +63,17 @@ public struct IPNetwork: Hashable, Sendable, CustomStringConvertible {
     start = Self.masked(address, length)
   }
 
-  /// Whether the address is in it.
+  /// Whether the address is in the network.
   public func contains(_ address: IPAddress) -> Bool { Self.masked(address, length) == start }
 
-  /// `10.0.0.0/8`; an address alone without the `/`.
+  /// `10.0.0.0/8`, or one address without `/`.
   public var description: String {
     if length == 128 { return "\(start)" }
     return start.isVersion4 && length >= 96 ? "\(start)/\(length - 96)" : "\(start)/\(length)"
   }
 
   private static func masked(_ address: IPAddress, _ length: Int) -> IPAddress {
-    // A shift by as many bits as there are, or more, gives nothing.
+    // A shift by 64 or more gives 0.
     IPAddress(high: address.high & ~(UInt64.max >> length), low: address.low & ~(UInt64.max >> max(0, length - 64)))
   }
 }

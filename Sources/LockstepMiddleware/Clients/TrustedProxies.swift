@@ -1,23 +1,22 @@
 import LockstepHTTP
 
-/// Whom the server believes who asks: the proxies that were named, and nobody else.
+/// The proxies whose `X-Forwarded-For` header is trusted.
 ///
-/// They are asked for `X-Forwarded-For` alone, which nginx, HAProxy and Caddy all write. To read `Forwarded` (RFC 7239) too would be a
-/// hole: a proxy that writes the one passes the other on as the client sent it.
+/// nginx, HAProxy and Caddy all write that header. Reading `Forwarded` (RFC 7239) too would be a
+/// hole: a proxy that writes one of them passes on the other as the client sent it.
 package struct TrustedProxies: Sendable {
   private let networks: [IPNetwork]
 
-  /// Of so many addresses from the right at most the client is looked for: more proxies in a row there aren't, and a client
-  /// who writes thousands mustn't make them all be read.
+  /// The most addresses that are read: a client may send thousands.
   private static let longestWay = 32
 
-  /// Nil where there are none: then nothing has to be looked at.
+  /// Nil without networks.
   package init?(_ networks: [IPNetwork]) {
     if networks.isEmpty { return nil }
     self.networks = networks
   }
 
-  /// The request with who asks in place of the proxy that passes it on.
+  /// The request with the client's address in place of the proxy's.
   func named(_ request: Request) -> Request {
     guard let client = client(of: request) else { return request }
     var request = request
@@ -25,11 +24,12 @@ package struct TrustedProxies: Sendable {
     return request
   }
 
-  /// Who asks, where a trusted proxy passes it on: nil where it isn't one, or names nobody.
+  /// The client's address as trusted proxies name it; nil if the peer is no trusted proxy or names
+  /// none.
   ///
-  /// Each proxy adds whom it has been asked by on the right. So from the right as long as the addresses are those of trusted
-  /// proxies, whoever they name is right; what is further left anybody could have written. A word that is no address ends the way
-  /// too: the client then is the last proxy before it.
+  /// Each proxy appends its peer on the right. Read from the right, the first address that is no
+  /// trusted proxy is the client: anything further left can be forged. A word that is no address
+  /// ends the search at the proxy before it.
   private func client(of request: Request) -> IPAddress? {
     guard let peer = IPAddress(request.peer.host), isTrusted(peer) else { return nil }
     var client: IPAddress?
@@ -52,7 +52,8 @@ package struct TrustedProxies: Sendable {
 
   private func isTrusted(_ address: IPAddress) -> Bool { networks.contains { $0.contains(address) } }
 
-  /// The address of an element: `192.0.2.1`, `2001:db8::1`, and with a port `192.0.2.1:80`, `[2001:db8::1]:80`.
+  /// Reads an element: `192.0.2.1`, `2001:db8::1`, or with a port `192.0.2.1:80`,
+  /// `[2001:db8::1]:80`.
   private static func address(_ element: ArraySlice<UInt8>) -> IPAddress? {
     let text = String(decoding: element, as: UTF8.self)
     let trimmed = text.drop { $0 == " " || $0 == "\t" }.prefix { $0 != " " && $0 != "\t" }

@@ -1,13 +1,13 @@
 import LockstepAccounts
+import LockstepHTTP
 import LockstepThreading
 
-/// The rates of addresses: a bucket for each network that has asked for anything lately. All loops share one table, so that it makes
-/// no difference on which of them a connection is.
+/// A rate bucket for each network that sent a request lately, shared by all event loops.
 ///
-/// Never more than `capacity` are kept, some 100 bytes each. When there are more, those that have the most left are forgotten first,
-/// as all are that have everything: a flood of new addresses can't wash out the one that is at its end.
+/// At most `capacity` are kept, some 100 bytes each. Full buckets are evicted first, then those
+/// with the most left: a flood of new addresses does not evict an address that has used up its
+/// limit.
 package final class AddressBuckets: Sendable {
-  /// A network's bucket.
   final class Bucket: RateLimited {
     private let bucket = RateBucket()
 
@@ -17,7 +17,7 @@ package final class AddressBuckets: Sendable {
     func close() { bucket.close() }
   }
 
-  /// So many locks, so that loops rarely meet at one.
+  /// Event loops rarely contend for one of so many locks.
   private static let shardCount = 16
 
   private let shards: [LockedState<[IPAddress: Bucket]>]
@@ -28,11 +28,9 @@ package final class AddressBuckets: Sendable {
     shards = (0..<Self.shardCount).map { _ in LockedState([:]) }
   }
 
-  /// How many are kept.
   var count: Int { shards.reduce(0) { $0 + $1.withLock { $0.count } } }
 
-  /// The bucket of the network of a host, as far as limits tell clients apart: an IPv4 address, or the first 64 bits of an IPv6
-  /// one. All hosts that are no addresses share one.
+  /// The bucket of a host's network. Hosts that are no addresses share one.
   func bucket(ofHost host: String, at now: Int64) -> Bucket {
     let network = IPAddress(host)?.network ?? IPAddress(high: .max, low: .max)
     return shard(of: network).withLock { buckets in
@@ -45,12 +43,13 @@ package final class AddressBuckets: Sendable {
   }
 
   private func shard(of network: IPAddress) -> LockedState<[IPAddress: Bucket]> {
-    // Multiplied by an odd number with many bits, neighbours are spread over the upper ones.
+    // Multiplying by an odd number with many bits spreads neighbours over the upper bits.
     shards[Int(truncatingIfNeeded: ((network.high ^ network.low) &* 0x9E37_79B9_7F4A_7C15) >> 60)]
   }
 
-  /// Closes those that have everything, and where that isn't enough the quarter that has the most left: so that the cost of looking
-  /// through all of them is shared by many. Who still holds one that is closed asks for the new one.
+  /// Evicts full buckets, and up to a quarter of all: the one with the most left first. Evicting
+  /// many at once shares the cost of sorting. A request that still holds a closed bucket gets the
+  /// new one.
   private func makeRoom(in buckets: inout [IPAddress: Bucket], at now: Int64) {
     let byRecovery = buckets.map { (network: $0.key, recovery: $0.value.recovery(at: now)) }
       .sorted { $0.recovery < $1.recovery }
@@ -62,6 +61,24 @@ package final class AddressBuckets: Sendable {
 }
 
 extension IPAddress {
-  /// The network that limits take for one client: IPv4 the address itself, IPv6 its first 64 bits.
+  /// What limits count as one client: an IPv4 address, or the first 64 bits of an IPv6 address.
   var network: IPAddress { isVersion4 ? self : IPAddress(high: high, low: 0) }
+}
+
+package struct AddressRates: Sendable {
+  package let meter: RateMeter
+  private let buckets = AddressBuckets()
+
+  package init(meter: RateMeter) { self.meter = meter }
+
+  /// Supervisors and load balancers poll these from few addresses, and must not take a busy server
+  /// for a broken one.
+  private static let unlimited: Set<String> = ["/healthz", "/readyz", "/metrics"]
+
+  /// Handles a request. Throws 429 past the limit of its address.
+  func answer(_ request: Request, _ answer: () throws -> HandlerResult) throws -> HandlerResult {
+    if Self.unlimited.contains(request.head.path) { return try answer() }
+    let bucket = buckets.bucket(ofHost: request.peer.host, at: request.arrival)
+    return try meter.answer(bucket, at: request.arrival, answer)
+  }
 }

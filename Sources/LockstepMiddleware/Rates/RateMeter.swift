@@ -3,10 +3,10 @@ import LockstepHTTP
 import LockstepJSON
 import Synchronization
 
-/// A limit on requests at work: who is past it is told 429, and everybody how much they have left
+/// Applies a rate limit: a client past it gets 429, and every response says what is left
 /// (draft-ietf-httpapi-ratelimit-headers).
 package final class RateMeter: Sendable {
-  /// What the limit is counted by; its name in the fields.
+  /// What requests are counted by, as the fields name it.
   package enum Partition: String, Sendable, CaseIterable {
     case token
     case address
@@ -31,35 +31,34 @@ package final class RateMeter: Sendable {
   /// How many requests it has refused.
   package var refused: Int { refusals.load(ordering: .relaxed) }
 
-  /// Answers a request of somebody, which came at `now`, and says in the answer how much is left. Throws 429 where it's one too many:
-  /// then nothing is used up.
+  /// Handles a request, and adds what is left to its response. Throws 429 past the limit.
   package func answer(_ client: any RateLimited, at now: Int64, _ answer: () throws -> HandlerResult) throws
     -> HandlerResult
   {
     if case .wait(let time) = client.take(limit, at: now) { throw refusal(of: client, for: time) }
     let reading = RateReading(meter: self, client: client)
     do {
-      return try answer().telling(reading)
+      return try answer().reporting(reading)
     } catch {
-      throw reading.told(error)
+      throw reading.reported(by: error)
     }
   }
 
   private func refusal(of client: any RateLimited, for time: Int64) -> Problem {
     refusals.add(1, ordering: .relaxed)
     let seconds = Self.wholeSeconds(time)
-    var problem = Problem(
+    var retry = HeaderFields([.retryAfter: "\(seconds)"])
+    retry.append(contentsOf: fields(for: client))
+    return Problem(
       .tooManyRequests,
-      detail: "There were more requests than \(limit.requests) in \(limit.seconds) s, the limit for each \(partition). "
-        + "The next is answered in \(seconds) s.",
-      members: [("violated-policies", [.string(partition.rawValue)])]
+      detail: "The limit for each \(partition) is \(limit.requests) requests in \(limit.seconds) s. "
+        + "Try again in \(seconds) s.",
+      members: [("violated-policies", [.string(partition.rawValue)])],
+      fields: retry
     )
-    problem.fields.append(.retryAfter, "\(seconds)")
-    problem.fields.append(contentsOf: fields(for: client))
-    return problem
   }
 
-  /// What an answer says of the limit: how many more there may be at once, and in how many seconds all of a burst.
+  /// The fields of a response: the requests left, and the seconds until a whole burst is.
   func fields(for client: any RateLimited) -> HeaderFields {
     let recovery = client.recovery(at: monotonic())
     let left = max(0, (limit.span - recovery) / limit.interval)
@@ -68,19 +67,19 @@ package final class RateMeter: Sendable {
     return fields
   }
 
-  /// Rounded up: who waits as long as they were told mustn't be told to wait again.
+  /// Rounded up: a client that waits this long is not refused again.
   private static func wholeSeconds(_ nanoseconds: Int64) -> Int64 { (nanoseconds + 999_999_999) / 1_000_000_000 }
 }
 
-/// How much of a limit somebody has left, whenever it's asked.
+/// What a client has left of a limit at the time of asking.
 struct RateReading: Sendable {
   let meter: RateMeter
   let client: any RateLimited
 
   var fields: HeaderFields { meter.fields(for: client) }
 
-  /// An error with what it says of the limit, where a client is told of it at all.
-  func told(_ error: any Error) -> any Error {
+  /// An error with the limit's fields, if it becomes a problem.
+  func reported(by error: any Error) -> any Error {
     guard var problem = error as? Problem ?? Problem.telling(of: error) else { return error }
     problem.fields.append(contentsOf: fields)
     return problem

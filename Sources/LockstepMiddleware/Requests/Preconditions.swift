@@ -2,15 +2,15 @@ import LockstepCollections
 import LockstepHTTP
 import LockstepSync
 
-/// What a request wants a resource to be, or not to be (RFC 9110, 13).
+/// A request's `If-Match` and `If-None-Match` (RFC 9110, 13).
 package struct Preconditions: Sendable {
-  /// A list of entity tags, or any at all.
   package enum Tags: Sendable, Equatable {
     case any
     case these([Tag])
   }
 
-  /// An entity tag, without its quotes.
+  /// An entity tag, without its quotes and without the suffix of a gzip response: it stands for the
+  /// same resource.
   package struct Tag: Sendable, Equatable {
     package let text: String
     package let isWeak: Bool
@@ -19,7 +19,7 @@ package struct Preconditions: Sendable {
   package let ifMatch: Tags?
   package let ifNoneMatch: Tags?
 
-  /// The preconditions of a request. Throws `invalid-parameter` where a list of tags can't be read.
+  /// The preconditions of a request. Throws `invalid-parameter` for a malformed list of tags.
   package init(of head: RequestHead) throws(Problem) {
     ifMatch = try Self.tags(head, .ifMatch)
     ifNoneMatch = try Self.tags(head, .ifNoneMatch)
@@ -27,33 +27,27 @@ package struct Preconditions: Sendable {
 
   package var isEmpty: Bool { ifMatch == nil && ifNoneMatch == nil }
 
-  /// Whether what a client has is still what there is: then it needs no answer with a body.
+  /// Whether the client has this representation: the response is 304 then.
   package func isFresh(_ representation: Representation) -> Bool {
-    switch ifNoneMatch {
-    case nil: false
-    case .any: true
-    case .these: freshTag(for: representation) != nil
-    }
+    ifNoneMatch == .any || freshTag(for: representation) != nil
   }
 
-  /// The same for a tag that is no cursor.
+  /// Whether the client has the representation with this tag, which is no cursor.
   package func isFresh(_ tag: String) -> Bool {
-    switch ifNoneMatch {
-    case nil: false
-    case .any: true
-    case .these(let tags): tags.contains { $0.text == tag }
-    }
+    guard case .these(let tags)? = ifNoneMatch else { return ifNoneMatch == .any }
+    return tags.contains { $0.text == tag }
   }
 
-  /// The tag by which a client has shown that what it has is fresh.
+  /// The client's tag that stands for this representation.
   package func freshTag(for representation: Representation) -> String? {
     guard case .these(let tags)? = ifNoneMatch else { return nil }
-    // Nearly always it's the very tag that was given out.
+    // Nearly always the two are equal.
     return tags.first { $0.text == representation.tag || representation.cursor.isValidated(by: $0.text) }?.text
   }
 
-  /// Whether a write may go on, by the present representation; nil where there is none. `isOwn` tells whether that is
-  /// what the client itself has put there: to create, `If-None-Match: *`, minds nothing else.
+  /// Whether a write may go on. `cursor` is that of the present representation; nil: there is none.
+  /// A registered default is not the user's own (`isOwn`), so `If-None-Match: *` may create a value
+  /// over it.
   package func allowsWrite(to cursor: Cursor?, isOwn: Bool = true) -> Bool {
     switch ifMatch {
     case nil: break
@@ -68,6 +62,12 @@ package struct Preconditions: Sendable {
     }
   }
 
+  /// Whether a write may go on to a resource with this tag, which is no cursor.
+  package func allowsWrite(to tag: String) -> Bool {
+    if case .these(let tags)? = ifMatch, !tags.contains(where: { !$0.isWeak && $0.text == tag }) { return false }
+    return !isFresh(tag)
+  }
+
   private static func tags(_ head: RequestHead, _ name: FieldName) throws(Problem) -> Tags? {
     guard head.has(name) else { return nil }
     let values = head.values(name)
@@ -77,7 +77,7 @@ package struct Preconditions: Sendable {
       guard let read = Tag.list(value[...]) else {
         throw Problem(
           .invalidParameter,
-          detail: "The field \(name.text) must be * or a list of entity tags in double quotes, as ETag gives them."
+          detail: "The field \(name.text) must be * or a list of entity tags in double quotes, as in ETag."
         )
       }
       tags += read
@@ -87,8 +87,7 @@ package struct Preconditions: Sendable {
 }
 
 extension Preconditions.Tag {
-  /// The tags of a list (RFC 9110, 8.8.3); nil where it's none. Whatever stands between two quotes is a tag, commas and
-  /// backslashes too.
+  /// The tags of a list (RFC 9110, 8.8.3), which may contain commas; nil if it is malformed.
   fileprivate static func list(_ field: ArraySlice<UInt8>) -> [Self]? {
     let quote = UInt8(ascii: "\"")
     let isBlank = { (byte: UInt8) in byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
@@ -101,7 +100,8 @@ extension Preconditions.Tag {
       let isWeak = rest.starts(with: "W/".utf8)
       if isWeak { rest = rest.dropFirst(2) }
       guard rest.popFirst() == quote, let end = rest.firstIndex(of: quote) else { return nil }
-      tags.append(Self(text: String(decoding: rest[..<end], as: UTF8.self), isWeak: isWeak))
+      let text = String(decoding: rest[..<end], as: UTF8.self)
+      tags.append(Self(text: Cursor.plainTag(text), isWeak: isWeak))
       rest = rest[(end + 1)...].drop(while: isBlank)
       guard rest.isEmpty || rest.first == UInt8(ascii: ",") else { return nil }
     }
@@ -109,14 +109,14 @@ extension Preconditions.Tag {
 }
 
 extension Cursor {
-  /// Whether a tag stands for the same bytes. Of a part of a collection, such as a page, only its own bytes count: what
-  /// happened elsewhere in the collection since doesn't concern who has it.
+  /// Whether a tag stands for the same bytes. For a part of a collection, such as a page, only its
+  /// own bytes count, not later changes elsewhere in the collection.
   package func isValidated(by tag: String) -> Bool {
     if tag == text { return true }
     guard let digest, let other = Cursor(tag) else { return false }
     return other.store == store && other.digest == digest
   }
 
-  /// What `detail` says about the bytes themselves, where it does.
+  /// The digest of the bytes in `detail`, if it has one.
   private var digest: String? { detail.flatMap { $0.hasPrefix("d") ? $0 : nil } }
 }

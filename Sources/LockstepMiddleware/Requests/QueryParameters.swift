@@ -1,10 +1,11 @@
 import LockstepHTTP
 
-/// The parameters of a request's query, decoded: `+` and `%20` are spaces, as forms and browsers write them.
+/// The parameters of a request's query, decoded: `+` and `%20` are spaces, as forms and browsers
+/// write them.
 package struct QueryParameters {
   private var values: [(name: String, value: String)] = []
 
-  /// Reads a query. Throws `invalid-parameter` where it can't be decoded.
+  /// Reads a query. Throws `invalid-parameter` if it cannot be decoded.
   package init(_ query: ArraySlice<UInt8>) throws(Problem) {
     var rest = query
     while !rest.isEmpty {
@@ -16,16 +17,18 @@ package struct QueryParameters {
     }
   }
 
-  /// The value of a parameter; nil where it isn't there. Throws where it's there twice: which one counts?
+  var names: [String] { values.map(\.name) }
+
+  /// The value of a parameter; nil without it. Throws if the query has it more than once.
   package func text(_ name: String) throws(Problem) -> String? {
     guard let first = values.firstIndex(where: { $0.name == name }) else { return nil }
     guard !values[(first + 1)...].contains(where: { $0.name == name }) else {
-      throw Problem(.invalidParameter, detail: "The parameter \(name) is there more than once.")
+      throw Problem(.invalidParameter, detail: "The query has the parameter \(name) more than once.")
     }
     return values[first].value
   }
 
-  /// All parameters and their values. Throws where one is there twice.
+  /// All parameters and their values. Throws if the query has one more than once.
   package var all: [(name: String, value: String)] {
     get throws(Problem) {
       for (name, _) in values { _ = try text(name) }
@@ -33,7 +36,7 @@ package struct QueryParameters {
     }
   }
 
-  /// A whole number within bounds; nil where it isn't there.
+  /// A whole number within bounds; nil without the parameter.
   package func integer(_ name: String, in range: ClosedRange<Int>) throws(Problem) -> Int? {
     guard let text = try text(name) else { return nil }
     guard let number = Int(text), range.contains(number) else {
@@ -55,14 +58,14 @@ package struct QueryParameters {
       case UInt8(ascii: "+"): bytes.append(UInt8(ascii: " "))
       case UInt8(ascii: "%"):
         guard let high = rest.popFirst().flatMap(hexadecimal), let low = rest.popFirst().flatMap(hexadecimal) else {
-          throw Problem(.invalidParameter, detail: "The query has a % that two hexadecimal digits don't follow.")
+          throw Problem(.invalidParameter, detail: "The query has a % that is not followed by two hexadecimal digits.")
         }
         bytes.append(high << 4 | low)
       default: bytes.append(byte)
       }
     }
     guard let decoded = String(validating: bytes, as: UTF8.self) else {
-      throw Problem(.invalidParameter, detail: "The query isn't UTF-8 once it's percent-decoded.")
+      throw Problem(.invalidParameter, detail: "The percent-decoded query is not UTF-8.")
     }
     return decoded
   }

@@ -3,71 +3,59 @@ import LockstepCollections
 import LockstepHTTP
 import LockstepJSON
 
-/// What is said of the routes in `AccountsRoutes`.
+/// The OpenAPI descriptions of the routes in `AccountsRoutes`.
 enum AccountsDescriptions {
   static var sessions: RouteDescription {
-    let session = Self.session([
-      SchemaMember(name: "cursor", schema: .cursorSchema, isRequired: false),
-      SchemaMember(name: "current", schema: ["type": "boolean"]),
-    ])
-    return reading(
-      "listSessions",
-      shows: .schema(ofObject: [SchemaMember(name: "items", schema: .arraySchema(of: session))])
+    reading("listSessions", shows: .schema(["items": .arraySchema(of: .reference("Session"))]), schemas: session)
+  }
+
+  static var oneSession: RouteDescription {
+    reading(
+      "getSession",
+      parameters: [sessionID],
+      shows: .reference("Session"),
+      problems: [.notFound],
+      schemas: session
     )
   }
 
-  static var me: RouteDescription { reading("getMe", shows: .reference("User"), schemas: ["User": User.schema]) }
+  static var me: RouteDescription { reading("getMe", shows: .reference("User"), schemas: user) }
 
-  static var revoke: RouteDescription {
-    let id = RouteParameter(
-      "id",
-      in: .path,
-      "The session's id, or `current`.",
-      schema: ["anyOf": [.uuidSchema, ["const": "current"]]]
-    )
-    return writing("logOut", parameters: [id], problems: [.notFound])
-  }
+  static var revoke: RouteDescription { writing("logOut", parameters: [sessionID], problems: [.notFound]) }
 
-  /// What is said of the change to a password that keeps these rules.
   static func changePassword(_ rules: PasswordRules) -> RouteDescription {
-    let body = [
-      SchemaMember(name: "current", schema: .passwordSchema),
-      SchemaMember(name: "new", schema: .newPasswordSchema(rules)),
-    ]
-    return writing("changePassword", body: body, problems: [.forbidden, .tooManyRequests])
+    writing(
+      "changePassword",
+      body: .closedSchema(["current": .passwordSchema, "new": .newPasswordSchema(rules)]),
+      problems: [.tooManyRequests]
+    )
   }
 
   static var erase: RouteDescription {
-    writing(
-      "eraseMe",
-      body: [SchemaMember(name: "password", schema: .passwordSchema)],
-      problems: [.forbidden, .tooManyRequests]
-    )
+    writing("eraseMe", body: .closedSchema(["password": .passwordSchema]), problems: [.tooManyRequests])
   }
 
-  /// What is said of the export of a server that was built with these modules.
+  /// The description of the export on a server with these modules of its own.
   static func export(own: [UserModule]) -> RouteDescription {
-    let described = own.map { DescribedModule(module: $0) }
-    let modules = described.map { module in
-      SchemaMember(name: module.module.name, schema: contents(of: module), isRequired: false)
-    }
-    let favorites = JSON.arraySchema(of: .reference("favorites.element"))
-    let session = Self.session([
-      SchemaMember(name: "expiresAt", schema: .timeSchema),
-      SchemaMember(name: "cursor", schema: .cursorSchema, isRequired: false),
-    ])
-    let key = JSON.schema(ofObject: [
-      SchemaMember(name: "key", schema: .textSchema), SchemaMember(name: "at", schema: .timeSchema),
-    ])
+    let modules = own.map { SchemaMember(name: $0.name, schema: contents(of: $0), isRequired: false) }
+    let passwordAge = JSON.schema(["passwordChangedAt": .timeSchema])
+    let session = JSON.schema(
+      [
+        "id": .uuidSchema, "device": .nullableTextSchema, "createdAt": .timeSchema, "lastSeenAt": .timeSchema,
+        "expiresAt": .timeSchema,
+      ],
+      optional: ["cursor": .cursorSchema]
+    )
     var members = [
-      SchemaMember(name: "user", schema: ["allOf": [.reference("User"), Self.passwordAge]]),
+      SchemaMember(name: "user", schema: ["allOf": [.reference("User"), passwordAge]]),
       SchemaMember(name: "sessions", schema: .arraySchema(of: session)),
       SchemaMember(name: "cursor", schema: .cursorSchema),
-      SchemaMember(name: "favorites", schema: favorites),
+      SchemaMember(name: "favorites", schema: .arraySchema(of: .reference("favorites.element"))),
       SchemaMember(name: "defaults", schema: ["type": "object", "additionalProperties": .valuesSchema]),
       SchemaMember(name: "profile", schema: .reference("profile")),
     ]
     if !own.isEmpty { members.append(SchemaMember(name: "modules", schema: .schema(ofObject: modules))) }
+    let key = JSON.schema(["key": .textSchema, "at": .timeSchema])
     members += [
       SchemaMember(name: "journal", schema: .arraySchema(of: .reference("JournalEntry"))),
       SchemaMember(name: "snapshots", schema: .arraySchema(of: snapshot)),
@@ -77,58 +65,46 @@ enum AccountsDescriptions {
       "export",
       shows: .schema(ofObject: members),
       fields: [.cursor],
-      schemas: .shared(("User", User.schema), JournalRoute.entrySchema, SharedSchema.fact)
+      schemas: .shared(("User", User.format.schema), JournalRoute.entrySchema, SharedSchema.fact)
     )
   }
 
-  // MARK: What they have in common
+  // MARK: Shared parts
 
-  private static func session(_ more: [SchemaMember]) -> JSON {
-    .schema(
-      ofObject: [
-        SchemaMember(name: "id", schema: .uuidSchema),
-        SchemaMember(name: "device", schema: ["type": ["string", "null"]]),
-        SchemaMember(name: "createdAt", schema: .timeSchema),
-        SchemaMember(name: "lastSeenAt", schema: .timeSchema),
-      ] + more
-    )
+  private static let user = ["User": User.format.schema]
+  private static let session = ["Session": Session.format.schema]
+  private static let sessionID = RouteParameter(
+    "id",
+    in: .path,
+    "The session's id, or `current`.",
+    schema: ["anyOf": [.uuidSchema, ["const": "current"]]]
+  )
+
+  private static func contents(of module: UserModule) -> JSON {
+    let element = DescribedModule(module: module).element
+    return module.kind == .list ? .arraySchema(of: element) : ["type": "object", "additionalProperties": element]
   }
 
-  /// What the export tells of a user besides.
-  private static let passwordAge = JSON.schema(ofObject: [SchemaMember(name: "passwordChangedAt", schema: .timeSchema)])
-
-  /// All of a module, as the export has it.
-  private static func contents(of described: DescribedModule) -> JSON {
-    switch described.module.kind {
-    case .list: .arraySchema(of: described.element)
-    case .map: ["type": "object", "additionalProperties": described.element]
-    }
-  }
-
-  /// A collection as it was.
-  private static var snapshot: JSON {
-    .schema(ofObject: [
-      SchemaMember(name: "collection", schema: .textSchema),
-      SchemaMember(name: "cursor", schema: .cursorSchema),
-      SchemaMember(name: "items", schema: ["type": "array"], isRequired: false),
-      SchemaMember(name: "values", schema: .valuesSchema, isRequired: false),
-    ])
-  }
+  private static let snapshot = JSON.schema(
+    ["collection": .textSchema, "cursor": .cursorSchema],
+    optional: ["items": ["type": "array"], "values": .valuesSchema]
+  )
 
   private static func reading(
     _ name: String,
+    parameters: [RouteParameter] = [],
     shows schema: JSON,
     fields: [RouteField] = [],
-    schemas: [String: JSON] = [:]
+    problems: Set<ProblemKind> = [],
+    schemas: [String: JSON]
   ) -> RouteDescription {
-    let fields = RouteField.validators + fields
-    return RouteDescription(
+    RouteDescription(
       name,
       part: "Accounts",
       access: .user,
-      parameters: [.ifNoneMatch],
-      answers: [RouteAnswer(.ok, "What there is.", fields: fields, json: schema), .unmodified],
-      problems: [.invalidParameter, .unauthorized, .overloaded],
+      parameters: parameters + [.ifNoneMatch],
+      answers: [.shown(schema, fields: RouteField.validators + fields), .unmodified],
+      problems: problems.union([.invalidParameter, .unauthorized, .overloaded]),
       schemas: schemas
     )
   }
@@ -136,20 +112,19 @@ enum AccountsDescriptions {
   private static func writing(
     _ name: String,
     parameters: [RouteParameter] = [],
-    body members: [SchemaMember] = [],
+    body: JSON? = nil,
     problems: Set<ProblemKind>
   ) -> RouteDescription {
-    let body = members.isEmpty ? nil : RouteBody(.closedSchema(of: members))
-    return RouteDescription(
+    var description = RouteDescription.writing(
       name,
       part: "Accounts",
-      access: .user,
-      parameters: parameters + [.idempotencyKey],
-      body: body,
+      parameters: parameters,
+      body: body.map { RouteBody($0) },
       answers: [.done],
-      problems: problems.union(RouteDescription.bodyProblems(body)).union([
-        .invalidParameter, .unauthorized, .conflict, .validationFailed, .overloaded,
-      ])
+      problems: problems
     )
+    // An account has no quota.
+    description.problems.remove(.quotaExceeded)
+    return description
   }
 }

@@ -4,18 +4,19 @@ import LockstepHTTP
 import LockstepJSON
 import LockstepMaintenance
 import LockstepMiddleware
+import LockstepSQLite
 import LockstepStore
 import LockstepSync
 import LockstepThreading
 
-/// `/v1/sessions` and `/v1/me` for who is logged in: who they are, their devices, and leaving.
+/// `/v1/sessions` and `/v1/me`: the account of the user who is logged in, and their sessions.
 package struct AccountsRoutes: Sendable {
   let accounts: StoredAccounts
   let ledger: AccountsLedger
   let gate: TokenAuthenticator
   let export: UserExport
   let shares: FairShareLimiter<UserID>
-  /// Told of a user who is gone.
+  /// Evicts the state of an erased user.
   let forget: @Sendable (UserID) -> Void
 
   package init(
@@ -36,27 +37,26 @@ package struct AccountsRoutes: Sendable {
 
   package var routes: [Route] {
     [
-      Route(.get, "/v1/sessions", summary: "The devices that are logged in.") { request in
-        try reading(request) { session, preconditions in
-          let document = try await shares.run(for: session.user) { try await sessions(of: session) }
-          return .privately(document, preconditions)
-        }
+      Route(.get, "/v1/sessions", summary: "Lists the user's sessions.") { request in
+        try reading(request, sessions)
       }
       .described(AccountsDescriptions.sessions),
-      Route(.delete, "/v1/sessions/{id}", summary: "Logs a device out: its token stops working at once.") { request in
+      Route(.get, "/v1/sessions/{id}", summary: "Shows a session.") { request in
+        try reading(request) { try await session(request.parameters["id"] ?? "", by: $0) }
+      }
+      .described(AccountsDescriptions.oneSession),
+      Route(.delete, "/v1/sessions/{id}", summary: "Ends a session: its token stops working at once.") { request in
         try leaving(request, key: Self.logoutKey) { session, _ in try revoke(request, by: session) }
       }
       .described(AccountsDescriptions.revoke),
-      Route(.get, "/v1/me", summary: "Who is logged in.") { request in
-        try reading(request) { session, preconditions in
-          .privately(try await shares.run(for: session.user) { try await me(session) }, preconditions)
-        }
+      Route(.get, "/v1/me", summary: "Shows the account.") { request in
+        try reading(request, me)
       }
       .described(AccountsDescriptions.me),
       Route(
         .put,
         "/v1/me/password",
-        summary: "Changes the password; every other session ends.",
+        summary: "Changes the password and ends every other session.",
         bodyLimit: AuthenticationRoutes.bodyLimit
       ) { request in
         try gate.answer(request) { session in
@@ -64,11 +64,11 @@ package struct AccountsRoutes: Sendable {
         }
       }
       .described(AccountsDescriptions.changePassword(accounts.configuration.passwordRules)),
-      Route(.get, "/v1/me/export", summary: "All that is stored about the user, as one document.") { request in
-        try reading(request) { session, preconditions in try await export.response(of: session.user, preconditions) }
+      Route(.get, "/v1/me/export", summary: "Exports all data about the user as one document.") { request in
+        try responding(to: request) { try await export.response(of: $0.user, $1) }
       }
       .described(AccountsDescriptions.export(own: export.own)),
-      Route(.delete, "/v1/me", summary: "Erases the user and all that is theirs.") { request in
+      Route(.delete, "/v1/me", summary: "Erases the user and all of their data.") { request in
         try leaving(request, key: Self.erasureKey) { session, body in try erase(request, body, session) }
       }
       .described(AccountsDescriptions.erase),
@@ -77,9 +77,18 @@ package struct AccountsRoutes: Sendable {
 
   // MARK: Reading
 
-  /// Answers with what there is about the user, unless the client has it already.
+  /// Responds with a document about the user, or 304.
   private func reading(
     _ request: Request,
+    _ document: @escaping @Sendable (LiveSession) async throws -> PrivateDocument
+  ) throws -> HandlerResult {
+    try responding(to: request) { session, preconditions in
+      try await shares.run(for: session.user) { try await document(session) }.response(preconditions)
+    }
+  }
+
+  private func responding(
+    to request: Request,
     _ read: @escaping @Sendable (LiveSession, Preconditions) async throws -> Response
   ) throws -> HandlerResult {
     try gate.answer(request) { session in
@@ -90,26 +99,21 @@ package struct AccountsRoutes: Sendable {
     }
   }
 
-  private func me(_ session: LiveSession) async throws -> JSON {
+  private func me(_ session: LiveSession) async throws -> PrivateDocument {
     guard let user = try await accounts.user(session.user) else { throw AccountsError.sessionEnded }
-    return user.json
+    return PrivateDocument(User.format.encode(user))
   }
 
-  private func sessions(of current: LiveSession) async throws -> JSON {
-    let items = try await accounts.sessions(of: current.user).map { Self.json($0, current: current.id) }
-    return ["items": .array(items)]
+  private func sessions(of current: LiveSession) async throws -> PrivateDocument {
+    let items = try await accounts.sessions(of: current.user).map { Session.format.encode(($0, $0.id == current.id)) }
+    return PrivateDocument(["items": .array(items)])
   }
 
-  private static func json(_ session: Session, current: SessionID) -> JSON {
-    var item: JSONObject = [
-      "id": .string(session.id.description),
-      "device": session.device.map(JSON.string) ?? .null,
-      "createdAt": .string(session.createdAt.description),
-      "lastSeenAt": .string(session.lastSeenAt.description),
-    ]
-    if let cursor = session.cursor { item["cursor"] = .string(cursor) }
-    item["current"] = .bool(session.id == current)
-    return .object(item)
+  private func session(_ id: String, by current: LiveSession) async throws -> PrivateDocument {
+    guard let id = SessionID(id, current: current.id),
+      let session = try await accounts.read({ try accounts.session(id, of: current.user, from: $0) })
+    else { throw AccountsError.noSuchSession }
+    return PrivateDocument(session, isCurrent: id == current.id)
   }
 
   // MARK: Writing
@@ -119,9 +123,15 @@ package struct AccountsRoutes: Sendable {
     let other = try IdempotencyKey(of: request, body: []).map {
       AccountsLedger.Key(key: $0, owner: .user(current.user))
     }
+    let preconditions = try Preconditions(of: request.head)
     return later(id == current.id ? try Self.logoutKey(request, []) : other) { () throws(AccountsError) in
       guard let id else { throw .noSuchSession }
-      return accounts.revoking(id, of: current.user)
+      return accounts.revoking(id, of: current.user).checked { connection in
+        guard !preconditions.isEmpty,
+          let session = try accounts.session(id, of: current.user, from: connection)
+        else { return }
+        try PrivateDocument(session, isCurrent: id == current.id).check(preconditions)
+      }
     }
   }
 
@@ -132,8 +142,10 @@ package struct AccountsRoutes: Sendable {
     reader.add(accounts.faults(inNew: passwords.new))
     try reader.finishProblem()
     let key = try IdempotencyKey(of: request, body: body, secret: request.token)
+    let check = try accountCheck(request, session)
     return later(key.map { AccountsLedger.Key(key: $0, owner: .user(session.user)) }) { () throws(AccountsError) in
       try await accounts.prepareChangePassword(from: passwords.current, to: passwords.new, in: session)
+        .checked(by: check)
     }
   }
 
@@ -142,14 +154,29 @@ package struct AccountsRoutes: Sendable {
     let text = reader.text("password")
     try reader.finishProblem()
     let password = Password(text ?? "")
+    let check = try accountCheck(request, session)
     return later(try Self.erasureKey(request, body)) { () throws(AccountsError) in
-      try await accounts.prepareErase(confirmedBy: password, in: session)
+      try await accounts.prepareErase(confirmedBy: password, in: session).checked(by: check)
     } done: {
       forget(session.user)
     }
   }
 
-  /// Makes a change whose answer is that it's done.
+  /// Checks the request's preconditions on the account, in the transaction of the write.
+  private func accountCheck(
+    _ request: Request,
+    _ session: LiveSession
+  ) throws -> @Sendable (SQLiteConnection) throws -> Void {
+    let preconditions = try Preconditions(of: request.head)
+    return { connection in
+      guard !preconditions.isEmpty,
+        let account = try UserRecords(connection: connection).account(session.user)
+      else { return }
+      try PrivateDocument(User.format.encode(account.user)).check(preconditions)
+    }
+  }
+
+  /// Makes a change whose response is 204.
   private func later(
     _ key: AccountsLedger.Key?,
     prepare: @escaping @Sendable () async throws(AccountsError) -> PreparedAccountsWrite<Void>,
@@ -173,8 +200,8 @@ package struct AccountsRoutes: Sendable {
 
   // MARK: Leaving
 
-  /// Answers a request that may end its own session. Where it did so before and is sent again, its token is worthless and
-  /// still tells whose answer it is: `key` makes that of it.
+  /// Handles a request that may end its own session. If it is sent again afterwards, its token is
+  /// no longer valid, but still identifies the owner of the stored response: `key` is made of it.
   private func leaving(
     _ request: Request,
     key: @escaping @Sendable (Request, [UInt8]) throws -> AccountsLedger.Key?,
@@ -193,13 +220,13 @@ package struct AccountsRoutes: Sendable {
     }
   }
 
-  /// The key of a request by which a device logs itself out.
+  /// The key of a request that ends its own session.
   private static func logoutKey(_ request: Request, _ body: [UInt8]) throws -> AccountsLedger.Key? {
     try IdempotencyKey(of: request, body: [])
       .map { AccountsLedger.Key(key: $0, owner: .holder(of: request.token)) }
   }
 
-  /// The key of a request by which a user erases themselves; the body holds the password.
+  /// The key of a request that erases its user. Its body has the password.
   private static func erasureKey(_ request: Request, _ body: [UInt8]) throws -> AccountsLedger.Key? {
     try IdempotencyKey(of: request, body: body, secret: request.token)
       .map { AccountsLedger.Key(key: $0, owner: .holder(of: request.token)) }
@@ -207,40 +234,61 @@ package struct AccountsRoutes: Sendable {
 }
 
 extension Request {
-  /// The token, as it came; empty without one.
+  /// The token as sent; empty without one.
   fileprivate var token: [UInt8] {
     head.withBytes(of: .authorization) { TokenAuthenticator.bearerToken(in: $0).map(Array.init) ?? [] } ?? []
   }
 }
 
 extension AccountsError {
-  /// Whether the same request again would be refused for the same reason: then the refusal is its answer for good.
+  /// Whether the refusal is stored for its idempotency key: it would be the same again.
   fileprivate var isLasting: Bool {
     switch self {
-    case .wrongPassword, .noSuchSession: true
+    case .wrongPassword, .noSuchSession, .changed: true
     default: false
     }
   }
 }
 
 extension Response {
-  /// A document for one user alone, or that the client has it already. Its ETag is made of its bytes.
-  static func privately(_ document: JSON, _ preconditions: Preconditions) -> Response {
-    let body = document.encoded()
-    let tag = Digest.text(of: body)
-    var fields = HeaderFields()
-    fields.append(.etag, "\"\(tag)\"")
-    fields.append(.cacheControl, "private, no-cache")
-    fields.append(.vary, "Authorization")
-    if preconditions.isFresh(tag) { return Response(status: .notModified, fields: fields) }
-    fields.append(.contentType, "application/json")
-    return Response(status: .ok, fields: fields, body: .bytes(body))
+  static var done: Response {
+    Response(status: .noContent, fields: HeaderFields([.cacheControl: "no-store"]))
+  }
+}
+
+extension Problem {
+  /// The problem for an error of a route about accounts; nil for an internal error.
+  init?(accounts error: any Error) {
+    switch error {
+    case let problem as Problem: self = problem
+    case let error as AccountsError: self.init(error)
+    default:
+      guard let problem = Problem.telling(of: error) else { return nil }
+      self = problem
+    }
   }
 
-  /// It's done, and there is nothing to say.
-  static var done: Response {
-    var fields = HeaderFields()
-    fields.append(.cacheControl, "no-store")
-    return Response(status: .noContent, fields: fields)
+  init(_ error: AccountsError) {
+    let detail = error.description
+    switch error {
+    case .invalid(let faults):
+      self.init(.validationFailed, errors: faults.map { Fault(pointer: $0.pointer, detail: $0.detail) })
+    case .addressTaken: self.init(.conflict, detail: detail)
+    // Not 401: the token is valid, and a client would discard it.
+    case .registrationClosed, .disabled, .wrongPassword: self.init(.forbidden, detail: detail)
+    case .wrongCredentials:
+      self.init(.unauthorized, detail: detail)
+      fields.append(.wwwAuthenticate, "Bearer")
+    case .sessionEnded: self = Problem.unauthorized(true)
+    case .noSuchSession: self.init(.notFound, detail: detail)
+    case .changed(let current, let tag):
+      self.init(.preconditionFailed, detail: detail, members: [("current", current), ("cursor", .string(tag))])
+      fields.append(.etag, "\"\(tag)\"")
+    case .tooManyAttempts(let seconds):
+      self.init(.tooManyRequests, detail: detail)
+      fields.append(.retryAfter, "\(seconds)")
+    case .overloaded, .outOfMemory: self = .overloaded(detail)
+    case .store: self = .overloaded("The store cannot be used at present. The server's log has the reason.")
+    }
   }
 }

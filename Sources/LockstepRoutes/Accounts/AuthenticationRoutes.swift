@@ -6,18 +6,16 @@ import LockstepMiddleware
 import LockstepStore
 import LockstepSync
 
-/// `POST /v1/users` and `POST /v1/sessions`: coming in.
+/// `POST /v1/users` and `POST /v1/sessions`: sign-up and login.
 package struct AuthenticationRoutes: Sendable {
-  /// One of the two ways in.
+  /// What differs between a sign-up and a login.
   private struct Entrance: Sendable {
     let faults: @Sendable (Credentials) -> [FieldFault]
-    /// The slow part of it.
     let prepare: @Sendable (Credentials) async throws(AccountsError) -> PreparedAccountsWrite<SignedIn>
-    /// Where what is new is found.
     let location: @Sendable (SignedIn) -> String
   }
 
-  /// The largest body of who may be anybody: far more than an address, a password and a device's name take.
+  /// The largest body without a token: far more than a sign-up takes.
   static let bodyLimit = 16 * 1024
 
   let accounts: StoredAccounts
@@ -40,86 +38,41 @@ package struct AuthenticationRoutes: Sendable {
     } location: {
       "/v1/sessions/\($0.session.id)"
     }
+    let rules = accounts.configuration.passwordRules
     return [
-      Route(
-        .post,
-        "/v1/users",
-        summary: "Makes an account and logs this device in.",
-        bodyLimit: Self.bodyLimit
-      ) { request in
-        try answer(request, signUp)
-      }
-      .described(
-        Self.described(
-          "signUp",
-          password: .newPasswordSchema(accounts.configuration.passwordRules),
-          answer: "The user is made and logged in.",
-          [.forbidden]
-        )
-      ),
-      Route(.post, "/v1/sessions", summary: "Logs this device in.", bodyLimit: Self.bodyLimit) { request in
-        try answer(request, logIn)
-      }
-      .described(
-        Self.described(
-          "logIn",
-          password: .passwordSchema,
-          answer: "The user is logged in.",
-          [.forbidden, .unauthorized]
-        )
-      ),
+      route("/v1/users", summary: "Creates an account and its first session.", signUp)
+        .described(Self.description("signUp", password: .newPasswordSchema(rules))),
+      route("/v1/sessions", summary: "Logs a device in: creates a session.", logIn)
+        .described(Self.description("logIn", password: .passwordSchema, [.unauthorized])),
     ]
   }
 
-  private static func described(
+  private func route(_ pattern: String, summary: String, _ entrance: Entrance) -> Route {
+    Route(.post, pattern, summary: summary, bodyLimit: Self.bodyLimit) { request in try answer(request, entrance) }
+  }
+
+  private static func description(
     _ name: String,
     password: JSON,
-    answer: String,
-    _ problems: Set<ProblemKind>
+    _ problems: Set<ProblemKind> = []
   ) -> RouteDescription {
+    let email: JSON = ["type": "string", "format": "email", "maxLength": JSON(EmailAddress.maximumBytes)]
     let device: JSON = [
       "type": ["string", "null"], "maxLength": JSON(DeviceName.maximumCharacters),
       "pattern": .string(DeviceName.pattern),
     ]
-    let body = RouteBody(
-      .closedSchema(of: [
-        SchemaMember(
-          name: "email",
-          schema: ["type": "string", "format": "email", "maxLength": JSON(EmailAddress.maximumBytes)]
-        ),
-        SchemaMember(name: "password", schema: password),
-        SchemaMember(name: "device", schema: device, isRequired: false),
-      ])
-    )
+    let body = RouteBody(.closedSchema(["email": email, "password": password], optional: ["device": device]))
+    let fields: [RouteField] = [.cacheControl, .location, .idempotencyReplayed]
     return RouteDescription(
       name,
       part: "Accounts",
       parameters: [.idempotencyKey],
       body: body,
-      answers: [
-        RouteAnswer(
-          .created,
-          answer,
-          fields: [.cacheControl, .location, .idempotencyReplayed],
-          json: .schema(ofObject: [
-            SchemaMember(name: "user", schema: .reference("User")),
-            SchemaMember(name: "token", schema: .textSchema),
-            SchemaMember(name: "expiresAt", schema: .timeSchema),
-            SchemaMember(
-              name: "session",
-              schema: .schema(ofObject: [
-                SchemaMember(name: "id", schema: .uuidSchema),
-                SchemaMember(name: "device", schema: ["type": ["string", "null"]]),
-                SchemaMember(name: "createdAt", schema: .timeSchema),
-              ])
-            ),
-          ])
-        )
-      ],
-      problems: problems.union(RouteDescription.bodyProblems(body)).union([
+      answers: [RouteAnswer(.created, "The new session.", fields: fields, json: Session.signedInFormat.schema)],
+      problems: RouteDescription.bodyProblems(body).union(problems).union([
         .invalidParameter, .conflict, .tooManyRequests, .overloaded,
       ]),
-      schemas: ["User": User.schema]
+      schemas: ["User": User.format.schema]
     )
   }
 
@@ -166,39 +119,14 @@ package struct AuthenticationRoutes: Sendable {
   }
 
   private static func response(_ entered: SignedIn, _ entrance: Entrance) -> Response {
-    let document: JSON = [
-      "user": entered.user.json,
-      "token": .string(entered.token.text),
-      "expiresAt": .string(entered.session.expiresAt.description),
-      "session": [
-        "id": .string(entered.session.id.description),
-        "device": entered.session.device.map(JSON.string) ?? .null,
-        "createdAt": .string(entered.session.createdAt.description),
-      ],
-    ]
-    var response = Response.json(document, status: .created, cacheControl: "no-store")
+    var response = Response.json(Session.signedInFormat.encode(entered), status: .created, cacheControl: "no-store")
     response.fields.append(.location, entrance.location(entered))
     return response
   }
 }
 
-extension User {
-  /// The user, as clients see them.
-  var json: JSON {
-    ["id": .string(id.description), "email": .string(email), "createdAt": .string(createdAt.description)]
-  }
-
-  /// The JSON Schema of that.
-  static var schema: JSON {
-    .schema(ofObject: [
-      SchemaMember(name: "id", schema: .uuidSchema), SchemaMember(name: "email", schema: .textSchema),
-      SchemaMember(name: "createdAt", schema: .timeSchema),
-    ])
-  }
-}
-
 extension JSON {
-  /// Reads the body of a request where no patch is meant.
+  /// Reads the body of a request that is no patch.
   init(readingBodyOf request: Request, _ body: [UInt8]) throws(Problem) {
     _ = try BodyType(of: request.head)
     try self.init(body: body)

@@ -2,7 +2,7 @@ import LockstepCollections
 import LockstepHTTP
 import LockstepJSON
 
-/// What is said of `GET /v1/changes`.
+/// The OpenAPI description of `GET /v1/changes`.
 struct ChangesDescription {
   let modules: Set<String>
 
@@ -15,9 +15,8 @@ struct ChangesDescription {
       answers: [
         RouteAnswer(
           .ok,
-          "What differs now from how it was at since. As a stream of server-sent events, where Accept asks for "
-            + "text/event-stream: each event is named changes, its id is the cursor that it leads to, its data the same "
-            + "document.",
+          "The difference between the states at since and at cursor. If Accept asks for text/event-stream, a stream of "
+            + "events named changes: their id is the cursor, their data the same document.",
           fields: [.cacheControl, .vary, .cursor.sometimes, .preferenceApplied],
           content: [
             ("application/json", .reference("Changes")), ("text/event-stream", .textSchema),
@@ -33,8 +32,8 @@ struct ChangesDescription {
     RouteParameter(
       "since",
       in: .query,
-      "The cursor of what the client has. Without it, or where the store doesn't know it, everything is told (reset). `now` "
-        + "gives the present cursor and nothing else.",
+      "The client's cursor. Without it, or if the store does not know it, the response has whole states (reset). `now` gives "
+        + "the present cursor and nothing else.",
       schema: .cursorSchema
     )
   }
@@ -45,60 +44,41 @@ struct ChangesDescription {
     return RouteParameter(
       "collections",
       in: .query,
-      "Only these, separated by commas: modules by their names, suites as defaults/<suite>.",
+      "Only these collections, separated by commas: names of modules, and suites as defaults/<suite>.",
       schema: ["type": "string", "pattern": .string("^(\(name)(,\(name))*)?$")]
     )
   }
 
-  private static var changes: JSON {
-    .schema(ofObject: [
-      SchemaMember(name: "since", schema: ["type": ["string", "null"]]),
-      SchemaMember(name: "cursor", schema: .cursorSchema),
-      SchemaMember(name: "reset", schema: ["type": "boolean"]),
-      SchemaMember(name: "changesets", schema: .arraySchema(of: .reference("Changeset"))),
-    ])
-  }
+  private static let changes = JSON.schema([
+    "since": .nullableTextSchema, "cursor": .cursorSchema, "reset": ["type": "boolean"],
+    "changesets": .arraySchema(of: .reference("Changeset")),
+  ])
 
-  private static var changeset: JSON {
-    [
-      "oneOf": [
-        collection("list", [SchemaMember(name: "items", schema: .arraySchema(of: item))]),
-        collection("map", [SchemaMember(name: "values", schema: .valuesSchema)]),
-        collection(
-          "list",
-          [
-            places("deletions", [index("index"), id]), places("insertions", [index("index"), itemMember]),
-            places("moves", [index("from"), index("to"), id]),
-            places("modifications", [index("index"), index("newIndex"), itemMember]),
-          ]
-        ),
-        collection(
-          "map",
-          [
-            SchemaMember(name: "set", schema: .valuesSchema),
-            SchemaMember(name: "removed", schema: .arraySchema(of: .textSchema)),
-          ]
-        ),
-      ]
+  private static let changeset: JSON = [
+    "oneOf": [
+      collection("list", ["items": .arraySchema(of: item)]), collection("map", ["values": .valuesSchema]),
+      collection(
+        "list",
+        [
+          "deletions": places(["index": .indexSchema, "id": .textSchema]),
+          "insertions": places(["index": .indexSchema, "item": item]),
+          "moves": places(["from": .indexSchema, "to": .indexSchema, "id": .textSchema]),
+          "modifications": places(["index": .indexSchema, "newIndex": .indexSchema, "item": item]),
+        ]
+      ), collection("map", ["set": .valuesSchema, "removed": .arraySchema(of: .textSchema)]),
     ]
-  }
+  ]
 
   private static let item: JSON = ["type": "object", "required": ["id"]]
-  private static let itemMember = SchemaMember(name: "item", schema: item)
-  private static let id = SchemaMember(name: "id", schema: .textSchema)
 
-  private static func index(_ name: String) -> SchemaMember { SchemaMember(name: name, schema: .indexSchema) }
+  private static func places(_ members: KeyValuePairs<String, JSON>) -> JSON { .arraySchema(of: .schema(members)) }
 
-  private static func places(_ name: String, _ members: [SchemaMember]) -> SchemaMember {
-    SchemaMember(name: name, schema: .arraySchema(of: .schema(ofObject: members)))
-  }
-
-  private static func collection(_ kind: String, _ members: [SchemaMember]) -> JSON {
+  private static func collection(_ kind: String, _ members: KeyValuePairs<String, JSON>) -> JSON {
     .schema(
       ofObject: [
         SchemaMember(name: "collection", schema: .textSchema),
         SchemaMember(name: "kind", schema: ["const": .string(kind)]),
-      ] + members
+      ] + members.map { SchemaMember(name: $0.key, schema: $0.value) }
     )
   }
 }

@@ -4,12 +4,11 @@ import LockstepSync
 import LockstepThreading
 import Synchronization
 
-/// The changes feed as server-sent events: each commit's changes follow from those before, by the cursor that was sent.
+/// The feed as server-sent events: each event leads from the cursor of the event before to its own.
 final class ChangesEvents: EventSource {
-  /// How often a comment shows that the connection is alive.
+  /// The pause between comments on a quiet connection.
   private static let heartbeat: Int64 = 15_000_000_000
 
-  /// What comes before the first event.
   static var response: Response {
     var fields = HeaderFields()
     fields.append(.contentType, "text/event-stream")
@@ -21,42 +20,40 @@ final class ChangesEvents: EventSource {
 
   private struct State {
     var first: ChangesFeed.Document?
-    /// How far it has looked.
     var cursor: Cursor
-    /// The cursor of the last event. What happened since to other collections than those asked for was not told.
-    var told: Cursor
+    /// The cursor of the last event. Since then only other collections have changed.
+    var sent: Cursor
     var heartbeat: Int64
-    var bell: Bell?
-    /// What is being made of the next event, off the loop.
+    var waker: NotingWaker?
+    /// Makes the next document, off the event loop.
     var making: Task<Void, Never>?
-    /// What has been made of it.
     var made: Result<ChangesFeed.Document, any Error>?
   }
 
-  /// Notes that something was announced before it brings the connection back.
-  private final class Bell: Waker {
+  /// Notes a notification before it wakes the connection.
+  private final class NotingWaker: Waker {
     private let waker: any Waker
-    private let hasRung = Atomic(false)
+    private let isNotified = Atomic(false)
 
     init(_ waker: any Waker) {
       self.waker = waker
     }
 
     func wake() {
-      hasRung.store(true, ordering: .releasing)
+      isNotified.store(true, ordering: .releasing)
       waker.wake()
     }
 
     func join(_ wakings: inout WakeBatch) {
-      hasRung.store(true, ordering: .releasing)
+      isNotified.store(true, ordering: .releasing)
       waker.join(&wakings)
     }
 
-    /// Brings the connection back, where nothing was announced.
+    /// Wakes the connection without a notification.
     func wakeOnly() { waker.wake() }
 
-    /// Whether it rang since this was asked last.
-    func takeRing() -> Bool { hasRung.exchange(false, ordering: .acquiringAndReleasing) }
+    /// Whether there was a notification since the last call.
+    func takeNotification() -> Bool { isNotified.exchange(false, ordering: .acquiringAndReleasing) }
   }
 
   private let state: LockedState<State>
@@ -64,22 +61,16 @@ final class ChangesEvents: EventSource {
   private let monotonic: @Sendable () -> Int64
   private let changes: Changes
 
-  /// What there is to tell.
   enum Next: Sendable {
     case document(ChangesFeed.Document)
-    /// It takes long to make.
+    /// Takes long to make.
     case later(@Sendable () async throws -> ChangesFeed.Document)
   }
 
-  /// What happened since a cursor, told as what happened since another one.
-  typealias Changes = @Sendable (_ since: Cursor, _ told: Cursor, CachedState, RegisteredDefaults) throws -> Next
+  /// Gives the changes since a cursor, as the changes since the one that was sent last.
+  typealias Changes = @Sendable (_ since: Cursor, _ sent: Cursor, CachedState, RegisteredDefaults) throws -> Next
   private typealias Making = @Sendable () async throws -> ChangesFeed.Document
 
-  /// - Parameters:
-  ///   - first: The first event.
-  ///   - watch: What is watched.
-  ///   - monotonic: The server's clock.
-  ///   - changes: What happened.
   init(
     first: ChangesFeed.Document,
     watch: StateWatcher,
@@ -87,7 +78,7 @@ final class ChangesEvents: EventSource {
     changes: @escaping Changes
   ) {
     let heartbeat = monotonic() + Self.heartbeat
-    state = LockedState(State(first: first, cursor: first.cursor, told: first.cursor, heartbeat: heartbeat))
+    state = LockedState(State(first: first, cursor: first.cursor, sent: first.cursor, heartbeat: heartbeat))
     self.watch = watch
     self.monotonic = monotonic
     self.changes = changes
@@ -96,9 +87,9 @@ final class ChangesEvents: EventSource {
   var deadline: Int64 { state.withLock { $0.heartbeat } }
 
   func hold(_ waker: any Waker) {
-    let bell = Bell(waker)
-    state.withLock { $0.bell = bell }
-    watch.hold(bell)
+    let waker = NotingWaker(waker)
+    state.withLock { $0.waker = waker }
+    watch.hold(waker)
   }
 
   func release() { state.withLock { $0.making }?.cancel() }
@@ -109,7 +100,7 @@ final class ChangesEvents: EventSource {
     return state.withLock { state in
       if let first = state.first {
         state.first = nil
-        // With nothing to tell, the cursor is told: from now on nothing is missed.
+        // Sent even if empty: its cursor lets the client resume from here.
         return Self.event(first)
       }
       if let made = state.made.take() {
@@ -117,67 +108,67 @@ final class ChangesEvents: EventSource {
         if let event = Self.take(document, &state, now) { return event }
       }
       guard state.making == nil else { return Self.heartbeat(&state, now) }
-      // Before the look: what is announced later rings again.
-      let hasRung = state.bell?.takeRing() ?? false
+      // Taken before the states are read: a later notification wakes again.
+      let isNotified = state.waker?.takeNotification() ?? false
       if let (hot, registered) = watch.glance() {
-        switch try? changes(state.cursor, state.told, hot, registered) {
+        switch try? changes(state.cursor, state.sent, hot, registered) {
         case .document(let document): if let event = Self.take(document, &state, now) { return event }
         case .later(let make): state.making = Task { await self.take(make) }
         case nil: return .end
         }
-      } else if hasRung {
-        // What was announced isn't in memory: it was evicted since, or concerns everybody.
-        let make = loading(since: state.cursor, told: state.told)
+      } else if isNotified {
+        // The changed state is not in memory: it was evicted, or the change concerns all users.
+        let make = loading(since: state.cursor, sent: state.sent)
         state.making = Task { await self.take(make) }
       }
       return Self.heartbeat(&state, now)
     }
   }
 
-  /// What happened, once the user's state is in memory again.
-  private func loading(since cursor: Cursor, told: Cursor) -> Making {
+  /// Loads the user's state and gives the changes.
+  private func loading(since cursor: Cursor, sent: Cursor) -> Making {
     let (watch, changes) = (watch, changes)
     return {
       let (hot, registered) = try await watch.load()
-      switch try changes(cursor, told, hot, registered) {
+      switch try changes(cursor, sent, hot, registered) {
       case .document(let document): return document
       case .later(let make): return try await make()
       }
     }
   }
 
-  /// Goes on from a document; gives the event, where there is anything in it.
+  /// Continues from a document, and gives its event unless it is empty.
   private static func take(_ document: ChangesFeed.Document, _ state: inout State, _ now: Int64) -> EventPiece? {
     state.cursor = document.cursor
     guard !document.isEmpty else { return nil }
-    state.told = document.cursor
+    state.sent = document.cursor
     state.heartbeat = now + Self.heartbeat
     return event(document)
   }
 
-  /// Waits until a document is made, off the loop, and brings the connection back for it.
+  /// Makes a document off the event loop, then wakes the connection.
   private func take(_ make: Making) async {
     let made: Result<ChangesFeed.Document, any Error>
     do { made = .success(try await make()) } catch { made = .failure(error) }
-    let bell = state.withLock { state in
+    let waker = state.withLock { state in
       state.made = made
       state.making = nil
-      return state.bell
+      return state.waker
     }
-    bell?.wakeOnly()
+    waker?.wakeOnly()
   }
 
   private static func heartbeat(_ state: inout State, _ now: Int64) -> EventPiece {
     guard now >= state.heartbeat else { return .nothing }
     state.heartbeat = now + Self.heartbeat
-    // What didn't concern the client moves its cursor on too, so that it can be gone on from later.
-    let progress = state.cursor == state.told ? "" : "id: \(state.cursor.text)\n"
-    state.told = state.cursor
+    // Changes of other collections move the client's cursor too, so that it can resume from there.
+    let progress = state.cursor == state.sent ? "" : "id: \(state.cursor.text)\n"
+    state.sent = state.cursor
     return .bytes(Array(": alive\n\(progress)\n".utf8))
   }
 
   private static func event(_ document: ChangesFeed.Document) -> EventPiece {
-    // The document has no line breaks: JSON writes them as \n.
+    // The document has no line breaks: JSON escapes them.
     .bytes(Array("event: changes\nid: \(document.cursor.text)\ndata: ".utf8) + document.body + Array("\n\n".utf8))
   }
 }

@@ -1,28 +1,19 @@
 import LockstepCollections
 import LockstepHTTP
+import LockstepMiddleware
 import LockstepModules
 import LockstepSync
 
-/// What somebody asks of the changes feed.
+/// A request's query of the feed.
 struct ChangesQuery: Sendable {
-  /// From where on.
-  enum Since: Sendable {
-    /// From the beginning: the whole of everything.
-    case beginning
-    /// The present cursor and nothing else.
-    case now
-    /// From a cursor; nil for a text that is none of any store's.
-    case cursor(Cursor?, text: String)
-  }
-
-  let since: Since
+  let since: FeedPosition
   let filter: ChangesFeed.Filter
   let wait: WaitPreference?
   let isStream: Bool
-  /// The question's text: made once, and asked with at every change while somebody waits.
+  /// The key of the response in caches: made once, and used at every change while the client waits.
   private let text: String
 
-  init(since: Since, _ filter: ChangesFeed.Filter, _ wait: WaitPreference?, isStream: Bool) {
+  init(since: FeedPosition, _ filter: ChangesFeed.Filter, _ wait: WaitPreference?, isStream: Bool) {
     self.since = since
     self.filter = filter
     self.wait = wait
@@ -41,50 +32,35 @@ struct ChangesQuery: Sendable {
     let asked = try query.text("since")
     let lastEvent = isStream ? request.head[.lastEventID].flatMap { $0.isEmpty ? nil : $0 } : nil
     self.init(
-      since: try Self.since(lastEvent ?? asked),
+      since: try FeedPosition(lastEvent ?? asked),
       try Self.filter(query.text("collections"), modules: modules),
       try waiting.preference(of: request, query),
       isStream: isStream
     )
   }
 
-  /// How long it may be held; nil where it's answered at once whatever it would wait for.
+  /// The applied wait; nil for a query that never waits.
   var appliedWait: WaitPreference? { if case .cursor = since { wait } else { nil } }
 
-  /// The question, with what is registered.
   func question(_ registered: RegisteredDefaults) -> ChangesFeed.Question {
     ChangesFeed.Question(registered: registered.revision, text: text)
   }
 
-  private static func since(_ text: String?) throws(Problem) -> Since {
-    guard let text else { return .beginning }
-    if text == "now" { return .now }
-    let isWord =
-      !text.isEmpty
-      && text.utf8.allSatisfy { byte in
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-          UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "-"):
-          true
-        default: false
-        }
-      }
-    guard isWord, text.utf8.count <= 256 else {
-      throw Problem(.invalidParameter, detail: "The parameter since must be a cursor, as an answer gave it, or now.")
-    }
-    return .cursor(Cursor(text), text: text)
+  /// The same query from `cursor` on. Between `sent`, the client's own, and it nothing happened.
+  func following(_ cursor: Cursor, as sent: Cursor) -> ChangesQuery {
+    ChangesQuery(since: .cursor(cursor, text: sent.text), filter, wait, isStream: isStream)
   }
 
   private static func filter(_ text: String?, modules: Set<String>) throws(Problem) -> ChangesFeed.Filter {
     guard let text else { return ChangesFeed.Filter(names: []) }
     var names: [CollectionName] = []
-    for part in text.split(separator: ",") {
+    for part in text.isEmpty ? [] : text.split(separator: ",", omittingEmptySubsequences: false) {
       let name = CollectionName(text: part)
       let isSuite = name.module == "defaults" && name.part.map { SuiteName.fault(of: $0) == nil } ?? true
       guard modules.contains(name.module), name.part == nil || (name.module == "defaults" && isSuite) else {
         throw Problem(
           .invalidParameter,
-          detail: "There is no collection \(part), only \(collections(of: modules))."
+          detail: "There is no collection “\(part)”, only \(collections(of: modules))."
         )
       }
       names.append(name)
@@ -92,9 +68,45 @@ struct ChangesQuery: Sendable {
     return ChangesFeed.Filter(names: names.sorted())
   }
 
-  /// What may be named, in words.
   private static func collections(of modules: Set<String>) -> String {
     let names = modules.sorted().map { $0 == "defaults" ? "defaults/<suite>" : $0 }
     return names.joined(separator: ", ")
+  }
+}
+
+/// Where the feed and the journal begin: the parameter `since`.
+enum FeedPosition: Sendable {
+  /// The longest text that is taken for a cursor.
+  private static let maximumBytes = 256
+
+  /// Without `since`: from the beginning.
+  case beginning
+  /// `now`: the present cursor and nothing else.
+  case now
+  /// After a cursor; nil for a text that looks like a cursor and is none, which resets the client.
+  case cursor(Cursor?, text: String)
+
+  /// Reads `since`. Throws `invalid-parameter` for a text that no cursor looks like.
+  init(_ since: String?) throws(Problem) {
+    guard let since else {
+      self = .beginning
+      return
+    }
+    if since == "now" {
+      self = .now
+      return
+    }
+    guard (1...Self.maximumBytes).contains(since.utf8.count), since.utf8.allSatisfy(Self.isCursorByte) else {
+      throw Problem(.invalidParameter, detail: "The parameter since must be a cursor from a response, or now.")
+    }
+    self = .cursor(Cursor(since), text: since)
+  }
+
+  private static func isCursorByte(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
+    case UInt8(ascii: "0")...UInt8(ascii: "9"): true
+    default: byte == UInt8(ascii: ".") || byte == UInt8(ascii: "_") || byte == UInt8(ascii: "-")
+    }
   }
 }

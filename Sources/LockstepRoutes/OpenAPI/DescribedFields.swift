@@ -1,109 +1,71 @@
 import LockstepHTTP
 
-// The header fields of answers: each is described once, and every answer refers to those that it may have.
+// The header fields of responses.
 
 extension RouteField {
   static let etag = RouteField(
     "ETag",
-    "Stands for exactly this resource: it changes when the resource does, and only then.",
+    "Changes when the resource changes, and only then. The tag of a gzip response ends with `-gzip`. Clients can send "
+      + "either form wherever a tag or a cursor is taken.",
     schema: ["type": "string", "pattern": "^\"[^\"]*\"$"]
   )
-
-  static let cursor = RouteField(
-    "Cursor",
-    "How far the user's whole state has come.",
-    schema: .cursorSchema
-  )
-
-  static let cacheControl = RouteField("Cache-Control", "Who may keep the answer, and whether it must ask before use.")
-
-  static let vary = RouteField("Vary", "The fields of the request on which the answer depends.")
-
+  static let cursor = RouteField("Cursor", "The cursor of the user's whole state.", schema: .cursorSchema)
+  static let cacheControl = RouteField("Cache-Control", "How the response may be cached.")
+  static let vary = RouteField("Vary", "The request's fields that the response depends on.")
   static let preferenceApplied = RouteField(
     "Preference-Applied",
-    "`wait=<seconds>`: how long the answer was held at most, where the request asked for that.",
-    isAlways: false
-  )
-
+    "`wait=<seconds>`: the longest wait, if the request asked for one."
+  ).sometimes
   static let idempotencyReplayed = RouteField(
     "Idempotency-Replayed",
-    "`true` where this is the first answer to the same write again.",
-    schema: ["const": "true"],
-    isAlways: false
-  )
+    "`true` if this repeats the first response to the same write.",
+    schema: ["const": "true"]
+  ).sometimes
+  static let link = RouteField("Link", "`<address>; rel=\"next\"`: the next page of a list.").sometimes
+  static let location = RouteField("Location", "The address of the new resource.", schema: .addressSchema)
 
-  static let link = RouteField(
-    "Link",
-    "`<address>; rel=\"next\"`: the next page, of a list that has one.",
-    isAlways: false
-  )
-
-  static let location = RouteField("Location", "Where it is.", schema: ["type": "string", "format": "uri-reference"])
-
-  /// What comes with each resource that can be asked for on a condition.
+  /// The fields of each resource that takes preconditions.
   static let validators = [etag, cacheControl, vary]
-}
 
-// MARK: What any answer may have
+  /// What the response of any route may have.
+  fileprivate static let ofAnyAnswer = [
+    RouteField("X-Request-Id", "The request's id in the server's log: the client's own or the server's."),
+    RouteField("RateLimit-Policy", "The rate limit of the token or the address, if there is one."),
+    RouteField("RateLimit", "The requests left, and the seconds until the limit is whole again."),
+    RouteField("Access-Control-Allow-Origin", "The origin whose pages may read the response, if it is allowed (CORS)."),
+    RouteField("Access-Control-Expose-Headers", "The fields of the response that they may read."),
+  ].map(\.sometimes)
 
-extension RouteField {
-  /// What the answer of any route may have.
-  fileprivate static let ofAnyAnswer = [requestID, rateLimitPolicy, rateLimit, allowOrigin, exposeHeaders]
-
-  private static let requestID = RouteField(
-    "X-Request-Id",
-    "By what the request is found again in the server's log: the request's own, or the server's, where there is one.",
-    isAlways: false
-  )
-
-  private static let rateLimitPolicy = RouteField(
-    "RateLimit-Policy",
-    "How often a token or an address may ask, where that is limited.",
-    isAlways: false
-  )
-
-  private static let rateLimit = RouteField(
-    "RateLimit",
-    "How much of that is left, and in how many seconds all of it is.",
-    isAlways: false
-  )
-
-  private static let allowOrigin = RouteField(
-    "Access-Control-Allow-Origin",
-    "Which origin's pages may read the answer, where it's one that the operator allows (CORS).",
-    isAlways: false
-  )
-
-  private static let exposeHeaders = RouteField(
-    "Access-Control-Expose-Headers",
-    "Which fields of the answer they may read.",
-    isAlways: false
-  )
-
-  /// What keeps a browser from making more of a body than it is.
+  /// Keep browsers from treating a body as a page or a script.
   fileprivate static let forBrowsers = [
-    RouteField("X-Content-Type-Options", "A browser takes it for no other type.", schema: ["const": "nosniff"]),
-    RouteField("Content-Security-Policy", "A browser loads nothing for it, and shows it in no frame."),
-    RouteField("Referrer-Policy", "A link in it tells nobody where it was found.", schema: ["const": "no-referrer"]),
+    RouteField("X-Content-Type-Options", "Browsers do not guess another type.", schema: ["const": "nosniff"]),
+    RouteField("Content-Security-Policy", "Browsers load nothing for it and show it in no frame."),
+    RouteField("Referrer-Policy", "Links in it do not reveal its address.", schema: ["const": "no-referrer"]),
   ]
 
   fileprivate static let contentEncoding = RouteField(
     "Content-Encoding",
-    "`gzip`, where the request takes it and the body is worth it.",
-    schema: ["const": "gzip"],
-    isAlways: false
-  )
+    "`gzip` if the request accepts it and the body is long enough.",
+    schema: ["const": "gzip"]
+  ).sometimes
+  fileprivate static let wwwAuthenticate = RouteField("WWW-Authenticate", "How to authenticate: Bearer.")
+  fileprivate static let allow = RouteField("Allow", "The methods of the path.")
+  fileprivate static let acceptEncoding = RouteField(
+    "Accept-Encoding",
+    "The codings that a request's body may have, if it had another.",
+    schema: ["const": "identity"]
+  ).sometimes
+  fileprivate static let retryAfter = RouteField("Retry-After", "Seconds until the next attempt.", schema: .indexSchema)
 }
 
 extension RouteAnswer {
-  /// All fields that it may have: its own, and those that are added to any.
+  /// All fields that the response may have: its own, and those that are added to any.
   ///
-  /// What `HeaderFields.forBrowsers` says of who gets those is said here: they are for bodies, and what only a token opens can do
-  /// without.
+  /// Bodies that need no token always have those of `HeaderFields.forBrowsers`.
   func allFields(for access: RouteDescription.Access) -> [RouteField] {
     var all = fields
     if !all.contains(where: { $0.name == RouteField.vary.name }) {
-      // Whether there was something to be coded isn't known of what the client has already.
+      // A 304 does not know whether its body would have been compressed.
       all.append(status == .notModified ? .vary : .vary.sometimes)
     }
     if !content.isEmpty {
@@ -117,7 +79,7 @@ extension RouteAnswer {
 // MARK: Problems
 
 extension ProblemKind {
-  /// The header fields of an answer that is a problem of one of these kinds: one that not all of them have is there where it's known.
+  /// The header fields of a problem of one of these kinds; optional if not all have them.
   static func fields(ofAny kinds: [ProblemKind]) -> [RouteField] {
     let all = kinds.map(\.fields)
     var found: [RouteField] = []
@@ -128,7 +90,6 @@ extension ProblemKind {
     return found + RouteField.forBrowsers + [.contentEncoding, .vary.sometimes] + RouteField.ofAnyAnswer
   }
 
-  /// Those of this kind's own.
   private var fields: [RouteField] {
     let common: [RouteField] = [.cacheControl, .cursor.sometimes, .idempotencyReplayed]
     switch self {
@@ -141,20 +102,4 @@ extension ProblemKind {
     default: return common
     }
   }
-}
-
-extension RouteField {
-  fileprivate static let wwwAuthenticate = RouteField("WWW-Authenticate", "How to authenticate: Bearer.")
-  fileprivate static let allow = RouteField("Allow", "The methods that the path has.")
-  fileprivate static let acceptEncoding = RouteField(
-    "Accept-Encoding",
-    "Which codings of a body are taken, where it came in another.",
-    schema: ["const": "identity"],
-    isAlways: false
-  )
-  fileprivate static let retryAfter = RouteField(
-    "Retry-After",
-    "After how many seconds to try again.",
-    schema: ["type": "integer", "minimum": 0]
-  )
 }

@@ -3,129 +3,97 @@ import LockstepJSON
 import LockstepMiddleware
 import LockstepStore
 
-// The parameters that many routes share, each described once.
+// The parameters that routes share.
 
 extension RouteParameter {
-  /// All that a read of a user's state takes: conditions, waiting, and the past.
+  /// The parameters of a read of a user's state: the past, waiting, preconditions.
   static let reading = [at] + waiting + [ifNoneMatch]
-  /// All that makes an answer wait.
   static let waiting = [wait, prefer]
-  /// All that a conditional write takes that may be sent again.
+  /// The parameters of a conditional write that can be sent again.
   static let writing = [ifMatch, ifNoneMatchOfWrite, idempotencyKey]
+  /// The pages of a list.
+  static let pages = [limit, after, prefix]
 
-  static let at = RouteParameter(
+  static let at = query(
     "at",
-    in: .query,
-    "Shows it as it was at that cursor, as far back as the history is kept.",
-    schema: .cursorSchema,
-    sharedName: "at"
+    "Shows the resource as it was at this cursor, as far back as history is kept.",
+    .cursorSchema
   )
 
-  static let wait = RouteParameter(
+  static let wait = query(
     "wait",
-    in: .query,
-    "Holds the answer until there is something new, for so many seconds at most; more than the server's longest wait is lowered "
-      + "to it. It has an effect together with If-None-Match, or with since. It wins over Prefer.",
-    schema: ["type": "integer", "minimum": 0],
-    sharedName: "wait"
+    "Long poll: the longest time to wait for a change, in seconds. A value over the server's maximum is lowered to it. Takes "
+      + "effect with If-None-Match or with since. Wins over Prefer.",
+    ["type": "integer", "minimum": 0]
   )
 
-  static let prefer = RouteParameter(
+  static let prefer = header(
     "Prefer",
-    in: .header,
-    "`wait=<seconds>` does what the parameter wait does (RFC 7240). Other preferences are passed over.",
-    schema: ["type": "string", "examples": ["wait=30"]],
-    sharedName: "Prefer"
+    "`wait=<seconds>` does what the parameter wait does (RFC 7240). Other preferences are ignored.",
+    ["type": "string", "examples": ["wait=30"]]
   )
 
-  static let ifNoneMatch = RouteParameter(
-    "If-None-Match",
-    in: .header,
-    "Entity tags, as ETag gives them: where what there is has one of them still, the answer is 304.",
-    schema: .tagsSchema,
-    sharedName: "If-None-Match"
-  )
+  static let ifNoneMatch = header("If-None-Match", "304 if the resource has one of these entity tags.", .tagsSchema)
 
   static let ifNoneMatchOfWrite = RouteParameter(
     "If-None-Match",
     in: .header,
-    "`*`: write only where there is nothing yet. Entity tags: only where what there is has none of them. Else 412.",
+    "`*`: write only if the resource does not exist. Entity tags: write only if it has none of them. Otherwise 412.",
     schema: .tagsSchema,
     sharedName: "If-None-Match-of-a-write"
   )
 
-  static let ifMatch = RouteParameter(
+  static let ifMatch = header(
     "If-Match",
-    in: .header,
-    "Entity tags, as ETag gives them: write only where what there is has one of them. `*`: only where there is something. "
-      + "Else 412, with what there is.",
-    schema: .tagsSchema,
-    sharedName: "If-Match"
+    "Entity tags from ETag: write only if the resource has one of them. `*`: only if it exists. Otherwise 412, with the "
+      + "present resource.",
+    .tagsSchema
   )
 
-  static let idempotencyKey = RouteParameter(
+  static let idempotencyKey = header(
     "Idempotency-Key",
-    in: .header,
-    "A text of 1 to \(IdempotencyKey.maximumBytes) bytes, new for each new write. The same write sent again with it within 24 "
-      + "hours is done once, and gets the first answer again.",
-    schema: ["type": "string", "minLength": 1, "maxLength": JSON(IdempotencyKey.maximumBytes)],
-    sharedName: "Idempotency-Key"
+    "A text of 1 to \(IdempotencyKey.maximumBytes) bytes, a new one for each write. The same write sent again within 24 "
+      + "hours is applied once and gets the first response again.",
+    ["type": "string", "minLength": 1, "maxLength": JSON(IdempotencyKey.maximumBytes)]
   )
 
-  static let requestID = RouteParameter(
+  static let requestID = header(
     "X-Request-Id",
-    in: .header,
-    "By what the request is to be found again in the server's log: 1 to \(RequestNames.longest) visible ASCII characters. Anything "
-      + "else is passed over.",
-    schema: ["type": "string", "examples": ["7f1c2a"]],
-    sharedName: "X-Request-Id"
+    "An id to find the request by in the server's log: 1 to \(RequestNames.longest) visible ASCII characters. Any other "
+      + "value is ignored.",
+    ["type": "string", "examples": ["7f1c2a"]]
   )
 
-  static let lastEventID = RouteParameter(
-    "Last-Event-ID",
-    in: .header,
-    "Of a stream: the id of the last event that the client has, after which it goes on.",
-    schema: ["type": "string"],
-    sharedName: "Last-Event-ID"
-  )
+  static let lastEventID = header("Last-Event-ID", "Resumes an event stream after this event.", .textSchema)
 
-  static let prefix = RouteParameter(
-    "prefix",
-    in: .query,
-    "Only elements whose names begin so.",
-    schema: ["type": "string"],
-    sharedName: "prefix"
-  )
+  static let prefix = query("prefix", "Only elements whose id or key has this prefix.", .textSchema)
 
-  static let limit = RouteParameter(
+  static let limit = query(
     "limit",
-    in: .query,
-    "A page of so many elements at most. Where there are more, Link tells where.",
-    schema: ["type": "integer", "minimum": 1, "maximum": 1_000_000],
-    sharedName: "limit"
+    "The most elements of a page. If there are more, Link has the address of the next page.",
+    ["type": "integer", "minimum": 1, "maximum": 1_000_000]
   )
 
-  static let after = RouteParameter(
-    "after",
-    in: .query,
-    "Begins behind the element of this id.",
-    schema: .nameSchema,
-    sharedName: "after"
-  )
+  static let after = query("after", "Starts after the element with this id.", .nameSchema)
 
-  /// The pages of a list.
-  static let pages = [limit, after, prefix]
+  static let suite = RouteParameter(
+    "suite",
+    in: .path,
+    "The name of a suite. A suite without values is empty.",
+    schema: .suiteSchema,
+    sharedName: "suite"
+  )
 
   /// The name of an element in a path: an id or a key.
   static func element(_ name: String) -> RouteParameter {
     RouteParameter(name, in: .path, "The element's \(name), percent-encoded.", schema: .nameSchema)
   }
 
-  static let suite = RouteParameter(
-    "suite",
-    in: .path,
-    "The name of a suite. One in which nothing was ever set is empty.",
-    schema: .suiteSchema,
-    sharedName: "suite"
-  )
+  private static func query(_ name: String, _ summary: String, _ schema: JSON) -> RouteParameter {
+    RouteParameter(name, in: .query, summary, schema: schema, sharedName: name)
+  }
+
+  private static func header(_ name: String, _ summary: String, _ schema: JSON) -> RouteParameter {
+    RouteParameter(name, in: .header, summary, schema: schema, sharedName: name)
+  }
 }

@@ -3,10 +3,37 @@ import LockstepCollections
 import LockstepHTTP
 import LockstepJSON
 
-// JSON Schemas that many routes share.
+// JSON Schemas that routes share.
 
 extension JSON {
-  /// A password that is to be one. The upper bound is one of bytes: one with fewer characters may still be too long.
+  static let addressSchema: JSON = ["type": "string", "format": "uri-reference"]
+  static let nullableTextSchema: JSON = ["type": ["string", "null"]]
+
+  /// The schema of an object with these members, the optional ones last. It may have others.
+  static func schema(
+    _ required: KeyValuePairs<String, JSON>,
+    optional: KeyValuePairs<String, JSON> = [:]
+  ) -> JSON {
+    .schema(ofObject: members(required, optional))
+  }
+
+  /// The same for requests, which may have no other members.
+  static func closedSchema(
+    _ required: KeyValuePairs<String, JSON>,
+    optional: KeyValuePairs<String, JSON> = [:]
+  ) -> JSON {
+    .closedSchema(of: members(required, optional))
+  }
+
+  private static func members(
+    _ required: KeyValuePairs<String, JSON>,
+    _ optional: KeyValuePairs<String, JSON>
+  ) -> [SchemaMember] {
+    required.map { SchemaMember(name: $0.key, schema: $0.value) }
+      + optional.map { SchemaMember(name: $0.key, schema: $0.value, isRequired: false) }
+  }
+
+  /// A new password. Its upper bound is in bytes, not characters.
   static func newPasswordSchema(_ rules: PasswordRules) -> JSON {
     [
       "type": "string", "format": "password", "minLength": JSON(rules.minimumCharacters),
@@ -22,53 +49,35 @@ enum SharedSchema {
     "JSONPatch",
     .arraySchema(of: [
       "oneOf": [
-        patchOperation(["add", "replace", "test"], "value", [:]),
-        patchOperation(["move", "copy"], "from", pointer),
-        patchOperation(["remove"], nil, nil),
+        .schema(["op": ["enum": ["add", "replace", "test"]], "path": pointer, "value": [:]]),
+        .schema(["op": ["enum": ["move", "copy"]], "path": pointer, "from": pointer]),
+        .schema(["op": ["enum": ["remove"]], "path": pointer]),
       ]
     ])
   )
 
   private static let pointer: JSON = ["type": "string", "pattern": "^(/([^~/]|~[01])*)*$"]
 
-  private static func patchOperation(_ names: [String], _ member: String?, _ schema: JSON?) -> JSON {
-    var members = [
-      SchemaMember(name: "op", schema: ["enum": .array(names.map(JSON.string))]),
-      SchemaMember(name: "path", schema: pointer),
-    ]
-    if let member, let schema { members.append(SchemaMember(name: member, schema: schema)) }
-    return .schema(ofObject: members)
-  }
-
-  /// What did happen, as the journal and the answers to actions tell it.
+  /// A mutation, as in the journal and in the responses to actions.
   static let fact: (String, JSON) = (
     "Fact",
-    .schema(ofObject: [
-      SchemaMember(
-        name: "type",
-        schema: ["enum": ["inserted", "modified", "removed", "moved", "set", "cleared"]]
-      ),
-      SchemaMember(name: "payload", schema: ["type": "object"]),
+    .schema([
+      "type": ["enum": ["inserted", "modified", "removed", "moved", "set", "cleared"]], "payload": ["type": "object"],
     ])
   )
 
-  /// The answer to actions.
+  /// The response to actions.
   static let results: (String, JSON) = (
     "Results",
-    .schema(ofObject: [
-      SchemaMember(name: "cursor", schema: .cursorSchema),
-      SchemaMember(
-        name: "results",
-        schema: .arraySchema(
-          of: .schema(ofObject: [SchemaMember(name: "mutations", schema: .arraySchema(of: .reference("Fact")))])
-        )
-      ),
+    .schema([
+      "cursor": .cursorSchema,
+      "results": .arraySchema(of: .schema(["mutations": .arraySchema(of: .reference("Fact"))])),
     ])
   )
 }
 
 extension [String: JSON] {
-  /// Shared schemas by their names.
+  /// Shared schemas by name.
   static func shared(_ schemas: (String, JSON)...) -> [String: JSON] {
     Dictionary(schemas) { first, _ in first }
   }

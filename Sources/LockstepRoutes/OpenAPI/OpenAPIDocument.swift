@@ -4,9 +4,9 @@ import LockstepHTTP
 import LockstepJSON
 import LockstepMiddleware
 
-/// The OpenAPI 3.1 description of a table of routes, made of what each says of itself.
+/// The OpenAPI 3.1 description of a table of routes, made of their descriptions.
 ///
-/// What routes share (parameters, header fields, schemas, problems) stands there once and is referred to.
+/// Parameters, header fields, schemas and problems that routes share appear once, as components.
 struct OpenAPIDocument {
   private var paths = JSONObject()
   private var parameters = JSONObject()
@@ -15,7 +15,7 @@ struct OpenAPIDocument {
   private var responses = JSONObject()
   private var parts: [String] = []
 
-  /// The document of these routes: of those that are described.
+  /// The document of those routes that are described.
   static func json(of routes: [Route]) -> JSON {
     var document = OpenAPIDocument()
     document.addProblems()
@@ -28,18 +28,18 @@ struct OpenAPIDocument {
       "openapi": "3.1.0",
       "info": [
         "title": "Lockstep", "version": .string(lockstepVersion),
-        "summary": "Keeps each user's favorites, defaults and other app state in lockstep on all of their devices.",
+        "summary": "Keeps each user's favorites, user defaults and other app state the same on all of their devices.",
         "description": .string(Self.conventions),
       ],
-      "servers": [["url": "/", "description": "The server that gives this document."]],
+      "servers": [["url": "/", "description": "This server."]],
       "tags": .array(parts.map { ["name": .string($0)] }),
       "paths": .object(paths),
       "components": [
         "securitySchemes": [
-          "user": ["type": "http", "scheme": "bearer", "description": "A token, as signUp and logIn give it."],
+          "user": ["type": "http", "scheme": "bearer", "description": "A token from signUp or logIn."],
           "administrator": [
             "type": "http", "scheme": "bearer",
-            "description": "The token that the operator has set. Without one these routes aren't there.",
+            "description": "The token that the operator has set. Without one these routes are 404.",
           ],
         ],
         "parameters": .object(parameters), "headers": .object(fields), "responses": .object(responses),
@@ -48,23 +48,28 @@ struct OpenAPIDocument {
     ]
   }
 
-  /// What holds for all routes, and isn't said of each.
+  /// What holds for all routes.
   private static let conventions = """
-    JSON in, JSON out. A request's body is read as JSON when its Content-Type is absent, `application/json`, any `+json`, or \
+    Requests and responses are JSON. A body is read as JSON if its Content-Type is absent, `application/json`, any `+json`, or \
     `application/x-www-form-urlencoded`, which plain `curl -d` sends.
 
-    Wherever there is GET there is HEAD: the same fields, no body. OPTIONS of any path answers 204 with Allow, and a CORS \
-    preflight where origins are allowed. A method that a path doesn't have is answered 405 with Allow.
+    Every GET route answers HEAD too. OPTIONS of any path is 204 with Allow; it answers CORS preflights of allowed \
+    origins. A method that a path does not have is 405 with Allow.
 
-    Every error is a problem document (RFC 9457) whose type can be fetched and explains itself. Beside those that a route \
-    names, any may come that has to do with HTTP itself or with the server's own condition: the response `default`.
+    A write, login or sign-up with an `Origin` that is neither the server's own nor allowed by the operator is refused \
+    with 403 `forbidden`.
 
-    Where the operator limits how often a token or an address may ask, any request may be answered 429, and all answers \
-    say in `RateLimit` how much is left of what `RateLimit-Policy` allows (draft-ietf-httpapi-ratelimit-headers).
+    Below `/v1`, a query parameter that an operation does not list is refused with 400 `invalid-parameter`.
 
-    A request's `X-Request-Id`, of 1 to 128 visible ASCII characters, is said back in its answer.
+    Every error is a problem document (RFC 9457). Its type can be fetched and explains the problem. Any route can also \
+    respond with a problem about HTTP itself or about the server's condition: the response `default`.
 
-    A write that was answered 2xx is on disk. A cursor is opaque: compare it for equality only.
+    If the operator limits the rate of requests per token or address, any response may be 429, and every response \
+    says in `RateLimit` what is left of `RateLimit-Policy` (draft-ietf-httpapi-ratelimit-headers).
+
+    A response repeats the request's `X-Request-Id`, if that has 1 to 128 visible ASCII characters.
+
+    A 2xx response to a write means that the write is on disk. Cursors are opaque: compare them for equality only.
     """
 
   // MARK: Routes
@@ -84,7 +89,9 @@ struct OpenAPIDocument {
     for answer in description.answers {
       answers[String(answer.status.code)] = reference(to: answer, description.access)
     }
-    addProblems(of: description, to: &answers)
+    // `OriginCheck` may refuse any write.
+    let problems = route.method == .get ? description.problems : description.problems.union([.forbidden])
+    addProblems(problems, to: &answers)
     operation["responses"] = .object(answers)
     var path = paths[route.pattern]?.objectValue ?? JSONObject()
     path[route.method.name.lowercased()] = .object(operation)
@@ -104,7 +111,7 @@ struct OpenAPIDocument {
     .object(JSONObject(content.map { ($0.type, ["schema": $0.schema]) }))
   }
 
-  // MARK: What is shared
+  // MARK: Components
 
   private mutating func reference(to parameter: RouteParameter) -> JSON {
     var described: JSONObject = [
@@ -152,9 +159,9 @@ struct OpenAPIDocument {
     ]
   }
 
-  /// Refers to the problems of a route: those of one status share a response.
-  private mutating func addProblems(of description: RouteDescription, to answers: inout JSONObject) {
-    let kinds = ProblemKind.allCases.filter(description.problems.contains)
+  /// Refers to the problems of a route. Problems of one status share a response.
+  private mutating func addProblems(_ problems: Set<ProblemKind>, to answers: inout JSONObject) {
+    let kinds = ProblemKind.allCases.filter(problems.contains)
     for status in Set(kinds.map(\.status.code)).sorted() {
       let kinds = kinds.filter { $0.status.code == status }
       let name = kinds.map(\.slug).joined(separator: ".")
@@ -180,37 +187,21 @@ struct OpenAPIDocument {
 extension ProblemKind {
   /// The JSON Schema of every problem document.
   fileprivate static var documentSchema: JSON {
-    let fault = JSON.schema(ofObject: [
-      SchemaMember(name: "pointer", schema: ["type": "string", "description": "A JSON Pointer into the body."]),
-      SchemaMember(name: "detail", schema: .textSchema),
-    ])
-    return .schema(ofObject: [
-      SchemaMember(name: "type", schema: ["type": "string", "format": "uri-reference"]),
-      SchemaMember(name: "title", schema: .textSchema),
-      SchemaMember(name: "status", schema: ["type": "integer"]),
-      SchemaMember(name: "detail", schema: .textSchema),
-      SchemaMember(name: "errors", schema: .arraySchema(of: fault), isRequired: false),
-      SchemaMember(
-        name: "failed",
-        schema: ["type": "integer", "minimum": 0, "description": "Which of several actions was refused."],
-        isRequired: false
-      ),
-      SchemaMember(
-        name: "current",
-        schema: ["description": "What there is, where that isn't what a condition asks for."],
-        isRequired: false
-      ),
-      SchemaMember(name: "cursor", schema: .cursorSchema, isRequired: false),
-      SchemaMember(
-        name: "notReady",
-        schema: .arraySchema(of: ["enum": ["server", "store"]]),
-        isRequired: false
-      ),
-      SchemaMember(
-        name: "violated-policies",
-        schema: .arraySchema(of: ["enum": .array(RateMeter.Partition.allCases.map { .string($0.rawValue) })]),
-        isRequired: false
-      ),
-    ])
+    let pointer: JSON = ["type": "string", "description": "A JSON Pointer into the body."]
+    let policies = RateMeter.Partition.allCases.map { JSON.string($0.rawValue) }
+    return .schema(
+      [
+        "type": .addressSchema, "title": .textSchema, "status": ["type": "integer"],
+        "detail": .textSchema,
+      ],
+      optional: [
+        "errors": .arraySchema(of: .schema(["pointer": pointer, "detail": .textSchema])),
+        "failed": ["type": "integer", "minimum": 0, "description": "The index of the action that was refused."],
+        "current": ["description": "The present resource, if a precondition failed."],
+        "cursor": .cursorSchema,
+        "notReady": .arraySchema(of: ["enum": ["server", "store"]]),
+        "violated-policies": .arraySchema(of: ["enum": .array(policies)]),
+      ]
+    )
   }
 }

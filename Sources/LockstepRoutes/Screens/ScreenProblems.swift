@@ -16,7 +16,7 @@ extension Problem {
     let shown = screen.engine.shown
     let cursor = screen.cursor(shown.number)
     self.init(.preconditionFailed, detail: "The screen's state is another one by now.")
-    members = [("current", JSON(trusting: shown.encoded)), ("cursor", .string(cursor))]
+    members = [("current", JSON(trusting: screen.document(shown))), ("cursor", .string(cursor))]
     fields.append(.etag, "\"\(cursor)\"")
   }
 

@@ -187,7 +187,7 @@ package struct ScreenRoutes: Sendable {
   }
 
   private func events(_ request: Request, _ screen: Screen) throws(Problem) -> ScreenEvents {
-    ScreenEvents(try watch(screen), told: request.head[.lastEventID], monotonic: monotonic)
+    ScreenEvents(try watch(screen), told: request.head[.lastEventID].map(Cursor.plainTag), monotonic: monotonic)
   }
 
   private func watch(_ screen: Screen) throws(Problem) -> ScreenWatcher {
@@ -243,13 +243,5 @@ extension Screen {
   /// A state as clients get it.
   func document(_ shown: EncodedState) -> [UInt8] {
     Array(#"{"cursor":"\#(cursor(shown.number))","state":"#.utf8) + shown.encoded + "}".utf8
-  }
-}
-
-extension Preconditions {
-  /// Whether a write may go on where there is something of this tag.
-  func allowsWrite(to tag: String) -> Bool {
-    if case .these(let tags)? = ifMatch, !tags.contains(where: { !$0.isWeak && $0.text == tag }) { return false }
-    return !isFresh(tag)
   }
 }

@@ -3,7 +3,7 @@ import LockstepHTTP
 import LockstepJSON
 import LockstepMiddleware
 
-/// `GET /healthz` and `GET /readyz`: what a supervisor and a load balancer ask.
+/// `GET /healthz` and `GET /readyz`, for supervisors and load balancers.
 package struct HealthRoutes: Sendable {
   private let readiness: Readiness
 
@@ -16,7 +16,7 @@ package struct HealthRoutes: Sendable {
     return [
       Route(.get, "/healthz", summary: "200 as long as the process serves.") { _ in .now(healthy) }
         .described(Self.described("getHealth", saying: "ok")),
-      Route(.get, "/readyz", summary: "200 when the store can be written; 503 otherwise and while draining.") { _ in
+      Route(.get, "/readyz", summary: "200 if the store can be written; 503 otherwise and while draining.") { _ in
         try await readiness.check()
         return .json(["status": "ready"], cacheControl: "no-store")
       }
@@ -32,14 +32,7 @@ package struct HealthRoutes: Sendable {
     RouteDescription(
       name,
       part: "Service",
-      answers: [
-        RouteAnswer(
-          .ok,
-          "It is.",
-          fields: [.cacheControl],
-          json: .schema(ofObject: [SchemaMember(name: "status", schema: ["const": .string(status)])])
-        )
-      ],
+      answers: [.shown(.schema(["status": ["const": .string(status)]]), fields: [.cacheControl])],
       problems: problems
     )
   }

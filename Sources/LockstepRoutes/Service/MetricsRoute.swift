@@ -1,61 +1,34 @@
 import LockstepHTTP
 import LockstepHTTPServer
-import LockstepMaintenance
 import LockstepMiddleware
-import LockstepScreens
 
-/// `GET /metrics`: what the process counted, in Prometheus' text format.
+/// `GET /metrics`: the server's metrics in Prometheus' text format.
 package struct MetricsRoute: Sendable {
-  /// What the metrics are read from, each when somebody asks.
-  package struct Sources: Sendable {
-    let requests: RequestMetrics
-    let server: @Sendable () -> ServerCounters
-    let process: @Sendable () async -> ProcessStatistics
-    /// Nil where no users are served.
-    let users: (@Sendable () -> UserMetrics)?
-    /// Nil where there is no store.
-    let store: (@Sendable () -> StoreMetrics)?
-    /// Nil where there are no screens.
-    let screens: (@Sendable () -> ScreenMetrics)?
-    /// Nil where no backups are made.
-    let backups: (@Sendable () -> BackupScheduler.Figures)?
-    /// The limits on requests that are set.
-    let rates: [RateMeter]
-    let droppedLogLines: @Sendable () -> Int
-    let uptimeSeconds: @Sendable () -> Double
-
-    package init(
-      requests: RequestMetrics,
-      server: @escaping @Sendable () -> ServerCounters,
-      process: @escaping @Sendable () async -> ProcessStatistics,
-      users: (@Sendable () -> UserMetrics)?,
-      store: (@Sendable () -> StoreMetrics)?,
-      screens: (@Sendable () -> ScreenMetrics)?,
-      backups: (@Sendable () -> BackupScheduler.Figures)?,
-      rates: [RateMeter],
-      droppedLogLines: @escaping @Sendable () -> Int,
-      uptimeSeconds: @escaping @Sendable () -> Double
-    ) {
-      self.requests = requests
-      self.server = server
-      self.process = process
-      self.users = users
-      self.store = store
-      self.screens = screens
-      self.backups = backups
-      self.rates = rates
-      self.droppedLogLines = droppedLogLines
-      self.uptimeSeconds = uptimeSeconds
-    }
-  }
-
-  private let sources: Sources
-
-  package init(_ sources: Sources) {
-    self.sources = sources
-  }
-
   package static let pattern = "/metrics"
+
+  private let requests: RequestMetrics
+  private let server: @Sendable () -> ServerCounters
+  private let rates: [RateMeter]
+  /// Each writes the metrics of a part of the server: users, store, screens, backups.
+  private let parts: [@Sendable (inout MetricsPage) -> Void]
+  private let droppedLogLines: @Sendable () -> Int
+  private let uptimeSeconds: @Sendable () -> Double
+
+  package init(
+    requests: RequestMetrics,
+    server: @escaping @Sendable () -> ServerCounters,
+    rates: [RateMeter],
+    parts: [@Sendable (inout MetricsPage) -> Void],
+    droppedLogLines: @escaping @Sendable () -> Int,
+    uptimeSeconds: @escaping @Sendable () -> Double
+  ) {
+    self.requests = requests
+    self.server = server
+    self.rates = rates
+    self.parts = parts
+    self.droppedLogLines = droppedLogLines
+    self.uptimeSeconds = uptimeSeconds
+  }
 
   package var route: Route {
     Route(.get, Self.pattern, summary: "Metrics in Prometheus' text format.") { _ in
@@ -69,9 +42,7 @@ package struct MetricsRoute: Sendable {
       RouteDescription(
         "getMetrics",
         part: "Service",
-        answers: [
-          RouteAnswer(.ok, "The metrics.", fields: [.cacheControl], content: [("text/plain", ["type": "string"])])
-        ]
+        answers: [RouteAnswer(.ok, "The metrics.", fields: [.cacheControl], content: [("text/plain", .textSchema)])]
       )
     )
   }
@@ -80,34 +51,24 @@ package struct MetricsRoute: Sendable {
     var page = MetricsPage()
     writeRequests(to: &page)
     writeServer(to: &page)
-    sources.users?().write(to: &page)
-    sources.store?().write(to: &page)
-    sources.screens?().write(to: &page)
-    sources.backups?().write(to: &page)
-    writeProcess(await sources.process(), to: &page)
+    for write in parts { write(&page) }
+    writeProcess(await .current(), to: &page)
     return page.text
   }
 
   private func writeRequests(to page: inout MetricsPage) {
-    let routes = sources.requests.total()
-    page.family("lockstep_http_requests_total", .counter, "Requests answered, by method, route and status.")
+    let routes = requests.total()
+    page.family("lockstep_http_requests_total", .counter, "Requests by method, route and status.")
     for (label, counts) in routes {
       for entry in counts.byStatus.sorted(by: { $0.status < $1.status }) {
         page.sample(Double(entry.count), Self.labels(label) + [("status", String(entry.status))])
       }
     }
-    page.family(
-      "lockstep_http_request_duration_seconds",
-      .histogram,
-      "From a request's head to its answer, by method and route."
-    )
+    let help = "Time from a request's head to its response, by method and route."
+    page.family("lockstep_http_request_duration_seconds", .histogram, help)
     for (label, counts) in routes {
-      page.histogram(
-        bounds: RequestMetrics.bounds,
-        counts: counts.buckets,
-        sum: Double(counts.nanoseconds) / 1_000_000_000,
-        Self.labels(label)
-      )
+      let sum = Double(counts.nanoseconds) / 1_000_000_000
+      page.histogram(bounds: RequestMetrics.bounds, counts: counts.buckets, sum: sum, Self.labels(label))
     }
   }
 
@@ -116,98 +77,43 @@ package struct MetricsRoute: Sendable {
   }
 
   private func writeServer(to page: inout MetricsPage) {
-    let server = sources.server()
+    let server = server()
     page.single(
       "lockstep_http_malformed_requests_total",
-      .counter,
-      "Requests the engine refused: not HTTP, too large or too slow.",
-      Double(server.malformed)
+      "Requests that were not HTTP, too large or slow.",
+      server.malformed
     )
-    page.family(
-      "lockstep_http_rate_limited_total",
-      .counter,
-      "Requests answered 429 for a limit on how often, by what is limited."
-    )
+    page.family("lockstep_http_rate_limited_total", .counter, "Requests refused by a rate limit, by its kind.")
     for partition in RateMeter.Partition.allCases {
-      let refused = sources.rates.reduce(0) { $0 + ($1.partition == partition ? $1.refused : 0) }
+      let refused = rates.reduce(0) { $0 + ($1.partition == partition ? $1.refused : 0) }
       page.sample(Double(refused), [("by", partition.rawValue)])
     }
-    page.single("lockstep_http_connections", .gauge, "Connections open now.", Double(server.open))
-    page.single(
-      "lockstep_http_connections_accepted_total",
-      .counter,
-      "Connections accepted.",
-      Double(server.accepted)
-    )
-    page.single(
-      "lockstep_http_connections_refused_total",
-      .counter,
-      "Connections answered 503 for the limit on connections.",
-      Double(server.refused)
-    )
-    page.single(
-      "lockstep_http_connections_timed_out_total",
-      .counter,
-      "Connections ended by a time-out.",
-      Double(server.timedOut)
-    )
+    page.single("lockstep_http_connections", "Open connections.", server.open)
+    page.single("lockstep_http_connections_accepted_total", "Connections accepted.", server.accepted)
+    page.single("lockstep_http_connections_refused_total", "Connections over the limit, answered 503.", server.refused)
+    page.single("lockstep_http_connections_timed_out_total", "Connections ended by a time-out.", server.timedOut)
     page.single(
       "lockstep_http_accept_pauses_total",
-      .counter,
-      "Times that accepting paused for want of descriptors or memory.",
-      Double(server.acceptPauses)
+      "Pauses in accepting: no descriptors or memory.",
+      server.acceptPauses
     )
-    page.single(
-      "lockstep_http_body_bytes",
-      .gauge,
-      "Bytes of request bodies held in memory now.",
-      Double(server.bodyBytes)
-    )
-    page.single(
-      "lockstep_http_output_bytes",
-      .gauge,
-      "Bytes of output held in memory now until clients take them.",
-      Double(server.outputBytes)
-    )
-    page.single(
-      "lockstep_http_responses_refused_total",
-      .counter,
-      "Requests answered 503 because there was no memory for the response.",
-      Double(server.refusedResponses)
-    )
-    page.single(
-      "lockstep_http_slow_readers_total",
-      .counter,
-      "Connections closed because the client took its output too slowly.",
-      Double(server.slowReaders)
-    )
-    page.single("lockstep_http_received_bytes_total", .counter, "Bytes received.", Double(server.received))
-    page.single("lockstep_http_sent_bytes_total", .counter, "Bytes sent.", Double(server.sent))
+    page.single("lockstep_http_body_bytes", "Bytes of request bodies in memory.", server.bodyBytes)
+    page.single("lockstep_http_output_bytes", "Bytes of output that clients have not taken yet.", server.outputBytes)
+    let refused = "Requests answered 503 because there was no memory for the response."
+    page.single("lockstep_http_responses_refused_total", refused, server.refusedResponses)
+    page.single("lockstep_http_slow_readers_total", "Connections closed: output taken too slowly.", server.slowReaders)
+    page.single("lockstep_http_received_bytes_total", "Bytes received.", server.received)
+    page.single("lockstep_http_sent_bytes_total", "Bytes sent.", server.sent)
   }
 
   private func writeProcess(_ process: ProcessStatistics, to page: inout MetricsPage) {
     page.family("lockstep_build_info", .gauge, "Always 1; the version is a label.")
     page.sample(1, [("version", lockstepVersion)])
-    page.single("lockstep_uptime_seconds", .gauge, "Seconds since the server started.", sources.uptimeSeconds())
-    page.single(
-      "lockstep_log_lines_dropped_total",
-      .counter,
-      "Log lines thrown away because nobody read them in time.",
-      Double(sources.droppedLogLines())
-    )
-    page.single(
-      "process_resident_memory_bytes",
-      .gauge,
-      "Resident memory in bytes.",
-      Double(process.residentBytes)
-    )
-    page.single(
-      "process_cpu_seconds_total",
-      .counter,
-      "User and system CPU time in seconds.",
-      process.cpuSeconds
-    )
-    page.single("process_open_fds", .gauge, "Open file descriptors.", Double(process.openDescriptors))
-    page.single("process_max_fds", .gauge, "The most file descriptors.", Double(process.maxDescriptors))
+    page.single("lockstep_uptime_seconds", "Seconds since the server started.", uptimeSeconds())
+    page.single("lockstep_log_lines_dropped_total", "Log lines dropped: not read in time.", droppedLogLines())
+    page.single("process_resident_memory_bytes", "Resident memory in bytes.", process.residentBytes)
+    page.single("process_cpu_seconds_total", "User and system CPU time in seconds.", process.cpuSeconds)
+    page.single("process_open_fds", "Open file descriptors.", process.openDescriptors)
+    page.single("process_max_fds", "Limit on open file descriptors.", process.maxDescriptors)
   }
 }

@@ -2,27 +2,23 @@ import LockstepCollections
 import LockstepHTTP
 import LockstepJSON
 
-/// `GET /problems/<slug>`: every problem's `type` can be fetched and explains itself.
+/// `GET /problems/<slug>`: the pages that the `type` of problems refers to.
 package enum ProblemRoutes {
+  private static let page = ValueFormat<ProblemKind>(
+    .member("type", ValueFormat(schema: .addressSchema) { .string($0) }) { "/problems/\($0.slug)" },
+    .member("title", .text, \.title),
+    .member("status", ValueFormat(schema: ["type": "integer"]) { JSON($0) }, \.status.code),
+    .member("explanation", .text, \.explanation)
+  )
+
   package static var routes: [Route] {
-    let pages = Dictionary(
-      uniqueKeysWithValues: ProblemKind.allCases.map {
-        ($0.slug, Response.json(page(of: $0), cacheControl: "public, max-age=3600"))
-      }
-    )
-    let list = Response.json(
-      ["items": .array(ProblemKind.allCases.map(page))],
-      cacheControl: "public, max-age=3600"
-    )
+    let all = ProblemKind.allCases.map { ($0.slug, page.encode($0)) }
+    let pages = Dictionary(uniqueKeysWithValues: all.map { ($0.0, response($0.1)) })
+    let list = response(["items": .array(all.map(\.1))])
     return [
-      Route(.get, "/problems", summary: "Every kind of error this service answers with.") { _ in .now(list) }
-        .described(
-          described(
-            "listProblems",
-            shows: .schema(ofObject: [SchemaMember(name: "items", schema: .arraySchema(of: .reference("ProblemPage")))])
-          )
-        ),
-      Route(.get, "/problems/{slug}", summary: "What an error means and what to do.") { request in
+      Route(.get, "/problems", summary: "Lists every kind of error.") { _ in .now(list) }
+        .described(described("listProblems", shows: .schema(["items": .arraySchema(of: .reference("ProblemPage"))]))),
+      Route(.get, "/problems/{slug}", summary: "Explains an error.") { request in
         let slug = request.parameters["slug"] ?? ""
         guard let page = pages[slug] else {
           throw Problem(.notFound, detail: "There is no problem named “\(slug)”. GET /problems lists them.")
@@ -32,6 +28,8 @@ package enum ProblemRoutes {
       .described(described("getProblem", parameters: [slug], shows: .reference("ProblemPage"), [.notFound])),
     ]
   }
+
+  private static func response(_ json: JSON) -> Response { .json(json, cacheControl: "public, max-age=3600") }
 
   private static var slug: RouteParameter {
     RouteParameter(
@@ -52,25 +50,9 @@ package enum ProblemRoutes {
       name,
       part: "Service",
       parameters: parameters,
-      answers: [RouteAnswer(.ok, "What it means.", fields: [.cacheControl], json: schema)],
+      answers: [.shown(schema, fields: [.cacheControl])],
       problems: problems,
-      schemas: [
-        "ProblemPage": .schema(ofObject: [
-          SchemaMember(name: "type", schema: ["type": "string", "format": "uri-reference"]),
-          SchemaMember(name: "title", schema: .textSchema),
-          SchemaMember(name: "status", schema: ["type": "integer"]),
-          SchemaMember(name: "explanation", schema: .textSchema),
-        ])
-      ]
+      schemas: ["ProblemPage": page.schema]
     )
-  }
-
-  private static func page(of kind: ProblemKind) -> JSON {
-    .object([
-      "type": .string("/problems/\(kind.slug)"),
-      "title": .string(kind.title),
-      "status": .integer(Int64(kind.status.code)),
-      "explanation": .string(kind.explanation),
-    ])
   }
 }

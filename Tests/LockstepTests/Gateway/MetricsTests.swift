@@ -104,7 +104,7 @@ struct MetricsTests {
 
   @Test("A bucket's bound is in it", arguments: durations)
   func bucket(nanoseconds: Int64, bound: Double) {
-    let metrics = RequestMetrics(routes: [.init(method: "GET", pattern: "/")], loops: 2)
+    let metrics = RequestMetrics(routes: [(method: "GET", pattern: "/")], loops: 2)
     metrics.shard(ofLoop: 1).record(route: 0, status: .ok, nanoseconds: nanoseconds)
     let counts = metrics.total().first?.counts.buckets
     #expect(counts?.firstIndex(of: 1).map { (RequestMetrics.bounds + [.infinity])[$0] } == bound)
@@ -112,7 +112,7 @@ struct MetricsTests {
 
   @Test("The loops' counts are added up, and routes nobody asked for are left out")
   func loops() {
-    let labels = ["/a", "/b", "/c"].map { RequestMetrics.Label(method: "GET", pattern: $0) }
+    let labels = ["/a", "/b", "/c"].map { (method: "GET", pattern: $0) }
     let metrics = RequestMetrics(routes: labels, loops: 2)
     metrics.shard(ofLoop: 0).record(route: 0, status: .ok, nanoseconds: 1)
     metrics.shard(ofLoop: 1).record(route: 0, status: .ok, nanoseconds: 2)

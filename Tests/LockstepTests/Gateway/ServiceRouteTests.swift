@@ -56,7 +56,7 @@ struct ServiceRouteTests {
       #expect(broken.object["type"] == "/problems/overloaded")
       #expect(broken.object["notReady"] == ["store"])
       #expect(!broken.text.contains("Broken"), "the reason is the operator's business")
-      #expect(gateway.log.text.contains("ERROR the store can't be written error="))
+      #expect(gateway.log.text.contains("ERROR the store cannot be written error="))
       gateway.store.setBroken(false)
       #expect(try await gateway.get("/readyz").status == 200)
       #expect(gateway.store.checks == 3)
@@ -80,7 +80,9 @@ struct ServiceRouteTests {
         #expect(answer.status == 503)
         #expect(answer.object["notReady"] == ["store"])
       }
-      #expect(gateway.log.text.contains("the store can't be written error=\"it takes longer than 1.5 seconds\""))
+      #expect(
+        gateway.log.text.contains("the store cannot be written error=\"the check takes longer than 1.5 seconds\"")
+      )
       // At once, and without another check behind the one that hangs.
       #expect(try await gateway.get("/readyz").status == 503)
       #expect(gateway.store.checks == 1)

@@ -231,8 +231,14 @@ struct ScreenLifeTests {
       }
       #expect(statuses.count { $0 == 200 } == 1 && statuses.count { $0 == 412 } == 9)
       let changed = try await screen.act(#"{"type":"viewWillAppear"}"#, ["If-Match: \(tag)"])
-      #expect(changed.json["current"]?["favoriteIds"] == ["a"] && changed.json["cursor"] == .string(changed.tag ?? ""))
-      #expect(try await screen.ask("DELETE", screen.href, nil, ["If-Match: \(tag)"]).status == 412)
+      let present = try await screen.read().json
+      #expect(present["state"]?["favoriteIds"] == ["a"])
+      let closed = try await screen.ask("DELETE", screen.href, nil, ["If-Match: \(tag)"])
+      for refused in [changed, closed] {
+        #expect(refused.problem == Told("precondition-failed"))
+        #expect(refused.json["current"] == present && refused.json["cursor"] == present["cursor"])
+        #expect(refused.tag == present["cursor"]?.stringValue)
+      }
     }
   }
 

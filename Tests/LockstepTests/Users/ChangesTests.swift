@@ -64,9 +64,13 @@ struct ChangesTests {
         #expect(answer.status == 200)
         #expect(answer.json["reset"]?.boolValue == true, "\(cursor)")
         #expect(answer.json["since"]?.stringValue == cursor)
+        let journal = try await phone.get("/v1/journal?since=\(cursor)&wait=30")
+        #expect(journal.status == 200)
+        #expect(journal.json["reset"]?.boolValue == true, "\(cursor)")
       }
       for cursor in ["", "%20", "a/b", "%C3%A9", String(repeating: "a", count: 300)] {
         #expect(try await phone.get("/v1/changes?since=\(cursor)").status == 400, "\(cursor)")
+        #expect(try await phone.get("/v1/journal?since=\(cursor)").status == 400, "\(cursor)")
       }
       for names in ["nothing", "favorites/x", "defaults/a%20b", "profile/"] {
         #expect(try await phone.get("/v1/changes?collections=\(names)").status == 400, "\(names)")

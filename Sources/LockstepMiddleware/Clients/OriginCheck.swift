@@ -1,0 +1,63 @@
+import LockstepHTTP
+import LockstepLogging
+import Synchronization
+
+/// Refuses writes from pages of other origins: browsers send such forms without asking the server
+/// first.
+package final class OriginCheck: Sendable {
+  /// How long a refused origin is not logged again: an hour.
+  private static let pause: Int64 = 3_600_000_000_000
+  /// The most refused origins that are logged in an hour.
+  private static let mostOrigins = 256
+  private static let longestOrigin = 256
+
+  private let cors: CORSPolicy
+  private let logger: Logger
+  private let monotonic: @Sendable () -> Int64
+  private let logged = Mutex<[String: Int64]>([:])
+
+  package init(_ cors: CORSPolicy, logger: Logger, monotonic: @escaping @Sendable () -> Int64) {
+    self.cors = cors
+    self.logger = logger
+    self.monotonic = monotonic
+  }
+
+  /// Throws `forbidden` for a write whose `Origin` is neither the server's own nor an allowed one.
+  func check(_ head: RequestHead) throws(Problem) {
+    switch head.method {
+    case .get, .head, .options: return
+    default: break
+    }
+    guard let origin = head[.origin], !cors.allows(origin), !Self.isOwn(origin, host: head[.host] ?? "") else { return }
+    note(String(origin.prefix(Self.longestOrigin)))
+    throw Problem(
+      .forbidden,
+      detail: "Pages of this origin may not write here. The operator can allow it with --cors-origin."
+    )
+  }
+
+  /// Whether an origin is the server's own. The scheme does not count: TLS often ends at a proxy.
+  /// Nor does the port where `Host` has none: some proxies leave it out.
+  private static func isOwn(_ origin: String, host: String) -> Bool {
+    let schemes = [("http://", ":80"), ("https://", ":443")]
+    guard let (scheme, defaultPort) = schemes.first(where: { origin.hasPrefix($0.0) }) else { return false }
+    let (authority, host) = (origin.dropFirst(scheme.count).lowercased(), host.lowercased())
+    guard !host.isEmpty else { return false }
+    if authority == host || authority + defaultPort == host { return true }
+    return authority.hasPrefix(host + ":")
+      && authority.dropFirst(host.count + 1).allSatisfy { ("0"..."9").contains($0) }
+  }
+
+  private func note(_ origin: String) {
+    let now = monotonic()
+    let isNew = logged.withLock { logged in
+      if let last = logged[origin], now - last < Self.pause { return false }
+      if logged.count >= Self.mostOrigins { logged = logged.filter { now - $0.value < Self.pause } }
+      guard logged.count < Self.mostOrigins else { return false }
+      logged[origin] = now
+      return true
+    }
+    guard isNew else { return }
+    logger.log(.info, "writes from an origin refused", ["origin": .string(origin)])
+  }
+}

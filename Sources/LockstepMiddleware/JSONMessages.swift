@@ -1,0 +1,74 @@
+import LockstepHTTP
+import LockstepJSON
+
+/// The type of a request's body. Only some `PATCH` routes distinguish patches from other JSON.
+package enum BodyType: String {
+  case json
+  case mergePatch
+  case jsonPatch
+
+  /// The type of a request's body. Throws `unsupported-media-type` for an unknown one.
+  package init(of head: RequestHead) throws(Problem) {
+    // Nearly all clients send exactly this.
+    guard let field = head[.contentType], field != "application/json" else {
+      self = .json
+      return
+    }
+    let name = field.prefix { $0 != ";" }.filter { !$0.isWhitespace }.lowercased()
+    switch name {
+    case "application/merge-patch+json": self = .mergePatch
+    case "application/json-patch+json": self = .jsonPatch
+    // `curl -d` sends the last by default.
+    case "", "application/json", "application/x-www-form-urlencoded": self = .json
+    case _ where name.hasSuffix("+json"): self = .json
+    default:
+      throw Problem(
+        .unsupportedMediaType,
+        detail: "Bodies of the type \(name) are not supported. Send application/json."
+      )
+    }
+  }
+}
+
+extension JSON {
+  /// Reads a body. Throws `malformed-json`, or `validation-failed` for a number out of range.
+  package init(body: [UInt8]) throws(Problem) {
+    do throws(JSONParseError) {
+      try self.init(parsing: body)
+    } catch {
+      guard error.isMalformed else {
+        throw Problem(.validationFailed, errors: [.init(pointer: "", detail: error.description)])
+      }
+      let detail = body.isEmpty ? "The body is empty; it must be JSON." : "The body is not JSON: \(error.description)"
+      throw Problem(.malformedJSON, detail: detail)
+    }
+  }
+}
+
+extension Request {
+  /// Handles the request with its body: at once if that has been received already.
+  package func withBody(_ answer: @escaping @Sendable ([UInt8]) throws -> HandlerResult) throws -> HandlerResult {
+    guard case .source(let source) = body else {
+      guard case .bytes(let bytes) = body else { return try answer([]) }
+      return try answer(bytes)
+    }
+    return .then { try answer(try await source.collect()) }
+  }
+}
+
+extension HeaderFields {
+  /// These fields, in this order.
+  package init(_ fields: KeyValuePairs<FieldName, String>) {
+    self.init()
+    for (name, value) in fields { append(name, value) }
+  }
+}
+
+extension Response {
+  /// A response of JSON that caches revalidate before use.
+  package static func json(_ value: JSON, status: Status = .ok, cacheControl: String = "no-cache") -> Response {
+    var fields = HeaderFields([.contentType: "application/json", .cacheControl: cacheControl])
+    fields.append(contentsOf: .forBrowsers)
+    return Response(status: status, fields: fields, body: .bytes(value.encoded()))
+  }
+}

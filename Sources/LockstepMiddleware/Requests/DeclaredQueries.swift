@@ -1,0 +1,41 @@
+import LockstepHTTP
+import Synchronization
+
+/// Refuses query parameters that a route does not declare: a misspelt one would be ignored in
+/// silence.
+///
+/// The names come from the routes' descriptions, which are made when the first request to a route
+/// has a query.
+final class DeclaredQueries: Sendable {
+  private static let longestName = 64
+  private static let mostNames = 8
+
+  private let routes: [Route]
+  /// The names that a route takes, by the route's index. Nil: it takes any.
+  private let names: Mutex<[Int: [String]?]>
+
+  init(_ routes: [Route]) {
+    self.routes = routes
+    names = Mutex([:])
+  }
+
+  /// Throws `invalid-parameter` for parameters that a route below `/v1` does not take.
+  func check(_ head: RequestHead, of route: Int) throws(Problem) {
+    guard !head.queryBytes.isEmpty, let taken = names(of: route) else { return }
+    let unknown = try QueryParameters(head.queryBytes).names.filter { !taken.contains($0) }
+    guard !unknown.isEmpty else { return }
+    let shown = unknown.prefix(Self.mostNames).map { "“\($0.prefix(Self.longestName))”" }.joined(separator: ", ")
+    let takes = taken.isEmpty ? "no query parameters" : taken.joined(separator: ", ")
+    throw Problem(.invalidParameter, detail: "This address does not take \(shown). It takes \(takes).")
+  }
+
+  private func names(of route: Int) -> [String]? {
+    names.withLock { names in
+      if let known = names[route] { return known }
+      let description = routes[route].pattern.hasPrefix("/v1/") ? routes[route].description : nil
+      let declared = description?.parameters.filter { $0.place == .query }.map(\.name)
+      names[route] = .some(declared)
+      return declared
+    }
+  }
+}

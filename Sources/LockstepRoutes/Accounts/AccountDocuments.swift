@@ -1,0 +1,106 @@
+import LockstepAccounts
+import LockstepCollections
+import LockstepHTTP
+import LockstepJSON
+import LockstepMaintenance
+import LockstepMiddleware
+import LockstepStore
+
+// How clients see users and sessions: what is written and what OpenAPI says of it come from one
+// declaration each.
+
+extension User {
+  static let format = ValueFormat<User>(
+    .member("id", .uuid) { "\($0.id)" },
+    .member("email", .text, \.email),
+    .member("createdAt", .time, \.createdAt)
+  )
+}
+
+extension Session {
+  /// A new session, as a login shows it.
+  private static let newFormat = ValueFormat<Session>(
+    .member("id", .uuid) { "\($0.id)" },
+    .member("device", .nullableText, \.device),
+    .member("createdAt", .time, \.createdAt)
+  )
+
+  static let format = ValueFormat<(session: Session, isCurrent: Bool)>(
+    .member("id", .uuid) { "\($0.session.id)" },
+    .member("device", .nullableText) { $0.session.device },
+    .member("createdAt", .time) { $0.session.createdAt },
+    .member("lastSeenAt", .time) { $0.session.lastSeenAt },
+    .optional("cursor", .cursor) { $0.session.cursor },
+    .member("current", .flag) { $0.isCurrent }
+  )
+
+  /// The response to a sign-up or a login.
+  static let signedInFormat = ValueFormat<SignedIn>(
+    .member("user", ValueFormat(schema: .reference("User"), encode: User.format.encode), \.user),
+    .member("token", .text, \.token.text),
+    .member("expiresAt", .time, \.session.expiresAt),
+    .member("session", newFormat, \.session)
+  )
+}
+
+extension ValueFormat<String> {
+  fileprivate static var uuid: ValueFormat { ValueFormat(schema: .uuidSchema) { .string($0) } }
+  fileprivate static var cursor: ValueFormat { ValueFormat(schema: .cursorSchema) { .string($0) } }
+}
+
+extension ValueFormat<String?> {
+  fileprivate static var nullableText: ValueFormat {
+    ValueFormat(schema: .nullableTextSchema) { $0.map(JSON.string) ?? .null }
+  }
+}
+
+/// A document for one user alone, such as their account. Its tag is made of its bytes.
+struct PrivateDocument: Sendable {
+  let json: JSON
+  let tag: String
+
+  /// A document. Members that change by themselves, such as `lastSeenAt`, do not count for the tag.
+  init(_ json: JSON, passingOver ignored: Set<String> = []) {
+    self.json = json
+    var counted = json.objectValue ?? JSONObject()
+    counted.removeAll { name, _ in ignored.contains(name) }
+    tag = Digest.text(of: JSON.object(counted).encoded())
+  }
+
+  init(_ session: Session, isCurrent: Bool) {
+    self.init(Session.format.encode((session, isCurrent)), passingOver: ["lastSeenAt", "cursor"])
+  }
+
+  /// The response to a `GET`.
+  func response(_ preconditions: Preconditions) -> Response {
+    var fields = HeaderFields.ofPrivateDocument(tag: tag)
+    if preconditions.isFresh(tag) { return Response(status: .notModified, fields: fields) }
+    fields.append(.contentType, "application/json")
+    return Response(status: .ok, fields: fields, body: .bytes(json.encoded()))
+  }
+
+  /// Throws `AccountsError.changed` if the preconditions of a write do not hold.
+  func check(_ preconditions: Preconditions) throws(AccountsError) {
+    guard !preconditions.allowsWrite(to: tag) else { return }
+    throw .changed(current: json, tag: tag)
+  }
+}
+
+extension HeaderFields {
+  /// The fields that a document for one user alone has, in its 304 too.
+  static func ofPrivateDocument(tag: String) -> HeaderFields {
+    HeaderFields([.etag: "\"\(tag)\"", .cacheControl: "private, no-cache", .vary: "Authorization"])
+  }
+}
+
+extension UserExport {
+  /// The document, or 304.
+  func response(of user: UserID, _ preconditions: Preconditions) async throws -> Response {
+    guard let contents = try await contents(of: user) else { throw Problem.unauthorized(true) }
+    var fields = HeaderFields.ofPrivateDocument(tag: contents.tag)
+    fields.append(.cursor, contents.cursor)
+    if preconditions.isFresh(contents.tag) { return Response(status: .notModified, fields: fields) }
+    fields.append(.contentType, "application/json")
+    return Response(status: .ok, fields: fields, body: .stream { try await write(contents, of: user, to: $0) })
+  }
+}

@@ -1,0 +1,109 @@
+import LockstepCollections
+import LockstepJSON
+import LockstepTestSupport
+import Testing
+
+@testable import Lockstep
+
+@Suite("Writes from pages of other origins")
+struct OriginTests {
+  private static let app = "https://app.example"
+  private static let account = #"{"email":"eve@example.com","password":"correct horse"}"#
+
+  private func signUp(_ users: ServerFixture, _ fields: [String]) async throws -> RawResponse {
+    try await users.post("/v1/users", Self.account, fields)
+  }
+
+  @Test("A sign-up, a login, a write and a screen are refused, and do nothing")
+  func refused() async throws {
+    try await ServerFixture.run { users in
+      let ada = try await users.signUp()
+      for origin in ["https://evil.example", "null", "http://h.example", "h", "http://", "http://u@h"] {
+        let fields = ["Origin: \(origin)"]
+        #expect(try await signUp(users, fields).problem == Told("forbidden"), "\(origin)")
+        #expect(try await users.post("/v1/sessions", Self.account, fields).problem == Told("forbidden"))
+        #expect(try await users.post("/v1/reactors/login", "", fields).problem == Told("forbidden"))
+        #expect(try await ada.put("/v1/favorites/a", "{}", fields).problem == Told("forbidden"))
+        #expect(try await ada.patch("/v1/profile", "{}", fields).problem == Told("forbidden"))
+        #expect(try await ada.delete("/v1/sessions/current", fields).problem == Told("forbidden"))
+        #expect(try await ada.post("/v1/actions", "{}", fields).problem == Told("forbidden"))
+      }
+      #expect(try await ada.favoriteIDs().isEmpty)
+      #expect(try await signUp(users, []).status == 201)
+    }
+  }
+
+  @Test("The server's own origin may write, whatever its scheme; so may requests without an origin")
+  func own() async throws {
+    try await ServerFixture.run { users in
+      let ada = try await users.signUp()
+      // The test's requests have `Host: h`, as from a proxy that leaves out the port.
+      for origin in ["http://h", "https://h", "https://H", "http://h:80", "https://h:8443"] {
+        #expect(try await ada.put("/v1/favorites/a", "{}", ["Origin: \(origin)"]).status < 300, "\(origin)")
+      }
+      for (host, origin, status) in [
+        ("h:8080", "http://h:8080", 204), ("H.example:8080", "https://h.EXAMPLE:8080", 204),
+        ("h:8080", "http://h", 403),
+        ("h:443", "https://h", 204), ("h:80", "http://h", 204), ("h:80", "https://h", 403),
+        ("h:80", "http://h:81", 403), ("[::1]:80", "http://[::1]", 204),
+        ("[::1]", "http://[::2]", 403),
+      ] {
+        let other = try await users.logIn()
+        let client = try users.connect()
+        defer { client.close() }
+        try await client.send(
+          "DELETE /v1/sessions/current HTTP/1.1\r\nHost: \(host)\r\nOrigin: \(origin)\r\n"
+            + "Authorization: Bearer \(other.token)\r\n\r\n"
+        )
+        #expect(try await client.response().status == status, "\(host) \(origin)")
+      }
+    }
+  }
+
+  @Test("An allowed origin may write; a star allows all")
+  func allowed() async throws {
+    for (allowed, origin, isAllowed) in [
+      ([Self.app], Self.app, true), ([Self.app], "https://evil.example", false), (["*"], "https://evil.example", true),
+      (["*"], "null", true),
+    ] {
+      try await ServerFixture.run({ $0.corsOrigins = allowed }) { users in
+        let answer = try await signUp(users, ["Origin: \(origin)"])
+        #expect(answer.status == (isAllowed ? 201 : 403), "\(allowed) \(origin)")
+        let readable = isAllowed ? (allowed == ["*"] ? "*" : origin) : nil
+        #expect(answer.field("Access-Control-Allow-Origin") == readable)
+      }
+    }
+  }
+
+  @Test("Reads with a foreign origin stay as they are")
+  func reads() async throws {
+    try await ServerFixture.run { users in
+      let ada = try await users.signUp()
+      for method in ["GET", "HEAD", "OPTIONS"] {
+        let plain = try await ada.ask(method, "/v1/favorites")
+        let foreign = try await ada.ask(method, "/v1/favorites", nil, ["Origin: https://evil.example"])
+        #expect(foreign == plain)
+      }
+      #expect(!users.log.text.contains("evil"))
+    }
+  }
+
+  @Test("Each refused origin is logged once an hour, and never more than a bounded number")
+  func log() async throws {
+    try await ServerFixture.run { users in
+      func lines() -> Int { users.log.lines.count { $0.contains("INFO") && $0.contains("origin refused") } }
+      for _ in 0..<3 { _ = try await signUp(users, ["Origin: https://evil.example"]) }
+      #expect(lines() == 1 && users.log.text.contains("https://evil.example"))
+      _ = try await signUp(users, ["Origin: https://other.example"])
+      #expect(lines() == 2)
+      users.time.advance(by: 3599)
+      _ = try await signUp(users, ["Origin: https://evil.example"])
+      #expect(lines() == 2)
+      users.time.advance(by: 2)
+      _ = try await signUp(users, ["Origin: https://evil.example"])
+      #expect(lines() == 3)
+      for number in 0..<400 { _ = try await signUp(users, ["Origin: https://n\(number).example"]) }
+      #expect(lines() < 300)
+    }
+  }
+}

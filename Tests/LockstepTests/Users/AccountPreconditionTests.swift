@@ -1,0 +1,117 @@
+import LockstepJSON
+import LockstepTestSupport
+import Testing
+
+@Suite("Conditional writes to an account and its sessions")
+struct AccountPreconditionTests {
+  private static let erasure = #"{"password":"\#(ServerFixture.password)"}"#
+  private static let change = #"{"current":"\#(ServerFixture.password)","new":"another horse"}"#
+
+  /// What a 412 has to say of the representation that a `GET` gives.
+  private func expectChanged(_ answer: RawResponse, _ present: RawResponse, _ what: String) {
+    #expect(answer.problem == Told("precondition-failed"), "\(what)")
+    #expect(answer.json["current"] == present.json, "\(what)")
+    #expect(answer.json["cursor"]?.stringValue == present.tag, "\(what)")
+    #expect(answer.field("ETag") == present.field("ETag"), "\(what)")
+  }
+
+  @Test("The account's tag guards its erasure and its password")
+  func account() async throws {
+    try await ServerFixture.run { users in
+      let ada = try await users.signUp()
+      let me = try await ada.get("/v1/me")
+      let tag = try #require(me.field("ETag"))
+      let writes = [("PUT", "/v1/me/password", Self.change), ("DELETE", "/v1/me", Self.erasure)]
+      for (method, path, body) in writes {
+        for condition in [#"If-Match: "x""#, "If-Match: W/\(tag)", "If-None-Match: *", "If-None-Match: \(tag)"] {
+          expectChanged(try await ada.ask(method, path, body, [condition]), me, "\(path) \(condition)")
+        }
+        #expect(try await ada.ask(method, path, body, ["If-Match: x"]).problem == Told("invalid-parameter"))
+      }
+      #expect(try await ada.get("/v1/me").body == me.body)
+      let changed = try await ada.put("/v1/me/password", Self.change, [#"If-Match: "x", \#(tag)"#])
+      #expect(changed.status == 204)
+      let gzipTag = "\(tag.dropLast())-gzip\""
+      let erased = try await ada.ask("DELETE", "/v1/me", #"{"password":"another horse"}"#, ["If-Match: \(gzipTag)"])
+      #expect(erased.status == 204)
+      #expect(try await ada.get("/v1/me").status == 401)
+    }
+  }
+
+  @Test("Any present account satisfies If-Match: *, and a wrong password is told before the precondition")
+  func anyAccount() async throws {
+    try await ServerFixture.run { users in
+      let ada = try await users.signUp()
+      #expect(try await ada.put("/v1/me/password", Self.change, ["If-Match: *"]).status == 204)
+      let wrong = try await ada.ask("DELETE", "/v1/me", Self.erasure, [#"If-Match: "x""#])
+      #expect(wrong.problem == Told("forbidden"))
+    }
+  }
+
+  @Test("One session can be read, and its tag does not change with its use")
+  func session() async throws {
+    try await ServerFixture.run { users in
+      let phone = try await users.signUp(device: "phone")
+      let tablet = try await users.logIn(device: "tablet")
+      let path = "/v1/sessions/\(tablet.session)"
+      let first = try await phone.get(path)
+      #expect(first.status == 200 && first.json["device"] == "tablet" && first.json["current"] == false)
+      #expect(try await phone.get("/v1/sessions").json["items"]?.arrayValue?.contains(first.json) == true)
+      #expect(first.field("Cache-Control") == "private, no-cache" && first.field("Vary") != nil)
+      let tag = try #require(first.field("ETag"))
+
+      users.advance(by: 7200)
+      let cursor = try #require(try await tablet.get("/v1/favorites").cursor)
+      _ = try await tablet.get("/v1/changes?since=\(cursor)")
+      let used = try await phone.get(path)
+      #expect(used.json["lastSeenAt"] != first.json["lastSeenAt"] && used.json["cursor"] != nil)
+      #expect(used.field("ETag") == tag)
+      #expect(try await phone.get(path, ["If-None-Match: \(tag)"]).status == 304)
+
+      let own = try await tablet.get("/v1/sessions/current")
+      #expect(own.json["id"]?.stringValue == tablet.session && own.json["current"] == true)
+      let ben = try await users.signUp("ben")
+      for id in [ben.session, "none", "018f0000-0000-7000-8000-000000000000"] {
+        #expect(try await phone.get("/v1/sessions/\(id)").problem == Told("not-found"), "\(id)")
+      }
+      #expect(try await phone.get("/v1/sessions/\(phone.session)").json["current"] == true)
+    }
+  }
+
+  @Test("A session's tag guards its end")
+  func sessionEnd() async throws {
+    try await ServerFixture.run { users in
+      let phone = try await users.signUp(device: "phone")
+      let tablet = try await users.logIn(device: "tablet")
+      let path = "/v1/sessions/\(tablet.session)"
+      let present = try await phone.get(path)
+      let tag = try #require(present.field("ETag"))
+      for condition in [#"If-Match: "x""#, "If-Match: W/\(tag)", "If-None-Match: *", "If-None-Match: \(tag)"] {
+        expectChanged(try await phone.delete(path, [condition]), present, condition)
+      }
+      #expect(try await tablet.get("/v1/me").status == 200)
+      #expect(try await phone.delete(path, ["If-Match: \(tag)"]).status == 204)
+      #expect(try await tablet.get("/v1/me").status == 401)
+      #expect(try await phone.delete(path, ["If-Match: *"]).problem == Told("not-found"))
+
+      let current = try await phone.get("/v1/sessions/current")
+      expectChanged(try await phone.delete("/v1/sessions/current", [#"If-Match: "x""#]), current, "current")
+      let end = try await phone.delete("/v1/sessions/current", ["If-Match: \(current.field("ETag") ?? "")"])
+      #expect(end.status == 204)
+    }
+  }
+
+  @Test("A failed precondition is the stored response of its Idempotency-Key")
+  func replays() async throws {
+    try await ServerFixture.run { users in
+      let ada = try await users.signUp()
+      let me = try await ada.get("/v1/me")
+      let fields = [#"If-Match: "x""#, "Idempotency-Key: k"]
+      for isReplay in [false, true] {
+        let answer = try await ada.ask("DELETE", "/v1/me", Self.erasure, fields)
+        expectChanged(answer, me, "replay: \(isReplay)")
+        #expect(answer.field("Idempotency-Replayed") == (isReplay ? "true" : nil))
+      }
+    }
+  }
+}

@@ -1,0 +1,76 @@
+import LockstepJSON
+import LockstepTestSupport
+import Testing
+
+@Suite("Query parameters that a route does not take")
+struct QueryParameterTests {
+  /// Requests with a parameter that nothing takes, each with its body.
+  private static let requests: [(method: String, target: String, body: String?)] = [
+    ("GET", "/v1/changes?colections=secret", nil), ("GET", "/v1/changes?since=now&colections=secret&wait=0", nil),
+    ("GET", "/v1/journal?colections=secret", nil), ("GET", "/v1/favorites?colections=secret", nil),
+    ("HEAD", "/v1/favorites?colections=secret", nil), ("GET", "/v1/favorites/a?colections=secret", nil),
+    ("PUT", "/v1/favorites/a?colections=secret", "{}"), ("DELETE", "/v1/favorites/a?colections=secret", nil),
+    ("GET", "/v1/defaults?colections=secret", nil), ("GET", "/v1/defaults/standard?colections=secret", nil),
+    ("PATCH", "/v1/profile?colections=secret", "{}"), ("POST", "/v1/actions?colections=secret", "{}"),
+    ("GET", "/v1/me?colections=secret", nil), ("GET", "/v1/sessions?colections=secret", nil),
+    ("GET", "/v1/me/export?colections=secret", nil), ("POST", "/v1/sessions?colections=secret", "{}"),
+    ("POST", "/v1/users?colections=secret", "{}"), ("GET", "/v1/reactors?colections=secret", nil),
+    ("POST", "/v1/reactors/login?colections=secret", "{}"), ("GET", "/v1/notes?colections=secret", nil),
+    ("GET", "/v1/admin/registered/standard?colections=secret", nil),
+  ]
+
+  @Test("They are refused by name, and their values are not repeated")
+  func unknown() async throws {
+    let change: (inout Configuration) -> Void = { $0.administratorToken = ServerFixture.administrator }
+    try await ServerFixture.run(change, modules: [.notes]) { users in
+      let ada = try await users.signUp()
+      for (method, target, body) in Self.requests {
+        let token = target.contains("/admin/") ? ServerFixture.administrator : ada.token
+        let answer = try await users.ask(method, target, body: body.map { Array($0.utf8) }, token: token)
+        #expect(answer.status == 400, "\(method) \(target)")
+        guard method != "HEAD" else { continue }
+        #expect(answer.problem == Told("invalid-parameter"), "\(method) \(target)")
+        #expect(answer.text.contains("colections") && !answer.text.contains("secret"), "\(answer.text)")
+      }
+      #expect(try await ada.get("/v1/favorites").json["count"] == 0)
+    }
+  }
+
+  @Test("All of them are named, decoded, and what the route takes instead")
+  func named() async throws {
+    try await ServerFixture.run { users in
+      let ada = try await users.signUp()
+      let detail = try await ada.get("/v1/changes?a%20b=1&wait=0&c").json["detail"]?.stringValue ?? ""
+      #expect(detail.contains("“a b”") && detail.contains("“c”") && detail.contains("since, collections, wait"))
+      let none = try await ada.get("/v1/me?x=1").json["detail"]?.stringValue ?? ""
+      #expect(none.contains("“x”") && none.contains("no query parameters"))
+      let long = String(repeating: "n", count: 4000)
+      #expect(try await ada.get("/v1/me?\(long)").body.count < 1000)
+      #expect(try await ada.get("/v1/me?%zz").problem == Told("invalid-parameter"))
+    }
+  }
+
+  @Test("Declared parameters work, percent-encoded too, and other paths take any")
+  func known() async throws {
+    try await ServerFixture.run { users in
+      let ada = try await users.signUp()
+      try await ada.addFavorites("a")
+      #expect(try await ada.get("/v1/favorites?%6Cimit=1&pre%66ix=a&").status == 200)
+      #expect(try await ada.post("/v1/reactors/photoDetail?photoId=a", "").status == 201)
+      #expect(try await ada.get("/healthz?cache=1").status == 200)
+      #expect(try await ada.get("/openapi.json?v=2").status == 200)
+      let screen = try await ada.post("/v1/reactors/favoritesTop", "")
+      let href = screen.json["href"]?.stringValue ?? ""
+      #expect(try await ada.get("\(href)?wait=1").status == 200)
+    }
+  }
+
+  @Test("A list of names has no empty entries", arguments: ["favorites,,profile", ",favorites", "favorites,", ","])
+  func emptyEntry(list: String) async throws {
+    try await ServerFixture.run { users in
+      let ada = try await users.signUp()
+      let answer = try await ada.get("/v1/changes?collections=\(list)")
+      #expect(answer.problem == Told("invalid-parameter"))
+    }
+  }
+}
