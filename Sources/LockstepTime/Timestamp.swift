@@ -50,14 +50,3 @@ extension Timestamp {
     Timestamp(millisecondsSince1970: millisecondsSince1970 - duration.wholeMilliseconds)
   }
 }
-
-extension Duration {
-  /// In milliseconds, what is less than one left out; as far as 63 bits go.
-  package var wholeMilliseconds: Int64 {
-    let (seconds, attoseconds) = components
-    let (milliseconds, overflows) = seconds.multipliedReportingOverflow(by: 1_000)
-    // Half of the range, so that a time of today can still be added.
-    if overflows || milliseconds > .max / 2 { return .max / 2 }
-    return milliseconds + attoseconds / 1_000_000_000_000_000
-  }
-}
