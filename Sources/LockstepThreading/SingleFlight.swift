@@ -1,12 +1,15 @@
 /// Shares asynchronous work among all callers that need its result at the same time.
 ///
-/// The first caller for a key runs the work, and callers that arrive meanwhile get its result too. The result is not kept:
-/// the next caller runs the work again. A caller with a cache looks there first, and once more inside the work, because an
-/// earlier flight may have filled the cache in between.
+/// The first caller for a key runs the work, and callers that arrive meanwhile get its result too.
+/// The result is not kept: the next caller runs the work again. A caller with a cache looks there
+/// first, and once more inside the work, because an earlier flight may have filled the cache in
+/// between.
 ///
 /// - A waiting caller stays until the flight ends, even if its task is cancelled.
-/// - If the work throws `CancellationError`, only the caller that ran it fails. Another caller runs the work instead.
-/// - `invalidate(_:)` marks the result of running work as outdated. Its caller then runs the work again.
+/// - If the work throws `CancellationError`, only the caller that ran it fails. Another caller runs
+///   the work instead.
+/// - `invalidate(_:)` marks the result of running work as outdated. Its caller then runs the work
+///   again.
 public final class SingleFlight<Key: Hashable & Sendable, Value: Sendable, Failure: Error>: Sendable {
   private enum Turn: Sendable {
     /// The caller runs the work.
@@ -30,8 +33,8 @@ public final class SingleFlight<Key: Hashable & Sendable, Value: Sendable, Failu
   ///
   /// - Parameters:
   ///   - key: Identifies the work.
-  ///   - keep: Stores a result that is not outdated, and returns what all callers get. It runs under a lock that
-  ///     `invalidate(_:)` takes too, so it must be short.
+  ///   - keep: Stores a result that is not outdated, and returns what all callers get. It runs
+  ///     under a lock that `invalidate(_:)` takes too, so it must be short.
   ///   - work: Makes the result.
   nonisolated(nonsending) public func value(
     of key: Key,
@@ -47,7 +50,8 @@ public final class SingleFlight<Key: Hashable & Sendable, Value: Sendable, Failu
     }
   }
 
-  /// Marks work that runs for the key as outdated. Call this after the source has changed and before the change is cached.
+  /// Marks work that runs for the key as outdated. Call this after the source has changed and
+  /// before the change is cached.
   public func invalidate(_ key: Key) {
     flights.withLock { $0[key]?.isOutdated = true }
   }
