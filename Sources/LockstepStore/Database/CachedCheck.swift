@@ -2,8 +2,8 @@ import LockstepThreading
 
 /// An expensive check that many callers ask for.
 ///
-/// One check runs at a time. Its outcome goes to every caller that arrives while it runs or within `lifetime` after it.
-/// A caller whose task is cancelled still waits for the outcome.
+/// One check runs at a time. Its outcome goes to every caller that arrives while it runs or within
+/// `lifetime` after it. A caller whose task is cancelled still waits for the outcome.
 final class CachedCheck<Outcome: Sendable>: Sendable {
   private let flights = SingleFlight<Bool, Outcome, Never>()
   private let last = LockedState<(outcome: Outcome, at: Duration)?>(nil)

@@ -67,7 +67,8 @@ package final class StateCache: Sendable {
   /// Makes a state that is on disk the latest one. Only one thread at a time may call this.
   func publish(_ state: UserState, of user: UserID, factBytes: Int) {
     let previous = contents.withLock { $0.states.peek(user) }
-    // Made outside the lock, which every request needs. Meanwhile only a load can insert a state, and never a newer one.
+    // Made outside the lock, which every request needs. Meanwhile only a load can insert a state,
+    // and never a newer one.
     let cached = CachedState(state, after: previous, factBytes: factBytes)
     flights.invalidate(user)
     let dropped = contents.withLock { contents in
@@ -83,7 +84,8 @@ package final class StateCache: Sendable {
     contents.withLock { $0.states.remove(user) }
   }
 
-  /// How many times a user's state was read from the store. Hits are not counted: nothing is more frequent.
+  /// How many times a user's state was read from the store. Hits are not counted: nothing is more
+  /// frequent.
   package var loads: Int { contents.withLock { $0.loads } }
 
   /// The number of users in memory, and the approximate number of bytes they take.

@@ -3,7 +3,8 @@ import LockstepThreading
 
 /// The time zones of the system's database, read on demand.
 ///
-/// The zones used last stay in memory, up to `capacity`. An update of the database takes effect after a restart.
+/// The zones used last stay in memory, up to `capacity`. An update of the database takes effect
+/// after a restart.
 package final class TimeZones: Sendable {
   /// New and recently used zones are in `young`. When it is full, it replaces `old`.
   private struct Cache: Sendable {
@@ -30,8 +31,8 @@ package final class TimeZones: Sendable {
   /// The number of zones in memory.
   var count: Int { cache.withLock { $0.young.count + $0.old.count } }
 
-  /// A zone's rules, for a name in IANA's form. Throws if there is no such zone, its file cannot be read, or too many
-  /// reads wait already.
+  /// A zone's rules, for a name in IANA's form. Throws if there is no such zone, its file cannot be
+  /// read, or too many reads wait already.
   func rules(of name: String) async throws(TimeZoneError) -> TimeZoneRules {
     guard let name = TimeZoneName(name) else { throw TimeZoneError("This is not the name of a time zone.") }
     if let rules = find(name) { return rules }
