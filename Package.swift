@@ -139,7 +139,7 @@ let package = Package(
     .testTarget(name: "LockstepJSONTests", dependencies: ["LockstepJSON", "LockstepTestSupport"]),
     .testTarget(name: "LockstepReactorTests", dependencies: ["LockstepReactor", "LockstepReactorTesting"]),
     .testTarget(name: "LockstepReactorTestingTests", dependencies: ["LockstepReactor", "LockstepReactorTesting"]),
-    .testTarget(name: "LockstepThreadingTests", dependencies: ["LockstepThreading"]),
+    .testTarget(name: "LockstepThreadingTests", dependencies: ["LockstepTestSupport", "LockstepThreading"]),
     .testTarget(
       name: "LockstepSQLiteTests",
       dependencies: ["CLockstepSQLite", "LockstepSQLite", "LockstepTestSupport", "LockstepThreading"]

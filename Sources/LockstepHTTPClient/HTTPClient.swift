@@ -73,12 +73,13 @@ public final class HTTPClient: Sendable {
   /// The number of running transfers.
   public var running: Int { transfers.count }
 
-  /// Sends a `POST` request and returns the status of the response. An error status does not throw.
+  /// Sends a `POST` request. An error status does not throw.
   ///
   /// - Parameters:
   ///   - body: The body.
   ///   - type: Its media type.
   ///   - url: An `http` or `https` URL. A user and a password in it are sent as basic credentials.
+  /// - Returns: The status of the response.
   /// - Throws: `TransferError` if there is no complete response.
   nonisolated(nonsending) public func post(
     _ body: [UInt8],

@@ -55,11 +55,11 @@ final class DatabaseHandle {
 
   /// Throws if a transaction should be open and none is.
   func expectTransaction(for sql: @autoclosure () -> String) throws(SQLiteError) {
-    if expectsTransaction, sqlite3_get_autocommit(pointer) != 0 { throw transactionGone(sql: sql()) }
+    if expectsTransaction, sqlite3_get_autocommit(pointer) != 0 { throw noTransaction(sql: sql()) }
   }
 
   /// The error of a statement whose transaction SQLite has rolled back.
-  func transactionGone(sql: String) -> SQLiteError {
+  func noTransaction(sql: String) -> SQLiteError {
     SQLiteError(
       extendedCode: SQLITE_ABORT | (2 << 8),
       message: "no transaction is open any more: it has been rolled back",

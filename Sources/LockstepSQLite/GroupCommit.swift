@@ -162,7 +162,7 @@ struct GroupCommit {
       group.append((unit, .success(try perform(unit))))
       return true
     } catch {
-      connection.undo()
+      connection.rollBack()
       if let error = error as? SQLiteError, error.isOfTheStore {
         commitMonitor.noteFailure(error)
         isDiskFull = error.kind == .full
@@ -184,10 +184,10 @@ struct GroupCommit {
       group.append((unit, .failure(error)))
       // Every unit of the group gets the returned error, so it must not be this unit's own.
       guard connection.isInTransaction else {
-        return error as? SQLiteError ?? connection.database.transactionGone(sql: "COMMIT")
+        return error as? SQLiteError ?? connection.database.noTransaction(sql: "COMMIT")
       }
       guard unit.throwsUnwritten, connection.changedRowsInAll != written else { return nil }
-      return error as? SQLiteError ?? connection.halfWritten(error)
+      return error as? SQLiteError ?? connection.brokenPromise(error)
     }
   }
 
@@ -200,7 +200,7 @@ struct GroupCommit {
       throttle.note(unit, took: end - start, now: end)
     }
     let notify = try unit.run(connection)
-    try connection.expectWholeForeignKeys()
+    try connection.checkForeignKeys()
     return notify
   }
 
@@ -212,7 +212,7 @@ struct GroupCommit {
       if let failure { throw failure }
       try connection.commit()
     } catch {
-      connection.undo()
+      connection.rollBack()
       noteFailedCommit(error)
       fail(group.map(\.unit), with: error)
       checkpointFullDisk()

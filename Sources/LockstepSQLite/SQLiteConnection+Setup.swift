@@ -28,11 +28,11 @@ extension SQLiteConnection {
     }
     // SQLite reads the file only when it must.
     _ = try pragma("PRAGMA schema_version", as: Int.self)
-    try turn(SQLITE_DBCONFIG_DEFENSIVE, on: true, name: "DEFENSIVE")
-    try turn(SQLITE_DBCONFIG_TRUSTED_SCHEMA, on: false, name: "TRUSTED_SCHEMA")
-    try turn(SQLITE_DBCONFIG_ENABLE_FKEY, on: true, name: "ENABLE_FKEY")
-    try turn(SQLITE_DBCONFIG_DQS_DML, on: false, name: "DQS_DML")
-    try turn(SQLITE_DBCONFIG_DQS_DDL, on: false, name: "DQS_DDL")
+    try setSwitch(SQLITE_DBCONFIG_DEFENSIVE, on: true, name: "DEFENSIVE")
+    try setSwitch(SQLITE_DBCONFIG_TRUSTED_SCHEMA, on: false, name: "TRUSTED_SCHEMA")
+    try setSwitch(SQLITE_DBCONFIG_ENABLE_FKEY, on: true, name: "ENABLE_FKEY")
+    try setSwitch(SQLITE_DBCONFIG_DQS_DML, on: false, name: "DQS_DML")
+    try setSwitch(SQLITE_DBCONFIG_DQS_DDL, on: false, name: "DQS_DDL")
     try execute("PRAGMA synchronous = FULL; PRAGMA cell_size_check = ON; PRAGMA temp_store = MEMORY")
     try expect("PRAGMA synchronous", is: 2)
     try expect("PRAGMA cell_size_check", is: 1)

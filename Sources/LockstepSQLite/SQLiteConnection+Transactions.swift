@@ -17,7 +17,7 @@ extension SQLiteConnection {
       try commit()
       return result
     } catch {
-      undo()
+      rollBack()
       throw error
     }
   }
@@ -27,7 +27,7 @@ extension SQLiteConnection {
   public func snapshot<Result>(_ body: () throws -> Result) throws -> Result {
     try expectNoTransaction(for: "BEGIN")
     try run("BEGIN")
-    defer { undo() }
+    defer { rollBack() }
     return try body()
   }
 
@@ -37,7 +37,7 @@ extension SQLiteConnection {
     database.expectsTransaction = true
   }
 
-  /// After an error, the transaction may still have to be rolled back with `undo()`.
+  /// After an error, the transaction may still have to be rolled back with `rollBack()`.
   func commit() throws(SQLiteError) {
     try expectTransaction(for: "COMMIT")
     database.expectsTransaction = false
@@ -58,26 +58,26 @@ extension SQLiteConnection {
       try run("RELEASE unit")
       return result
     } catch {
-      undoUnit()
+      rollBackSavepoint()
       throw error
     }
   }
 
   /// Rolls back the transaction, unless SQLite has done so already.
-  func undo() {
+  func rollBack() {
     database.expectsTransaction = false
     if isInTransaction { _ = try? run("ROLLBACK") }
   }
 
   /// Rolls back the savepoint, or the whole transaction if that fails, so that half a unit is never
   /// committed.
-  private func undoUnit() {
+  private func rollBackSavepoint() {
     guard isInTransaction else { return }
     do {
       try run("ROLLBACK TO unit")
       try run("RELEASE unit")
     } catch {
-      undo()
+      rollBack()
     }
   }
 
@@ -85,12 +85,12 @@ extension SQLiteConnection {
   var changedRowsInAll: Int64 { sqlite3_total_changes64(database.pointer) }
 
   /// The error of a whole group if a unit broke its promise to throw before its first change.
-  func halfWritten(_ error: any Error) -> SQLiteError {
+  func brokenPromise(_ error: any Error) -> SQLiteError {
     failure(SQLITE_ABORT, "a unit that promised to throw only before it writes has thrown after it: \(error)")
   }
 
   /// Throws if the open transaction violates a deferred foreign key.
-  func expectWholeForeignKeys() throws(SQLiteError) {
+  func checkForeignKeys() throws(SQLiteError) {
     var unresolved: Int32 = 0
     var highest: Int32 = 0
     sqlite3_db_status(database.pointer, SQLITE_DBSTATUS_DEFERRED_FKS, &unresolved, &highest, 0)
@@ -104,6 +104,6 @@ extension SQLiteConnection {
   }
 
   private func expectTransaction(for sql: StaticString) throws(SQLiteError) {
-    if !isInTransaction { throw database.transactionGone(sql: sql.description) }
+    if !isInTransaction { throw database.noTransaction(sql: sql.description) }
   }
 }

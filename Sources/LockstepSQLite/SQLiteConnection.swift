@@ -171,7 +171,7 @@ public final class SQLiteConnection {
   }
 
   /// Sets one of SQLite's switches and checks it.
-  func turn(_ option: Int32, on: Bool, name: String) throws(SQLiteError) {
+  func setSwitch(_ option: Int32, on: Bool, name: String) throws(SQLiteError) {
     var now: Int32 = -1
     let code = lockstep_sqlite_switch(database.pointer, option, on ? 1 : 0, &now)
     if code != SQLITE_OK || now != (on ? 1 : 0) {

@@ -29,7 +29,10 @@ public struct SQLiteRow: ~Copyable {
     get throws(SQLiteError) {
       let stored = try value(at: column)
       guard let value = Value(sqliteValue: stored) else {
-        throw error(SQLITE_MISMATCH, "column \(column) (\(name(of: column))) holds \(stored.kindName), which is not \(Value.self)")
+        throw error(
+          SQLITE_MISMATCH,
+          "column \(column) (\(name(of: column))) holds \(stored.kindName), which is not \(Value.self)"
+        )
       }
       return value
     }

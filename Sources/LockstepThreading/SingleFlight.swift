@@ -29,13 +29,15 @@ public final class SingleFlight<Key: Hashable & Sendable, Value: Sendable, Failu
   /// Starts without any flight.
   public init() {}
 
-  /// Returns the result of `work`, run by this caller or by another one that uses the same key now.
+  /// Runs `work`, or waits for another caller that runs it for the same key.
   ///
   /// - Parameters:
   ///   - key: Identifies the work.
   ///   - keep: Stores a result that is not outdated, and returns what all callers get. It runs
   ///     under a lock that `invalidate(_:)` takes too, so it must be short.
   ///   - work: Makes the result.
+  /// - Returns: The result.
+  /// - Throws: What `work` throws.
   nonisolated(nonsending) public func value(
     of key: Key,
     keep: (Value) -> Value = { $0 },
@@ -72,9 +74,11 @@ public final class SingleFlight<Key: Hashable & Sendable, Value: Sendable, Failu
   }
 
   /// Ends the flight and passes its result on. Returns nil if the work must run again.
-  private func finish(_ key: Key, _ result: Result<Value, Failure>, _ keep: (Value) -> Value) -> Result<Value, Failure>? {
+  private func finish(_ key: Key, _ result: Result<Value, Failure>, _ keep: (Value) -> Value) -> Result<Value, Failure>?
+  {
     let isCancelled = if case .failure(is CancellationError) = result { true } else { false }
-    let (waiting, shared) = flights.withLock { flights -> ([CheckedContinuation<Turn, Never>], Result<Value, Failure>?) in
+    let (waiting, shared) = flights.withLock {
+      flights -> ([CheckedContinuation<Turn, Never>], Result<Value, Failure>?) in
       if flights[key]?.isOutdated == true, !isCancelled {
         flights[key]?.isOutdated = false
         return ([], nil)
