@@ -44,7 +44,10 @@ let package = Package(
     .target(name: "LockstepTime", dependencies: ["LockstepThreading"]),
     .target(name: "LockstepLogging", dependencies: ["LockstepJSON", "LockstepThreading", "LockstepTime"]),
     .target(name: "LockstepHTTP", dependencies: ["LockstepJSON", "LockstepTime"]),
-    .target(name: "LockstepHTTPServer", dependencies: ["CLockstepLinux", "LockstepHTTP", "LockstepThreading"]),
+    .target(
+      name: "LockstepHTTPServer",
+      dependencies: ["CLockstepLinux", "LockstepHTTP", "LockstepThreading", "LockstepTime"]
+    ),
     .target(name: "LockstepHTTPClient", dependencies: ["CLockstepCurl", "LockstepThreading"]),
     .target(
       name: "LockstepCollections",
@@ -130,13 +133,13 @@ let package = Package(
     // Tests, one target a room; Acceptance drives the binary from outside.
     .target(
       name: "LockstepTestSupport",
-      dependencies: ["LockstepHTTP", "LockstepHTTPServer", "LockstepThreading"],
+      dependencies: ["LockstepHTTP", "LockstepHTTPServer", "LockstepThreading", "LockstepTime"],
       path: "Tests/LockstepTestSupport"
     ),
     .testTarget(name: "LockstepJSONTests", dependencies: ["LockstepJSON", "LockstepTestSupport"]),
     .testTarget(name: "LockstepReactorTests", dependencies: ["LockstepReactor", "LockstepReactorTesting"]),
     .testTarget(name: "LockstepReactorTestingTests", dependencies: ["LockstepReactor", "LockstepReactorTesting"]),
-    .testTarget(name: "LockstepThreadingTests", dependencies: ["LockstepThreading"]),
+    .testTarget(name: "LockstepThreadingTests", dependencies: ["LockstepTestSupport", "LockstepThreading"]),
     .testTarget(
       name: "LockstepSQLiteTests",
       dependencies: ["CLockstepSQLite", "LockstepSQLite", "LockstepTestSupport", "LockstepThreading"]

@@ -1,13 +1,13 @@
-/// One numbered step of the schema: a file of this folder, as it was when the program was built.
+/// A numbered step of the store's schema: a file of this folder, embedded in the program.
 public struct Migration: Sendable, Equatable {
-  /// 1 for the first; each is one more than the one before.
+  /// Consecutive, from 1.
   public let number: Int
-  /// The file's name without `.sql`, for example `0001_store`.
+  /// The file's name without `.sql`, such as `0001_store`.
   public let name: String
-  /// The file's text: statements that run within one transaction, so it has no BEGIN or COMMIT of its own.
+  /// The file's statements. They run in one transaction, so they contain no BEGIN or COMMIT.
   public let sql: String
 
-  /// A step.
+  /// A step with its number, name and statements.
   public init(number: Int, name: String, sql: String) {
     self.number = number
     self.name = name
@@ -18,10 +18,10 @@ public struct Migration: Sendable, Equatable {
     self.init(number: number, name: name, sql: String(decoding: file, as: UTF8.self))
   }
 
-  /// All steps, in their order.
+  /// All steps, in order.
   ///
-  /// To add one: write the next numbered file, name it in Package.swift (`.embedInCode`) and add a line here. A file
-  /// that was released is never changed again: stores that have been through it would be refused.
+  /// To add one, write the next numbered file, add it to Package.swift (`.embedInCode`) and add a
+  /// line here. Never change a released file: the server would reject stores that have applied it.
   public static let all: [Migration] = [
     Migration(1, "0001_store", PackageResources._001_store_sql),
     Migration(2, "0002_accounts", PackageResources._002_accounts_sql),

@@ -19,7 +19,7 @@ public final class StoredAccounts: AccountsService {
   private let ids: UUIDv7Generator
   private let readers: ReaderPool
   private let writer: DatabaseWriter
-  private let time: StoreTime
+  private let time: TimeSource
 
   /// - Parameters:
   ///   - readers: Where is read.
@@ -35,7 +35,7 @@ public final class StoredAccounts: AccountsService {
     tokenKey: TokenKey,
     hasher: any PasswordHashing,
     random: @escaping @Sendable () -> UInt64,
-    time: StoreTime,
+    time: TimeSource,
     configuration: AccountsConfiguration = AccountsConfiguration()
   ) {
     self.readers = readers

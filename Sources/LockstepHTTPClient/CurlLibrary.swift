@@ -1,31 +1,32 @@
 import CLockstepCurl
 import Glibc
 
-/// libcurl isn't there, or isn't as it's needed.
+/// libcurl cannot be loaded, or is incomplete.
 public struct LibraryUnavailableError: Error, Equatable, CustomStringConvertible {
-  /// The file that was looked for.
+  /// The file that was loaded.
   public let file: String
-  /// Why it can't be used.
+  /// Why it cannot be used.
   public let reason: String
 
-  /// For example: `cannot use libcurl.so.4 (Debian's package libcurl4 or libcurl3-gnutls): … No such file or directory`.
+  /// For example: `cannot use libcurl.so.4 (Debian's package libcurl4 or libcurl3-gnutls): … No
+  /// such file or directory`.
   public var description: String { "cannot use \(file) (Debian's package libcurl4 or libcurl3-gnutls): \(reason)" }
 }
 
-/// libcurl, loaded.
+/// The functions of libcurl, loaded at run time.
 ///
-/// `@unchecked Sendable`: the functions it points to are written once, before anybody else has it, and those of libcurl
-/// may be called by many threads as long as each has handles of its own.
+/// `@unchecked Sendable`: the function pointers are set once, in `init`. Many threads may call
+/// libcurl as long as each has its own handles.
 final class CurlLibrary: @unchecked Sendable {
   /// Valid as long as this object lives.
   let functions: UnsafeMutablePointer<lockstep_curl>
-  /// The file that it was loaded from.
   let file: String
 
-  /// As Debian calls it with OpenSSL and with GnuTLS, which an image is smaller with. Both have the same functions.
+  /// Debian's builds with OpenSSL and with GnuTLS, which makes a smaller image. Both have the same
+  /// functions.
   static let files = ["libcurl.so.4", "libcurl-gnutls.so.4"]
 
-  /// Loads the first of these files that is there. Throws what is wrong with the first of all where none is.
+  /// Loads the first available file. If there is none, throws the error of the first one.
   init(files: [String] = CurlLibrary.files) throws(LibraryUnavailableError) {
     var unavailable: LibraryUnavailableError?
     for file in files {
@@ -37,14 +38,12 @@ final class CurlLibrary: @unchecked Sendable {
       }
       unavailable = unavailable ?? LibraryUnavailableError(file: file, reason: Self.text(reason))
     }
-    throw unavailable ?? LibraryUnavailableError(file: "libcurl", reason: "no file of it is named")
+    throw unavailable ?? LibraryUnavailableError(file: "libcurl", reason: "no file is named")
   }
 
-  deinit {
-    free(functions)
-  }
+  deinit { free(functions) }
 
-  /// What C wrote, up to its zero byte.
+  /// The text up to the zero byte.
   static func text(_ characters: [CChar]) -> String {
     String(decoding: characters.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
   }

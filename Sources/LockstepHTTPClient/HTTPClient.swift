@@ -1,113 +1,108 @@
 import LockstepThreading
 
-/// Sends what a server has to tell other servers: a typed hand on libcurl, on a thread of its own.
+/// Sends HTTP requests to other servers, with libcurl.
 ///
-/// - One thread runs all transfers, so that one that hangs holds up none of the others, nor any event loop. A client that
-///   has nothing to send costs nothing but that thread's sleep.
-/// - As many transfers run at a time as `Bounds.transfers` says; beyond it `post` refuses at once.
-/// - A task that is cancelled aborts its transfer. What was sent by then may have arrived.
-/// - Certificates are verified against the system's authorities, of TLS 1.2 or newer; redirects are not followed; of an
-///   answer only the status is kept.
-/// - libcurl is loaded when the first client is made and stays until the process ends.
+/// - One thread runs all transfers concurrently, so a slow transfer delays no other transfer and no
+///   event loop.
+/// - At most `Bounds.transfers` run at a time. If there are more, `post` throws at once.
+/// - Cancelling the task aborts its transfer. The server may have received the request by then.
+/// - TLS 1.2 or newer is required, and certificates are verified. Redirects are not followed. Only
+///   the status of the response is returned.
+/// - libcurl is loaded for the first client and stays loaded.
 ///
-/// A client should be shut down. One that is just dropped cancels what still runs, and its thread ends by itself.
+/// Shut a client down when it is no longer needed. A client that is released instead cancels its
+/// transfers, and its thread then ends by itself.
 public final class HTTPClient: Sendable {
-  /// How far a client goes.
+  /// The limits of a client.
   public struct Bounds: Sendable, Equatable {
-    /// How long it may take to connect, names and TLS included.
+    /// How long connecting may take, with name resolution and TLS. Default: 5 seconds.
     public var connectTime: Duration
-    /// How long a transfer may take as a whole.
+    /// How long a whole transfer may take. Default: 15 seconds.
     public var totalTime: Duration
-    /// How long an answer may be, its head and its body. Nobody reads it; a longer one ends the transfer.
-    public var answerBytes: Int
-    /// How many transfers run at a time, each with a connection.
+    /// How long a response may be, with its header. Default: 64 KiB.
+    public var responseBytes: Int
+    /// How many transfers run at a time, each with a connection. Default: 32.
     public var transfers: Int
 
-    /// Bounds; what isn't said is the default.
+    /// Limits with their defaults.
     public init(
       connectTime: Duration = .seconds(5),
       totalTime: Duration = .seconds(15),
-      answerBytes: Int = 64 * 1024,
+      responseBytes: Int = 64 * 1024,
       transfers: Int = 32
     ) {
       self.connectTime = connectTime
       self.totalTime = totalTime
-      self.answerBytes = answerBytes
+      self.responseBytes = responseBytes
       self.transfers = transfers
     }
   }
 
-  /// What a client is made of.
+  /// The configuration of a client.
   public struct Configuration: Sendable {
-    /// What it calls itself.
+    /// The `User-Agent` header.
     public var userAgent: String
-    /// How far it goes.
+    /// The limits.
     public var bounds = Bounds()
-    /// A file of certificates, in PEM, to trust in place of the system's. Default nil: the system's.
+    /// A PEM file of certificates to trust instead of the system's. Default: nil.
     public var authorities: String?
-    /// Whether it goes through the proxies that `https_proxy`, `http_proxy` and `no_proxy` name, as curl does. Default:
-    /// yes.
+    /// Whether the client uses the proxies in `https_proxy`, `http_proxy` and `no_proxy`, as curl
+    /// does. Default: true.
     public var usesProxies = true
 
     /// A configuration with its defaults.
-    public init(userAgent: String) {
-      self.userAgent = userAgent
-    }
+    public init(userAgent: String) { self.userAgent = userAgent }
   }
 
   let transfers: Transfers
   private let thread: LockedState<NamedThread?>
 
-  /// Loads libcurl, the first time, and starts the thread.
+  /// Loads libcurl and starts the thread.
   ///
-  /// Throws `LibraryUnavailableError` when there is no libcurl, `NamedThread.NotStarted` when the system has no thread.
+  /// Throws `LibraryUnavailableError` if there is no libcurl, and `NamedThread.NotStarted` if the
+  /// system has no more threads.
   public init(_ configuration: Configuration) throws {
     let transfers = try Transfers(configuration)
     self.transfers = transfers
-    // The thread knows the transfers and not the client, so that a client that nobody holds goes away.
+    // The thread holds the transfers and not the client, so that an unused client is released.
     thread = LockedState(try NamedThread(name: "http-client") { transfers.run() })
   }
 
-  deinit {
-    stop()?.detach()
-  }
+  deinit { stop()?.detach() }
 
-  /// How many transfers run now.
+  /// The number of running transfers.
   public var running: Int { transfers.count }
 
-  /// Sends a body by `POST`; whatever status the answer has, it's an answer.
+  /// Sends a `POST` request. An error status does not throw.
   ///
   /// - Parameters:
-  ///   - body: What is sent.
+  ///   - body: The body.
   ///   - type: Its media type.
-  ///   - url: Where to, with `http` or `https`. A user and a password in it are sent as basic credentials.
-  /// - Returns: The status.
-  /// - Throws: Why there is no whole answer.
+  ///   - url: An `http` or `https` URL. A user and a password in it are sent as basic credentials.
+  /// - Returns: The status of the response.
+  /// - Throws: `TransferError` if there is no complete response.
   nonisolated(nonsending) public func post(
     _ body: [UInt8],
     type: String,
     to url: String
   ) async throws(TransferError) -> Int {
-    let order = TransferOrder(body: body, type: type, url: url)
+    let request = TransferRequest(body: body, type: type, url: url)
     let result = await withTaskCancellationHandler {
-      await withCheckedContinuation { transfers.start(order, $0) }
+      await withCheckedContinuation { transfers.start(request, $0) }
     } onCancel: {
-      transfers.cancel(order)
+      transfers.cancel(request)
     }
     return try result.get()
   }
 
-  /// Cancels what still runs and returns when the thread has ended. What is asked for later is cancelled too.
+  /// Cancels all transfers, running and later ones, and returns when the thread has ended.
   ///
-  /// Blocks its caller, for a moment. A second call returns at once.
+  /// Blocks its caller for a moment. A second call returns at once.
   public func shutDown() { stop()?.join() }
 
-  /// Has the thread end, and hands it out to be joined or detached, once.
+  /// Ends the thread and returns it. The caller must join or detach it.
   private func stop() -> NamedThread? {
     transfers.close()
-    return thread.withLock { thread in
-      defer { thread = nil }
-      return thread
-    }
+    return thread.withLock { $0.take() }
   }
 }

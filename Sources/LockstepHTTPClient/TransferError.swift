@@ -1,38 +1,38 @@
-/// Why a transfer has no answer.
+/// Why a transfer has no complete response.
 public struct TransferError: Error, Equatable, Sendable, CustomStringConvertible {
-  /// What kind of failure it is: what a caller decides by.
+  /// The kinds of failures.
   public enum Kind: Sendable, Equatable, CaseIterable {
-    /// The host's name isn't known, or can't be asked for at the moment.
+    /// The host name cannot be resolved.
     case name
-    /// Nobody takes connections there.
+    /// The host does not accept the connection.
     case connection
-    /// No encrypted connection to whom it should be: its certificate isn't to be trusted, or it doesn't speak TLS.
+    /// TLS failed: the certificate is not trusted, or the host does not use TLS.
     case encryption
-    /// The connection broke before the answer was whole, or what came is no HTTP.
+    /// The connection broke before the response was complete, or the response is not HTTP.
     case broken
-    /// The answer is longer than it may be.
+    /// The response is longer than the limit.
     case tooLong
-    /// Connecting, or the whole of it, took longer than it may.
+    /// Connecting or the whole transfer took longer than the limit.
     case timeOut
-    /// As many transfers run as may.
+    /// Too many transfers run already.
     case overloaded
-    /// The task that waits for it was cancelled, or the client has been shut down.
+    /// The waiting task was cancelled, or the client was shut down.
     case cancelled
-    /// It couldn't even begin: there is no memory, or the URL isn't one.
+    /// The transfer could not start: out of memory, or the URL is invalid.
     case notBegun
   }
 
-  /// What kind of failure it is.
+  /// The kind of failure.
   public let kind: Kind
-  /// What happened, for an operator. It names the host, and neither credentials nor what was sent.
+  /// A message for the operator. It may name the host, but never credentials or the body.
   public let detail: String
 
-  /// A failure of its parts.
+  /// A failure with a message for the operator.
   public init(_ kind: Kind, _ detail: String) {
     self.kind = kind
     self.detail = detail
   }
 
-  /// For example: `SQLiteConnection refused (connection)`.
+  /// For example: `Connection refused (connection)`.
   public var description: String { "\(detail) (\(kind))" }
 }

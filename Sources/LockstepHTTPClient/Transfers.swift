@@ -2,23 +2,25 @@ import CLockstepCurl
 import Glibc
 import LockstepThreading
 
-/// The transfers of a client, and the loop that gets on with them.
+/// The transfers of a client, and the loop that runs them.
 ///
-/// `@unchecked Sendable`: only the thread in `run()` touches the multi handle, save for waking it, which libcurl lets any
-/// thread do while the handle lives; and it lives as long as this object, which the thread and all callers hold. What
-/// both sides share is in the monitor.
+/// `@unchecked Sendable`: only the thread in `run()` uses the multi handle, except to wake it,
+/// which libcurl permits from any thread. The handle lives as long as this object, which the thread
+/// and all callers hold. Shared state is locked.
 final class Transfers: @unchecked Sendable {
   typealias Continuation = CheckedContinuation<Result<Int, TransferError>, Never>
 
-  private struct Waiting: Sendable {
-    let order: TransferOrder
+  private typealias Handle = UnsafeMutablePointer<lockstep_transfer>
+
+  private struct Transfer: Sendable {
+    let request: TransferRequest
     let continuation: Continuation
   }
 
   private struct Shared: Sendable {
-    /// What the thread hasn't taken yet.
-    var new: [Waiting] = []
-    /// All that isn't answered.
+    /// Transfers that the thread has not started yet.
+    var new: [Transfer] = []
+    /// All transfers, new or running.
     var count = 0
     var isClosed = false
   }
@@ -31,14 +33,14 @@ final class Transfers: @unchecked Sendable {
   init(_ configuration: HTTPClient.Configuration) throws(LibraryUnavailableError) {
     curl = try CurlLibrary()
     guard let multi = lockstep_multi_make(curl.functions) else {
-      throw LibraryUnavailableError(file: curl.file, reason: "there is no memory for it")
+      throw LibraryUnavailableError(file: curl.file, reason: "out of memory")
     }
     self.multi = multi
     self.configuration = configuration
   }
 
   deinit {
-    // The thread has ended, since it held this object; it left no transfer behind.
+    // The thread has ended, because it held this object, and it ended all transfers.
     lockstep_multi_free(curl.functions, multi)
   }
 
@@ -46,20 +48,20 @@ final class Transfers: @unchecked Sendable {
 
   // MARK: For any thread
 
-  func start(_ order: TransferOrder, _ continuation: Continuation) {
+  func start(_ request: TransferRequest, _ continuation: Continuation) {
     let limit = configuration.bounds.transfers
-    let refusal: TransferError? = shared.withLock { shared in
-      if shared.isClosed { return TransferError(.cancelled, "The client has been shut down") }
+    let error: TransferError? = shared.withLock { shared in
+      if shared.isClosed { return .shutDown }
       if shared.count >= limit { return TransferError(.overloaded, "\(limit) transfers run already") }
-      shared.new.append(Waiting(order: order, continuation: continuation))
+      shared.new.append(Transfer(request: request, continuation: continuation))
       shared.count += 1
       return nil
     }
-    if let refusal { continuation.resume(returning: .failure(refusal)) } else { wake() }
+    if let error { continuation.resume(returning: .failure(error)) } else { wake() }
   }
 
-  func cancel(_ order: TransferOrder) {
-    order.cancel()
+  func cancel(_ request: TransferRequest) {
+    request.cancel()
     wake()
   }
 
@@ -68,7 +70,7 @@ final class Transfers: @unchecked Sendable {
     wake()
   }
 
-  /// The thread sleeps either in the monitor or in libcurl.
+  /// The thread waits either for the lock or in libcurl.
   private func wake() {
     shared.wakeAll()
     lockstep_multi_wake(curl.functions, multi)
@@ -78,115 +80,106 @@ final class Transfers: @unchecked Sendable {
 
   /// Runs transfers until the client is closed.
   func run() {
-    // OpenSSL writes to sockets without saying that it wants no signal where the other side is gone.
+    // OpenSSL writes to closed sockets without turning off the signal.
     var signals = sigset_t()
     sigemptyset(&signals)
     sigaddset(&signals, SIGPIPE)
     pthread_sigmask(SIG_BLOCK, &signals, nil)
 
-    var running: [UnsafeMutablePointer<lockstep_transfer>: Waiting] = [:]
+    var running: [Handle: Transfer] = [:]
     while let new = next(isIdle: running.isEmpty) {
-      for waiting in new { begin(waiting, &running) }
-      for (transfer, waiting) in running where waiting.order.isCancelled {
-        end(transfer, &running, .failure(TransferError(.cancelled, "Nobody waits for it any more")))
+      for transfer in new { begin(transfer, &running) }
+      for (handle, transfer) in running where transfer.request.isCancelled {
+        end(handle, &running, .failure(.cancelled))
       }
       let isWell = lockstep_multi_perform(curl.functions, multi) != 0
       finish(&running)
       guard !running.isEmpty else { continue }
       if !isWell || lockstep_multi_wait(curl.functions, multi) == 0 {
-        // Out of memory or of descriptors: nobody is left waiting, and the thread doesn't go in circles.
-        for transfer in running.keys {
-          end(transfer, &running, .failure(TransferError(.broken, "libcurl can't go on")))
+        // Out of memory or of descriptors. Without this, the callers would wait and the loop would
+        // spin.
+        for handle in running.keys {
+          end(handle, &running, .failure(TransferError(.broken, "libcurl cannot continue")))
         }
       }
     }
-    for transfer in running.keys {
-      end(transfer, &running, .failure(TransferError(.cancelled, "The client has been shut down")))
-    }
+    for handle in running.keys { end(handle, &running, .failure(.shutDown)) }
   }
 
-  /// What is new; waited for where nothing else is to be done. Nil when the client is closed.
-  private func next(isIdle: Bool) -> [Waiting]? {
-    let (new, isClosed) = shared.wait { shared -> ([Waiting], Bool)? in
+  /// The new transfers. Waits if there is nothing else to do. Nil once the client is closed.
+  private func next(isIdle: Bool) -> [Transfer]? {
+    let (new, isClosed) = shared.wait { shared -> ([Transfer], Bool)? in
       guard !isIdle || !shared.new.isEmpty || shared.isClosed else { return nil }
       defer { shared.new = [] }
       return (shared.new, shared.isClosed)
     }
     guard isClosed else { return new }
-    for waiting in new { answer(waiting, .failure(TransferError(.cancelled, "The client has been shut down"))) }
+    for transfer in new { complete(transfer, .failure(.shutDown)) }
     return nil
   }
 
-  private func begin(_ waiting: Waiting, _ running: inout [UnsafeMutablePointer<lockstep_transfer>: Waiting]) {
-    let (order, bounds) = (waiting.order, configuration.bounds)
-    guard !order.isCancelled else {
-      answer(waiting, .failure(TransferError(.cancelled, "Nobody waits for it any more")))
-      return
+  private func begin(_ transfer: Transfer, _ running: inout [Handle: Transfer]) {
+    let (request, bounds) = (transfer.request, configuration.bounds)
+    guard !request.isCancelled else { return complete(transfer, .failure(.cancelled)) }
+    guard ["http://", "https://"].contains(where: { request.url.lowercased().hasPrefix($0) }) else {
+      return complete(transfer, .failure(TransferError(.notBegun, "The URL is neither http nor https")))
     }
-    guard ["http://", "https://"].contains(where: { order.url.lowercased().hasPrefix($0) }) else {
-      answer(waiting, .failure(TransferError(.notBegun, "The URL is neither of http nor of https")))
-      return
-    }
-    let transfer = lockstep_post_begin(
+    let handle = lockstep_post_begin(
       curl.functions,
       multi,
-      order.url,
-      order.type,
+      request.url,
+      request.type,
       configuration.userAgent,
       configuration.authorities,
-      order.body,
-      order.body.count,
+      request.body,
+      request.body.count,
       lockstep_bounds(
         connect_milliseconds: Self.milliseconds(bounds.connectTime),
         total_milliseconds: Self.milliseconds(bounds.totalTime),
-        answer_bytes: bounds.answerBytes,
+        answer_bytes: bounds.responseBytes,
         ignores_proxies: configuration.usesProxies ? 0 : 1
       )
     )
-    if let transfer {
-      running[transfer] = waiting
+    if let handle {
+      running[handle] = transfer
     } else {
-      answer(waiting, .failure(TransferError(.notBegun, "libcurl doesn't take the transfer")))
+      complete(transfer, .failure(TransferError(.notBegun, "libcurl does not accept the transfer")))
     }
   }
 
-  /// Answers for those that have ended.
-  private func finish(_ running: inout [UnsafeMutablePointer<lockstep_transfer>: Waiting]) {
-    while case let ending = lockstep_multi_ended(curl.functions, multi), let transfer = ending.transfer {
+  /// Completes the transfers that have ended.
+  private func finish(_ running: inout [Handle: Transfer]) {
+    while case let ending = lockstep_multi_ended(curl.functions, multi), let handle = ending.transfer {
       if ending.code == CURLE_OK {
-        end(transfer, &running, .success(ending.status))
+        end(handle, &running, .success(ending.status))
       } else {
         var text = [CChar](repeating: 0, count: Int(CURL_ERROR_SIZE))
         lockstep_ending_text(curl.functions, ending, &text, text.count)
-        let failure = TransferError(TransferError.Kind(ending.code), CurlLibrary.text(text))
-        end(transfer, &running, .failure(failure))
+        end(handle, &running, .failure(TransferError(TransferError.Kind(ending.code), CurlLibrary.text(text))))
       }
     }
   }
 
-  private func end(
-    _ transfer: UnsafeMutablePointer<lockstep_transfer>,
-    _ running: inout [UnsafeMutablePointer<lockstep_transfer>: Waiting],
-    _ result: Result<Int, TransferError>
-  ) {
-    lockstep_transfer_end(curl.functions, multi, transfer)
-    if let waiting = running.removeValue(forKey: transfer) { answer(waiting, result) }
+  private func end(_ handle: Handle, _ running: inout [Handle: Transfer], _ result: Result<Int, TransferError>) {
+    lockstep_transfer_end(curl.functions, multi, handle)
+    if let transfer = running.removeValue(forKey: handle) { complete(transfer, result) }
   }
 
-  private func answer(_ waiting: Waiting, _ result: Result<Int, TransferError>) {
+  private func complete(_ transfer: Transfer, _ result: Result<Int, TransferError>) {
     shared.withLock { $0.count -= 1 }
-    waiting.continuation.resume(returning: result)
+    transfer.continuation.resume(returning: result)
   }
 
-  /// At least one: for libcurl 0 is no bound at all.
-  private static func milliseconds(_ time: Duration) -> Int {
-    let (seconds, attoseconds) = time.components
-    return max(1, Int(clamping: min(seconds, 86_400) * 1000 + attoseconds / 1_000_000_000_000_000))
-  }
+  /// At least one, because 0 means no limit for libcurl, and at most a day.
+  private static func milliseconds(_ time: Duration) -> Int { Int(min(max(time / .milliseconds(1), 1), 86_400_000)) }
+}
+
+extension TransferError {
+  fileprivate static let shutDown = TransferError(.cancelled, "The client has been shut down")
+  fileprivate static let cancelled = TransferError(.cancelled, "The task was cancelled")
 }
 
 extension TransferError.Kind {
-  /// What libcurl's code says of a transfer that ended.
   init(_ code: CURLcode) {
     switch code {
     case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY: self = .name

@@ -1,6 +1,7 @@
 import CLockstepLinux
 import Glibc
 import LockstepHTTP
+import LockstepTime
 
 /// Asks a server one thing, over a socket of its own and with nothing else running: for a program that looks whether a
 /// server is there and ends, which must start fast.
@@ -35,7 +36,7 @@ public enum BlockingHTTPClient {
   ) throws(SystemError) -> HandlerResult {
     let address = PeerAddress(host: host, port: port)
     let purpose = "ask http://\(address)\(target)"
-    let deadline = monotonic() + time.nanoseconds
+    let deadline = monotonic() + time.wholeNanoseconds
     let socket = try connect(address, purpose, deadline, monotonic)
     defer { socket.close() }
     let request = "GET \(target) HTTP/1.1\r\nHost: \(address)\r\nConnection: close\r\n\r\n"

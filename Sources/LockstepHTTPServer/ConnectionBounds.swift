@@ -1,4 +1,5 @@
 import LockstepHTTP
+import LockstepTime
 
 /// The limits of one connection as the state machine needs them, worked out once: times in
 /// nanoseconds, since arithmetic on `Duration` is slow for what happens a hundred thousand times a
@@ -21,15 +22,15 @@ final class ConnectionBounds: Sendable {
   let body: Int
 
   init(_ limits: Limits) {
-    head = limits.headTime.nanoseconds
-    idle = limits.idleTime.nanoseconds
-    bodyGrace = limits.bodyGrace.nanoseconds
+    head = limits.headTime.wholeNanoseconds
+    idle = limits.idleTime.wholeNanoseconds
+    bodyGrace = limits.bodyGrace.wholeNanoseconds
     leastBody = Self.least(limits.bodyRate, over: bodyGrace)
-    outputStall = limits.outputStall.nanoseconds
+    outputStall = limits.outputStall.wholeNanoseconds
     leastOutput = max(1, Self.least(limits.responseRate, over: outputStall))
-    linger = limits.lingerTime.nanoseconds
-    drain = limits.drainTime.nanoseconds
-    drainSilence = limits.drainSilence.nanoseconds
+    linger = limits.lingerTime.wholeNanoseconds
+    drain = limits.drainTime.wholeNanoseconds
+    drainSilence = limits.drainSilence.wholeNanoseconds
     discardedBody = limits.discardedBody
     body = limits.body
   }

@@ -2,6 +2,7 @@ import CLockstepLinux
 import Glibc
 import LockstepHTTP
 import Synchronization
+import LockstepTime
 
 /// One thread that serves its share of the connections: it waits for events and runs the jobs of their tasks.
 ///

@@ -1,6 +1,7 @@
 import CLockstepLinux
 import LockstepHTTP
 import LockstepThreading
+import LockstepTime
 
 /// What answers a server's requests. It never fails: an error is a response too.
 public typealias Responder = @Sendable (Request) -> HandlerResult

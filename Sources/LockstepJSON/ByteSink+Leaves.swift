@@ -1,11 +1,31 @@
-/// How strings, numbers and words are spelled, wherever they are written to.
+/// The text of values without children.
 extension ByteSink where Self: ~Copyable {
+  /// Appends a value without children. Returns false for an array or object that has children.
+  @inline(__always)
+  mutating func append(leaf value: JSON) -> Bool {
+    switch value {
+    case .string(let string): append(string: string)
+    case .integer(let integer): append(integer: integer)
+    case .double(let double): append(double: double)
+    case .bool(let bool): append(word: bool ? "true" : "false")
+    case .null: append(word: "null")
+    case .unsigned(let unsigned): append(unsigned: unsigned)
+    case .array(let elements):
+      guard elements.isEmpty else { return false }
+      append(word: "[]")
+    case .object(let object):
+      guard object.isEmpty else { return false }
+      append(word: "{}")
+    }
+    return true
+  }
+
   @inline(__always)
   mutating func append(word: StaticString) {
     append(bytes: UnsafeBufferPointer(start: word.utf8Start, count: word.utf8CodeUnitCount))
   }
 
-  /// A string in quotation marks. Only what must be escaped is: `"`, `\` and control characters.
+  /// Appends a string in quotation marks. Only `"`, `\` and control characters are escaped.
   @inline(__always)
   mutating func append(string: String) {
     append(Ascii.quote)
@@ -35,7 +55,7 @@ extension ByteSink where Self: ~Copyable {
     case 0x08: append(word: "\\b")
     case 0x0C: append(word: "\\f")
     default:
-      // Only control characters are left, so the first of the two digits is 0 or 1.
+      // A control character: the first of the two digits is 0 or 1.
       append(word: "\\u00")
       append(Ascii.zero + byte >> 4)
       let digit = byte & 0xF
@@ -60,7 +80,7 @@ extension ByteSink where Self: ~Copyable {
 
   private mutating func append(longUnsigned: UInt64) {
     withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 20) { digits in
-      // UInt64.max has 20 digits, so the place never goes below zero.
+      // UInt64.max has 20 digits, so `place` never goes below zero.
       var place = 20
       var rest = longUnsigned
       while rest > 0 {
@@ -73,12 +93,9 @@ extension ByteSink where Self: ~Copyable {
     }
   }
 
-  /// The shortest text that reads back as the same double; `null` for what JSON cannot say.
+  /// Appends the shortest text that parses as the same double, or `null` for infinity and NaN.
   mutating func append(double: Double) {
-    guard double.isFinite else {
-      append(word: "null")
-      return
-    }
+    guard double.isFinite else { return append(word: "null") }
     double.description.withBytes { append(bytes: $0) }
   }
 }

@@ -1,21 +1,18 @@
-/// Somewhere that JSON text can be written to.
+/// A destination for JSON text.
 protocol ByteSink: ~Copyable {
   mutating func append(_ byte: UInt8)
-  /// Appends a copy of the bytes.
   mutating func append(bytes: UnsafeBufferPointer<UInt8>)
 }
 
 extension [UInt8]: ByteSink {
   @inline(__always)
-  mutating func append(bytes: UnsafeBufferPointer<UInt8>) {
-    append(contentsOf: bytes)
-  }
+  mutating func append(bytes: UnsafeBufferPointer<UInt8>) { append(contentsOf: bytes) }
 }
 
-/// Bytes that grow, without an array's checks at every single one.
+/// A growing buffer without an array's checks for each byte.
 ///
-/// The memory belongs to the buffer alone (it is not copyable), and every write makes room first;
-/// that is what makes the pointer right.
+/// The pointer is safe because the buffer is not copyable, so it is the only owner, and each write
+/// makes room first.
 struct JSONOutputBuffer: ByteSink, ~Copyable {
   private var base: UnsafeMutablePointer<UInt8>
   private var capacity: Int
@@ -26,9 +23,7 @@ struct JSONOutputBuffer: ByteSink, ~Copyable {
     base = UnsafeMutablePointer<UInt8>.allocate(capacity: self.capacity)
   }
 
-  deinit {
-    base.deallocate()
-  }
+  deinit { base.deallocate() }
 
   @inline(__always)
   mutating func append(_ byte: UInt8) {
@@ -45,7 +40,6 @@ struct JSONOutputBuffer: ByteSink, ~Copyable {
     count &+= bytes.count
   }
 
-  /// Runs the body with what has been written, which is valid only while it runs.
   func withBytes<Result>(_ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result {
     body(UnsafeBufferPointer(start: base, count: count))
   }

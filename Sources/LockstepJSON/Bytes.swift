@@ -1,14 +1,14 @@
-/// Eight bytes at a time: a word is loaded so that its lowest byte is the first one in memory.
+/// Loads eight bytes so that the lowest byte of the word is the first in memory.
 ///
-/// - Precondition: eight bytes can be read at the pointer.
+/// - Precondition: Eight bytes can be read at the pointer.
 @inline(__always)
 func loadWord(_ pointer: UnsafePointer<UInt8>) -> UInt64 {
   UInt64(littleEndian: UnsafeRawPointer(pointer).loadUnaligned(as: UInt64.self))
 }
 
-/// Marks, with its highest bit, the first byte of a word that a JSON string cannot hold as it is: a control
-/// character, a quotation mark or a backslash. Zero when there is none. Only the lowest mark is
-/// exact: a borrow in the subtraction can set marks above it, never below.
+/// Sets the highest bit of the first byte that a JSON string must escape: a control character, a
+/// quotation mark or a backslash. Zero if there is none. Only the lowest mark is exact: a borrow in
+/// the subtraction can set marks above it.
 @inline(__always)
 func marksOfSpecialBytes(_ word: UInt64) -> UInt64 {
   let ones: UInt64 = 0x0101_0101_0101_0101
@@ -21,13 +21,11 @@ func marksOfSpecialBytes(_ word: UInt64) -> UInt64 {
   return (control | quote | backslash) & highBits
 }
 
-/// Whether a JSON string cannot hold the byte as it is.
+/// Whether a JSON string must escape the byte.
 @inline(__always)
-func isSpecialByte(_ byte: UInt8) -> Bool {
-  byte < 0x20 || byte == Ascii.quote || byte == Ascii.backslash
-}
+func isSpecialByte(_ byte: UInt8) -> Bool { byte < 0x20 || byte == Ascii.quote || byte == Ascii.backslash }
 
-/// The first special byte at or after a place, or the count when there is none.
+/// The index of the first special byte from `start`, or the count if there is none.
 @inline(__always)
 func firstSpecialByte(in bytes: UnsafeBufferPointer<UInt8>, from start: Int) -> Int {
   guard let base = bytes.baseAddress else { return 0 }
@@ -44,23 +42,21 @@ func firstSpecialByte(in bytes: UnsafeBufferPointer<UInt8>, from start: Int) -> 
 }
 
 extension String {
-  /// Runs the body with the string's UTF-8, which is valid only while it runs.
   @inline(__always)
   func withBytes<Result>(_ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result {
     if let result = utf8.withContiguousStorageIfAvailable(body) { return result }
-    // Only strings that came from another runtime (Objective-C) are not contiguous.
+    // Only strings from another runtime (Objective-C) are not contiguous.
     var copy = self
     return copy.withUTF8(body)
   }
 
-  /// Whether both have the same UTF-8. `==` would also take canonically equivalent strings for the same.
+  /// Compares UTF-8 bytes. `==` would also accept canonically equivalent strings.
   @inline(__always)
   func hasSameBytes(as other: String) -> Bool {
     guard utf8.count == other.utf8.count else { return false }
     return withBytes { left in other.withBytes { right in areEqual(left, right) } }
   }
 
-  /// Feeds the UTF-8 to the hasher, so that strings of the same bytes, and hardly any others, hash the same.
   @inline(__always)
   func hashBytes(into hasher: inout Hasher) {
     withBytes { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
@@ -88,7 +84,6 @@ private func areEqual(_ left: UnsafeBufferPointer<UInt8>, _ right: UnsafeBufferP
   return true
 }
 
-/// The bytes that JSON's grammar names.
 enum Ascii {
   static let tab: UInt8 = 0x09
   static let lineFeed: UInt8 = 0x0A
@@ -109,14 +104,9 @@ enum Ascii {
   static let openBrace: UInt8 = 0x7B
   static let closeBrace: UInt8 = 0x7D
 
-  /// The letter's byte, for those that stand in escapes and literals.
   @inline(__always)
-  static func letter(_ scalar: Unicode.Scalar) -> UInt8 {
-    UInt8(truncatingIfNeeded: scalar.value)
-  }
+  static func letter(_ scalar: Unicode.Scalar) -> UInt8 { UInt8(truncatingIfNeeded: scalar.value) }
 
   @inline(__always)
-  static func isDigit(_ byte: UInt8) -> Bool {
-    byte &- zero <= 9
-  }
+  static func isDigit(_ byte: UInt8) -> Bool { byte &- zero <= 9 }
 }

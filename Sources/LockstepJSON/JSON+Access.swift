@@ -4,13 +4,12 @@ extension JSON {
     if case .null = self { true } else { false }
   }
 
-  /// The truth value, or nil when the value is of another type.
+  /// The Boolean, or nil for another type.
   public var boolValue: Bool? {
     if case .bool(let value) = self { value } else { nil }
   }
 
-  /// The number as an `Int64`, or nil when it is no number or none that `Int64` holds exactly.
-  /// A double without a fraction counts: what equals 1 is 1, however it was spelled.
+  /// The number as an `Int64`, or nil if it is not exactly one. The double 1.0 is 1.
   public var int64Value: Int64? {
     switch self {
     case .integer(let value): value
@@ -20,12 +19,10 @@ extension JSON {
     }
   }
 
-  /// The number as an `Int`, or nil when it is no number or none that `Int` holds exactly.
-  public var intValue: Int? {
-    int64Value.flatMap { Int(exactly: $0) }
-  }
+  /// The number as an `Int`, or nil if it is not exactly one.
+  public var intValue: Int? { int64Value.flatMap { Int(exactly: $0) } }
 
-  /// The number as a `UInt64`, or nil when it is no number or none that `UInt64` holds exactly.
+  /// The number as a `UInt64`, or nil if it is not exactly one.
   public var uint64Value: UInt64? {
     switch self {
     case .integer(let value): UInt64(exactly: value)
@@ -35,7 +32,7 @@ extension JSON {
     }
   }
 
-  /// The number as the nearest double, or nil when the value is no number.
+  /// The number as the nearest double, or nil for another type.
   public var doubleValue: Double? {
     switch self {
     case .integer(let value): Double(value)
@@ -45,33 +42,33 @@ extension JSON {
     }
   }
 
-  /// The string, or nil when the value is of another type.
+  /// The string, or nil for another type.
   public var stringValue: String? {
     if case .string(let value) = self { value } else { nil }
   }
 
-  /// The elements, or nil when the value is no array.
+  /// The elements, or nil for another type.
   public var arrayValue: [JSON]? {
     if case .array(let elements) = self { elements } else { nil }
   }
 
-  /// The object, or nil when the value is none.
+  /// The object, or nil for another type.
   public var objectValue: JSONObject? {
     if case .object(let object) = self { object } else { nil }
   }
 
-  /// The member with that name, or nil when there is none or the value is no object.
+  /// The value of a member, or nil if there is none or the value is not an object.
   public subscript(name: String) -> JSON? {
     if case .object(let object) = self { object[name] } else { nil }
   }
 
-  /// The element at that place, or nil when there is none or the value is no array.
+  /// An element, or nil if there is none or the value is not an array.
   public subscript(index: Int) -> JSON? {
     guard case .array(let elements) = self, elements.indices.contains(index) else { return nil }
     return elements[index]
   }
 
-  /// What kind of value it is, for messages: `null`, `boolean`, `number`, `string`, `array` or `object`.
+  /// The type for messages: `null`, `boolean`, `number`, `string`, `array` or `object`.
   public var typeName: String {
     switch self {
     case .null: "null"
@@ -83,15 +80,15 @@ extension JSON {
     }
   }
 
-  /// Takes the object out and leaves null behind, so that whoever changes it is the only one to hold it and
-  /// nothing is copied. (A pattern alone would leave a second reference in the value that is matched.)
+  /// Takes the object out and leaves null. The object then has a single reference, so that changing
+  /// it copies nothing.
   mutating func takeObject() -> JSONObject? {
     guard case .object(let object) = self else { return nil }
     self = .null
     return object
   }
 
-  /// Takes the elements out and leaves null behind, for the same reason.
+  /// Takes the elements out and leaves null, for the same reason.
   mutating func takeElements() -> [JSON]? {
     guard case .array(let elements) = self else { return nil }
     self = .null

@@ -1,14 +1,14 @@
-/// How a value is laid out as text.
+/// The layout of JSON text.
 public enum JSONStyle: Sendable, Hashable {
   /// Without any white space.
   case compact
-  /// One element or member a line, indented by two spaces a level, without a line feed at the end.
+  /// One element or member per line, indented by two spaces, without a final line feed.
   case pretty
 }
 
 extension JSON: CustomStringConvertible {
-  /// The value as UTF-8. Members are in order; equal values with members in the same order and numbers in
-  /// the same spelling give the same bytes, in every process. Works for values of any depth.
+  /// The value as UTF-8. The result depends only on the value and the order of its members. Works
+  /// for values of any depth.
   public func encoded(_ style: JSONStyle = .compact) -> [UInt8] {
     withEncoding(style) { Array($0) }
   }
@@ -19,9 +19,7 @@ extension JSON: CustomStringConvertible {
   }
 
   /// The value as compact JSON.
-  public var description: String {
-    withEncoding(.compact) { String(decoding: $0, as: UTF8.self) }
-  }
+  public var description: String { withEncoding(.compact) { String(decoding: $0, as: UTF8.self) } }
 
   private func withEncoding<Result>(
     _ style: JSONStyle,
@@ -33,40 +31,26 @@ extension JSON: CustomStringConvertible {
   }
 }
 
-/// For hot paths that write their JSON by hand, between brackets and commas of their own.
+/// For hot paths that write brackets and commas themselves.
 extension [UInt8] {
-  /// Appends a string in quotation marks, escaped as far as JSON asks.
-  public mutating func append(json string: String) {
-    append(string: string)
-  }
+  /// Appends a string in quotation marks, escaped.
+  public mutating func append(json string: String) { append(string: string) }
 
   /// Appends an integer.
-  public mutating func append(json integer: Int) {
-    append(integer: Int64(integer))
-  }
+  public mutating func append(json integer: Int) { append(integer: Int64(integer)) }
 
   /// Appends an integer.
-  public mutating func append(json integer: Int64) {
-    append(integer: integer)
-  }
+  public mutating func append(json integer: Int64) { append(integer: integer) }
 
   /// Appends an integer.
-  public mutating func append(json integer: UInt64) {
-    append(unsigned: integer)
-  }
+  public mutating func append(json integer: UInt64) { append(unsigned: integer) }
 
-  /// Appends the shortest text that reads back as the same double; `null` when it is not finite.
-  public mutating func append(json double: Double) {
-    append(double: double)
-  }
+  /// Appends the shortest text that parses as the same double, or `null` if it is not finite.
+  public mutating func append(json double: Double) { append(double: double) }
 
   /// Appends `true` or `false`.
-  public mutating func append(json bool: Bool) {
-    append(word: bool ? "true" : "false")
-  }
+  public mutating func append(json bool: Bool) { append(word: bool ? "true" : "false") }
 
   /// Appends a value.
-  public mutating func append(json value: JSON) {
-    value.encode(into: &self)
-  }
+  public mutating func append(json value: JSON) { value.encode(into: &self) }
 }

@@ -1,6 +1,5 @@
 extension JSON: Equatable {
-  /// Whether two values are the same; see `JSON` for what that means of numbers, strings and objects.
-  /// Works through a list instead of recursing, so depth cannot overflow the stack.
+  /// Compares values as `JSON` describes, without recursion.
   public static func == (left: JSON, right: JSON) -> Bool {
     var pending: [(JSON, JSON)] = []
     guard equalsSoFar(left, right, &pending) else { return false }
@@ -10,7 +9,7 @@ extension JSON: Equatable {
     return true
   }
 
-  /// Compares leaves at once; containers of the same kind and size are put on the list.
+  /// Compares values without children. Adds containers of the same size to the list.
   private static func equalsSoFar(_ left: JSON, _ right: JSON, _ pending: inout [(JSON, JSON)]) -> Bool {
     switch (left, right) {
     case (.null, .null): return true
@@ -31,7 +30,7 @@ extension JSON: Equatable {
     }
   }
 
-  /// Compares the children of two containers of the same kind and size.
+  /// Compares the children of two containers of the same size.
   private static func contentsEqualSoFar(_ left: JSON, _ right: JSON, _ pending: inout [(JSON, JSON)]) -> Bool {
     switch (left, right) {
     case (.array(let left), .array(let right)):
@@ -50,14 +49,12 @@ extension JSON: Equatable {
 }
 
 extension JSON: Hashable {
-  /// How many levels below a value still take part in its hash. Below that only the kind and size of a
-  /// container count, which keeps the recursion bounded and equal values equal in hash.
+  /// How many levels of a value are hashed. Deeper containers count only by their size, which
+  /// bounds the recursion.
   private static let hashedLevels = 8
 
-  /// Feeds the value to the hasher; equal values feed the same.
-  public func hash(into hasher: inout Hasher) {
-    hash(into: &hasher, levels: Self.hashedLevels)
-  }
+  /// Hashes the value.
+  public func hash(into hasher: inout Hasher) { hash(into: &hasher, levels: Self.hashedLevels) }
 
   fileprivate func hash(into hasher: inout Hasher, levels: Int) {
     switch self {
@@ -76,7 +73,7 @@ extension JSON: Hashable {
 }
 
 extension JSONObject {
-  /// Adds up the hashes of the members, since their order must not count.
+  /// Adds up the hashes of the members, because their order must not count.
   func hash(into hasher: inout Hasher, levels: Int) {
     hasher.combine(count)
     guard levels > 0 else { return }
@@ -91,12 +88,12 @@ extension JSONObject {
   }
 }
 
-/// A number in the one form that all equal numbers share: an integer when it is one.
+/// A number in a form that equal numbers share.
 private enum NumberValue: Hashable {
   case integer(Int64)
   case unsigned(UInt64)
   case fraction(Double)
-  /// All NaNs are one value, since `Hashable` wants everything to equal itself.
+  /// All NaNs are equal, as `Hashable` requires.
   case notANumber
 
   init?(_ value: JSON) {

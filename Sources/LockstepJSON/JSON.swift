@@ -1,30 +1,30 @@
 /// A JSON value (RFC 8259).
 ///
-/// **Numbers keep their value.** An integer literal from `Int64.min` to `UInt64.max` is held exactly;
-/// a literal with a fraction or an exponent, and `-0`, which is no integer, is the nearest IEEE double, and is
-/// written again as the shortest text that reads back as the same double.
+/// **Numbers keep their value.** An integer literal from `Int64.min` to `UInt64.max` is exact. A
+/// literal with a fraction or an exponent, and `-0`, is the nearest IEEE double. A double is
+/// written as the shortest text that parses as the same double.
 ///
-/// **Equality is of values, not of spelling.** Two numbers are equal when they are the same
-/// number, so `1 == 1.0` and `0 == -0.0`, as RFC 6902 asks of its `test`; the comparison is exact, so
-/// 9007199254740993 differs from the double 9007199254740992. Strings and names are equal when they
-/// have the same bytes in UTF-8; unlike `String`, a composed `é` differs from a decomposed one.
-/// Objects are equal whatever the order of their members. Where spelling matters, compare `encoded()`.
+/// **Equality compares values, not spelling.** Equal numbers are equal in every spelling, so `1 ==
+/// 1.0` and `0 == -0.0`, as RFC 6902 requires of `test`. The comparison is exact: 9007199254740993
+/// differs from the double 9007199254740992. Strings and names are equal if their UTF-8 bytes are,
+/// so unlike in `String`, a composed `é` differs from a decomposed one. The order of members does
+/// not matter. To compare spelling, compare `encoded()`.
 ///
-/// **Depth.** A parsed value is at most as deep as its `JSONLimits`. A value built by code may be as
-/// deep as it likes to be measured, written, compared and hashed, none of which recurses with the
-/// depth of the value; but Swift itself frees nested arrays recursively, some 150 bytes of stack
-/// a level, so let go of a value deeper than a few thousand levels only where the stack is large.
+/// **Depth.** `JSONLimits` bounds the depth of a parsed value. Values of any depth can be built,
+/// measured, written, compared and hashed, without recursion. But Swift releases nested arrays
+/// recursively, with about 150 bytes of stack for each level. So release a value deeper than a few
+/// thousand levels only on a large stack.
 public enum JSON: Sendable {
   /// The literal `null`.
   case null
   /// The literal `true` or `false`.
   case bool(Bool)
-  /// An integer that `Int64` can hold.
+  /// An integer that fits into `Int64`.
   case integer(Int64)
-  /// An integer above `Int64.max`. A smaller one in this case still equals the same `integer`.
+  /// An integer above `Int64.max`. A smaller one equals the same `integer`.
   case unsigned(UInt64)
-  /// A number that was written with a fraction or an exponent, or as `-0`. JSON has no infinity and no NaN:
-  /// parsing never makes one, and one made by code is written as `null`.
+  /// A number with a fraction or an exponent, or `-0`. JSON has no infinity and no NaN: they are
+  /// written as `null`.
   case double(Double)
   /// A string.
   case string(String)
@@ -35,79 +35,57 @@ public enum JSON: Sendable {
 }
 
 extension JSON {
-  /// An integer of 64 bits or fewer, signed or not, in the case that its size asks for.
+  /// An integer. One that does not fit into 64 bits becomes a double.
   public init(_ value: some FixedWidthInteger) {
     if let signed = Int64(exactly: value) {
       self = .integer(signed)
     } else if let unsigned = UInt64(exactly: value) {
       self = .unsigned(unsigned)
     } else {
-      // Only integers wider than 64 bits come here.
       self = .double(Double(value))
     }
   }
 
-  /// A double; `null` when it is infinite or not a number.
-  public init(_ value: Double) {
-    self = value.isFinite ? .double(value) : .null
-  }
+  /// A double, or `null` if it is infinite or not a number.
+  public init(_ value: Double) { self = value.isFinite ? .double(value) : .null }
 
   /// A string.
-  public init(_ value: String) {
-    self = .string(value)
-  }
+  public init(_ value: String) { self = .string(value) }
 
   /// A truth value.
-  public init(_ value: Bool) {
-    self = .bool(value)
-  }
+  public init(_ value: Bool) { self = .bool(value) }
 
   /// An array.
-  public init(_ value: [JSON]) {
-    self = .array(value)
-  }
+  public init(_ value: [JSON]) { self = .array(value) }
 
   /// An object.
-  public init(_ value: JSONObject) {
-    self = .object(value)
-  }
+  public init(_ value: JSONObject) { self = .object(value) }
 }
 
 extension JSON: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral,
   ExpressibleByFloatLiteral, ExpressibleByStringLiteral, ExpressibleByStringInterpolation,
   ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
 {
-  /// `nil` is `null`. Beware of `object["name"] = nil`, in which `nil` is an absent `JSON?`: it removes.
-  public init(nilLiteral: ()) {
-    self = .null
-  }
+  /// `nil` is `null`. But in `object["name"] = nil`, it is an absent `JSON?` and removes the
+  /// member.
+  public init(nilLiteral: ()) { self = .null }
 
   /// `true` or `false`.
-  public init(booleanLiteral value: Bool) {
-    self = .bool(value)
-  }
+  public init(booleanLiteral value: Bool) { self = .bool(value) }
 
-  /// An integer literal of `Int64`; for a larger one write `.unsigned(…)`.
-  public init(integerLiteral value: Int64) {
-    self = .integer(value)
-  }
+  /// An `Int64` literal. For a larger one write `.unsigned(…)`.
+  public init(integerLiteral value: Int64) { self = .integer(value) }
 
   /// A literal with a fraction or an exponent.
-  public init(floatLiteral value: Double) {
-    self.init(value)
-  }
+  public init(floatLiteral value: Double) { self.init(value) }
 
   /// A string literal.
-  public init(stringLiteral value: String) {
-    self = .string(value)
-  }
+  public init(stringLiteral value: String) { self = .string(value) }
 
   /// An array literal.
-  public init(arrayLiteral elements: JSON...) {
-    self = .array(elements)
-  }
+  public init(arrayLiteral elements: JSON...) { self = .array(elements) }
 
-  /// A dictionary literal is an object with its members in that order; of a repeated name the last wins.
+  /// A dictionary literal, with its members in order. The last value of a repeated name wins.
   public init(dictionaryLiteral elements: (String, JSON)...) {
     self = .object(JSONObject(elements))
   }

@@ -1,21 +1,21 @@
-/// What a parser accepts.
+/// The limits of a parser.
 ///
-/// The size of the text is not limited here; whoever receives it does that. A parsed value takes at
-/// most some 40 times the memory of its text (of `[[0],[0],…]`), and mostly 2 to 4 times.
+/// The caller must limit the size of the text. A parsed value takes at most about 40 times the
+/// memory of its text (for `[[0],[0],…]`), and usually 2 to 4 times.
 public struct JSONLimits: Sendable, Hashable {
-  /// The greatest depth that can be asked for. Swift frees nested arrays recursively, and that must
-  /// not overflow the stack of any thread.
+  /// The greatest possible depth. Swift releases nested arrays recursively, which must not overflow
+  /// a thread's stack.
   public static let highestDepth = 1024
 
-  /// How many arrays and objects may stand inside each other: 128 unless said otherwise, and never more
-  /// than `highestDepth`. A deeper text is refused with `depthExceeded` where it becomes too deep.
+  /// The greatest nesting depth. Deeper text is `depthExceeded`.
   public let maximumDepth: Int
 
-  /// Limits with that depth, brought into 0…`highestDepth`. At 0 only values that hold no others pass.
+  /// Limits with a depth between 0 and `highestDepth`. At 0 only values that are neither array nor
+  /// object pass.
   public init(maximumDepth: Int = 128) {
     self.maximumDepth = min(max(maximumDepth, 0), Self.highestDepth)
   }
 
-  /// The limits for text from outside.
+  /// The default limits.
   public static let standard = JSONLimits()
 }

@@ -1,20 +1,17 @@
 extension JSON {
-  /// How many bytes `encoded()` has, without making them: for quotas. Works for values of any depth.
-  public var encodedByteCount: Int {
-    JSONMeasure(of: self).byteCount
-  }
+  /// The size of `encoded()` in bytes, computed without encoding, for quotas. Works for values of
+  /// any depth.
+  public var encodedByteCount: Int { JSONMeasure(of: self).byteCount }
 
-  /// How many arrays and objects stand inside each other: 0 for a number, 1 for `[]`, 2 for `[[]]`.
-  /// Works for values of any depth.
-  public var depth: Int {
-    JSONMeasure(of: self).depth
-  }
+  /// The nesting depth: 0 for a number, 1 for `[]`, 2 for `[[]]`. Works for values of any depth.
+  public var depth: Int { JSONMeasure(of: self).depth }
 }
 
-/// The size of a value as compact text, and its depth, found in one pass without recursion.
+/// The size of a value as compact text, and its depth, computed in one pass without recursion.
 struct JSONMeasure {
-  private(set) var byteCount = 0
+  private var counter = ByteCounter()
   private(set) var depth = 0
+  var byteCount: Int { counter.count }
 
   init(of root: JSON) {
     var pending: [(value: JSON, depth: Int)] = [(root, 0)]
@@ -22,42 +19,17 @@ struct JSONMeasure {
       switch value {
       case .array(let elements):
         enter(depth: depth, childCount: elements.count)
-        for element in elements { addLeaf(element, orDefer: &pending, depth: depth + 1) }
+        for element in elements { measure(element, depth: depth + 1, &pending) }
       case .object(let object):
         enter(depth: depth, childCount: object.count)
         for member in object.members {
-          byteCount += Self.byteCount(ofString: member.name) + 1
-          addLeaf(member.value, orDefer: &pending, depth: depth + 1)
+          counter.append(string: member.name)
+          counter.count += 1
+          measure(member.value, depth: depth + 1, &pending)
         }
-      default: byteCount += Self.byteCount(ofLeaf: value)
+      default: _ = counter.append(leaf: value)
       }
     }
-  }
-
-  /// Counts the brackets and the commas of a container.
-  private mutating func enter(depth: Int, childCount: Int) {
-    self.depth = max(self.depth, depth + 1)
-    byteCount += 2 + max(0, childCount - 1)
-  }
-
-  private mutating func addLeaf(_ value: JSON, orDefer pending: inout [(value: JSON, depth: Int)], depth: Int) {
-    switch value {
-    case .array, .object: pending.append((value, depth))
-    default: byteCount += Self.byteCount(ofLeaf: value)
-    }
-  }
-
-  private static func byteCount(ofLeaf value: JSON) -> Int {
-    var counter = ByteCounter()
-    switch value {
-    case .string(let string): counter.append(string: string)
-    case .integer(let integer): counter.append(integer: integer)
-    case .unsigned(let unsigned): counter.append(unsigned: unsigned)
-    case .double(let double): counter.append(double: double)
-    case .bool(let bool): counter.count = bool ? 4 : 5
-    case .null, .array, .object: counter.count = 4
-    }
-    return counter.count
   }
 
   /// The size of a string with its quotation marks and escapes.
@@ -66,17 +38,25 @@ struct JSONMeasure {
     counter.append(string: string)
     return counter.count
   }
+
+  /// Counts the brackets and the commas of a container.
+  private mutating func enter(depth: Int, childCount: Int) {
+    self.depth = max(self.depth, depth + 1)
+    counter.count += 2 + max(0, childCount - 1)
+  }
+
+  private mutating func measure(_ value: JSON, depth: Int, _ pending: inout [(value: JSON, depth: Int)]) {
+    switch value {
+    case .array, .object: pending.append((value, depth))
+    default: _ = counter.append(leaf: value)
+    }
+  }
 }
 
-/// Counts what is written to it and keeps nothing.
 private struct ByteCounter: ByteSink {
   var count = 0
 
-  mutating func append(_ byte: UInt8) {
-    count += 1
-  }
+  mutating func append(_ byte: UInt8) { count += 1 }
 
-  mutating func append(bytes: UnsafeBufferPointer<UInt8>) {
-    count += bytes.count
-  }
+  mutating func append(bytes: UnsafeBufferPointer<UInt8>) { count += bytes.count }
 }

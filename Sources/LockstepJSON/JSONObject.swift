@@ -1,10 +1,9 @@
-/// A JSON object: members in the order in which their names first came, each name once.
+/// A JSON object: members with unique names, in the order in which the names were first set.
 ///
-/// Names are the same when their bytes are the same in UTF-8. Finding a member takes a short scan while
-/// there are few, and one probe of a hash index, seeded at random, when there are more than 16; so
-/// hostile objects cost no more than friendly ones. Setting a member takes as long as finding it;
-/// removing one takes time in proportion to the count, as in an array, and `removeAll(where:)` no more
-/// than that for any number of them.
+/// Names are equal if their UTF-8 bytes are. Up to 16 members are searched in order. Larger objects
+/// have a hash index with a random seed, so that hostile input costs no more. Setting a member
+/// takes as long as finding it. Removing one takes time in proportion to the count, and
+/// `removeAll(where:)` takes no longer.
 public struct JSONObject: Sendable {
   struct Member: Sendable {
     var name: String
@@ -20,39 +19,36 @@ public struct JSONObject: Sendable {
     index = NameIndex()
   }
 
-  /// Members in the given order; of a repeated name the last value wins, in the place of the first.
+  /// Members in order. The last value of a repeated name wins, at the position of the first.
   public init(_ members: some Sequence<(String, JSON)>) {
     self.init()
     reserveCapacity(members.underestimatedCount)
     for (name, value) in members { updateValue(value, named: name) }
   }
 
-  /// Takes members of which the caller knows that no name is repeated, and that they are few enough
-  /// to need no index.
+  /// Takes members without repeated names, and few enough to need no index.
   init(unrepeated members: [Member]) {
     self.members = members
     index = NameIndex()
   }
 
-  /// Takes any members; of a repeated name the last wins.
+  /// Takes any members. The last value of a repeated name wins.
   init(repeatable members: consuming [Member]) {
     self.init()
     reserveCapacity(members.count)
     for member in members { updateValue(member.value, named: member.name) }
   }
 
-  /// Makes room for that many members at once.
+  /// Makes room for members.
   public mutating func reserveCapacity(_ capacity: Int) {
     members.reserveCapacity(capacity)
     index.rebuild(for: members, capacity: Swift.max(capacity, members.count))
   }
 
-  /// The value with that name. Setting one that exists keeps its place, a new one comes last, and
-  /// setting `nil` removes (for JSON's null, set `JSON.null`).
+  /// The value of a member. Setting an existing member keeps its position, and a new one comes
+  /// last. Setting `nil` removes the member; for JSON's null, set `JSON.null`.
   public subscript(name: String) -> JSON? {
-    get {
-      place(of: name).map { members[$0].value }
-    }
+    get { place(of: name).map { members[$0].value } }
     set {
       if let newValue {
         updateValue(newValue, named: name)
@@ -62,12 +58,10 @@ public struct JSONObject: Sendable {
     }
   }
 
-  /// Whether there is a member with that name.
-  public func contains(name: String) -> Bool {
-    place(of: name) != nil
-  }
+  /// Whether there is a member with this name.
+  public func contains(name: String) -> Bool { place(of: name) != nil }
 
-  /// Sets the value with that name and returns the one that it replaces.
+  /// Sets the value of a member and returns the previous one.
   @discardableResult
   public mutating func updateValue(_ value: JSON, named name: String) -> JSON? {
     if let place = place(of: name) {
@@ -80,7 +74,7 @@ public struct JSONObject: Sendable {
     return nil
   }
 
-  /// Removes the member with that name and returns its value.
+  /// Removes a member and returns its value.
   @discardableResult
   public mutating func removeValue(named name: String) -> JSON? {
     guard let place = place(of: name) else { return nil }
@@ -88,7 +82,7 @@ public struct JSONObject: Sendable {
     return members.remove(at: place).value
   }
 
-  /// Removes every member that the predicate picks, all in one pass.
+  /// Removes all members that satisfy the predicate, in one pass.
   public mutating func removeAll(where shouldRemove: (_ name: String, _ value: JSON) -> Bool) {
     let countBefore = members.count
     members.removeAll { shouldRemove($0.name, $0.value) }
@@ -96,11 +90,9 @@ public struct JSONObject: Sendable {
   }
 
   /// The names, in order.
-  public var names: [String] {
-    members.map(\.name)
-  }
+  public var names: [String] { members.map(\.name) }
 
-  /// Lets the body change a value where it stands, without a copy of it. Nil when there is none.
+  /// Changes a value in place. Returns nil if there is none.
   mutating func modifyValue<Result, Failure: Error>(
     named name: String,
     _ body: (inout JSON) throws(Failure) -> Result
@@ -109,7 +101,7 @@ public struct JSONObject: Sendable {
     return try body(&members[place].value)
   }
 
-  /// The value with that name, which in an object of the same shape is likely to be at that place.
+  /// The value of a member, which is likely to be at `place`, as in objects with the same names.
   func value(named name: String, expectedAt place: Int) -> JSON? {
     if place < members.count, members[place].name.hasSameBytes(as: name) { return members[place].value }
     return self[name]
@@ -122,33 +114,28 @@ public struct JSONObject: Sendable {
 }
 
 extension JSONObject: RandomAccessCollection {
-  /// The place of the first member.
+  /// The index of the first member.
   public var startIndex: Int { 0 }
-  /// The place after the last member.
+  /// The index after the last member.
   public var endIndex: Int { members.count }
 
-  /// The member at a place, which must be one of `indices`.
+  /// The member at an index.
   public subscript(position: Int) -> (name: String, value: JSON) {
-    let member = members[position]
-    return (member.name, member.value)
+    (members[position].name, members[position].value)
   }
 }
 
 extension JSONObject: Hashable {
-  /// Whether both have the same members, in whatever order.
+  /// Whether both have the same members, in any order.
   public static func == (left: JSONObject, right: JSONObject) -> Bool {
     JSON.object(left) == JSON.object(right)
   }
 
-  /// Feeds the object to the hasher; equal objects feed the same.
-  public func hash(into hasher: inout Hasher) {
-    JSON.object(self).hash(into: &hasher)
-  }
+  /// Hashes the object.
+  public func hash(into hasher: inout Hasher) { JSON.object(self).hash(into: &hasher) }
 }
 
 extension JSONObject: ExpressibleByDictionaryLiteral {
-  /// Members in the order of the literal; of a repeated name the last wins.
-  public init(dictionaryLiteral elements: (String, JSON)...) {
-    self.init(elements)
-  }
+  /// Members in order. The last value of a repeated name wins.
+  public init(dictionaryLiteral elements: (String, JSON)...) { self.init(elements) }
 }

@@ -1,5 +1,5 @@
 extension JSONParser {
-  /// Reads `true`, `false` or `null`; anything else here is a fault.
+  /// Parses `true`, `false` or `null`, or throws.
   mutating func parseLiteral(orElse missing: ParseProblem) throws(ParseFault) -> JSON {
     switch bytes[position] {
     case Ascii.letter("t") where skipWord("true"): return .bool(true)
@@ -9,17 +9,17 @@ extension JSONParser {
     }
   }
 
-  /// Steps over the word if it stands here.
+  /// Moves past the word if it is at the position.
   private mutating func skipWord(_ word: StaticString) -> Bool {
     let length = word.utf8CodeUnitCount
     guard count - position >= length else { return false }
-    // Both have `length` bytes: the text by the guard, the word by its own count.
+    // Both have `length` bytes: the text by the guard, the word by its count.
     for place in 0..<length where bytes[position + place] != word.utf8Start[place] { return false }
     position += length
     return true
   }
 
-  /// Names the usual mistakes; what is none of them is just not the value that is missing here.
+  /// Recognises common mistakes.
   private mutating func problemOfNoValue(orElse missing: ParseProblem) -> ParseProblem {
     switch bytes[position] {
     case Ascii.letter("N") where skipsWord("NaN"), Ascii.letter("I") where skipsWord("Infinity"): .infinityOrNaN
@@ -33,7 +33,7 @@ extension JSONParser {
     }
   }
 
-  /// Whether the word stands here; the position stays.
+  /// Whether the word is at the position, which does not change.
   private mutating func skipsWord(_ word: StaticString) -> Bool {
     let start = position
     defer { position = start }

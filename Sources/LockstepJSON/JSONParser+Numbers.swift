@@ -1,5 +1,5 @@
 extension JSONParser {
-  /// Reads the number whose minus sign or first digit is at the position.
+  /// Parses the number at the position.
   mutating func parseNumber() throws(ParseFault) -> JSON {
     let start = position
     let isNegative = bytes[position] == Ascii.minus
@@ -28,7 +28,8 @@ extension JSONParser {
     )
   }
 
-  /// Adds decimal digits to a number, which wraps around when they are too many; the caller counts them.
+  /// Appends decimal digits to a number. It wraps around if there are too many, which the caller
+  /// checks.
   @inline(__always)
   private mutating func skipDigits(into digits: inout UInt64) {
     var place = position
@@ -51,7 +52,7 @@ extension JSONParser {
     return bytes[position] == Ascii.letter("I") || bytes[position] == Ascii.letter("N") ? .infinityOrNaN : .missingDigit
   }
 
-  /// Reads the point and the digits behind it, if there is one, and returns how many they are.
+  /// Parses the fraction, if there is one, and returns the number of its digits.
   @inline(__always)
   private mutating func parseFraction(into digits: inout UInt64) throws(ParseFault) -> Int {
     guard bytes[position] == Ascii.point else { return 0 }
@@ -62,7 +63,7 @@ extension JSONParser {
     return position &- first
   }
 
-  /// Reads the exponent, if there is one. One beyond ±1,000,000,000 stays there.
+  /// Parses the exponent, if there is one, clamped to ±1,000,000,000.
   @inline(__always)
   private mutating func parseExponent() throws(ParseFault) -> Int {
     guard position < count, bytes[position] | 0x20 == Ascii.letter("e") else { return 0 }
@@ -82,7 +83,7 @@ extension JSONParser {
     return isNegative ? -exponent : exponent
   }
 
-  /// The integer of these digits, which wrapped around if there are more than 19 of them.
+  /// The integer of these digits, which may have wrapped around if there are more than 19.
   @inline(__always)
   private func makeInteger(
     _ digits: UInt64,
@@ -91,13 +92,13 @@ extension JSONParser {
     isNegative: Bool,
     start: Int
   ) throws(ParseFault) -> JSON {
-    // 19 nines are less than 2^64. Of 20 digits, a leading 1 and a wrapped value of at least 10^19 prove
-    // that nothing wrapped: from 2^64 on the wrapped value of 1… is less than 1.6 × 10^18.
+    // 19 nines are less than 2^64. For 20 digits, a leading 1 and a value of at least 10^19 prove
+    // that nothing wrapped: above 2^64, the wrapped value of 1… is less than 1.6 × 10^18.
     let isExact =
       digitCount <= 19
       || digitCount == 20 && bytes[firstDigit] == Ascii.zero &+ 1 && digits >= 10_000_000_000_000_000_000
     guard isExact else { throw ParseFault(problem: .integerOutOfRange, offset: start) }
-    // No integer is -0, so it's what any other number is that is none.
+    // No integer is -0.
     if isNegative, digits == 0 { return .double(-0.0) }
     if !isNegative {
       return digits <= UInt64(Int64.max) ? .integer(Int64(bitPattern: digits)) : .unsigned(digits)
@@ -106,8 +107,9 @@ extension JSONParser {
     return .integer(Int64(bitPattern: 0 &- digits))
   }
 
-  /// The nearest double to `digits × 10^exponent`, by one exact operation where that is possible (Clinger): digits
-  /// below 2^53 and powers of ten up to 22 are exact doubles, so one multiplication or division rounds once.
+  /// The nearest double to `digits × 10^exponent`. If possible, by one exact operation (Clinger):
+  /// digits up to 2^53 and powers of ten up to 22 are exact doubles, so one multiplication or
+  /// division rounds once.
   @inline(__always)
   private func makeDouble(
     _ digits: UInt64,
@@ -125,8 +127,8 @@ extension JSONParser {
     return .double(try parseDoubleBySwift(start: start))
   }
 
-  /// Swift's own conversion is correctly rounded, takes time in proportion to the digits, and
-  /// understands all that JSON's grammar lets through.
+  /// Swift's conversion is correctly rounded, takes time in proportion to the digits, and accepts
+  /// all of JSON's grammar.
   private func parseDoubleBySwift(start: Int) throws(ParseFault) -> Double {
     let literal = UnsafeBufferPointer(start: bytes + start, count: position - start)
     guard let value = Double(String(decoding: literal, as: UTF8.self)), value.isFinite else {
@@ -136,7 +138,7 @@ extension JSONParser {
     return value
   }
 
-  /// Whether a literal, without its exponent, is any other number than zero.
+  /// Whether a literal without its exponent is not zero.
   private static func hasNonzeroDigit(_ literal: UnsafeBufferPointer<UInt8>) -> Bool {
     for byte in literal {
       if byte | 0x20 == Ascii.letter("e") { return false }
@@ -146,7 +148,7 @@ extension JSONParser {
   }
 }
 
-/// 10^0 to 10^22, all of them exact.
+/// 10^0 to 10^22, all exact.
 private let exactPowersOfTen: [Double] = [
   1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19,
   1e20, 1e21, 1e22,

@@ -1,12 +1,12 @@
-/// The name of a member, with a number made of its length and some of its bytes. Equal names have
-/// equal fingerprints, so while the fingerprints of an object differ no name is repeated.
+/// The name of a member, with a fingerprint made from its length and some of its bytes. Equal names
+/// have equal fingerprints, so names with different fingerprints are not repeated.
 struct ParsedName {
   var string: String
   var fingerprint: UInt64
 }
 
 extension JSONParser {
-  /// Reads the string whose quotation mark is at the position.
+  /// Parses the string at the position.
   @inline(__always)
   mutating func parseString() throws(ParseFault) -> String {
     let start = position &+ 1
@@ -19,7 +19,7 @@ extension JSONParser {
     return makeUnescapedString()
   }
 
-  /// Reads the name whose quotation mark is at the position.
+  /// Parses the name at the position.
   @inline(__always)
   mutating func parseNameString() throws(ParseFault) -> ParsedName {
     let start = position &+ 1
@@ -36,7 +36,7 @@ extension JSONParser {
     return ParsedName(string: makeUnescapedString(), fingerprint: fingerprint)
   }
 
-  /// The end of the run of bytes that stand for themselves, and whether all of them are ASCII.
+  /// The end of a run of unescaped bytes, and whether all of them are ASCII.
   @inline(__always)
   private func scanRun(from start: Int) -> (end: Int, isAscii: Bool) {
     var place = start
@@ -47,7 +47,7 @@ extension JSONParser {
       let marks = marksOfSpecialBytes(word)
       if marks != 0 {
         let length = marks.trailingZeroBitCount / 8
-        // Only the bytes before the stop count; shifted out they leave none of the others.
+        // Only the bytes before the stop count: the shift removes the others.
         if length > 0 { seen |= word << UInt64(64 &- length &* 8) }
         return (place &+ length, seen & 0x8080_8080_8080_8080 == 0)
       }
@@ -69,11 +69,12 @@ extension JSONParser {
     return Self.makeString(of: bytes + start, count: end &- start)
   }
 
-  /// A string of bytes that are known to be UTF-8. (Of all the ways that the library has, the fastest.)
+  /// Makes a string of valid UTF-8, in the fastest way that the standard library has.
   @inline(__always)
   private static func makeString(of source: UnsafePointer<UInt8>, count: Int) -> String {
     String(unsafeUninitializedCapacity: count) { buffer in
-      // The buffer has room for at least `count` bytes, and the source has them by the caller's word.
+      // The buffer has room for at least `count` bytes, and the caller guarantees as many at the
+      // source.
       buffer.baseAddress?.update(from: source, count: count)
       return count
     }
@@ -85,14 +86,14 @@ extension JSONParser {
     }
   }
 
-  /// Puts a string with escapes together in `unescaped` and steps over its end.
+  /// Unescapes a string into `unescaped` and moves past its end.
   private mutating func unescapeString(from start: Int, firstStop: Int) throws(ParseFault) {
     unescaped.removeAll(keepingCapacity: true)
     var runStart = start
     position = firstStop
     while true {
       unescaped.append(contentsOf: UnsafeBufferPointer(start: bytes + runStart, count: position - runStart))
-      guard position < count else { throw try faultOfUnfinishedString(from: start) }
+      guard position < count else { throw faultInString(.unfinishedString, from: start) }
       switch bytes[position] {
       case Ascii.quote:
         if let invalid = firstInvalidUTF8(from: start, to: position) {
@@ -103,18 +104,18 @@ extension JSONParser {
       case Ascii.backslash:
         try unescape(stringStart: start)
       default:
-        throw try faultInString(.controlCharacter, from: start)
+        throw faultInString(.controlCharacter, from: start)
       }
       runStart = position
       position = scanRun(from: position).end
     }
   }
 
-  /// Takes the escape whose backslash is at the position.
+  /// Unescapes the escape at the position.
   private mutating func unescape(stringStart: Int) throws(ParseFault) {
     let backslash = position
     position += 1
-    guard position < count else { throw try faultOfUnfinishedString(from: stringStart) }
+    guard position < count else { throw faultInString(.unfinishedString, from: stringStart) }
     let byte = bytes[position]
     position += 1
     switch byte {
@@ -129,20 +130,17 @@ extension JSONParser {
       unescaped.append(contentsOf: UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter)
     default:
       position -= 1
-      throw try faultInString(.unknownEscape, from: stringStart)
+      throw faultInString(.unknownEscape, from: stringStart)
     }
   }
 
-  /// Reads what follows `\u`, and the second half of a surrogate pair with its own `\u`.
-  private mutating func parseEscapedScalar(
-    backslash: Int,
-    stringStart: Int
-  ) throws(ParseFault) -> Unicode.Scalar {
+  /// Parses the digits after `\u`, and the second half of a surrogate pair.
+  private mutating func parseEscapedScalar(backslash: Int, stringStart: Int) throws(ParseFault) -> Unicode.Scalar {
     let unit = try parseHexadecimal(stringStart: stringStart)
     if let scalar = Unicode.Scalar(unit) { return scalar }
     guard unit < 0xDC00 else {
       position = backslash
-      throw try faultInString(.loneLowSurrogate, from: stringStart)
+      throw faultInString(.loneLowSurrogate, from: stringStart)
     }
     if count - position >= 2, bytes[position] == Ascii.backslash, bytes[position + 1] == Ascii.letter("u") {
       position += 2
@@ -154,19 +152,19 @@ extension JSONParser {
       }
     }
     position = backslash
-    throw try faultInString(.loneHighSurrogate, from: stringStart)
+    throw faultInString(.loneHighSurrogate, from: stringStart)
   }
 
   private mutating func parseHexadecimal(stringStart: Int) throws(ParseFault) -> UInt32 {
     var value: UInt32 = 0
     for _ in 0..<4 {
-      guard position < count else { throw try faultOfUnfinishedString(from: stringStart) }
+      guard position < count else { throw faultInString(.unfinishedString, from: stringStart) }
       let digit: UInt8
       switch bytes[position] {
       case Ascii.zero...Ascii.nine: digit = bytes[position] - Ascii.zero
       case Ascii.letter("a")...Ascii.letter("f"): digit = bytes[position] - Ascii.letter("a") + 10
       case Ascii.letter("A")...Ascii.letter("F"): digit = bytes[position] - Ascii.letter("A") + 10
-      default: throw try faultInString(.missingHexadecimalDigit, from: stringStart)
+      default: throw faultInString(.missingHexadecimalDigit, from: stringStart)
       }
       value = value << 4 | UInt32(digit)
       position += 1
@@ -174,19 +172,12 @@ extension JSONParser {
     return value
   }
 
-  /// A fault at the position, unless the string is not even UTF-8 before it.
-  private func faultInString(_ problem: ParseProblem, from start: Int) throws(ParseFault) -> ParseFault {
+  /// A fault at the position, unless the string is invalid UTF-8 before it.
+  private func faultInString(_ problem: ParseProblem, from start: Int) -> ParseFault {
     if let invalid = firstInvalidUTF8(from: start, to: position) {
-      throw ParseFault(problem: .invalidUTF8, offset: invalid)
+      return ParseFault(problem: .invalidUTF8, offset: invalid)
     }
     return fault(problem)
-  }
-
-  private func faultOfUnfinishedString(from start: Int) throws(ParseFault) -> ParseFault {
-    if let invalid = firstInvalidUTF8(from: start, to: count) {
-      throw ParseFault(problem: .invalidUTF8, offset: invalid)
-    }
-    return ParseFault(problem: .unfinishedString, offset: count)
   }
 
   /// - Precondition: `count` bytes can be read at the pointer.

@@ -1,6 +1,6 @@
 extension JSONParser {
-  /// Where the first byte stands that is not part of valid UTF-8 (as Unicode's table 3-7 has it: no overlong
-  /// forms, no surrogates, nothing above U+10FFFF), or nil when all of the bytes are valid.
+  /// The index of the first byte that is not valid UTF-8 by Unicode's table 3-7 (no overlong forms,
+  /// no surrogates, nothing above U+10FFFF), or nil.
   ///
   /// - Precondition: `0 <= start <= end <= count`.
   func firstInvalidUTF8(from start: Int, to end: Int) -> Int? {
@@ -17,7 +17,7 @@ extension JSONParser {
     return nil
   }
 
-  /// How many bytes the scalar at a place takes, or 0 when there is no valid one.
+  /// The number of bytes of the scalar at an index, or 0 if it is invalid.
   @inline(__always)
   private func lengthOfScalar(at place: Int, end: Int) -> Int {
     let lead = bytes[place]
@@ -43,9 +43,7 @@ extension JSONParser {
     }
   }
 
-  /// - Precondition: the place is below `count`.
+  /// - Precondition: `place` is below `count`.
   @inline(__always)
-  private func isContinuation(_ place: Int) -> Bool {
-    bytes[place] & 0xC0 == 0x80
-  }
+  private func isContinuation(_ place: Int) -> Bool { bytes[place] & 0xC0 == 0x80 }
 }

@@ -1,13 +1,13 @@
-/// Reads one value from a text. Instead of recursing it keeps a list of the containers that are open and
-/// gathers their children on two stacks, so depth costs no stack and each array is allocated once.
+/// Parses one value. It keeps a list of open containers instead of recursing, and collects their
+/// children on two stacks, so that each array is allocated once.
 ///
-/// `bytes` must stay valid as long as the parser lives. Every read checks `position < count` first.
+/// `bytes` must stay valid as long as the parser lives. Each read checks `position < count` first.
 struct JSONParser: ~Copyable {
-  /// An array or object whose end has not come yet.
+  /// An open array or object.
   private struct Container {
-    /// How many values were on the stack when it began.
+    /// The number of values on the stack at its start.
     var firstValue: Int
-    /// How many names were, or -1 when it is an array.
+    /// The number of names on the stack at its start, or -1 for an array.
     var firstName: Int
     var isObject: Bool { firstName >= 0 }
   }
@@ -15,7 +15,7 @@ struct JSONParser: ~Copyable {
   let bytes: UnsafePointer<UInt8>
   let count: Int
   var position = 0
-  /// Where strings with escapes are put together.
+  /// A buffer for strings with escapes.
   var unescaped: [UInt8] = []
 
   private let maximumDepth: Int
@@ -46,7 +46,6 @@ struct JSONParser: ~Copyable {
     if isUTF8Mark || isUTF16Mark { throw ParseFault(problem: .byteOrderMark, offset: 0) }
   }
 
-  /// Reads the value at the position and all that is inside it.
   private mutating func parseValue() throws(ParseFault) -> JSON {
     var missing = ParseProblem.missingValue
     while true {
@@ -70,14 +69,14 @@ struct JSONParser: ~Copyable {
       default:
         values.append(try parseLiteral(orElse: missing))
       }
-      // A value is complete; so may be what it is in.
+      // A value is complete, and perhaps its containers too.
       guard let next = try finishValue() else { return values.removeLast() }
       missing = next
     }
   }
 
-  /// Goes on after a complete value: closes what ends here, or steps over the comma to the next value.
-  /// Returns what is missing if no value follows, or nil when the outermost value is complete.
+  /// Continues after a complete value: closes containers, or skips the comma before the next value.
+  /// Returns the problem if no value follows the comma, or nil if the outermost value is complete.
   private mutating func finishValue() throws(ParseFault) -> ParseProblem? {
     while let container = containers.last {
       skipWhitespace()
@@ -113,7 +112,7 @@ struct JSONParser: ~Copyable {
     return true
   }
 
-  /// Replaces the children on the stacks by the container that they make.
+  /// Replaces the children on the stacks by their container.
   private mutating func close(_ container: Container) {
     containers.removeLast()
     if container.isObject {
@@ -124,13 +123,13 @@ struct JSONParser: ~Copyable {
   }
 
   private mutating func takeObject(_ container: Container) -> JSONObject {
-    // See `moveTail`: the empty array that all share is not to be written.
+    // See `moveTail`: the shared empty array must not be written.
     guard names.count > container.firstName else { return JSONObject() }
     let mayRepeatNames = mayRepeatNames(from: container.firstName)
     let members = names.takeTail(from: container.firstName) { names in
       values.takeTail(from: container.firstValue) { values in
         [JSONObject.Member](unsafeUninitializedCapacity: names.count) { members, initialized in
-          // Each name has its value: both stacks grew in turn since the object began. All are moved out.
+          // Each name has a value: both stacks grew in turn. All elements are moved out.
           for place in 0..<names.count {
             let name = names.moveElement(from: place)
             members.initializeElement(
@@ -145,7 +144,7 @@ struct JSONParser: ~Copyable {
     return mayRepeatNames ? JSONObject(repeatable: members) : JSONObject(unrepeated: members)
   }
 
-  /// Whether an object must be put together with care: its names are many, or two have the same fingerprint.
+  /// Whether an object has many names, or two with the same fingerprint.
   private func mayRepeatNames(from first: Int) -> Bool {
     guard names.count - first <= NameIndex.threshold else { return true }
     var later = first + 1

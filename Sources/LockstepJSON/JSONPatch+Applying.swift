@@ -1,7 +1,7 @@
 extension JSONPatch {
-  /// The document after all operations. The document itself stays as it is, so a failure changes nothing.
+  /// Returns the document after all operations. The document itself does not change.
   ///
-  /// - Throws: `JSONPatchError` with the first operation that failed, and why.
+  /// - Throws: `JSONPatchError` for the first operation that fails.
   public func applied(to document: JSON, limits: JSONPatchLimits = .standard) throws(JSONPatchError) -> JSON {
     guard operations.count <= limits.maximumOperations else {
       throw JSONPatchError(
@@ -23,16 +23,16 @@ extension JSONPatch {
   }
 }
 
-/// Why an operation failed, and which of its members is to blame.
+/// Why an operation failed, and which of its members is the cause.
 private struct PatchFault: Error {
   var kind: JSONPatchError.Kind
   var member = "path"
 }
 
-/// A document that operations are applied to, with a running account of its size and of the work done.
+/// Applies operations to a document, and keeps account of its size and of the work done.
 private struct PatchApplication {
   private(set) var document: JSON
-  /// The exact size of the document as compact JSON.
+  /// The size of the document as compact JSON.
   private var byteCount: Int
   private var work = 0
   private let limits: JSONPatchLimits
@@ -46,7 +46,7 @@ private struct PatchApplication {
   mutating func apply(_ operation: JSONPatch.Operation) throws(PatchFault) {
     switch operation {
     case .add(let path, let value): try add(value, at: path)
-    case .remove(let path): _ = try remove(at: path)
+    case .remove(let path): try remove(at: path)
     case .replace(let path, let value):
       _ = try resolve(path)
       try replace(at: path, with: value)
@@ -75,106 +75,94 @@ private struct PatchApplication {
     }
   }
 
-  /// Adds as `add` does: a member is set, an element is inserted, the root is replaced.
+  /// Sets a member, inserts an element, or replaces the document.
   private mutating func add(_ value: JSON, at path: JSONPointer) throws(PatchFault) {
     let size = try measure(value, at: path)
-    guard let last = path.tokens.last else { return try replaceDocument(with: value, size: size) }
-    let change = try modifyParent(of: path) { (parent) throws(JSONPointerError) -> Change in
-      if var object = parent.takeObject() {
-        let old = object.updateValue(value, named: last)
-        parent = .object(object)
-        let nameSize = JSONMeasure.byteCount(ofString: last) + 1
-        return Change(old: old, grownBy: old == nil ? nameSize + (object.count > 1 ? 1 : 0) : 0, placesMoved: 0)
-      }
-      if var elements = parent.takeElements() {
-        let index = try path.insertionIndex(count: elements.count)
-        elements.insert(value, at: index)
-        parent = .array(elements)
-        return Change(
-          old: nil,
-          grownBy: elements.count > 1 ? 1 : 0,
-          placesMoved: elements.count - index
-        )
-      }
-      throw path.error(.notAContainer, at: path.tokens.count - 1)
+    guard !path.tokens.isEmpty else { return try replaceDocument(with: value, size: size) }
+    let change = try changeParent(of: path) { (object, name) in
+      let old = object.updateValue(value, named: name)
+      let nameSize = JSONMeasure.byteCount(ofString: name) + 1
+      return Change(old: old, grownBy: old == nil ? nameSize + (object.count > 1 ? 1 : 0) : 0)
+    } array: { (elements) throws(JSONPointerError) in
+      let index = try path.insertionIndex(count: elements.count)
+      elements.insert(value, at: index)
+      return Change(grownBy: elements.count > 1 ? 1 : 0, placesMoved: elements.count - index)
     }
     try account(for: change, newSize: size)
   }
 
-  @discardableResult
-  private mutating func remove(at path: JSONPointer, member: String = "path") throws(PatchFault) -> JSON? {
-    guard let last = path.tokens.last else { throw PatchFault(kind: .removesDocument, member: member) }
-    let change = try modifyParent(of: path, member: member) { (parent) throws(JSONPointerError) -> Change in
-      if var object = parent.takeObject() {
-        let countBefore = object.count
-        let old = object.removeValue(named: last)
-        parent = .object(object)
-        guard old != nil else { throw path.error(.noSuchMember, at: path.tokens.count - 1) }
-        let nameSize = JSONMeasure.byteCount(ofString: last) + 1
-        return Change(old: old, grownBy: -nameSize - (countBefore > 1 ? 1 : 0), placesMoved: countBefore)
+  private mutating func remove(at path: JSONPointer, member: String = "path") throws(PatchFault) {
+    guard !path.tokens.isEmpty else { throw PatchFault(kind: .removesDocument, member: member) }
+    let change = try changeParent(of: path, member: member) { (object, name) throws(JSONPointerError) in
+      let count = object.count
+      guard let old = object.removeValue(named: name) else {
+        throw path.error(.noSuchMember, at: path.tokens.count - 1)
       }
-      if var elements = parent.takeElements() {
-        let index = try path.elementIndex(at: path.tokens.count - 1, count: elements.count)
-        let countBefore = elements.count
-        let old = elements.remove(at: index)
-        parent = .array(elements)
-        return Change(old: old, grownBy: countBefore > 1 ? -1 : 0, placesMoved: countBefore - index)
-      }
-      throw path.error(.notAContainer, at: path.tokens.count - 1)
+      let nameSize = JSONMeasure.byteCount(ofString: name) + 1
+      return Change(old: old, grownBy: -nameSize - (count > 1 ? 1 : 0), placesMoved: count)
+    } array: { (elements) throws(JSONPointerError) in
+      let count = elements.count
+      let index = try path.elementIndex(at: path.tokens.count - 1, count: count)
+      return Change(old: elements.remove(at: index), grownBy: count > 1 ? -1 : 0, placesMoved: count - index)
     }
     try account(for: change, newSize: 0)
-    return change.old
   }
 
-  /// Sets a value that exists.
+  /// Replaces an existing value.
   private mutating func replace(at path: JSONPointer, with value: JSON) throws(PatchFault) {
     let size = try measure(value, at: path)
-    guard let last = path.tokens.last else { return try replaceDocument(with: value, size: size) }
-    let change = try modifyParent(of: path) { (parent) throws(JSONPointerError) -> Change in
-      if var object = parent.takeObject() {
-        let old = object.updateValue(value, named: last)
-        parent = .object(object)
-        return Change(old: old, grownBy: 0, placesMoved: 0)
-      }
-      if var elements = parent.takeElements() {
-        let index = try path.elementIndex(at: path.tokens.count - 1, count: elements.count)
-        let old = elements[index]
-        elements[index] = value
-        parent = .array(elements)
-        return Change(old: old, grownBy: 0, placesMoved: 0)
-      }
-      throw path.error(.notAContainer, at: path.tokens.count - 1)
+    guard !path.tokens.isEmpty else { return try replaceDocument(with: value, size: size) }
+    let change = try changeParent(of: path) { (object, name) in
+      Change(old: object.updateValue(value, named: name))
+    } array: { (elements) throws(JSONPointerError) in
+      let index = try path.elementIndex(at: path.tokens.count - 1, count: elements.count)
+      let old = elements[index]
+      elements[index] = value
+      return Change(old: old)
     }
     try account(for: change, newSize: size)
   }
 }
 
-// The rest of `PatchApplication`: finding the way, and keeping the account.
+// The rest of `PatchApplication`: finding the target, and accounting.
 extension PatchApplication {
   /// What an operation did to the parent of its target.
   private struct Change {
-    /// The value that is no longer there.
+    /// The removed value.
     var old: JSON?
-    /// By how many bytes the parent grew besides its values: a name, a colon, a comma.
-    var grownBy: Int
-    /// How many places of an array or object were moved up or down.
-    var placesMoved: Int
+    /// The growth of the parent in bytes, without its values: a name, a colon, a comma.
+    var grownBy = 0
+    /// How many places of an array or object moved up or down.
+    var placesMoved = 0
   }
 
-  /// Lets the body change the parent of what a path leads to, where it stands.
-  private mutating func modifyParent(
+  /// Changes the parent of a path's target in place.
+  private mutating func changeParent(
     of path: JSONPointer,
     member: String = "path",
-    _ body: (inout JSON) throws(JSONPointerError) -> Change
+    object changeObject: (inout JSONObject, String) throws(JSONPointerError) -> Change,
+    array changeArray: (inout [JSON]) throws(JSONPointerError) -> Change
   ) throws(PatchFault) -> Change {
     do throws(JSONPointerError) {
-      return try path.modifyParent(in: &document, from: 0, body)
+      return try path.modifyParent(in: &document, from: 0) { (parent, name) throws(JSONPointerError) -> Change in
+        if var object = parent.takeObject() {
+          let change = try changeObject(&object, name)
+          parent = .object(object)
+          return change
+        }
+        if var elements = parent.takeElements() {
+          let change = try changeArray(&elements)
+          parent = .array(elements)
+          return change
+        }
+        throw path.error(.notAContainer, at: path.tokens.count - 1)
+      }
     } catch {
       throw PatchFault(kind: .notFound(error), member: member)
     }
   }
 
-  /// The size of a value that is to come where the path leads, unless it would be too deep there.
+  /// The size of a new value. Throws if it would be too deep at the path.
   private mutating func measure(_ value: JSON, at path: JSONPointer) throws(PatchFault) -> Int {
     let measure = JSONMeasure(of: value)
     try doWork(measure.byteCount)
@@ -195,7 +183,7 @@ extension PatchApplication {
     try resize(to: byteCount + newSize - oldSize + change.grownBy)
   }
 
-  /// A document that was too large to begin with may still shrink.
+  /// A document that was too large from the start may still shrink.
   private mutating func resize(to newByteCount: Int) throws(PatchFault) {
     guard newByteCount <= max(limits.maximumByteCount, byteCount) else {
       throw PatchFault(kind: .tooLarge(limit: limits.maximumByteCount))
@@ -210,15 +198,15 @@ extension PatchApplication {
 }
 
 extension JSONPointer {
-  /// Lets the body change the parent of what the pointer leads to, where it stands. The pointer has at least
-  /// one token. Recurses no deeper than the document is.
+  /// Passes the parent of the target and the last token to `body`, which changes the parent in
+  /// place. The pointer has at least one token. Recurses no deeper than the document.
   fileprivate func modifyParent<Result>(
     in value: inout JSON,
     from position: Int,
-    _ body: (inout JSON) throws(JSONPointerError) -> Result
+    _ body: (inout JSON, String) throws(JSONPointerError) -> Result
   ) throws(JSONPointerError) -> Result {
-    guard position < tokens.count - 1 else { return try body(&value) }
-    // What is taken out is put back only after success: a failure ends the whole patch, and this document with it.
+    guard position < tokens.count - 1 else { return try body(&value, tokens[position]) }
+    // Not put back after a failure, which discards this document.
     if var object = value.takeObject() {
       let result = try object.modifyValue(named: tokens[position]) { (child) throws(JSONPointerError) -> Result in
         try modifyParent(in: &child, from: position + 1, body)
@@ -236,7 +224,7 @@ extension JSONPointer {
     throw error(.notAContainer, at: position)
   }
 
-  /// Where in an array of `count` elements the last token inserts; `-` is the end.
+  /// The index at which the last token inserts into an array of `count` elements. `-` is the end.
   fileprivate func insertionIndex(count: Int) throws(JSONPointerError) -> Int {
     if tokens.last == "-" { return count }
     let position = tokens.count - 1

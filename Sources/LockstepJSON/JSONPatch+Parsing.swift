@@ -1,28 +1,28 @@
-/// Everything that is wrong with the form of a JSON Patch.
+/// All faults in the form of a JSON Patch.
 public struct JSONPatchFormatError: Error, Sendable, Hashable, CustomStringConvertible {
-  /// One thing that is wrong.
+  /// One fault.
   public struct Fault: Sendable, Hashable {
-    /// Where in the patch document, e.g. `/3/path`.
+    /// The place in the patch document, such as `/3/path`.
     public let pointer: JSONPointer
-    /// What is wrong there, as a sentence.
+    /// The message.
     public let detail: String
   }
 
-  /// No more faults than this are gathered, so that the answer to a hostile patch stays small.
+  /// The greatest number of reported faults, so that the response to a hostile patch is small.
   public static let maximumFaults = 100
 
-  /// All faults in the order of the document, up to `maximumFaults`.
+  /// The faults in the order of the document, up to `maximumFaults`.
   public let faults: [Fault]
 
-  /// All faults with their places, one a line.
+  /// One line for each fault.
   public var description: String {
     faults.map { "\($0.pointer): \($0.detail)" }.joined(separator: "\n")
   }
 }
 
 extension JSONPatch {
-  /// Reads a patch from its JSON: an array of operations, each an object with `op`, `path` and what that
-  /// operation needs. Members that an operation does not need are ignored, as RFC 6902 asks.
+  /// Parses a patch: an array of operations, each an object with `op`, `path` and the members that
+  /// the operation needs. Other members are ignored, as RFC 6902 requires.
   ///
   /// - Throws: `JSONPatchFormatError` with every fault.
   public init(parsing document: JSON, limits: JSONPatchLimits = .standard) throws(JSONPatchFormatError) {
@@ -33,7 +33,7 @@ extension JSONPatch {
   }
 }
 
-/// Reads operations and gathers what is wrong with them.
+/// Parses operations and collects faults.
 private struct OperationReader {
   private(set) var faults: [JSONPatchFormatError.Fault] = []
 

@@ -1,47 +1,43 @@
-/// A JSON Patch (RFC 6902): operations that are applied in turn, all of them or none.
+/// A JSON Patch (RFC 6902): operations that are applied in order, all or none.
 public struct JSONPatch: Sendable, Hashable {
   /// One step of a patch.
   public enum Operation: Sendable, Hashable {
-    /// Adds a member, or replaces one; inserts an element before an index, or at the end (`-`).
+    /// Sets a member, or inserts an element before an index or at the end (`-`).
     case add(JSONPointer, JSON)
     /// Removes a member or an element, which must exist.
     case remove(JSONPointer)
     /// Replaces a value, which must exist.
     case replace(JSONPointer, JSON)
-    /// Takes a value from one place, which must exist, and adds it at another that is not inside it.
+    /// Removes a value, which must exist, and adds it at another place, which must not be inside
+    /// it.
     case move(from: JSONPointer, to: JSONPointer)
     /// Adds a copy of a value, which must exist, at another place.
     case copy(from: JSONPointer, to: JSONPointer)
-    /// Demands that a value exists and equals this one (as `JSON` says what equal is).
+    /// Requires that a value exists and equals this one.
     case test(JSONPointer, JSON)
   }
 
-  /// The operations, in the order in which they are applied.
+  /// The operations, in order.
   public var operations: [Operation]
 
   /// A patch of these operations.
-  public init(_ operations: [Operation]) {
-    self.operations = operations
-  }
+  public init(_ operations: [Operation]) { self.operations = operations }
 }
 
-/// What a patch may ask for. A few bytes of patch can double a document over and over, or move
-/// the same megabytes about thousands of times; these bounds keep that from doing harm.
+/// The limits of a patch. Without them, a few bytes of patch could double a document many times, or
+/// move the same megabytes thousands of times.
 public struct JSONPatchLimits: Sendable, Hashable {
-  /// How many operations a patch may have: 10,000 unless said otherwise. More are refused.
+  /// The greatest number of operations. Default: 10,000.
   public var maximumOperations: Int
-  /// How many bytes the document may take as compact JSON: 16 MiB unless said otherwise. An operation that
-  /// would make it larger fails, even if a later one would make it small again.
+  /// The greatest size of the document as compact JSON, after each operation. Default: 16 MiB.
   public var maximumByteCount: Int
-  /// How deep arrays and objects may be put inside each other: 128 unless said otherwise, and never more than
-  /// `JSONLimits.highestDepth`. An operation that would put one deeper fails.
+  /// The greatest nesting depth, at most `JSONLimits.highestDepth`. Default: 128.
   public let maximumDepth: Int
-  /// How much work all operations together may be: 64 Mi units unless said otherwise, which takes in the order
-  /// of a tenth of a second. A unit is a byte of JSON read or a place in an array or object moved up or down.
-  /// The operation at which it is used up fails.
+  /// The greatest amount of work of all operations together. A unit is a byte of JSON read, or a
+  /// place of an array or object moved. Default: 64 Mi units, about a tenth of a second.
   public var maximumWork: Int
 
-  /// Limits with those numbers; the depth is brought into 0…`JSONLimits.highestDepth`.
+  /// Limits. The depth is clamped to 0…`JSONLimits.highestDepth`.
   public init(
     maximumOperations: Int = 10_000,
     maximumByteCount: Int = 16 << 20,
@@ -54,6 +50,6 @@ public struct JSONPatchLimits: Sendable, Hashable {
     self.maximumWork = maximumWork
   }
 
-  /// The limits for patches from outside.
+  /// The default limits.
   public static let standard = JSONPatchLimits()
 }

@@ -1,16 +1,16 @@
-/// Why a patch could not be applied. Nothing has been changed.
+/// Why a patch could not be applied. The document has not changed.
 public struct JSONPatchError: Error, Sendable, Hashable, CustomStringConvertible {
-  /// What went wrong.
+  /// The kinds of errors.
   public enum Kind: Sendable, Hashable {
-    /// The value that a `test` demands is not there: another one is, or none.
+    /// The value is not the one that `test` requires, or does not exist.
     case testFailed
-    /// What the operation needs does not exist, or a token is no index of the array it is for.
+    /// A value that the operation needs does not exist.
     case notFound(JSONPointerError)
     /// A value cannot be moved into itself.
     case moveIntoOwnChild
     /// The whole document can be replaced but not removed.
     case removesDocument
-    /// The document would take more bytes than the limits allow.
+    /// The document would be larger than the limits allow.
     case tooLarge(limit: Int)
     /// The document would be deeper than the limits allow.
     case tooDeep(limit: Int)
@@ -20,22 +20,20 @@ public struct JSONPatchError: Error, Sendable, Hashable, CustomStringConvertible
     case tooMuchWork(limit: Int)
   }
 
-  /// What went wrong.
+  /// The kind of error.
   public let kind: Kind
-  /// Which operation failed, from 0; the count of the operations when they are too many.
+  /// The index of the failed operation, or the number of operations if there are too many.
   public let operationIndex: Int
-  /// The place in the patch document that is to blame, e.g. `/3/path` or `/3/from`.
+  /// The cause in the patch document, such as `/3/path` or `/3/from`.
   public let pointer: JSONPointer
 
-  /// Whether the patch was stopped by a `test`, i.e. the document is not in the state that the patch expects.
-  public var isFailedTest: Bool {
-    kind == .testFailed
-  }
+  /// Whether a `test` failed, so the document is not in the expected state.
+  public var isFailedTest: Bool { kind == .testFailed }
 
-  /// What went wrong as a sentence without the place, e.g. `The value to test is another one.`
+  /// The message without the operation.
   public var reason: String {
     switch kind {
-    case .testFailed: "The value is not the one that the test demands."
+    case .testFailed: "The value is not the one that the test requires."
     case .notFound(let error): error.description
     case .moveIntoOwnChild: "A value cannot be moved into itself."
     case .removesDocument: "The whole document cannot be removed; replace it instead."
@@ -46,8 +44,6 @@ public struct JSONPatchError: Error, Sendable, Hashable, CustomStringConvertible
     }
   }
 
-  /// The operation and the reason, e.g. `Operation 3: A value cannot be moved into itself.`
-  public var description: String {
-    "Operation \(operationIndex): \(reason)"
-  }
+  /// The operation and the reason, such as `Operation 3: A value cannot be moved into itself.`
+  public var description: String { "Operation \(operationIndex): \(reason)" }
 }

@@ -1,21 +1,21 @@
-/// A JSON Pointer (RFC 6901): the way to one value inside another, e.g. `/items/0/title`.
+/// A JSON Pointer (RFC 6901): the path to a value inside another, such as `/items/0/title`.
 ///
-/// Pointers are equal when their tokens have the same bytes in UTF-8.
+/// Pointers are equal if their tokens have the same UTF-8 bytes.
 public struct JSONPointer: Sendable {
-  /// The names and indices on the way, unescaped. Without any, the pointer means the whole document.
+  /// The names and indices of the path, unescaped. Without any, the pointer means the whole
+  /// document.
   public let tokens: [String]
 
   /// The pointer to the whole document.
   public static let root = JSONPointer(tokens: [])
 
-  /// A pointer of these tokens, which are taken as they are.
-  public init(tokens: [String]) {
-    self.tokens = tokens
-  }
+  /// A pointer with unescaped tokens.
+  public init(tokens: [String]) { self.tokens = tokens }
 
-  /// Reads a pointer: nothing, or tokens with a slash before each, with `~1` for `/` and `~0` for `~` in them.
+  /// Parses a pointer: empty text, or tokens with a slash before each, with `~1` for `/` and `~0`
+  /// for `~`.
   ///
-  /// - Throws: `JSONPointerError` when the text has another form.
+  /// - Throws: `JSONPointerError` if the text has another form.
   public init(parsing text: String) throws(JSONPointerError) {
     guard !text.isEmpty else {
       self = .root
@@ -30,9 +30,9 @@ public struct JSONPointer: Sendable {
     self.tokens = tokens
   }
 
-  /// The value that the pointer leads to.
+  /// The value at the pointer.
   ///
-  /// - Throws: `JSONPointerError`, which says at which token the way ends.
+  /// - Throws: `JSONPointerError`, which names the token without a value.
   public func resolve(in document: JSON) throws(JSONPointerError) -> JSON {
     var value = document
     for position in tokens.indices {
@@ -41,17 +41,13 @@ public struct JSONPointer: Sendable {
     return value
   }
 
-  /// The pointer to a child of what this one points to.
-  public func appending(_ token: String) -> JSONPointer {
-    JSONPointer(tokens: tokens + [token])
-  }
+  /// The pointer to a member of this pointer's value.
+  public func appending(_ token: String) -> JSONPointer { JSONPointer(tokens: tokens + [token]) }
 
-  /// The pointer to an element of what this one points to.
-  public func appending(_ index: Int) -> JSONPointer {
-    appending(String(index))
-  }
+  /// The pointer to an element of this pointer's value.
+  public func appending(_ index: Int) -> JSONPointer { appending(String(index)) }
 
-  /// Whether this pointer leads to something that holds what the other leads to.
+  /// Whether this pointer's value contains the other's.
   public func isProperPrefix(of other: JSONPointer) -> Bool {
     tokens.count < other.tokens.count
       && zip(tokens, other.tokens).allSatisfy { $0.hasSameBytes(as: $1) }
@@ -70,19 +66,19 @@ public struct JSONPointer: Sendable {
     }
   }
 
-  /// The token as the index of one of `count` elements.
+  /// A token as the index of one of `count` elements.
   func elementIndex(at position: Int, count: Int) throws(JSONPointerError) -> Int {
     guard let index = Self.index(of: tokens[position]) else { throw error(.invalidIndex, at: position) }
     guard index < count else { throw error(.noSuchElement(count: count), at: position) }
     return index
   }
 
-  /// The number that a token is: digits without a needless zero in front. `-` is none.
+  /// A token as a number: digits without a leading zero. Nil for `-`.
   static func index(of token: String) -> Int? {
     let digits = token.utf8
     guard let first = digits.first, digits.allSatisfy(Ascii.isDigit) else { return nil }
     guard first != Ascii.zero || digits.count == 1 else { return nil }
-    // A number too large for an `Int` is an index all the same, beyond the end of every array.
+    // A number that does not fit into `Int` is an index beyond the end of every array.
     return Int(token) ?? Int.max
   }
 
@@ -129,21 +125,19 @@ extension JSONPointer: CustomStringConvertible {
 }
 
 extension JSONPointer: Hashable {
-  /// Whether both have the same tokens, byte for byte.
+  /// Compares the tokens byte by byte.
   public static func == (left: JSONPointer, right: JSONPointer) -> Bool {
     left.tokens.count == right.tokens.count
       && zip(left.tokens, right.tokens).allSatisfy { $0.hasSameBytes(as: $1) }
   }
 
-  /// Feeds the tokens to the hasher.
+  /// Hashes the tokens.
   public func hash(into hasher: inout Hasher) {
     for token in tokens { token.hashBytes(into: &hasher) }
   }
 }
 
 extension JSON {
-  /// The value that a pointer leads to, or nil when it leads nowhere.
-  public subscript(pointer: JSONPointer) -> JSON? {
-    try? pointer.resolve(in: self)
-  }
+  /// The value at a pointer, or nil if there is none.
+  public subscript(pointer: JSONPointer) -> JSON? { try? pointer.resolve(in: self) }
 }

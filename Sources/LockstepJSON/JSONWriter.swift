@@ -1,5 +1,4 @@
-/// Writes one value. Instead of recursing it keeps a list of the containers that it is in the middle of,
-/// so values of any depth can be written.
+/// Writes a value of any depth. It keeps a list of open containers instead of recursing.
 struct JSONWriter: ~Copyable {
   private enum Children {
     case elements([JSON])
@@ -21,7 +20,7 @@ struct JSONWriter: ~Copyable {
   }
 
   mutating func write(_ value: JSON) {
-    guard !writeLeaf(value) else { return }
+    guard !output.append(leaf: value) else { return }
     containers.reserveCapacity(8)
     open(value)
     while var container = containers.popLast() {
@@ -32,26 +31,6 @@ struct JSONWriter: ~Copyable {
         close(container)
       }
     }
-  }
-
-  /// Writes what holds nothing else; returns false for what does.
-  @inline(__always)
-  private mutating func writeLeaf(_ value: JSON) -> Bool {
-    switch value {
-    case .string(let string): output.append(string: string)
-    case .integer(let integer): output.append(integer: integer)
-    case .double(let double): output.append(double: double)
-    case .bool(let bool): output.append(word: bool ? "true" : "false")
-    case .null: output.append(word: "null")
-    case .unsigned(let unsigned): output.append(unsigned: unsigned)
-    case .array(let elements):
-      guard elements.isEmpty else { return false }
-      output.append(word: "[]")
-    case .object(let object):
-      guard object.isEmpty else { return false }
-      output.append(word: "{}")
-    }
-    return true
   }
 
   private mutating func open(_ value: JSON) {
@@ -74,7 +53,8 @@ struct JSONWriter: ~Copyable {
     }
   }
 
-  /// Writes children up to the first that holds others, of which only the name is written, and returns it.
+  /// Writes children up to the first that has children itself. Returns that child, whose name has
+  /// been written.
   private mutating func writeChildren(of container: inout Container) -> JSON? {
     switch container.children {
     case .elements(let elements):
@@ -89,7 +69,7 @@ struct JSONWriter: ~Copyable {
     while next < elements.count {
       startChild(isFirst: next == 0)
       next &+= 1
-      if !writeLeaf(elements[next &- 1]) { return elements[next &- 1] }
+      if !output.append(leaf: elements[next &- 1]) { return elements[next &- 1] }
     }
     return nil
   }
@@ -105,7 +85,7 @@ struct JSONWriter: ~Copyable {
       output.append(Ascii.colon)
       if isPretty { output.append(Ascii.space) }
       next &+= 1
-      if !writeLeaf(members[next &- 1].value) { return members[next &- 1].value }
+      if !output.append(leaf: members[next &- 1].value) { return members[next &- 1].value }
     }
     return nil
   }
@@ -113,7 +93,7 @@ struct JSONWriter: ~Copyable {
   @inline(__always)
   private mutating func startChild(isFirst: Bool) {
     if !isFirst { output.append(Ascii.comma) }
-    // The container of the child is not on the list while its children are written.
+    // The container is not on the list while its children are written.
     if isPretty { startLine(indentedBy: containers.count + 1) }
   }
 

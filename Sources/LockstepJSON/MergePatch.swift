@@ -1,10 +1,10 @@
 extension JSON {
-  /// The value with a merge patch applied (RFC 7396): members of the patch replace or, when both sides are
-  /// objects, are merged into those of the value; `null` removes; a patch that is no object replaces the
-  /// whole. Members that stay keep their place, new ones come last.
+  /// Applies a merge patch (RFC 7396). Objects are merged, other members are replaced, and `null`
+  /// removes a member. A patch that is not an object replaces the whole value. Members keep their
+  /// position, and new ones come last.
   ///
-  /// Takes time in proportion to the two, whatever they hold. Recurses as deep as objects are nested in
-  /// the patch, which `JSONLimits` bounds for whatever was parsed; the result is no deeper than the deeper one.
+  /// Takes time in proportion to both values. Recurses as deep as the patch, which `JSONLimits`
+  /// bounds for parsed values. The result is no deeper than the deeper of the two.
   public func mergePatched(with patch: JSON) -> JSON {
     var result = self
     result.merge(patch)
@@ -29,11 +29,11 @@ extension JSONObject {
       if member.value.isNull {
         removesAny = removesAny || contains(name: member.name)
       } else if modifyValue(named: member.name, { $0.merge(member.value) }) == nil {
-        // Merged into nothing, so that the nulls inside it are left out.
+        // Merged into null, which removes the nulls inside it.
         updateValue(JSON.null.mergePatched(with: member.value), named: member.name)
       }
     }
-    // All at once: one by one would take the square of the time.
+    // In one pass: one by one would take quadratic time.
     if removesAny { removeAll { name, _ in patch[name]?.isNull == true } }
   }
 }

@@ -1,8 +1,8 @@
-/// A stack whose top elements can be moved out into an array of exactly their count, with neither
-/// a copy nor a reference count touched. The parser gathers the children of all open containers on it.
+/// A stack whose top elements can be moved into an array without copies and reference counting. The
+/// parser collects the children of open containers on it.
 ///
-/// The memory belongs to the stack alone (it is not copyable), the first `count` places are initialized
-/// and no others, and every change keeps that so; that is what makes the pointer right.
+/// The pointer is safe because the stack is not copyable, so it is the only owner, and exactly the
+/// first `count` elements are initialized.
 struct MovableStack<Element>: ~Copyable {
   private var base: UnsafeMutablePointer<Element>
   private var capacity: Int
@@ -25,7 +25,6 @@ struct MovableStack<Element>: ~Copyable {
     count &+= 1
   }
 
-  /// Reads an element, which must be one of the first `count`.
   subscript(place: Int) -> Element {
     @inline(__always) get {
       precondition(place >= 0 && place < count)
@@ -39,12 +38,12 @@ struct MovableStack<Element>: ~Copyable {
     return (base + count).move()
   }
 
-  /// Moves out everything from a place up.
+  /// Moves out all elements from `start`.
   mutating func moveTail(from start: Int) -> [Element] {
     precondition(start >= 0 && start <= count)
     let moved = count - start
     count = start
-    // An empty array would be the one that all share, and to write its count, even the zero that it is, would be a race.
+    // All empty arrays share one buffer. Writing its count, even the same zero, would be a race.
     guard moved > 0 else { return [] }
     let source = base + start
     return [Element](unsafeUninitializedCapacity: moved) { buffer, initialized in
@@ -53,7 +52,7 @@ struct MovableStack<Element>: ~Copyable {
     }
   }
 
-  /// Gives the body the elements from a place up, which it must move out, all of them.
+  /// Passes all elements from `start` to `body`, which must move them out.
   mutating func takeTail<Result>(
     from start: Int,
     _ body: (UnsafeMutableBufferPointer<Element>) -> Result

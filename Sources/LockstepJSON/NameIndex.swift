@@ -1,20 +1,21 @@
-/// Where each name of a large object stands: an open-addressed table of places into its members.
+/// An open-addressed hash table from the names of a large object to the places of its members.
 ///
-/// It holds no names of its own, so every call is given the members. The hash is Swift's `Hasher`, which
-/// is seeded at random in each process: names that collide cannot be prepared in advance.
+/// It stores no names, so each call takes the members. `Hasher` has a random seed in each process,
+/// so that colliding names cannot be prepared.
 struct NameIndex: Sendable {
-  /// Up to this many members an object needs no index.
+  /// Objects with at most this many members have no index.
   static let threshold = 16
 
   private static let free: Int32 = -1
 
-  /// Places, or `free`. A power of two at least twice the count of the members; empty when not in use.
+  /// Places, or `free`. The count is a power of two, at least twice the number of members, or 0 if
+  /// not in use.
   private var slots: [Int32] = []
 
-  /// Whether searches must ask the index. If so, every member is in it.
+  /// Whether the index has all members. If not, it is empty.
   var isInUse: Bool { !slots.isEmpty }
 
-  /// - Precondition: the index is in use.
+  /// - Precondition: The index is in use.
   func place(of name: String, in members: [JSONObject.Member]) -> Int? {
     var slot = firstSlot(for: name)
     while slots[slot] != Self.free {
@@ -25,7 +26,7 @@ struct NameIndex: Sendable {
     return nil
   }
 
-  /// Takes up the last member, whose name none of the others has.
+  /// Adds the last member, whose name is new.
   mutating func insertLast(of members: [JSONObject.Member]) {
     if members.count * 2 > slots.count {
       if isInUse || members.count > Self.threshold { rebuild(for: members, capacity: members.count * 2) }
@@ -34,7 +35,7 @@ struct NameIndex: Sendable {
     }
   }
 
-  /// Forgets the member at that place, which is about to be taken out: those behind it move up by one.
+  /// Removes a member before it is removed from `members`. Those after it move up by one.
   mutating func remove(place: Int, of members: [JSONObject.Member]) {
     guard members.count - 1 > Self.threshold else {
       slots = []
@@ -46,12 +47,13 @@ struct NameIndex: Sendable {
     closeHole(at: hole, members)
     let removed = Int32(place)
     slots.withUnsafeMutableBufferPointer { slots in
-      // Without a branch or a check in it, the loop takes many slots at a time. The indices are the buffer's own.
+      // Without branches and checks the compiler vectorises this loop. The indices are the buffer's
+      // own.
       for slot in slots.indices { slots[slot] &-= slots[slot] > removed ? 1 : 0 }
     }
   }
 
-  /// Starts over with these members and room for as many as the capacity; few need no index.
+  /// Builds the index with room for `capacity` members.
   mutating func rebuild(for members: [JSONObject.Member], capacity: Int) {
     guard capacity > Self.threshold else {
       slots = []
@@ -69,7 +71,7 @@ struct NameIndex: Sendable {
     slots[slot] = Int32(place)
   }
 
-  /// Moves back whatever a search could no longer reach across the hole.
+  /// Moves entries back that a search could not reach across the hole.
   private mutating func closeHole(at start: Int, _ members: [JSONObject.Member]) {
     let mask = slots.count - 1
     var hole = start

@@ -1,18 +1,18 @@
-/// How much a line matters.
+/// The importance of a log line.
 public enum LogLevel: String, Sendable, CaseIterable, Comparable {
-  /// For whoever looks for a fault in Lockstep itself.
+  /// For finding bugs in Lockstep.
   case debug
-  /// What an operator may want to know: starts, stops, settings.
+  /// Normal events: starts, stops, settings.
   case info
-  /// Something is wrong or unusual, and the server copes.
+  /// A problem that the server handles.
   case warning
-  /// Something failed that shouldn't.
+  /// A failure.
   case error
 
-  /// In order of weight.
-  public static func < (left: LogLevel, right: LogLevel) -> Bool { left.weight < right.weight }
+  /// In order of importance.
+  public static func < (left: LogLevel, right: LogLevel) -> Bool { left.importance < right.importance }
 
-  private var weight: Int {
+  private var importance: Int {
     switch self {
     case .debug: 0
     case .info: 1
@@ -22,10 +22,10 @@ public enum LogLevel: String, Sendable, CaseIterable, Comparable {
   }
 }
 
-/// How a line is written.
+/// The format of log lines.
 public enum LogFormat: String, Sendable, CaseIterable {
   /// For people: `2026-11-21T05:00:00.000Z INFO listening address=127.0.0.1:8080`.
   case text
-  /// For machines: one JSON object a line.
+  /// For machines: one JSON object per line.
   case json
 }

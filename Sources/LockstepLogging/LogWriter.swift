@@ -3,57 +3,57 @@ import LockstepJSON
 import LockstepThreading
 import LockstepTime
 
-/// Writes log lines to a descriptor from a thread of its own, so that a terminal or pipe that nobody reads can stop the
-/// log but never the server.
+/// Writes log lines to a descriptor on its own thread, so that a blocked terminal or pipe cannot
+/// block the server.
 ///
-/// What waits to be written is bounded: past the bound lines are dropped and counted, and a line says how many.
+/// The buffer is bounded. If it is full, lines are dropped, and a later line says how many.
 public final class LogWriter: Sendable {
   private struct Pending: Sendable {
     var bytes: [UInt8] = []
     var dropped = 0
-    var droppedEver = 0
+    var droppedTotal = 0
     var isClosed = false
-    var hasNews: Bool { !bytes.isEmpty || dropped > 0 || isClosed }
+    var needsWork: Bool { !bytes.isEmpty || dropped > 0 || isClosed }
   }
 
   private let descriptor: Int32
   private let format: LogFormat
   private let bound: Int
-  private let patience: Int32
+  private let timeout: Int32
   private let now: @Sendable () -> Timestamp
   private let pending = LockedState(Pending())
   private let thread = LockedState<NamedThread?>(nil)
 
-  /// As much as goes into a pipe that has room at all, without waiting (Linux's `PIPE_BUF`).
+  /// A write of this size does not block on a pipe that has room (Linux's `PIPE_BUF`).
   private static let piece = 4096
-  /// How often a writer whose reader takes nothing looks whether it is to end, in milliseconds.
+  /// How often a blocked writer checks whether it has been closed, in milliseconds.
   private static let pause: Int32 = 100
 
-  /// A writer to an open descriptor, which keeps up to `bound` bytes for a reader that is slow. Once it's closed, a
-  /// reader that takes nothing for `patience` milliseconds is given up: the server's end must not wait for it. `now` tells
-  /// when lines were dropped.
+  /// A writer to an open descriptor that buffers up to `bound` bytes. After `close()`, it stops if
+  /// the reader takes nothing for `timeout` milliseconds, so that the server can exit. `now` is for
+  /// the line about dropped lines.
   public init(
     descriptor: Int32,
     format: LogFormat = .text,
     bound: Int = 1024 * 1024,
-    patience: Int32 = 1000,
+    timeout: Int32 = 1000,
     now: @escaping @Sendable () -> Timestamp
   ) throws(NamedThread.NotStarted) {
     self.descriptor = descriptor
     self.format = format
     self.bound = bound
-    self.patience = patience
+    self.timeout = timeout
     self.now = now
     let thread = try NamedThread(name: "log") { self.run() }
     self.thread.withLock { $0 = thread }
   }
 
-  /// Takes a line, with its line end. Returns at once.
+  /// Queues a line with its line feed. Returns at once.
   public func write(_ line: [UInt8]) {
     pending.withLock { pending in
       if pending.bytes.count + line.count > bound {
         pending.dropped += 1
-        pending.droppedEver += 1
+        pending.droppedTotal += 1
       } else {
         pending.bytes += line
       }
@@ -61,23 +61,21 @@ public final class LogWriter: Sendable {
     pending.wakeOne()
   }
 
-  /// How many lines were dropped so far.
-  public var dropped: Int { pending.withLock { $0.droppedEver } }
+  /// The number of dropped lines.
+  public var dropped: Int { pending.withLock { $0.droppedTotal } }
 
-  /// Writes what is left, as long as somebody takes it, and ends. What is written after it is lost.
+  /// Writes the queued lines, as long as the reader takes them, and ends the thread. Later lines
+  /// are lost.
   public func close() {
     pending.withLock { $0.isClosed = true }
     pending.wakeOne()
-    thread.withLock { thread in
-      defer { thread = nil }
-      return thread
-    }?.join()
+    thread.withLock { $0.take() }?.join()
   }
 
   private func run() {
     while true {
       let taken = pending.wait { pending -> Pending? in
-        guard pending.hasNews else { return nil }
+        guard pending.needsWork else { return nil }
         defer {
           pending.bytes = []
           pending.dropped = 0
@@ -85,9 +83,7 @@ public final class LogWriter: Sendable {
         return pending
       }
       writeAll(taken.bytes)
-      if taken.dropped > 0 {
-        writeAll(notice(dropped: taken.dropped))
-      }
+      if taken.dropped > 0 { writeAll(notice(dropped: taken.dropped)) }
       if taken.isClosed { return }
     }
   }
@@ -97,20 +93,20 @@ public final class LogWriter: Sendable {
     while !rest.isEmpty, waitForRoom() {
       let count = rest.prefix(Self.piece).withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
       if count < 0, errno == EINTR || errno == EAGAIN { continue }
-      // Nobody to tell: the log is where one would tell it.
+      // There is no other place to report this.
       guard count > 0 else { return }
       rest = rest.dropFirst(count)
     }
   }
 
-  /// Returns when the reader takes something, or can't any more, which writing will tell; false when it's given up.
+  /// Returns true when the descriptor is writable or broken, and false after the timeout.
   private func waitForRoom() -> Bool {
     var entry = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
     var waited: Int32 = 0
     while poll(&entry, 1, Self.pause) == 0 {
       guard pending.withLock({ $0.isClosed }) else { continue }
       waited += Self.pause
-      guard waited < patience else { return false }
+      guard waited < timeout else { return false }
     }
     return true
   }

@@ -1,16 +1,16 @@
 import LockstepJSON
 import LockstepTime
 
-/// Writes what an operator should know, one line an event, with its facts as fields.
+/// Writes one log line for each event, with fields.
 ///
-/// No token, password or body is ever a field: callers name facts one by one, and a header or a query is none.
+/// Callers must never pass a token, a password, a body, a header or a query as a field.
 public struct Logger: Sendable {
   private let level: LogLevel
   private let format: LogFormat
   private let now: @Sendable () -> Timestamp
   private let write: @Sendable ([UInt8]) -> Void
 
-  /// A logger that hands whole lines, with their line ends, to `write`.
+  /// A logger that passes complete lines, with their line feeds, to `write`.
   public init(
     level: LogLevel,
     format: LogFormat,
@@ -23,54 +23,39 @@ public struct Logger: Sendable {
     self.write = write
   }
 
-  /// A logger that writes nothing.
+  /// A logger without output.
   public static let silent = Logger(level: .error, format: .text, now: { Timestamp(millisecondsSince1970: 0) }) { _ in }
 
-  /// Writes a line, if its level is to be written at all.
-  public func log(_ level: LogLevel, _ message: String, _ facts: KeyValuePairs<String, JSON> = [:]) {
+  /// Writes a line if its level is high enough.
+  public func log(_ level: LogLevel, _ message: String, _ fields: KeyValuePairs<String, JSON> = [:]) {
     guard level >= self.level else { return }
-    write(Self.line(level, message, facts, at: now(), in: format))
+    write(Self.line(level, message, fields, at: now(), in: format))
   }
 
-  /// A whole line, with its line end.
+  /// A complete line, with its line feed.
   static func line(
     _ level: LogLevel,
     _ message: String,
-    _ facts: KeyValuePairs<String, JSON>,
+    _ fields: KeyValuePairs<String, JSON>,
     at time: Timestamp,
     in format: LogFormat
   ) -> [UInt8] {
     switch format {
-    case .text: textLine(level, message, facts, time)
-    case .json: jsonLine(level, message, facts, time)
+    case .text:
+      var line = "\(time) \(level.rawValue.uppercased()) \(message)"
+      for (name, value) in fields { line += " \(name)=\(text(value))" }
+      return Array((line + "\n").utf8)
+    case .json:
+      var line: JSONObject = [
+        "time": .string(time.description), "level": .string(level.rawValue), "message": .string(message),
+      ]
+      for (name, value) in fields { line[name] = value }
+      return JSON.object(line).encoded() + [UInt8(ascii: "\n")]
     }
   }
 
-  private static func jsonLine(
-    _ level: LogLevel,
-    _ message: String,
-    _ facts: KeyValuePairs<String, JSON>,
-    _ time: Timestamp
-  ) -> [UInt8] {
-    var line: JSONObject = [
-      "time": .string(time.description), "level": .string(level.rawValue), "message": .string(message),
-    ]
-    for (name, value) in facts { line[name] = value }
-    return JSON.object(line).encoded() + [UInt8(ascii: "\n")]
-  }
-
-  private static func textLine(
-    _ level: LogLevel,
-    _ message: String,
-    _ facts: KeyValuePairs<String, JSON>,
-    _ time: Timestamp
-  ) -> [UInt8] {
-    var line = "\(time) \(level.rawValue.uppercased()) \(message)"
-    for (name, value) in facts { line += " \(name)=\(text(value))" }
-    return Array((line + "\n").utf8)
-  }
-
-  /// A string that needs no quotes is written without; everything else is JSON, so a line end can't come from a fact.
+  /// A simple string is written without quotes. All other values are JSON, so that no field can
+  /// contain a line feed.
   private static func text(_ value: JSON) -> String {
     if case .string(let text) = value, !text.isEmpty, text.utf8.allSatisfy(isPlain) { return text }
     return String(decoding: value.encoded(), as: UTF8.self)

@@ -17,7 +17,7 @@ public struct AccountAdministrator: Sendable {
 
   /// The store's file.
   public let path: String
-  let time: StoreTime
+  let time: TimeSource
   let pause: @Sendable (Duration) -> Void
   let interruption: (any Interruption)?
   let randomWord: @Sendable () -> UInt64
@@ -33,7 +33,7 @@ public struct AccountAdministrator: Sendable {
   /// - Throws: `Sodium.Unavailable` where there are no random numbers.
   public init(
     path: String,
-    time: StoreTime = .system,
+    time: TimeSource = .system,
     interruption: (any Interruption)? = nil,
     pause: @escaping @Sendable (Duration) -> Void
   ) throws {

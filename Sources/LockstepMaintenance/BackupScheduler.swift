@@ -32,7 +32,7 @@ package final class BackupScheduler: Sendable {
   private let plan: BackupSchedule
   private let folder: BackupFolder
   private let store: String
-  private let time: StoreTime
+  private let time: TimeSource
   private let logger: Logger
   private let pool: WorkerPool
   private let figuresNow = LockedState(Figures())
@@ -44,7 +44,7 @@ package final class BackupScheduler: Sendable {
     folder: String,
     store: String,
     identity: String,
-    time: StoreTime,
+    time: TimeSource,
     logger: Logger
   ) throws {
     self.plan = plan
@@ -125,8 +125,6 @@ package final class BackupScheduler: Sendable {
   }
 
   private func pause(_ duration: Duration) throws {
-    let (seconds, attoseconds) = duration.components
-    let isStopping = isStopping.wait(atMost: seconds * 1_000_000_000 + attoseconds / 1_000_000_000) { $0 ? true : nil }
-    if isStopping == true { throw Stopping() }
+    if isStopping.wait(atMost: duration.wholeNanoseconds, for: { $0 ? true : nil }) == true { throw Stopping() }
   }
 }

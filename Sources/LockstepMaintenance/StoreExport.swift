@@ -11,12 +11,12 @@ import LockstepTime
 /// All that a store holds about a user, as one document, written by an operator's command beside whoever uses the store.
 public struct StoreExport: Sendable {
   private let store: String
-  private let time: StoreTime
+  private let time: TimeSource
   private let modules: [UserModule]
 
   /// An export from the store in this file; `modules` is what its server keeps for users besides favorites, defaults and
   /// profiles.
-  public init(of store: String, time: StoreTime = .system, modules: [UserModule] = []) {
+  public init(of store: String, time: TimeSource = .system, modules: [UserModule] = []) {
     self.store = store
     self.time = time
     self.modules = modules

@@ -1,25 +1,25 @@
-/// How long a commit is put off for those who are about to write again.
+/// Decides how long a commit waits for more units.
 ///
-/// Whoever was just told that their write is on disk often has another one. Where many write at once, one half of them would
-/// come back while the other half's commit runs, and each commit would hold half of what it could. On a slow disk that is
-/// many writes a second less, and so a transaction waits for those whose writes were in the last one, half of what a commit
-/// takes at most. Where a commit takes less than being woken so often costs, and for whoever writes alone, nothing is
-/// waited for.
+/// A client whose write is on disk often writes again. Without a delay, half of many clients would
+/// return while the other half's commit runs, and each group would be half as large as it could be.
+/// On a slow disk that costs many writes a second. So a commit waits for as many units as the last
+/// group had, but at most half the time a commit takes. There is no delay for quick commits, where
+/// the wake-ups would cost more, and none for a lone writer.
 struct CommitDelay {
-  /// Which part of a commit's time is waited at most.
+  /// The delay is at most the commit time divided by this.
   private static let share: Int64 = 2
-  /// Commits that take less than this, in nanoseconds, aren't worth waiting for.
+  /// In nanoseconds. Quicker commits are not delayed.
   private static let slowCommit: Int64 = 2_000_000
 
-  /// How many there seem to be who write: those of the last group, and those who came while it was committed.
+  /// The estimated number of writers: the last group's, and those that arrived during its commit.
   private var expected = 0
   private var commitTime: Int64 = 0
   private var end: Int64?
 
-  /// A transaction begins.
+  /// Starts a transaction.
   mutating func begin() { end = nil }
 
-  /// How long to wait for one more unit, in nanoseconds; nil where it isn't worth it any more.
+  /// How many nanoseconds to wait for another unit, or nil to commit now.
   mutating func timeToWait(with count: Int, now: Int64) -> Int64? {
     guard commitTime >= Self.slowCommit, count < expected else { return nil }
     let end = end ?? now + commitTime / Self.share
@@ -27,12 +27,7 @@ struct CommitDelay {
     return end > now ? end - now : nil
   }
 
-  /// A group was committed.
-  ///
-  /// - Parameters:
-  ///   - count: How many units it had.
-  ///   - time: How long the commit took, in nanoseconds.
-  ///   - waiting: How many units have come since it began.
+  /// Records a commit of `count` units that took `time` nanoseconds, while `waiting` more arrived.
   mutating func noteCommit(of count: Int, time: Int64, waiting: Int) {
     expected = count + waiting
     commitTime = time

@@ -1,42 +1,41 @@
 import LockstepThreading
 
-/// Tells callers that what they wrote is on disk, on a thread of its own and in order, while the writer is at the next group
-/// already: what they do with it would hold up everybody's writes.
+/// Calls completion handlers on its own thread, in order, while the writer thread runs the next
+/// group. On the writer thread, slow handlers would delay every write.
 final class CommitNotifier: Sendable {
-  typealias Tell = @Sendable () -> Void
+  typealias Notification = @Sendable () -> Void
 
   private struct Contents: Sendable {
-    var groups: [[Tell]] = []
-    var isAtWork = false
+    var groups: [[Notification]] = []
+    var isRunning = false
     var isClosed = false
 
-    var isIdle: Bool { groups.isEmpty && !isAtWork }
+    var isIdle: Bool { groups.isEmpty && !isRunning }
   }
 
-  /// How many groups may wait to be told; the writer waits for the oldest then.
+  /// How many groups may wait. If there are more, the writer thread waits.
   private static let capacity = 4
 
   private let contents: LockedState<Contents>
   private let thread: NamedThread
 
-  /// Starts the thread.
   init(name: String) throws(NamedThread.NotStarted) {
     let contents = LockedState(Contents())
     self.contents = contents
     thread = try NamedThread(name: name) {
       while let group = Self.next(contents) {
-        for tell in group { tell() }
-        contents.withLock { $0.isAtWork = false }
+        for notify in group { notify() }
+        contents.withLock { $0.isRunning = false }
         contents.wakeAll()
       }
     }
   }
 
-  /// Whether all that was handed over has been told.
+  /// Whether all handlers have been called.
   var isIdle: Bool { contents.withLock { $0.isIdle } }
 
-  /// Hands a group over, and waits only where too many wait already.
-  func settle(_ group: [Tell]) {
+  /// Queues a group's handlers. Waits if the queue is full.
+  func notify(_ group: [Notification]) {
     contents.wait { contents -> Void? in
       guard contents.groups.count < Self.capacity else { return nil }
       contents.groups.append(group)
@@ -45,25 +44,26 @@ final class CommitNotifier: Sendable {
     contents.wakeAll()
   }
 
-  /// Returns when all that was handed over has been told.
-  func finish() {
+  /// Returns when all queued handlers have been called.
+  func waitUntilIdle() {
     contents.wait { contents -> Void? in contents.isIdle ? () : nil }
   }
 
-  /// Tells what was handed over, and ends the thread. To be called once, by whoever hands over.
+  /// Calls the queued handlers and ends the thread. Call this once, from the thread that queues
+  /// handlers.
   func close() {
     contents.withLock { $0.isClosed = true }
     contents.wakeAll()
     thread.join()
   }
 
-  private static func next(_ contents: LockedState<Contents>) -> [Tell]? {
-    let next = contents.wait { contents -> [Tell]?? in
+  private static func next(_ contents: LockedState<Contents>) -> [Notification]? {
+    let next = contents.wait { contents -> [Notification]?? in
       if contents.groups.isEmpty { return contents.isClosed ? .some(nil) : nil }
-      contents.isAtWork = true
+      contents.isRunning = true
       return contents.groups.removeFirst()
     }
-    // The writer may wait for the room that there is now.
+    // The writer thread may wait for room in the queue.
     contents.wakeAll()
     return next
   }

@@ -1,19 +1,19 @@
 import CLockstepSQLite
 import Glibc
 
-/// An open database of libsqlite3, closed when nobody holds it any more.
-///
-/// The connection and each of its statements hold it, so that it can't be closed under a statement.
+/// An open database of libsqlite3. The connection and each of its statements hold it, so it cannot
+/// close under a statement.
 final class DatabaseHandle {
-  /// Never null and open as long as this object lives: `init` throws otherwise, and only `deinit` closes it.
+  /// Open as long as this object lives: `init` throws otherwise, and only `deinit` closes it.
   let pointer: OpaquePointer
   let path: String
-  /// Whether a transaction is to be open: a statement that finds none then must not run, since it would be committed by
-  /// itself. SQLite undoes a transaction on its own after some errors, which its body may have passed over.
+  /// Whether a transaction should be open. If SQLite has rolled it back and the body ignored the
+  /// error, further statements must not run: each would be committed on its own.
   var expectsTransaction = false
-  /// Whether somebody wants nothing of what is in the log now to stay there.
+  /// Whether the writer should truncate the WAL: see `SQLiteConnection.eraseLog()`.
   var isLogToBeErased = false
-  /// How many pages the log held when this database last committed to it, once `countLogPages` was called.
+  /// The number of pages in the WAL after this connection's last commit. Requires
+  /// `countLogPages()`.
   private(set) var logPages = 0
 
   init(path: String, access: SQLiteConnection.Access) throws(SQLiteError) {
@@ -26,7 +26,7 @@ final class DatabaseHandle {
     pointer = try Self.open(Self.asFileName(path), Self.flags(access), path: path)
   }
 
-  /// A database without a file, which goes with this object.
+  /// A database in memory.
   init() throws(SQLiteError) {
     path = "a database in memory"
     _ = SQLiteLibrary.isSetUp
@@ -37,10 +37,10 @@ final class DatabaseHandle {
     sqlite3_close_v2(pointer)
   }
 
-  /// Counts the pages of the log from now on. SQLite then no longer empties the log by itself, in the midst of a commit.
+  /// Updates `logPages` from now on, and stops SQLite from running checkpoints within commits.
   func countLogPages() {
-    // The object is not retained: it closes the database before it goes, and SQLite calls only within its own calls on
-    // this database, on the thread that owns it.
+    // The object is not retained: it closes the database before it is released. SQLite calls the
+    // hook only within calls on this database, on the thread that owns it.
     let context = Unmanaged.passUnretained(self).toOpaque()
     sqlite3_wal_hook(
       pointer,
@@ -53,16 +53,16 @@ final class DatabaseHandle {
     )
   }
 
-  /// Throws when a transaction is to be open and none is.
+  /// Throws if a transaction should be open and none is.
   func expectTransaction(for sql: @autoclosure () -> String) throws(SQLiteError) {
-    if expectsTransaction, sqlite3_get_autocommit(pointer) != 0 { throw transactionGone(sql: sql()) }
+    if expectsTransaction, sqlite3_get_autocommit(pointer) != 0 { throw noTransaction(sql: sql()) }
   }
 
-  /// The error of a statement that needs the transaction which SQLite has undone.
-  func transactionGone(sql: String) -> SQLiteError {
+  /// The error of a statement whose transaction SQLite has rolled back.
+  func noTransaction(sql: String) -> SQLiteError {
     SQLiteError(
       extendedCode: SQLITE_ABORT | (2 << 8),
-      message: "no transaction is open any more: all of it has been undone",
+      message: "no transaction is open any more: it has been rolled back",
       sql: sql,
       path: path
     )
@@ -75,7 +75,8 @@ final class DatabaseHandle {
 
   private static func lastError(of pointer: OpaquePointer, sql: String?, path: String) -> SQLiteError {
     let code = sqlite3_extended_errcode(pointer)
-    // `sqlite3_errmsg` is never null for an open database; its text is copied before the next call can change it.
+    // `sqlite3_errmsg` is never null for an open database. The text is copied before the next call
+    // can change it.
     var message = String(cString: sqlite3_errmsg(pointer))
     let systemError = sqlite3_system_errno(pointer)
     if systemError != 0, [SQLITE_CANTOPEN, SQLITE_IOERR].contains(code & 0xFF) {
@@ -84,7 +85,7 @@ final class DatabaseHandle {
     return SQLiteError(extendedCode: code, message: message, sql: sql, path: path)
   }
 
-  /// Opens what SQLite knows by this name; errors tell of `path`.
+  /// Opens a database by SQLite's name for it. Errors use `path`.
   private static func open(_ name: String, _ flags: Int32, path: String) throws(SQLiteError) -> OpaquePointer {
     var opened: OpaquePointer?
     let code = sqlite3_open_v2(name, &opened, flags, nil)
@@ -98,7 +99,7 @@ final class DatabaseHandle {
     return opened
   }
 
-  /// `NOMUTEX`: a connection is owned by one thread at a time, so SQLite's own lock would only cost.
+  /// `NOMUTEX`: one thread at a time owns a connection, so SQLite's lock is not needed.
   private static func flags(_ access: SQLiteConnection.Access) -> Int32 {
     switch access {
     case .readWriteCreate: SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX
@@ -106,10 +107,9 @@ final class DatabaseHandle {
     }
   }
 
-  /// Makes an empty file, which is an empty database, that only its owner can read; SQLite would let everybody read it.
-  ///
-  /// `mknod`, because it opens nothing: closing a descriptor of a database drops the locks of every connection that
-  /// this process has to it.
+  /// Creates an empty file, which is an empty database, that only its owner can read. SQLite would
+  /// create it readable for everyone. `mknod` opens nothing: closing a descriptor would drop the
+  /// locks of all connections of this process.
   private static func createIfMissing(_ path: String) throws(SQLiteError) {
     guard mknod(path, S_IFREG | 0o600, 0) != 0 else { return }
     let code = errno
@@ -121,7 +121,8 @@ final class DatabaseHandle {
     )
   }
 
-  /// SQLite gives names like `:memory:` and `file:…` a meaning of their own; ours are names of files.
+  /// SQLite gives names like `:memory:` and `file:…` a special meaning. Here they are names of
+  /// files.
   private static func asFileName(_ path: String) -> String {
     path.hasPrefix("/") ? path : "./" + path
   }

@@ -1,30 +1,31 @@
 extension DatabaseWriter {
-  /// What a writer has done since its start, and what it has before it.
+  /// What a writer has done since its start, and its queue.
   public struct Statistics: Sendable, Equatable {
-    /// Units whose changes are on disk.
+    /// Units that were committed.
     public internal(set) var units = 0
-    /// Units that failed, by themselves or with their group.
+    /// Units that failed, alone or with their group.
     public internal(set) var failedUnits = 0
     /// Groups that were committed.
     public internal(set) var commits = 0
     /// Groups that failed as a whole.
     public internal(set) var failedCommits = 0
-    /// The most units that a group has had.
+    /// The size of the largest group.
     public internal(set) var largestGroup = 0
-    /// How many units wait now.
+    /// Units that wait now.
     public internal(set) var waiting = 0
-    /// How long commits took, in nanoseconds: from the last unit's end until the disk had it all.
+    /// The time of each commit, in nanoseconds: from the end of the last unit until the group was
+    /// on disk.
     public internal(set) var commitTime = Histogram(bounds: Self.commitTimeBounds)
-    /// How many units the groups had that were committed.
+    /// The size of each committed group.
     public internal(set) var groupSize = Histogram(bounds: Self.groupSizeBounds)
-    /// How many pages the log holds.
+    /// The number of pages in the WAL.
     public internal(set) var logPages = 0
-    /// How often the log's contents couldn't be moved into the database: they are safe, but the log grows.
+    /// Checkpoints that failed. The WAL keeps its contents and grows.
     public internal(set) var failedCheckpoints = 0
-    /// How long the log's contents took to be moved into the database, in nanoseconds.
+    /// The time of each checkpoint, in nanoseconds.
     public internal(set) var checkpointTime = Histogram(bounds: Self.commitTimeBounds)
 
-    /// Those of a writer that has done nothing yet.
+    /// The statistics of a new writer.
     public init() {}
 
     mutating func countCommit(of size: Int, failed: Int, time: Int64) {
@@ -42,5 +43,30 @@ extension DatabaseWriter {
     ]
     .map { $0 * 1_000 }
     static let groupSizeBounds: [Int64] = [1, 2, 4, 8, 16, 32, 64, 128, 256]
+  }
+}
+
+/// Counts measurements in fixed ranges.
+public struct Histogram: Sendable, Equatable {
+  /// The upper bounds of the ranges, inclusive and ascending. The last range has no bound.
+  public let bounds: [Int64]
+  /// The number of measurements in each range: one more than there are bounds.
+  public private(set) var counts: [Int]
+  /// The sum of all measurements.
+  public private(set) var sum: Int64 = 0
+
+  /// An empty histogram.
+  public init(bounds: [Int64]) {
+    self.bounds = bounds
+    counts = Array(repeating: 0, count: bounds.count + 1)
+  }
+
+  /// The number of measurements.
+  public var count: Int { counts.reduce(0, +) }
+
+  /// Adds a measurement.
+  public mutating func record(_ measure: Int64) {
+    counts[bounds.firstIndex { measure <= $0 } ?? bounds.count] += 1
+    sum += measure
   }
 }

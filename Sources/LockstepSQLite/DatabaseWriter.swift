@@ -1,40 +1,41 @@
 import Synchronization
 import LockstepThreading
 
-/// The one writer of a database: a thread of its own with a connection of its own, which commits in groups.
+/// The only writer of a database: a thread with its own connection that commits in groups.
 ///
-/// To have a transaction on disk costs about the same whether it holds one change or a hundred. So what is submitted
-/// while one transaction is committed goes into the next one together:
+/// A transaction with a hundred changes reaches the disk in about the same time as one with a
+/// single change. So everything submitted during a commit goes into the next transaction together.
 ///
-/// - A **unit** is what one caller wants to write, whole or not at all. Units run one after the other, in the order of
-///   their submission; each sees what those before it wrote. But those of an owner whose units take long let others pass.
-/// - A unit that throws fails alone: what it wrote is undone, and its error is its caller's.
-/// - A unit is **settled** when the transaction that holds it has been committed, with `synchronous=FULL`: not before it
-///   is on disk. Units are settled in the order of their submission, each exactly once.
-/// - When a transaction fails as a whole (a full disk, one that fails), everything that ran in it is undone and all its
-///   units fail with that error, those too that had failed by themselves: what they judged by may just have been
-///   undone. Units that hadn't run yet go into the next transaction. So the writer goes on as soon as the cause is gone.
-/// - A unit runs at most once.
+/// - A **unit** is one caller's write. It is applied completely or not at all, and runs at most
+///   once. Units run in the order of submission, and each sees the changes of earlier units.
+///   Throttled owners are the exception: see `submit`.
+/// - A unit that throws fails alone. Its changes are rolled back, and its caller gets the error.
+/// - A unit's **completion handler** is called once the transaction is on disk
+///   (`synchronous=FULL`). Handlers are called exactly once, in the order in which the units ran.
+/// - If a whole transaction fails, for example because the disk is full, all its changes are rolled
+///   back. All its units get that error, even units that had failed alone: the state they saw may
+///   have been rolled back. Units that have not run yet go into the next transaction.
 ///
-/// The queue is bounded: beyond it `submit` and `write` refuse at once.
+/// The queue is bounded: if it is full, `submit` and `write` throw at once.
 ///
-/// A writer should be shut down. One that is just dropped finishes what it accepted, and its thread ends by itself.
+/// Shut a writer down when it is no longer needed. A writer that is released instead finishes the
+/// units it accepted, and its thread then ends by itself.
 public final class DatabaseWriter: Sendable {
   @usableFromInline let queue: WorkQueue<WriteUnit>
-  private let figures: LockedState<Statistics>
-  let healthListener: LockedState<(@Sendable (HealthChange) -> Void)?>
-  /// Nil once it is being joined.
+  private let counters = LockedState(Statistics())
+  let healthListener = FailureMonitor.Listener(nil)
+  /// Nil once it is joined.
   private let thread: LockedState<NamedThread?>
 
-  /// Starts the thread.
+  /// Starts the writer thread.
   ///
   /// - Parameters:
-  ///   - connection: The connection, which may write and is in no transaction. It is the thread's own from now on, and
-  ///     is closed when the thread ends.
-  ///   - options: Bounds, and when the log is emptied.
-  ///   - monotonic: A clock that never goes back, in nanoseconds, to measure commits with.
-  /// - Throws: `NamedThread.NotStarted` when the system has no thread to give; `SQLiteError` where the log's bounds can't
-  ///   be set.
+  ///   - connection: A writable connection without an open transaction. The thread owns it from now
+  ///     on, and closes it at the end.
+  ///   - options: The limits.
+  ///   - monotonic: A clock in nanoseconds that never goes back.
+  /// - Throws: `NamedThread.NotStarted` if the system has no more threads; `SQLiteError` if the WAL
+  ///   cannot be set up.
   public init(
     connection: sending SQLiteConnection,
     options: Options = Options(),
@@ -42,22 +43,18 @@ public final class DatabaseWriter: Sendable {
   ) throws {
     try WALCheckpointer.prepare(connection, options: options)
     let queue = WorkQueue<WriteUnit>(name: options.name, capacity: options.capacity)
-    let figures = LockedState(Statistics())
-    let healthListener = LockedState<(@Sendable (HealthChange) -> Void)?>(nil)
-    let handedOver = Mutex<SQLiteConnection?>(connection)
-    let settler = try CommitNotifier(name: "\(options.name)-settler")
     self.queue = queue
-    self.figures = figures
-    self.healthListener = healthListener
-    // The thread knows the queue and not the writer, so that a writer that nobody holds goes away.
-    let thread = try NamedThread(name: options.name) {
+    let handedOver = Mutex<SQLiteConnection?>(connection)
+    let notifier = try CommitNotifier(name: "\(options.name)-notifier")
+    // The thread does not hold the writer, so that an unused writer is released.
+    let thread = try NamedThread(name: options.name) { [counters, healthListener] in
       handedOver.withLock { connection in
         guard let own = connection.take() else { return }
         var groups = GroupCommit(
           connection: own,
           queue: queue,
-          figures: figures,
-          settler: settler,
+          counters: counters,
+          notifier: notifier,
           healthListener: healthListener,
           options: options,
           monotonic: monotonic
@@ -75,19 +72,20 @@ public final class DatabaseWriter: Sendable {
   /// Queues a unit.
   ///
   /// - Parameters:
-  ///   - unit: Writes, on the writer's thread, within a transaction that it must neither end nor nest. Everybody's writes
-  ///     wait for it, so it does nothing else that takes time.
-  ///   - throwsUnwritten: A promise that the unit throws only before it has written anything, or with a failed statement
-  ///     that was its first to write. Nothing has to be undone for it then, and it does without a savepoint, which costs
-  ///     as much as another statement. Where it breaks the promise, its whole group fails. Default: false.
-  ///   - owner: Whose it is. Where an owner's units take long, their next ones let others go first, so that nobody's hold
-  ///     everybody up; too many of them are refused with `WorkerPool.Overloaded`. Default: nil, nobody's.
-  ///   - settled: Told exactly once, when what the unit wrote is on disk, or why nothing of it was kept: one after the other
-  ///     in the order of submission, by a thread of the writer's. Where a whole group failed, no unit runs before all of
-  ///     it was told; after a group that is on disk, units may run while it's still being told. It should be short, and
-  ///     must not wait for the writer.
-  /// - Throws: `WorkerPool.Overloaded` when the queue is full, `WorkerPool.ShutDown` after `shutDown()`; the unit isn't
-  ///   run then, and `settled` not called.
+  ///   - unit: Writes, on the writer thread, in a transaction that it must not end or nest. It
+  ///     delays all other writes, so it must be quick.
+  ///   - throwsUnwritten: Promises that the unit throws only before its first change, or because
+  ///     its first writing statement failed. Such a unit needs no savepoint, which would cost as
+  ///     much as a statement. If the unit breaks the promise, its whole group fails.
+  ///   - owner: The owner of the unit, or nil. An owner whose units take long is throttled: other
+  ///     units run first, and if too many of the owner's units wait, they fail with
+  ///     `WorkerPool.Overloaded`.
+  ///   - settled: The completion handler. It is called exactly once, on a thread of the writer,
+  ///     when the unit is on disk or has failed. After a failed group, no unit runs until all its
+  ///     handlers have been called. After a committed group, units may run in the meantime. The
+  ///     handler must be short and must not wait for the writer.
+  /// - Throws: `WorkerPool.Overloaded` if the queue is full, `WorkerPool.ShutDown` after
+  ///   `shutDown()`. The unit then does not run, and `settled` is not called.
   @inlinable
   public func submit<Value: Sendable>(
     _ unit: @escaping @Sendable (SQLiteConnection) throws -> Value,
@@ -108,10 +106,10 @@ public final class DatabaseWriter: Sendable {
     )
   }
 
-  /// Writes a unit and returns its value when it is on disk, or throws why nothing of it was kept: see
-  /// `submit(_:settled:)`.
+  /// Writes a unit and returns its value once it is on disk: see
+  /// `submit(_:throwsUnwritten:of:settled:)`.
   ///
-  /// A caller whose task is cancelled still waits: only then is it known what became of the unit.
+  /// A caller whose task is cancelled still waits, because the unit may be committed.
   @inlinable
   nonisolated(nonsending) public func write<Value: Sendable>(
     _ unit: @escaping @Sendable (SQLiteConnection) throws -> Value
@@ -125,21 +123,23 @@ public final class DatabaseWriter: Sendable {
     }
   }
 
-  /// What the writer has done so far.
+  /// The current statistics.
   public var statistics: Statistics {
-    var statistics = figures.withLock { $0 }
+    var statistics = counters.withLock { $0 }
     statistics.waiting = queue.count
     return statistics
   }
 
-  /// Accepts nothing more and returns when all that was accepted is settled and the connection is closed.
+  /// Accepts no more units. Returns when all completion handlers have been called and the
+  /// connection is closed.
   ///
-  /// Blocks its caller, which must not be a unit or be called by `settled`. A second call returns at once.
+  /// Blocks its caller, which must not be a unit or a completion handler. A second call returns at
+  /// once.
   public func shutDown() {
     stopAccepting()?.join()
   }
 
-  /// Closes the queue and hands out the thread, to be joined or detached, once.
+  /// Closes the queue and returns the thread, which the caller must join or detach.
   private func stopAccepting() -> NamedThread? {
     queue.close()
     return thread.withLock { $0.take() }

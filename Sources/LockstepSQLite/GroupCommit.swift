@@ -1,15 +1,15 @@
 import LockstepThreading
 
-/// What one caller wants to write.
+/// One caller's write.
 @usableFromInline
 struct WriteUnit: Sendable {
-  /// Writes, and returns how to tell the caller once it is on disk.
+  /// Writes, and returns the completion handler for success.
   let run: @Sendable (SQLiteConnection) throws -> @Sendable () -> Void
-  /// Tells the caller that nothing of it was kept.
+  /// The completion handler for failure.
   let fail: @Sendable (any Error) -> Void
-  /// Whether it throws only before it has written anything, so that nothing has to be undone for it.
+  /// Whether it throws only before its first change, so that it needs no savepoint.
   let throwsUnwritten: Bool
-  /// Whose it is; nil for nobody's in particular, which never waits for others of its kind.
+  /// Nil if the unit is never throttled.
   let owner: WriteOwner?
 
   @usableFromInline
@@ -26,85 +26,86 @@ struct WriteUnit: Sendable {
   }
 }
 
-/// The writer's work, on the writer's thread: runs what waits, many units a transaction.
+/// Runs units on the writer thread, many in one transaction.
 struct GroupCommit {
+  private typealias Entry = (unit: WriteUnit, outcome: Result<CommitNotifier.Notification, any Error>)
+
+  /// The shortest time between two checkpoints for a full disk, in nanoseconds.
+  private static let fullDiskPause: Int64 = 1_000_000_000
+
   private let connection: SQLiteConnection
   private let queue: WorkQueue<WriteUnit>
-  private let figures: LockedState<DatabaseWriter.Statistics>
-  private let settler: CommitNotifier
-  private var log: WALCheckpointer
-  private var commits: FailureMonitor
-  private var checkpoints: FailureMonitor
-  /// How long it's left at that where it was tried to make room in the log, in nanoseconds.
-  private static let timeBetweenMakingRoom: Int64 = 1_000_000_000
+  private let counters: LockedState<DatabaseWriter.Statistics>
+  private let notifier: CommitNotifier
+  private var checkpointer: WALCheckpointer
+  private var commitMonitor: FailureMonitor
+  private var checkpointMonitor: FailureMonitor
   /// Whether the last transaction failed because the disk is full.
-  private var isFull = false
-  /// When it was last tried to make room in the log on a disk that has none.
-  private var lastMadeRoom: Int64?
+  private var isDiskFull = false
+  private var lastFullDiskCheckpoint: Int64?
   private let groupLimit: Int
   private let monotonic: @Sendable () -> Int64
-  /// What was taken from the queue and hasn't run yet, in its order.
+  /// Units that were taken from the queue and have not run yet, in order.
   private var taken: ArraySlice<WriteUnit> = []
-  private var gathering = CommitDelay()
-  private var slowLane = WriteThrottle()
-  /// The units that ran in the open transaction, in their order, and what became of each so far.
-  private var group: [(unit: WriteUnit, outcome: Result<CommitNotifier.Tell, any Error>)] = []
+  private var delay = CommitDelay()
+  private var throttle = WriteThrottle()
+  /// The units that ran in the open transaction, in order.
+  private var group: [Entry] = []
 
   init(
     connection: SQLiteConnection,
     queue: WorkQueue<WriteUnit>,
-    figures: LockedState<DatabaseWriter.Statistics>,
-    settler: CommitNotifier,
-    healthListener: LockedState<(@Sendable (DatabaseWriter.HealthChange) -> Void)?>,
+    counters: LockedState<DatabaseWriter.Statistics>,
+    notifier: CommitNotifier,
+    healthListener: FailureMonitor.Listener,
     options: DatabaseWriter.Options,
     monotonic: @escaping @Sendable () -> Int64
   ) {
     self.connection = connection
     self.queue = queue
-    self.figures = figures
-    self.settler = settler
-    log = WALCheckpointer(connection, options: options)
-    commits = FailureMonitor(.commit, healthListener)
-    checkpoints = FailureMonitor(.checkpoint, healthListener)
+    self.counters = counters
+    self.notifier = notifier
+    checkpointer = WALCheckpointer(connection, options: options)
+    commitMonitor = FailureMonitor(.commit, healthListener, monotonic)
+    checkpointMonitor = FailureMonitor(.checkpoint, healthListener, monotonic)
     groupLimit = options.groupLimit
     self.monotonic = monotonic
   }
 
-  /// Runs and settles units until the queue is closed and empty.
+  /// Runs units until the queue is closed and empty.
   mutating func run() {
     while true {
-      if let unit = nextSlow(othersWait: true) {
+      if let unit = nextThrottled(othersWait: true) {
         writeGroup(startingWith: unit, alone: true)
       } else if let unit = nextTaken() {
         writeGroup(startingWith: unit)
       } else if let time = timeToRest(), !queue.isClosed {
-        // Where nothing came, the clock says whether it's time.
         if let unit = queue.next(withinNanoseconds: time) { taken = [unit] }
         continue
-      } else if let unit = nextSlow(othersWait: false) {
+      } else if let unit = nextThrottled(othersWait: false) {
         writeGroup(startingWith: unit, alone: true)
       } else if let unit = queue.next() {
-        // Put where the others are, which it may have to wait behind.
+        // Not run at once: its owner may be throttled.
         taken = [unit]
         continue
       } else {
         break
       }
-      if log.isDue() { checkpoint() }
+      if checkpointer.isDue() { checkpoint() }
     }
-    settler.close()
+    notifier.close()
   }
 
-  /// How long to wait for others before the next unit of a slow owner; nil where none waits or it may run at once.
-  private func timeToRest() -> Int64? { slowLane.isEmpty ? nil : slowLane.timeToRest(now: monotonic()) }
+  /// How long to wait for other owners before the next throttled unit. Nil if there is none or it
+  /// may run now.
+  private func timeToRest() -> Int64? { throttle.isEmpty ? nil : throttle.timeToRest(now: monotonic()) }
 
-  /// The unit of a slow owner whose turn it is.
-  private mutating func nextSlow(othersWait: Bool) -> WriteUnit? {
-    slowLane.isEmpty ? nil : slowLane.next(now: monotonic(), othersWait: othersWait)
+  private mutating func nextThrottled(othersWait: Bool) -> WriteUnit? {
+    throttle.isEmpty ? nil : throttle.next(now: monotonic(), othersWait: othersWait)
   }
 
-  /// The oldest unit that waits now and isn't a slow owner's. Units are taken from the queue many at a time, so that its lock
-  /// is rarely asked for by this thread and those that submit at once.
+  /// The oldest waiting unit that is not throttled. Units are taken from the queue in bulk, to keep
+  /// contention for its lock low.
   private mutating func nextTaken() -> WriteUnit? {
     if taken.isEmpty { taken = queue.takeWaiting(atMost: groupLimit)[...] }
     while let unit = taken.popFirst() {
@@ -113,10 +114,11 @@ struct GroupCommit {
     return nil
   }
 
-  /// The unit, unless its owner is slow: then it waits with its like, or is refused where too many do.
+  /// Returns the unit unless its owner is throttled. The unit then waits, or fails if too many
+  /// wait.
   private mutating func admitted(_ unit: WriteUnit) -> WriteUnit? {
-    switch slowLane.admit(unit) {
-    case .notMine: return unit
+    switch throttle.admit(unit) {
+    case .unthrottled: return unit
     case .waits: return nil
     case .full:
       fail([unit], with: WorkerPool.Overloaded(pool: "a user's long writes", capacity: WriteThrottle.capacity))
@@ -124,170 +126,153 @@ struct GroupCommit {
     }
   }
 
-  /// One transaction: this unit, and all that come to wait while it and those after it run, up to the limit; or this unit
-  /// alone.
+  /// Runs a transaction with this unit, and unless `alone` with the units that arrive while it
+  /// runs.
   private mutating func writeGroup(startingWith first: WriteUnit, alone: Bool = false) {
-    gathering.begin()
-    slowLane.begin()
+    delay.begin()
+    throttle.begin()
     do {
       try connection.begin()
     } catch {
-      // None has run, but each would meet the same lock or the same disk, and wait for it in its turn.
+      // Each waiting unit would meet the same lock or disk, and wait for it in turn.
       let others = taken + queue.takeWaiting()
       taken = []
       noteFailedCommit(error)
       fail([first] + others, with: error)
       return
     }
-    guard runFirst(first) else { return makeRoomInLog() }
-    var undoing: SQLiteError?
-    while !alone, undoing == nil, group.count < groupLimit, let unit = nextTaken() ?? gathered() {
-      undoing = runNext(unit)
+    guard runFirst(first) else { return checkpointFullDisk() }
+    var failure: SQLiteError?
+    while !alone, failure == nil, group.count < groupLimit, let unit = nextTaken() ?? nextDelayed() {
+      failure = runNext(unit)
     }
-    commit(unless: undoing)
+    commit(unless: failure)
   }
 
-  /// A unit that was worth waiting for before the commit.
-  private mutating func gathered() -> WriteUnit? {
-    guard let time = gathering.timeToWait(with: group.count, now: monotonic()) else { return nil }
+  /// Waits for a unit as long as delaying the commit is worthwhile.
+  private mutating func nextDelayed() -> WriteUnit? {
+    guard let time = delay.timeToWait(with: group.count, now: monotonic()) else { return nil }
     return queue.next(withinNanoseconds: time).flatMap { admitted($0) }
   }
 
-  /// Runs the first unit of a transaction. It needs no savepoint: when it fails, the transaction holds nothing else, and
-  /// is undone as a whole. It has seen nothing but what is on disk, so that it can be told at once.
+  /// Runs the first unit of a transaction, without a savepoint: if it fails, the whole transaction
+  /// is rolled back. Its error is final at once, because it saw only committed data.
   private mutating func runFirst(_ unit: WriteUnit) -> Bool {
     do {
       group.append((unit, .success(try perform(unit))))
       return true
     } catch {
-      connection.undo()
+      connection.rollBack()
       if let error = error as? SQLiteError, error.isOfTheStore {
-        commits.noteFailure(error, now: monotonic())
-        isFull = error.kind == .full
+        commitMonitor.noteFailure(error)
+        isDiskFull = error.kind == .full
       }
       fail([unit], with: error)
       return false
     }
   }
 
-  /// Runs a unit so that it fails alone. Returns an error where the whole transaction must be undone or has been, by SQLite,
-  /// as when the disk is full or fails.
+  /// Runs another unit so that it can fail alone. Returns an error if the whole transaction must be
+  /// rolled back, or if SQLite has done so, for example because the disk is full.
   private mutating func runNext(_ unit: WriteUnit) -> SQLiteError? {
     let written = connection.changedRowsInAll
     do {
-      group.append(
-        (unit, .success(try unit.throwsUnwritten ? perform(unit) : connection.savepoint { try perform(unit) }))
-      )
+      let notify = try unit.throwsUnwritten ? perform(unit) : connection.savepoint { try perform(unit) }
+      group.append((unit, .success(notify)))
       return nil
     } catch {
       group.append((unit, .failure(error)))
-      // All will be told it: one unit's own words would mean nothing to the others.
+      // Every unit of the group gets the returned error, so it must not be this unit's own.
       guard connection.isInTransaction else {
-        return error as? SQLiteError ?? connection.database.transactionGone(sql: "COMMIT")
+        return error as? SQLiteError ?? connection.database.noTransaction(sql: "COMMIT")
       }
       guard unit.throwsUnwritten, connection.changedRowsInAll != written else { return nil }
-      return error as? SQLiteError ?? connection.halfWritten(error)
+      return error as? SQLiteError ?? connection.brokenPromise(error)
     }
   }
 
-  /// Runs a unit. Deferred foreign keys, which SQLite would look at on COMMIT, are looked at here, so that whoever breaks
-  /// one fails alone.
-  private mutating func perform(_ unit: WriteUnit) throws -> CommitNotifier.Tell {
+  /// Runs a unit and checks deferred foreign keys. SQLite would check them on COMMIT and fail the
+  /// whole group.
+  private mutating func perform(_ unit: WriteUnit) throws -> CommitNotifier.Notification {
     let start = monotonic()
     defer {
       let end = monotonic()
-      slowLane.note(unit, took: end - start, now: end)
+      throttle.note(unit, took: end - start, now: end)
     }
-    let tell = try unit.run(connection)
-    try connection.expectWholeForeignKeys()
-    return tell
+    let notify = try unit.run(connection)
+    try connection.checkForeignKeys()
+    return notify
   }
 
-  /// Commits the group, or gives it up when it has been undone already, and settles all its units.
-  private mutating func commit(unless undoing: SQLiteError?) {
+  /// Commits the group, or fails all its units if there was a failure.
+  private mutating func commit(unless failure: SQLiteError?) {
     defer { group.removeAll(keepingCapacity: true) }
     let start = monotonic()
     do {
-      if let undoing { throw undoing }
+      if let failure { throw failure }
       try connection.commit()
     } catch {
-      connection.undo()
+      connection.rollBack()
       noteFailedCommit(error)
       fail(group.map(\.unit), with: error)
-      makeRoomInLog()
+      checkpointFullDisk()
       return
     }
-    commits.noteSuccess()
+    commitMonitor.noteSuccess()
     let time = monotonic() - start
-    gathering.noteCommit(of: group.count, time: time, waiting: queue.count + taken.count)
-    let failed = group.count { $0.outcome.isFailure }
-    figures.withLock { figures in
-      figures.countCommit(of: group.count, failed: failed, time: time)
-      figures.logPages = connection.logPages
+    delay.noteCommit(of: group.count, time: time, waiting: queue.count + taken.count)
+    let failed = group.count { if case .failure = $0.outcome { true } else { false } }
+    counters.withLock { counters in
+      counters.countCommit(of: group.count, failed: failed, time: time)
+      counters.logPages = connection.database.logPages
     }
-    settle()
+    // For a single unit, passing it to the other thread would take longer than its handler.
+    if group.count == 1, notifier.isIdle { return Self.notify(group[0]) }
+    notifier.notify(group.map { entry in { Self.notify(entry) } })
   }
 
-  /// Tells what became of the units of a group that is on disk.
-  private func settle() {
-    // To hand a single one over would take longer than to tell it.
-    if group.count == 1, settler.isIdle { return tell(group[0]) }
-    settler.settle(group.map { entry in { Self.tell(entry) } })
-  }
-
-  private func tell(_ entry: (unit: WriteUnit, outcome: Result<CommitNotifier.Tell, any Error>)) { Self.tell(entry) }
-
-  private static func tell(_ entry: (unit: WriteUnit, outcome: Result<CommitNotifier.Tell, any Error>)) {
+  private static func notify(_ entry: Entry) {
     switch entry.outcome {
-    case .success(let tell): tell()
+    case .success(let notify): notify()
     case .failure(let error): entry.unit.fail(error)
     }
   }
 
-  /// On a disk without room moves the log's contents into the file now, however little there is: the next transaction then
-  /// has all of the log for itself again, which takes room on the disk already, and need not wait until there is more.
-  private mutating func makeRoomInLog() {
-    guard isFull else { return }
-    isFull = false
+  /// After a transaction has failed on a full disk, runs a checkpoint even if the WAL is short. The
+  /// next transaction can then reuse the space of the WAL file.
+  private mutating func checkpointFullDisk() {
+    guard isDiskFull else { return }
+    isDiskFull = false
     let now = monotonic()
-    // Where the file has to grow for it, that may fail again and again.
-    if let lastMadeRoom, now - lastMadeRoom < Self.timeBetweenMakingRoom { return }
-    lastMadeRoom = now
+    // If the database file must grow for it, the checkpoint fails as well.
+    if let lastFullDiskCheckpoint, now - lastFullDiskCheckpoint < Self.fullDiskPause { return }
+    lastFullDiskCheckpoint = now
     checkpoint()
   }
 
   private mutating func noteFailedCommit(_ error: any Error) {
-    isFull = (error as? SQLiteError)?.kind == .full
-    figures.withLock { $0.failedCommits += 1 }
-    commits.noteFailure(error, now: monotonic())
+    isDiskFull = (error as? SQLiteError)?.kind == .full
+    counters.withLock { $0.failedCommits += 1 }
+    commitMonitor.noteFailure(error)
   }
 
   private mutating func checkpoint() {
     let start = monotonic()
     do {
-      try log.checkpoint()
-      checkpoints.noteSuccess()
-      figures.withLock { $0.checkpointTime.record(monotonic() - start) }
+      try checkpointer.checkpoint()
+      checkpointMonitor.noteSuccess()
+      counters.withLock { $0.checkpointTime.record(monotonic() - start) }
     } catch {
-      checkpoints.noteFailure(error, now: start)
-      figures.withLock { $0.failedCheckpoints += 1 }
+      checkpointMonitor.noteFailure(error)
+      counters.withLock { $0.failedCheckpoints += 1 }
     }
   }
 
-  /// Tells units that nothing of them was kept, after those before them and before any other runs: who keeps what a unit
-  /// decided for the next one drops it now.
+  /// Fails units after all earlier handlers and before any other unit runs. A handler that keeps a
+  /// unit's result for the next unit can then drop it.
   private func fail(_ units: [WriteUnit], with error: any Error) {
-    settler.finish()
-    figures.withLock { $0.failedUnits += units.count }
+    notifier.waitUntilIdle()
+    counters.withLock { $0.failedUnits += units.count }
     for unit in units { unit.fail(error) }
-  }
-}
-
-extension Result {
-  fileprivate var isFailure: Bool {
-    switch self {
-    case .success: false
-    case .failure: true
-    }
   }
 }

@@ -1,27 +1,28 @@
 import LockstepThreading
 
-/// A few threads that read a database, each with a read-only connection of its own, beside the one that writes.
+/// A pool of threads that read a database, each with its own read-only connection.
 ///
-/// What is read in one body is of one moment: whole transactions, none of them in part, and everything that was on disk
-/// when the body began to read. Readers don't wait for the writer, nor it for them; but the log can't be emptied as long
-/// as somebody reads from it, so a body doesn't dwell.
+/// Each `read` sees one consistent snapshot with everything that was committed when it began.
+/// Readers do not wait for the writer, and the writer does not wait for them. But the WAL cannot be
+/// reset while a reader uses it, so keep reads short.
 ///
-/// Readers should be shut down before the writer, which then folds the log into the file. Those that are just dropped
-/// finish what they accepted.
+/// Shut the readers down before the writer, which then moves the WAL into the database file. A pool
+/// that is released instead finishes the reads it accepted.
 public final class ReaderPool: Sendable {
   private let pool: ResourcePool<Reader>
-  /// Nil while nobody is to be told.
-  let watch = LockedState<ReaderFailureMonitor?>(nil)
+  /// Nil without a listener.
+  let monitor = LockedState<FailureMonitor?>(nil)
 
-  /// Starts the threads, named `name-1`, `name-2` and so on. Each opens its connection when it is first needed.
+  /// Starts the threads, named `name-1`, `name-2` and so on. Each opens its connection when it
+  /// first reads.
   ///
   /// - Parameters:
-  ///   - path: The file, which must exist.
-  ///   - name: What the threads and their errors are called.
-  ///   - threads: How many bodies run at a time, at least 1.
-  ///   - capacity: How many may wait beside those that run, at least 1.
-  ///   - busyTimeout: How long to wait for a lock; readers of a write-ahead log need one only in rare moments.
-  /// - Throws: `NamedThread.NotStarted` when the system has no more threads.
+  ///   - path: The database file, which must exist.
+  ///   - name: The name of the threads and in errors.
+  ///   - threads: How many reads run at a time, at least 1.
+  ///   - capacity: How many more may wait, at least 1.
+  ///   - busyTimeout: How long to wait for a lock. Readers of a WAL rarely need one.
+  /// - Throws: `NamedThread.NotStarted` if the system has no more threads.
   public init(
     path: String,
     name: String = "reader",
@@ -33,30 +34,29 @@ public final class ReaderPool: Sendable {
     pool = try ResourcePool(name: name, threads: threads, capacity: capacity) { Reader(path: path, options: options) }
   }
 
-  /// How many bodies wait now, beside those that run.
+  /// How many reads wait, without those that run.
   public var waiting: Int { pool.waiting }
 
-  /// Runs `body` on one of the threads. Whatever it reads is of one moment, not before this was called.
+  /// Runs `body` on one of the threads, in a read transaction that it must not end or nest.
   ///
-  /// - Parameter body: Reads, within a transaction that it must neither end nor nest. It can't write.
-  /// - Returns: what `body` returns.
-  /// - Throws: what `body` throws; `SQLiteError` where the file can't be opened; `WorkerPool.Overloaded` when the queue
-  ///   is full, `WorkerPool.ShutDown` after `shutDown()`.
+  /// - Throws: What `body` throws; `SQLiteError` if the file cannot be opened;
+  ///   `WorkerPool.Overloaded` if the queue is full; `WorkerPool.ShutDown` after `shutDown()`.
   nonisolated(nonsending) public func read<Value: Sendable>(
     _ body: @escaping @Sendable (SQLiteConnection) throws -> Value
   ) async throws -> Value {
-    try await pool.run { [watch] reader in
-      try ReaderFailureMonitor.note(in: watch) { try reader.read(body) }
+    try await pool.run { [monitor] reader in
+      try ReaderPool.monitor(monitor) { try reader.read(body) }
     }
   }
 
-  /// Accepts nothing more and returns when all that was accepted is done and the connections are closed.
+  /// Accepts no more reads. Returns when all accepted reads are done and the connections are
+  /// closed.
   ///
-  /// Blocks its caller, which must not be a body. A second call returns at once.
+  /// Blocks its caller, which must not be a read. A second call returns at once.
   public func shutDown() { pool.shutDown() }
 }
 
-/// What a reading thread has: its connection, once it was needed.
+/// A reader thread's connection, opened on demand.
 private struct Reader {
   let path: String
   let options: SQLiteConnection.Options

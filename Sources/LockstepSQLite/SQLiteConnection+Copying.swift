@@ -1,35 +1,34 @@
 import CLockstepSQLite
 
-/// How far a copy of a database has come.
+/// The progress of a copy.
 public struct CopyProgress: Sendable, Equatable {
-  /// How many pages are copied.
+  /// The number of copied pages.
   public let copied: Int
-  /// How many there are.
+  /// The total number of pages.
   public let pages: Int
-  /// How many bytes each has.
+  /// The number of bytes in a page.
   public let pageSize: Int
 
-  /// How far it has come, in bytes.
+  /// The number of copied bytes.
   public var copiedBytes: Int { copied * pageSize }
-  /// How large the copy will be, in bytes.
+  /// The size of the finished copy in bytes.
   public var bytes: Int { pages * pageSize }
 }
 
 extension SQLiteConnection {
-  /// Copies the whole database, as it is at one moment, into another one, whose contents are replaced.
+  /// Replaces the contents of another database with a snapshot of this one.
   ///
-  /// Others, of this process or another, may read and write the database meanwhile; what they commit after the copy has
-  /// begun isn't in it. They don't wait for it. But as long as it runs the write-ahead log can't start from its beginning
-  /// again, and grows by all that is written.
-  ///
-  /// SQLite's own way is to begin anew whenever somebody else has written, which on a busy store never ends. Here one read
-  /// transaction is held from the first page to the last, so that there is nothing new to see.
+  /// Other connections can read and write this database during the copy, without waiting. But the
+  /// WAL cannot be reset until the copy ends, and grows by everything that is written. SQLite's
+  /// backup would start again after each write of another connection. One read transaction around
+  /// the whole copy prevents that.
   ///
   /// - Parameters:
-  ///   - other: Where the copy goes, in no transaction. After an error nothing is left in it that was copied.
+  ///   - other: The destination, without an open transaction. After an error it holds no copied
+  ///     data.
   ///   - stepPages: How many pages are copied at a time.
-  ///   - afterStep: Called after each step, with nothing locked that others need: to pause, to show how far it is, or, by
-  ///     throwing, to give up.
+  ///   - afterStep: Called after each step, without locks: to pause, to show progress, or to stop
+  ///     by throwing.
   /// - Throws: `SQLiteError`, and what `afterStep` throws.
   public func copy(
     to other: SQLiteConnection,
@@ -37,14 +36,14 @@ extension SQLiteConnection {
     afterStep: (CopyProgress) throws -> Void = { _ in }
   ) throws {
     try snapshot {
-      let pageSize = try first("PRAGMA page_size") { row in try row[0] as Int } ?? 4096
-      // What begins the read transaction: BEGIN alone doesn't.
+      let pageSize = try pageSize()
+      // Starts the read transaction: BEGIN alone does not.
       _ = try first("SELECT 1 FROM sqlite_schema") { _ in true }
       guard let backup = sqlite3_backup_init(other.database.pointer, "main", database.pointer, "main") else {
         throw other.database.lastError(sql: nil)
       }
       var isFinished = false
-      // Finished exactly once, and before either connection can be closed: both are held by this call.
+      // Finished exactly once, before either connection can close: this call holds both.
       defer { if !isFinished { sqlite3_backup_finish(backup) } }
       while true {
         let code = sqlite3_backup_step(backup, Int32(clamping: max(1, stepPages)))
@@ -60,16 +59,15 @@ extension SQLiteConnection {
     }
   }
 
-  /// The error of a step: SQLite tells the code alone, and not of which of the two it speaks. What can't be read is the
-  /// source's; all else is where the copy goes.
+  /// The error of a step. SQLite does not say which database failed: read errors are the source's,
+  /// all others the destination's.
   private func copyError(_ code: Int32, to other: SQLiteConnection) -> SQLiteError {
     let isSource = [SQLITE_CORRUPT, SQLITE_NOTADB].contains(code & 0xFF) || code == SQLITE_IOERR | (1 << 8)
     let message = sqlite3_errstr(code).map { String(cString: $0) } ?? "the copy failed"
     return SQLiteError(extendedCode: code, message: message, sql: "backup", path: isSource ? path : other.path)
   }
 
-  /// Makes one file of the database, that needs nothing beside it: folds the write-ahead log into it, and has it keep
-  /// none. Throws where somebody else has it open.
+  /// Turns the database into a single file without a WAL. Throws if another connection has it open.
   public func leaveWriteAheadLog() throws {
     let mode = try first("PRAGMA journal_mode = DELETE") { row in try row[0] as String }
     guard mode == "delete" else {

@@ -1,13 +1,13 @@
-/// A row that refers to one that isn't there.
+/// A row that violates a foreign key.
 public struct MissingReference: Sendable, Equatable {
   /// The row's table.
   public let table: String
-  /// Which row; nil in a table that has no numbers for its rows.
+  /// The row's number, or nil in a table without row numbers.
   public let row: Int64?
-  /// The table in which the other should be.
+  /// The table with the missing row.
   public let parent: String
 
-  /// A reference of its parts.
+  /// Combines the parts.
   public init(table: String, row: Int64?, parent: String) {
     self.table = table
     self.row = row
@@ -16,18 +16,17 @@ public struct MissingReference: Sendable, Equatable {
 }
 
 extension SQLiteConnection {
-  /// How thoroughly a file is looked at.
+  /// How thoroughly a file is checked.
   public enum Thoroughness: Sendable {
-    /// Every page, its place and its form.
+    /// The position and the format of every page.
     case pages
-    /// That, and that every index has exactly the rows of its table, and every row what its columns demand. Takes several
+    /// Also that each index matches its table and each row satisfies its constraints. Takes several
     /// times as long.
     case everything
   }
 
-  /// What is wrong with the file as a database, in SQLite's words, at most a hundred of them; empty where nothing is.
-  ///
-  /// Reads all of the file. It's of one moment, like any reading, and nobody waits for it.
+  /// Up to a hundred descriptions of damage, in SQLite's words. Reads the whole file, on a
+  /// snapshot.
   public func damage(_ thoroughness: Thoroughness) throws -> [String] {
     let sql: StaticString =
       switch thoroughness {
@@ -38,13 +37,13 @@ extension SQLiteConnection {
     do {
       try forEach(sql) { row in words.append(try row[0]) }
     } catch let error as SQLiteError where [.corrupt, .notADatabase].contains(error.kind) {
-      // What it can't go through at all it doesn't list.
+      // SQLite throws if it cannot walk the file at all.
       words.append(error.message)
     }
     return words == ["ok"] ? [] : words
   }
 
-  /// Rows that refer to one that isn't there, at most so many.
+  /// Rows that violate a foreign key, up to `limit`.
   public func missingReferences(limit: Int = 100) throws -> [MissingReference] {
     try all("SELECT \"table\", rowid, parent FROM pragma_foreign_key_check LIMIT ?", limit) { row in
       MissingReference(table: try row[0], row: try row[1], parent: try row[2])

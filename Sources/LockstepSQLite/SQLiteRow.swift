@@ -1,6 +1,6 @@
 import CLockstepSQLite
 
-/// The row that a statement stands on. It can't be kept: it is lent to the closure that reads it.
+/// The current row of a statement, borrowed by the closure that reads it.
 ///
 ///     try connection.first("SELECT name, applied_at FROM migrations WHERE number = ?", 1) { row in
 ///       let name: String = try row[0]
@@ -8,7 +8,8 @@ import CLockstepSQLite
 ///       …
 ///     }
 public struct SQLiteRow: ~Copyable {
-  /// A prepared statement after SQLITE_ROW: it outlives the row, because `SQLiteStatement` lends the row only while it steps.
+  /// A prepared statement after SQLITE_ROW. It outlives the row, because `SQLiteStatement` lends
+  /// the row between steps.
   private let statement: OpaquePointer
   private let sql: String
   private let path: String
@@ -22,26 +23,25 @@ public struct SQLiteRow: ~Copyable {
   /// The number of columns.
   public var columnCount: Int { Int(sqlite3_column_count(statement)) }
 
-  /// The column's value, counted from 0. Throws when there is no such column, or when it holds another kind of value.
+  /// The value of a column, counted from 0. Throws if there is no such column or it has another
+  /// type.
   public subscript<Value: SQLiteConvertible>(column: Int) -> Value {
     get throws(SQLiteError) {
       let stored = try value(at: column)
       guard let value = Value(sqliteValue: stored) else {
-        throw mismatch("column \(column) (\(name(of: column))) holds \(stored.kindName), which is no \(Value.self)")
+        throw error(
+          SQLITE_MISMATCH,
+          "column \(column) (\(name(of: column))) holds \(stored.kindName), which is not \(Value.self)"
+        )
       }
       return value
     }
   }
 
-  /// The column's value as it is stored. Throws when there is no such column, or when it holds text that is not UTF-8.
+  /// The stored value of a column. Throws if there is no such column or its text is not UTF-8.
   public func value(at column: Int) throws(SQLiteError) -> SQLiteValue {
     guard (0..<columnCount).contains(column) else {
-      throw SQLiteError(
-        extendedCode: SQLITE_RANGE,
-        message: "there is no column \(column) among the \(columnCount) of the row",
-        sql: sql,
-        path: path
-      )
+      throw error(SQLITE_RANGE, "there is no column \(column) among the \(columnCount) of the row")
     }
     let index = Int32(column)
     switch sqlite3_column_type(statement, index) {
@@ -56,20 +56,21 @@ public struct SQLiteRow: ~Copyable {
   private func text(at column: Int) throws(SQLiteError) -> String {
     let index = Int32(column)
     guard let start = sqlite3_column_text(statement, index) else {
-      // A column of text without text: there was no memory for it.
-      throw SQLiteError(extendedCode: SQLITE_NOMEM, message: "out of memory", sql: sql, path: path)
+      // SQLite had no memory for the text.
+      throw error(SQLITE_NOMEM, "out of memory")
     }
-    // SQLite keeps `sqlite3_column_bytes` bytes at `start` until the statement moves on; they are copied right here.
+    // SQLite keeps `sqlite3_column_bytes` bytes at `start` until the next step. They are copied
+    // here.
     let bytes = UnsafeBufferPointer(start: start, count: Int(sqlite3_column_bytes(statement, index)))
     guard let text = String(validating: bytes, as: UTF8.self) else {
-      throw mismatch("column \(column) (\(name(of: column))) holds text that is not UTF-8")
+      throw error(SQLITE_MISMATCH, "column \(column) (\(name(of: column))) holds text that is not UTF-8")
     }
     return text
   }
 
   private func blob(at index: Int32) -> [UInt8] {
-    // Null stands for an empty blob. Otherwise SQLite keeps `sqlite3_column_bytes` bytes there until the statement
-    // moves on; they are copied right here.
+    // Null is an empty blob. Otherwise SQLite keeps `sqlite3_column_bytes` bytes until the next
+    // step. They are copied here.
     let start = sqlite3_column_blob(statement, index)
     return Array(UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(statement, index))))
   }
@@ -78,7 +79,7 @@ public struct SQLiteRow: ~Copyable {
     sqlite3_column_name(statement, Int32(column)).map { String(cString: $0) } ?? "?"
   }
 
-  private func mismatch(_ message: String) -> SQLiteError {
-    SQLiteError(extendedCode: SQLITE_MISMATCH, message: message, sql: sql, path: path)
+  private func error(_ code: Int32, _ message: String) -> SQLiteError {
+    SQLiteError(extendedCode: code, message: message, sql: sql, path: path)
   }
 }

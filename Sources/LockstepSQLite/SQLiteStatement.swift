@@ -1,26 +1,25 @@
 import CLockstepSQLite
 
-/// One statement of SQL, compiled once and run as often as you like.
+/// A compiled SQL statement that can run many times.
 ///
-/// Each call below is a whole: it binds, runs to the end and lets go. Between calls nothing stays open, so a statement
-/// that is kept never holds a lock or a snapshot, and bound values don't stay in memory.
+/// Each call binds its values, runs the statement and resets it. Between calls a statement holds no
+/// lock, no snapshot and no bound values.
 ///
-/// As many values are bound as the statement has parameters (`?`), in their order; anything else is an error, never a
-/// silent NULL.
+/// The number of values must match the statement's parameters (`?`); otherwise the call throws.
 ///
-/// A statement belongs to its connection's thread, as the connection does. It may be kept longer than the connection:
-/// the file stays open until both are gone.
+/// A statement belongs to its connection's thread. The file stays open until the connection and all
+/// statements are released.
 public final class SQLiteStatement {
   /// The statement's text.
   public let sql: String
 
-  /// Whether a call is running: true within the closure that is lent a row.
+  /// True within the closure that reads a row.
   private(set) var isRunning = false
-  /// When the cache last handed it out, in the cache's own count.
+  /// The cache's use counter at the last use.
   var lastUse: UInt64 = 0
 
   private let database: DatabaseHandle
-  /// Compiled and not finalized as long as this object lives: `init` throws otherwise, and only `deinit` finalizes it.
+  /// Valid as long as this object lives: `init` throws otherwise, and only `deinit` finalizes it.
   private let pointer: OpaquePointer
 
   init(_ sql: String, database: DatabaseHandle) throws(SQLiteError) {
@@ -33,10 +32,11 @@ public final class SQLiteStatement {
     sqlite3_finalize(pointer)
   }
 
-  /// Runs the statement and passes over the rows it may give.
+  /// Runs the statement and ignores its rows.
   ///
-  /// - Returns: how many rows an INSERT, UPDATE or DELETE has changed, without those that triggers and foreign keys
-  ///   changed; 0 for a statement that only reads; without meaning for any other.
+  /// - Returns: The number of rows that an INSERT, UPDATE or DELETE changed, without those that
+  ///   triggers and foreign keys changed. 0 for a statement that only reads; undefined for any
+  ///   other statement.
   @discardableResult
   @inlinable
   public func run<each Value: SQLiteConvertible>(_ values: repeat each Value) throws(SQLiteError) -> Int {
@@ -46,7 +46,7 @@ public final class SQLiteStatement {
     return changedRows
   }
 
-  /// Runs the statement and gives each row to `body`, which must not run this same statement again.
+  /// Runs the statement and passes each row to `body`, which must not run the same statement.
   @inlinable
   public func forEach<each Value: SQLiteConvertible>(
     _ values: repeat each Value,
@@ -57,7 +57,7 @@ public final class SQLiteStatement {
     while try step() { try body(row) }
   }
 
-  /// Runs the statement and returns what `transform` makes of its rows, in their order.
+  /// Runs the statement and returns its rows, transformed and in order.
   @inlinable
   public func all<Result, each Value: SQLiteConvertible>(
     _ values: repeat each Value,
@@ -68,10 +68,10 @@ public final class SQLiteStatement {
     return results
   }
 
-  /// Runs the statement up to its first row and returns what `transform` makes of it, or nil without a row.
+  /// Runs the statement up to its first row and returns it, transformed, or nil without a row.
   ///
-  /// The statement is left there: one that writes may not have written all (`RETURNING` gives its rows when all is
-  /// done, so that is safe).
+  /// The statement is reset after the row. That is safe for `RETURNING`, which gives its rows after
+  /// all changes.
   @inlinable
   public func first<Result, each Value: SQLiteConvertible>(
     _ values: repeat each Value,
@@ -82,7 +82,6 @@ public final class SQLiteStatement {
     return try step() ? try transform(row) : nil
   }
 
-  /// How many rows the statement has just changed.
   @usableFromInline var changedRows: Int {
     sqlite3_stmt_readonly(pointer) != 0 ? 0 : Int(sqlite3_changes64(sqlite3_db_handle(pointer)))
   }
@@ -115,7 +114,7 @@ public final class SQLiteStatement {
     if count != expected { throw misuse("\(count) values for \(expected) parameters") }
   }
 
-  /// Takes one step; false at the end.
+  /// Whether there is another row.
   @usableFromInline func step() throws(SQLiteError) -> Bool {
     switch sqlite3_step(pointer) {
     case SQLITE_ROW: return true
@@ -124,7 +123,8 @@ public final class SQLiteStatement {
     }
   }
 
-  /// Lets go of the rows, the locks and the values. What `sqlite3_reset` returns is the error that `step` has thrown.
+  /// Releases the locks and the bound values. `sqlite3_reset` returns the error that `step` has
+  /// thrown.
   @usableFromInline func end() {
     sqlite3_reset(pointer)
     sqlite3_clear_bindings(pointer)
@@ -138,7 +138,7 @@ public final class SQLiteStatement {
       case .integer(let number): sqlite3_bind_int64(pointer, index, number)
       case .real(let number): sqlite3_bind_double(pointer, index, number)
       case .text(var text):
-        // SQLite copies the `count` bytes before the closure returns, and with it the promise that they are there.
+        // SQLite copies the `count` bytes before the closure returns.
         text.withUTF8 { bytes in
           bytes.withMemoryRebound(to: CChar.self) { bytes in
             lockstep_sqlite_bind_text(pointer, index, bytes.baseAddress, UInt64(bytes.count))
@@ -149,7 +149,7 @@ public final class SQLiteStatement {
         blob.withUnsafeBytes { lockstep_sqlite_bind_blob(pointer, index, $0.baseAddress, UInt64($0.count)) }
       }
     guard code == SQLITE_OK else {
-      // Too many values are told apart from other errors, since SQLite says only "column index out of range".
+      // SQLite would only say "column index out of range".
       if code == SQLITE_RANGE { throw misuse("more values than the statement's \(index - 1) parameters") }
       throw database.lastError(sql: sql)
     }

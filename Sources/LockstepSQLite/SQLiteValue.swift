@@ -1,17 +1,17 @@
-/// One of the five kinds of value that SQLite stores.
+/// A stored value, of one of SQLite's five types.
 public enum SQLiteValue: Sendable, Equatable {
-  /// Nothing.
+  /// NULL.
   case null
-  /// A whole number of 64 bits, with its sign.
+  /// A signed integer of 64 bits.
   case integer(Int64)
-  /// A floating-point number. SQLite has no NaN: one that is bound is stored as NULL. Infinities are kept.
+  /// A floating-point number. SQLite stores NaN as NULL, and keeps infinities.
   case real(Double)
-  /// Text of any UTF-8, NUL characters included.
+  /// UTF-8 text, which may contain NUL characters.
   case text(String)
-  /// Bytes, as they are. An empty blob is not NULL.
+  /// Bytes. An empty blob is not NULL.
   case blob([UInt8])
 
-  /// The kind's name as SQLite's `typeof` gives it.
+  /// The type's name in SQLite's `typeof`.
   var kindName: String {
     switch self {
     case .null: "null"
@@ -25,10 +25,10 @@ public enum SQLiteValue: Sendable, Equatable {
 
 /// A type whose values can be bound to a statement and read from a column.
 ///
-/// Nothing is converted on the way: a column that holds another kind than the type expects is an error, never a guess,
-/// because in `STRICT` tables it can only be a mistake in the SQL or a file that somebody else has written to.
+/// Values are never converted: a column of another type is an error. In `STRICT` tables it can only
+/// come from a mistake in the SQL or from another program that wrote to the file.
 ///
-/// A type of your own joins in by passing through one of those below:
+/// Your own type conforms through one of the types below:
 ///
 ///     extension UserID: SQLiteConvertible {
 ///       var sqliteValue: SQLiteValue { .text(text) }
@@ -38,10 +38,10 @@ public enum SQLiteValue: Sendable, Equatable {
 ///       }
 ///     }
 public protocol SQLiteConvertible {
-  /// What is stored for this value.
+  /// The stored value.
   var sqliteValue: SQLiteValue { get }
 
-  /// The value that was stored so, or nil when it can't have been stored by this type.
+  /// Reads a stored value. Nil if this type does not store such values.
   init?(sqliteValue: SQLiteValue)
 }
 
@@ -90,7 +90,8 @@ extension Bool: SQLiteConvertible {
 }
 
 extension Double: SQLiteConvertible {
-  /// A floating-point number; NaN is stored as NULL, so read a column that may hold one as `Double?`.
+  /// A floating-point number. NaN is stored as NULL, so read a column that may hold it as
+  /// `Double?`.
   public var sqliteValue: SQLiteValue { .real(self) }
 
   /// Takes floating-point numbers only.
@@ -126,13 +127,14 @@ extension Optional: SQLiteConvertible where Wrapped: SQLiteConvertible {
   /// NULL for nil.
   public var sqliteValue: SQLiteValue { self?.sqliteValue ?? .null }
 
-  /// Takes NULL, and what the wrapped type takes.
+  /// Takes NULL, and the values of the wrapped type.
   public init?(sqliteValue: SQLiteValue) {
     if case .null = sqliteValue {
       self = .none
-      return
+    } else if let wrapped = Wrapped(sqliteValue: sqliteValue) {
+      self = wrapped
+    } else {
+      return nil
     }
-    guard let wrapped = Wrapped(sqliteValue: sqliteValue) else { return nil }
-    self = .some(wrapped)
   }
 }

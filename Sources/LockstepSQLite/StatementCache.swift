@@ -1,7 +1,8 @@
-/// A connection's compiled statements, found by the address of their literal; the one not used for longest makes room.
+/// A connection's compiled statements, keyed by the address of their literal. The least recently
+/// used is evicted.
 struct StatementCache {
-  /// A literal lies in the program's own constant memory and is never freed or changed, so that its address and length
-  /// stand for its text: nothing needs to be hashed or compared.
+  /// A literal is in constant memory, so its address and length identify its text without hashing
+  /// it.
   private struct Key: Hashable {
     let address: Int
     let length: Int
@@ -15,7 +16,6 @@ struct StatementCache {
   private let capacity: Int
   private var statements: [Key: SQLiteStatement] = [:]
   private var uses: UInt64 = 0
-  /// How many statements had to be compiled.
   private(set) var compilations = 0
 
   init(capacity: Int) {
@@ -25,9 +25,10 @@ struct StatementCache {
 
   var count: Int { statements.count }
 
-  /// The statement of this text. One that is running is left alone: its caller gets a second one, which isn't kept.
+  /// Returns a statement that is not running. If the cached one is, compiles another that is not
+  /// cached.
   mutating func statement(_ sql: StaticString, database: DatabaseHandle) throws(SQLiteError) -> SQLiteStatement {
-    // A literal of a single character has no address. No such text is SQL, so let SQLite say so.
+    // A literal of a single character has no address, and is not valid SQL.
     guard sql.hasPointerRepresentation else { return try compile(sql, database) }
     let key = Key(sql)
     uses &+= 1

@@ -1,32 +1,31 @@
 import CLockstepSQLite
 
-/// Turns text into prepared statements, one at a time.
+/// Compiles SQL into prepared statements.
 struct StatementCompiler {
   let database: DatabaseHandle
 
-  /// A statement out of a longer text, and where the text goes on.
+  /// A statement of a longer text, and the position after it.
   struct Step {
-    /// Nil where the text holds nothing but spaces and comments. To be finalized by whoever takes it.
+    /// The caller must finalize it. Nil if the text has only spaces and comments.
     let statement: OpaquePointer?
     let end: Int
   }
 
-  /// Compiles the first statement at `start`. `kept` says that it will be used many times.
-  func compile(_ text: [UInt8], from start: Int = 0, kept: Bool) throws(SQLiteError) -> Step {
+  /// Compiles the statement at `start`.
+  func compile(_ text: [UInt8], from start: Int = 0, isCached: Bool) throws(SQLiteError) -> Step {
     if text.contains(0) {
-      throw SQLiteError(
-        extendedCode: SQLITE_MISUSE,
-        message: "the SQL contains a NUL character, behind which SQLite reads nothing",
-        sql: excerpt(text, from: start),
-        path: database.path
+      throw misuse(
+        "the SQL contains a NUL character, after which SQLite reads nothing",
+        sql: excerpt(text, from: start)
       )
     }
     var statement: OpaquePointer?
     var end = text.count
-    let flags = kept ? UInt32(SQLITE_PREPARE_PERSISTENT) : 0
+    let flags = isCached ? UInt32(SQLITE_PREPARE_PERSISTENT) : 0
     let code = text.withUnsafeBytes { bytes in
-      // The array holds `bytes.count` bytes from its start while this closure runs; SQLite reads no further than the
-      // count it is given, sets `tail` within them or to their end, and keeps neither.
+      // The array holds `bytes.count` bytes from `base` while this closure runs. SQLite reads no
+      // further than the count it gets, sets `tail` within these bytes or to their end, and keeps
+      // neither pointer.
       guard let base = bytes.baseAddress?.assumingMemoryBound(to: CChar.self) else { return SQLITE_OK }
       var tail: UnsafePointer<CChar>?
       let code = sqlite3_prepare_v3(
@@ -44,31 +43,23 @@ struct StatementCompiler {
     return Step(statement: statement, end: end)
   }
 
-  /// Compiles a text that must be one statement.
+  /// Compiles text that must be a single statement.
   func compileOnly(_ sql: String) throws(SQLiteError) -> OpaquePointer {
     let text = [UInt8](sql.utf8)
-    let step = try compile(text, kept: true)
-    guard let statement = step.statement else {
-      throw SQLiteError(
-        extendedCode: SQLITE_MISUSE,
-        message: "there is no statement in the SQL",
-        sql: sql,
-        path: database.path
-      )
-    }
+    let step = try compile(text, isCached: true)
+    guard let statement = step.statement else { throw misuse("there is no statement in the SQL", sql: sql) }
     guard text[step.end...].allSatisfy({ [0x20, 0x0A, 0x0D, 0x09].contains($0) }) else {
       sqlite3_finalize(statement)
-      throw SQLiteError(
-        extendedCode: SQLITE_MISUSE,
-        message: "there is more than one statement in the SQL",
-        sql: sql,
-        path: database.path
-      )
+      throw misuse("there is more than one statement in the SQL", sql: sql)
     }
     return statement
   }
 
-  /// What is left of a text, as an error shows it: without the lines of comment that it begins with.
+  private func misuse(_ message: String, sql: String) -> SQLiteError {
+    SQLiteError(extendedCode: SQLITE_MISUSE, message: message, sql: sql, path: database.path)
+  }
+
+  /// The text from `start` for an error, without leading comments.
   func excerpt(_ text: [UInt8], from start: Int) -> String {
     String(decoding: text[start...], as: UTF8.self)
       .split(separator: "\n")

@@ -1,75 +1,106 @@
-/// Keeps the writer's log short: moves its contents into the database file whenever it has grown by so many pages.
+import CLockstepSQLite
+
+/// Runs checkpoints when the WAL has grown by a number of pages.
 ///
-/// SQLite's own way is to do that within a commit, whose callers wait for it. Here they have been told already; only who
-/// comes meanwhile waits.
+/// SQLite would run a checkpoint inside a commit and delay the group's completion handlers. Here
+/// they have been called already.
 ///
-/// The log starts from its beginning again with the first transaction after all of it was moved, unless somebody reads
-/// from it at that moment. Readers that overlap all the time could keep that from ever happening; so where the log has
-/// grown to many times its size, the writer waits for them, a little while. Once all is in the file, new ones read that,
-/// and don't prolong it.
+/// After a complete checkpoint, the next transaction writes at the start of the WAL again, unless a
+/// reader uses the WAL at that moment. Overlapping readers could prevent this forever. So when the
+/// WAL is many times its size, the checkpoint waits a short time for readers. New readers then use
+/// the database file and do not prolong the wait.
 ///
-/// Where somebody wants the log erased, all of it is moved and the file cut to nothing, as soon as readers allow.
+/// To erase the WAL, a checkpoint moves all of it and truncates the file, as soon as readers
+/// permit.
 struct WALCheckpointer {
-  /// How many times the pages it should have the log may have before the writer waits for readers.
+  /// The checkpoint waits for readers if the WAL is this many times its size.
   static let tolerance = 8
-  /// How often the writer looks at the readers anew while it waits for them.
+  /// How often the checkpoint is tried within the timeout.
   private static let attempts = 10
+  /// How many pages the WAL must grow by before another attempt to erase it: each may wait for
+  /// readers.
+  private static let pagesBetweenErasures = 64
 
   private let connection: SQLiteConnection
   private let pages: Int
-  private let patience: Duration
-  /// How long the log must have grown before it's tried again to erase it: each attempt may wait for readers.
-  private static let pagesBetweenErasures = 64
-  /// How many pages the log had when it was last looked after.
+  private let timeout: Duration
+  /// The number of pages after the last checkpoint.
   private var last = 0
-  /// Whether readers have kept the log from being erased.
+  /// Whether readers have prevented an erasure.
   private var hasTriedToErase = false
 
-  /// Keeps the log of a connection, which has been prepared for it.
+  /// Uses a connection that was prepared with `prepare(_:options:)`.
   init(_ connection: SQLiteConnection, options: DatabaseWriter.Options) {
     self.connection = connection
     pages = options.checkpointPages
-    patience = options.checkpointPatience
+    timeout = options.checkpointTimeout
   }
 
-  /// Makes a connection ready to have its log kept.
+  /// Turns off SQLite's own checkpoints, and limits the size of the WAL file.
   static func prepare(_ connection: SQLiteConnection, options: DatabaseWriter.Options) throws {
-    // Twice: a file that needn't grow is synced faster, and readers often make the log a little longer than it should be.
-    try connection.keepLogByHand(pages: 2 * options.checkpointPages)
+    connection.database.countLogPages()
+    // Twice the size: readers often make the WAL a little longer, and a file that need not grow is
+    // synced faster.
+    let limit = try 2 * options.checkpointPages * connection.pageSize()
+    try connection.execute("PRAGMA journal_size_limit = \(limit)")
   }
 
-  /// Whether the log has grown enough, now that something has been committed.
+  /// Whether a checkpoint is due after a commit.
   mutating func isDue() -> Bool {
-    let now = connection.logPages
-    // It has started anew.
+    let now = connection.database.logPages
+    // The WAL has started from the beginning.
     if now < last { last = 0 }
-    if connection.isLogToBeErased, !hasTriedToErase || now - last >= Self.pagesBetweenErasures { return true }
+    if connection.database.isLogToBeErased, !hasTriedToErase || now - last >= Self.pagesBetweenErasures { return true }
     return now - last >= pages
   }
 
-  /// Moves what can be moved. After an error the log goes on growing until it is due again.
+  /// Runs a checkpoint. After an error the WAL grows until the next one is due.
   mutating func checkpoint() throws(SQLiteError) {
-    last = connection.logPages
-    if connection.isLogToBeErased {
-      let isErased = try waitingForReaders(.truncate)
-      connection.isLogToBeErased = !isErased
+    last = connection.database.logPages
+    if connection.database.isLogToBeErased {
+      let isErased = try checkpointWithReaders(SQLITE_CHECKPOINT_TRUNCATE)
+      connection.database.isLogToBeErased = !isErased
       hasTriedToErase = !isErased
     } else if last < pages * Self.tolerance {
-      try connection.checkpoint(.passive)
+      try connection.checkpoint(SQLITE_CHECKPOINT_PASSIVE)
     } else {
-      _ = try waitingForReaders(.restart)
+      _ = try checkpointWithReaders(SQLITE_CHECKPOINT_RESTART)
     }
   }
 
-  /// Waits for readers, a part of the patience at a time: SQLite waits until nobody reads from a place in the log that it
-  /// has looked at once, though new readers may have moved that place to the log's end meanwhile and share it from then
-  /// on. Asked again, it looks again.
+  /// Waits for readers. Returns whether the checkpoint was complete.
   ///
-  /// - Returns: whether all was moved.
-  private func waitingForReaders(_ mode: SQLiteConnection.Checkpoint) throws(SQLiteError) -> Bool {
-    try connection.withBusyTimeout(patience / Self.attempts) { () throws(SQLiteError) in
+  /// SQLite waits until a position of the WAL has no reader. New readers may share that position
+  /// once it is the end of the WAL. So the wait is split into several attempts, each of which looks
+  /// at the readers again.
+  private func checkpointWithReaders(_ mode: Int32) throws(SQLiteError) -> Bool {
+    try connection.withBusyTimeout(timeout / Self.attempts) { () throws(SQLiteError) in
       for _ in 0..<Self.attempts where try connection.checkpoint(mode) { return true }
       return false
     }
   }
+}
+
+extension SQLiteConnection {
+  /// Moves the WAL's contents into the database file and syncs the file. Must be called outside a
+  /// transaction. A failure loses nothing: committed data stays in the WAL until it is in the file.
+  ///
+  /// Returns whether everything was moved.
+  @discardableResult
+  func checkpoint(_ mode: Int32) throws(SQLiteError) -> Bool {
+    var inLog: Int32 = 0
+    var moved: Int32 = 0
+    let code = sqlite3_wal_checkpoint_v2(database.pointer, "main", mode, &inLog, &moved)
+    // Busy: readers or another checkpoint prevented a complete one.
+    guard code == SQLITE_OK || code == SQLITE_BUSY else { throw database.lastError(sql: "PRAGMA wal_checkpoint") }
+    return code == SQLITE_OK && inLog == moved
+  }
+
+  /// Moves all of the WAL into the database file and truncates the WAL. Returns whether that was
+  /// possible.
+  public func emptyLog() throws(SQLiteError) -> Bool { try checkpoint(SQLITE_CHECKPOINT_TRUNCATE) }
+
+  /// Lets the writer truncate the WAL after the open transaction. The WAL still contains what the
+  /// transaction deleted. If readers prevent it, the writer tries again after later transactions.
+  public func eraseLog() { database.isLogToBeErased = true }
 }

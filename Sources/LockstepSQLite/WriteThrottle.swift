@@ -1,85 +1,85 @@
-/// Whose unit it is: units of one owner run in the order of their submission, and share what one may take of the writer's time.
+/// The owner of units. Units of one owner run in the order of submission, and share a limit on the
+/// writer's time.
 public struct WriteOwner: Sendable, Hashable {
   private let high: UInt64
   private let low: UInt64
 
-  /// An owner by 128 bits that nobody else has.
+  /// An owner with a unique number of 128 bits.
   public init(_ high: UInt64, _ low: UInt64) {
     self.high = high
     self.low = low
   }
 }
 
-/// Where units wait whose owner's take long, so that nobody has everybody else wait.
+/// Holds back units of slow owners, so that they do not delay other owners.
 ///
-/// Who has held a group up for long has their next units run alone, and only where nobody else writes or a while after the last
-/// slow one: nine times as long as that took. So all slow owners together have a tenth of the writer's time where others
-/// want it, and all of it where nobody does. The first unit that is quick lets its owner out, once nothing of theirs waits.
+/// An owner whose units took long in one group is throttled: its next units run alone. If other
+/// owners write, a throttled unit waits nine times as long as the last one took. So all throttled
+/// owners together get a tenth of the writer's time, or all of it if there are no other owners. An
+/// owner is released after a quick unit, once none of its units wait.
 ///
-/// Who writes one thing after the other doesn't wait at every moment; so whoever has written lately counts as one who writes.
+/// A client that sends one write after the other does not wait at every moment, so an owner that
+/// wrote recently counts as well.
 struct WriteThrottle {
-  /// What makes an owner slow: so many nanoseconds in one group.
+  /// The time in one group that makes an owner slow, in nanoseconds.
   static let slowTime: Int64 = 10_000_000
-  /// What a unit takes at least to be counted at all: quick ones cost nothing but a look at the clock.
+  /// Units that take less than this are not counted.
   private static let countedTime: Int64 = 500_000
-  /// How much may wait.
+  /// How many units may wait.
   static let capacity = 256
-  /// How long others go first, as a multiple of the time that a slow unit took, and at most.
+  /// How long a throttled unit waits: this many times the duration of the last one, up to
+  /// `longestRest`.
   private static let rest: Int64 = 9
   private static let longestRest: Int64 = 5_000_000_000
-  /// How long ago others may have written to count as those who write.
-  private static let lately: Int64 = 250_000_000
+  /// How long an owner counts as writing after a unit.
+  private static let recency: Int64 = 250_000_000
 
   enum Admission {
-    /// Its owner isn't slow.
-    case notMine
+    case unthrottled
     case waits
-    /// Its owner is slow, and there is no room.
+    /// The owner is throttled, and too many units wait.
     case full
   }
 
   private var waiting: [WriteUnit] = []
   private var slowOwners: Set<WriteOwner> = []
-  /// What owners took of the group that runs.
+  /// The time that owners took in the current group.
   private var spent: [WriteOwner: Int64] = [:]
-  /// When the next one may run though others write.
+  /// When the next throttled unit may run while others write.
   private var due: Int64 = 0
-  /// When a unit of one who isn't slow ran last.
+  /// When a unit last ran that was not throttled.
   private var lastOther: Int64?
 
   var isEmpty: Bool { waiting.isEmpty }
 
-  /// A group begins.
+  /// Starts a group.
   mutating func begin() {
     if !spent.isEmpty { spent = [:] }
   }
 
-  /// Takes a unit in where its owner is slow, and there is room.
+  /// Takes in a unit if its owner is throttled.
   mutating func admit(_ unit: WriteUnit) -> Admission {
-    guard !slowOwners.isEmpty, let owner = unit.owner, slowOwners.contains(owner) else { return .notMine }
+    guard !slowOwners.isEmpty, let owner = unit.owner, slowOwners.contains(owner) else { return .unthrottled }
     guard waiting.count < Self.capacity else { return .full }
     waiting.append(unit)
     return .waits
   }
 
-  /// The unit whose turn it is, if any.
-  ///
-  /// - Parameters:
-  ///   - now: The time.
-  ///   - othersWait: Whether anybody else wants the writer.
-  /// - Returns: nil where none may run now.
+  /// The next throttled unit, or nil if none may run now. `othersWait` says whether other owners'
+  /// units wait.
   mutating func next(now: Int64, othersWait: Bool) -> WriteUnit? {
     guard !waiting.isEmpty, !othersWait || now >= due else { return nil }
     return waiting.removeFirst()
   }
 
-  /// How long it's to be waited for others before the next one runs, in nanoseconds; nil where it may run at once.
+  /// How many nanoseconds to wait for other owners before the next throttled unit, or nil to run it
+  /// now.
   func timeToRest(now: Int64) -> Int64? {
-    guard due > now, let lastOther, now - lastOther < Self.lately else { return nil }
+    guard due > now, let lastOther, now - lastOther < Self.recency else { return nil }
     return due - now
   }
 
-  /// Notes that a unit took so long, and has just ended.
+  /// Records that a unit has just ended, after `time` nanoseconds.
   mutating func note(_ unit: WriteUnit, took time: Int64, now: Int64) {
     defer {
       if !(unit.owner.map(slowOwners.contains) ?? false) { lastOther = now }

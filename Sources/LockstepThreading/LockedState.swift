@@ -1,22 +1,22 @@
 import Glibc
 
-/// State that many threads share: one at a time gets at it, and a thread can sleep until it is as it needs it.
+/// State behind a lock, with a condition that threads can wait for.
 ///
-/// Why not `Synchronization.Mutex`: it has no condition to wait for, and where threads do contend, its lock is handed on
-/// by the kernel (`FUTEX_LOCK_PI`), which is slow, and which the thread sanitizer can't see and reports as races.
+/// `Synchronization.Mutex` has no condition. Under contention the kernel passes its lock on
+/// (`FUTEX_LOCK_PI`), which is slow and which the thread sanitizer reports as races.
 ///
-/// `@unchecked Sendable`: the state is `Sendable` itself, and is touched only while the lock is held.
+/// `@unchecked Sendable`: the state is `Sendable`, and is accessed only while the lock is held.
 public final class LockedState<State: Sendable>: @unchecked Sendable {
   private struct Primitives {
     var lock = pthread_mutex_t()
     var condition = pthread_cond_t()
   }
 
-  /// Allocated and initialised as long as this object lives, at an address that doesn't move, as POSIX demands.
+  /// Allocated and initialised as long as this object lives, at a fixed address, as POSIX requires.
   private let primitives: UnsafeMutablePointer<Primitives>
   private var state: State
 
-  /// A monitor of this state.
+  /// Puts a lock around the state.
   public init(_ state: State) {
     self.state = state
     primitives = .allocate(capacity: 1)
@@ -30,13 +30,13 @@ public final class LockedState<State: Sendable>: @unchecked Sendable {
   }
 
   deinit {
-    // Nobody holds the lock or sleeps: a thread that did would hold this object.
+    // No thread holds the lock or waits: it would hold a reference to this object.
     pthread_cond_destroy(&primitives.pointee.condition)
     pthread_mutex_destroy(&primitives.pointee.lock)
     primitives.deallocate()
   }
 
-  /// Runs `body` alone with the state. It should be short, and must not come back to this monitor.
+  /// Runs `body` with exclusive access. It must be short and must not use this object.
   public func withLock<Result, Failure: Error>(
     _ body: (inout State) throws(Failure) -> Result
   ) throws(Failure) -> Result {
@@ -45,7 +45,7 @@ public final class LockedState<State: Sendable>: @unchecked Sendable {
     return try body(&state)
   }
 
-  /// Runs `body` alone with the state, again and again whenever somebody wakes this thread, until it returns something.
+  /// Runs `body` with exclusive access now and after each wake-up, until it returns a value.
   public func wait<Result>(for body: (inout State) -> Result?) -> Result {
     pthread_mutex_lock(&primitives.pointee.lock)
     defer { pthread_mutex_unlock(&primitives.pointee.lock) }
@@ -55,7 +55,8 @@ public final class LockedState<State: Sendable>: @unchecked Sendable {
     }
   }
 
-  /// The same for so long at most, on the system's clock: nil when the time is over before `body` returns something.
+  /// The same with a time limit on the system's clock. Returns nil if `body` has returned no value
+  /// by then.
   public func wait<Result>(atMost nanoseconds: Int64, for body: (inout State) -> Result?) -> Result? {
     var deadline = timespec()
     clock_gettime(CLOCK_MONOTONIC, &deadline)
@@ -67,14 +68,14 @@ public final class LockedState<State: Sendable>: @unchecked Sendable {
     while true {
       if let result = body(&state) { return result }
       let code = pthread_cond_timedwait(&primitives.pointee.condition, &primitives.pointee.lock, &deadline)
-      // Whoever was woken at the last moment looks once more.
+      // A wake-up may have come at the last moment.
       if code != 0 { return body(&state) }
     }
   }
 
-  /// Wakes one of the threads that wait, after a change that is good for one.
+  /// Wakes one waiting thread.
   public func wakeOne() { pthread_cond_signal(&primitives.pointee.condition) }
 
-  /// Wakes all threads that wait, after a change that concerns them all.
+  /// Wakes all waiting threads.
   public func wakeAll() { pthread_cond_broadcast(&primitives.pointee.condition) }
 }

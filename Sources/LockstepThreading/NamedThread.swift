@@ -1,16 +1,17 @@
 import Glibc
 
-/// A thread of its own for one closure, with a name that `top` and `gdb` show. Whoever starts it joins or detaches it,
-/// once.
+/// A thread for one closure, with a name that `top` and `gdb` show. Its owner must join or detach
+/// it, once.
 public struct NamedThread: Sendable {
-  /// The system had no thread to give.
+  /// The system could not start a thread.
   public struct NotStarted: Error, Equatable, CustomStringConvertible {
     /// The thread's name.
     public let name: String
-    /// What `pthread_create` returned: an `errno`.
+    /// The `errno` that `pthread_create` returned.
     public let code: Int32
 
-    /// For example: `cannot start the thread hasher-1: Resource temporarily unavailable (pthread_create, errno 11)`.
+    /// For example: `cannot start the thread hasher-1: Resource temporarily unavailable
+    /// (pthread_create, errno 11)`.
     public var description: String {
       "cannot start the thread \(name): \(String(cString: strerror(code))) (pthread_create, errno \(code))"
     }
@@ -18,17 +19,17 @@ public struct NamedThread: Sendable {
 
   private let handle: pthread_t
 
-  /// Starts a thread. The system keeps the first 15 bytes of the name.
+  /// Starts a thread. Linux keeps the first 15 bytes of the name.
   public init(name: String, _ body: @escaping @Sendable () -> Void) throws(NotStarted) {
     var handle = pthread_t()
-    // The new thread is handed this one reference; it takes it, or, where there is no thread, it is released below.
+    // The new thread takes over this reference. If there is no thread, it is released below.
     let start = Unmanaged.passRetained(Start(name: name, body: body))
     let code = pthread_create(
       &handle,
       nil,
       { argument in
         guard let argument else { return nil }
-        // What `pthread_create` was given: the reference that `passRetained` made, taken exactly once.
+        // The reference that `passRetained` made, taken exactly once.
         let start = Unmanaged<Start>.fromOpaque(argument).takeRetainedValue()
         NamedThread.nameCurrent(start.name)
         start.body()
@@ -43,14 +44,16 @@ public struct NamedThread: Sendable {
     self.handle = handle
   }
 
-  /// Returns where the system gives so many threads at once, and throws where it doesn't; they have ended then.
+  /// Checks that the system can run `count` more threads: starts them, ends them, and throws if one
+  /// did not start.
   ///
-  /// For whoever is about to use what waits for a thread without a word where there is none, as the system's own pools do.
+  /// Call this before using an API that waits forever if it gets no thread, such as Swift's own
+  /// thread pools.
   public static func expectRoom(for count: Int) throws(NotStarted) {
     try expectRoom(for: count) { (name, body) throws(NotStarted) in try NamedThread(name: name, body) }
   }
 
-  /// The same, with threads that `start` starts.
+  /// The same, for tests: `start` starts a thread.
   static func expectRoom(
     for count: Int,
     start: (String, @escaping @Sendable () -> Void) throws(NotStarted) -> NamedThread
@@ -68,17 +71,13 @@ public struct NamedThread: Sendable {
   }
 
   /// Returns when the thread has ended.
-  public func join() {
-    pthread_join(handle, nil)
-  }
+  public func join() { pthread_join(handle, nil) }
 
-  /// Lets the thread end by itself, unobserved.
-  public func detach() {
-    pthread_detach(handle)
-  }
+  /// Lets the thread end by itself.
+  public func detach() { pthread_detach(handle) }
 
-  /// Names the calling thread through `/proc`: `pthread_setname_np` isn't part of Swift's Glibc. A thread without a name
-  /// works as well, so that a system without `/proc` is no error.
+  /// Names the calling thread through `/proc`, because Swift's Glibc has no `pthread_setname_np`.
+  /// Without `/proc` the thread has no name.
   private static func nameCurrent(_ name: String) {
     let file = open("/proc/thread-self/comm", O_WRONLY | O_CLOEXEC)
     guard file >= 0 else { return }

@@ -1,36 +1,53 @@
-/// A few threads for work that blocks, each with a tool of its own, such as a database connection, which only that thread
-/// ever touches; so it needs no lock, and needn't be `Sendable`.
+/// A pool of threads for blocking work, such as a password hash, so that no event loop ever blocks.
+public typealias WorkerPool = ResourcePool<Void>
+
+/// A pool of threads for blocking work. Each thread has a resource of its own, such as a database
+/// connection.
 ///
-/// What `WorkerPool` says of order, of bounds and of being dropped holds here too.
-public final class ResourcePool<Tool>: Sendable {
-  private let queue: WorkQueue<@Sendable (inout Tool) -> Void>
+/// - Only its thread ever touches a resource, so a resource needs no lock and need not be
+///   `Sendable`.
+/// - Accepted work starts in the order of acceptance. It always finishes, even if the waiting task
+///   is cancelled.
+/// - The queue is bounded: if it is full, `run` throws at once.
+/// - `run` can be called from any task on any executor, and the caller continues where it was.
+///
+/// Shut a pool down when it is no longer needed. A pool that is released instead finishes the work
+/// it accepted, and its threads then end by themselves.
+public final class ResourcePool<Resource>: Sendable {
+  /// More work waits than the pool accepts. Try again later.
+  public typealias Overloaded = PoolOverloaded
+  /// The pool accepts no more work.
+  public typealias ShutDown = PoolShutDown
+
+  private let queue: WorkQueue<@Sendable (inout Resource) -> Void>
   private let threads: LockedState<[NamedThread]>
 
   /// Starts the threads, named `name-1`, `name-2` and so on.
   ///
   /// - Parameters:
-  ///   - name: What the pool is for; short, since the system shows the first 15 bytes of a thread's name.
+  ///   - name: The purpose of the pool. Linux keeps the first 15 bytes of a thread's name.
   ///   - threads: How many pieces of work run at a time, at least 1.
-  ///   - capacity: How many may wait beside those that run, at least 1.
-  ///   - tool: Makes a thread's tool, on that thread, before its first work. It goes when the thread ends.
-  /// - Throws: `NamedThread.NotStarted` when the system has no more threads; those already started have ended.
+  ///   - capacity: How many more may wait, at least 1.
+  ///   - resource: Makes a thread's resource, on that thread, before its first work.
+  /// - Throws: `NamedThread.NotStarted` if the system has no more threads. Threads that were
+  ///   started have ended.
   public init(
     name: String,
     threads: Int,
     capacity: Int,
-    tool: @escaping @Sendable () -> Tool
+    resource: @escaping @Sendable () -> Resource
   ) throws(NamedThread.NotStarted) {
-    let queue = WorkQueue<@Sendable (inout Tool) -> Void>(name: name, capacity: capacity)
+    let queue = WorkQueue<@Sendable (inout Resource) -> Void>(name: name, capacity: capacity)
     self.queue = queue
     var started: [NamedThread] = []
     do throws(NamedThread.NotStarted) {
       for number in 1...max(1, threads) {
-        // The thread knows the queue and not the pool, so that a pool that nobody holds goes away.
+        // The thread holds the queue and not the pool, so that an unused pool is released.
         let thread = try NamedThread(name: "\(name)-\(number)") {
           guard let first = queue.next() else { return }
-          var tool = tool()
-          first(&tool)
-          while let work = queue.next() { work(&tool) }
+          var resource = resource()
+          first(&resource)
+          while let work = queue.next() { work(&resource) }
         }
         started.append(thread)
       }
@@ -46,38 +63,52 @@ public final class ResourcePool<Tool>: Sendable {
     for thread in stopAccepting() { thread.detach() }
   }
 
-  /// How much work waits now, beside what runs.
+  /// How much work waits, without the work that runs.
   public var waiting: Int { queue.count }
 
-  /// Runs `work` on one of the pool's threads, with its tool, and returns or throws what it does.
+  /// Runs `work` on one of the pool's threads and returns or throws what it does.
   ///
-  /// Throws `WorkerPool.Overloaded` at once when the queue is full, and `WorkerPool.ShutDown` after `shutDown()`.
+  /// Throws `Overloaded` if the queue is full, and `ShutDown` after `shutDown()`.
   nonisolated(nonsending) public func run<Result: Sendable>(
-    _ work: @escaping @Sendable (inout Tool) throws -> Result
+    _ work: @escaping @Sendable (inout Resource) throws -> Result
   ) async throws -> Result {
     try await withCheckedThrowingContinuation { continuation in
       do {
-        try queue.offer { tool in continuation.resume(with: Swift.Result { try work(&tool) }) }
+        try queue.offer { resource in continuation.resume(with: Swift.Result { try work(&resource) }) }
       } catch {
         continuation.resume(throwing: error)
       }
     }
   }
 
-  /// Accepts nothing more and returns when all that was accepted is done, the threads have ended and their tools are
-  /// gone.
+  /// Accepts no more work. Returns when all accepted work is done, the threads have ended and the
+  /// resources are released.
   ///
-  /// Blocks its caller, which must not be one of the pool's own threads. A second call returns at once.
+  /// Blocks its caller, which must not be one of the pool's threads. A second call returns at once.
   public func shutDown() {
     for thread in stopAccepting() { thread.join() }
   }
 
-  /// Closes the queue and hands out the threads, each to be joined or detached, once.
+  /// Closes the queue and returns the threads, which the caller must join or detach.
   private func stopAccepting() -> [NamedThread] {
     queue.close()
     return threads.withLock { threads in
       defer { threads = [] }
       return threads
     }
+  }
+}
+
+extension ResourcePool<Void> {
+  /// Starts threads that need no resource.
+  public convenience init(name: String, threads: Int, capacity: Int) throws(NamedThread.NotStarted) {
+    try self.init(name: name, threads: threads, capacity: capacity, resource: {})
+  }
+
+  /// Runs `work` on one of the pool's threads and returns or throws what it does.
+  nonisolated(nonsending) public func run<Result: Sendable>(
+    _ work: @escaping @Sendable () throws -> Result
+  ) async throws -> Result {
+    try await run { (_: inout Void) in try work() }
   }
 }

@@ -1,59 +1,102 @@
-/// Work that many want done at the same time, done once for all of them. What comes of it isn't kept: who comes later has it
-/// done again.
-public final class SingleFlight<Name: Hashable & Sendable, Value: Sendable>: Sendable {
+/// Shares asynchronous work among all callers that need its result at the same time.
+///
+/// The first caller for a key runs the work, and callers that arrive meanwhile get its result too.
+/// The result is not kept: the next caller runs the work again. A caller with a cache looks there
+/// first, and once more inside the work, because an earlier flight may have filled the cache in
+/// between.
+///
+/// - A waiting caller stays until the flight ends, even if its task is cancelled.
+/// - If the work throws `CancellationError`, only the caller that ran it fails. Another caller runs
+///   the work instead.
+/// - `invalidate(_:)` marks the result of running work as outdated. Its caller then runs the work
+///   again.
+public final class SingleFlight<Key: Hashable & Sendable, Value: Sendable, Failure: Error>: Sendable {
   private enum Turn: Sendable {
-    /// Nobody is at it: the caller does it for all.
+    /// The caller runs the work.
     case lead
-    case share(Result<Value, any Error>?)
+    case share(Result<Value, Failure>)
+    /// The caller that ran the work was cancelled.
+    case retry
   }
 
-  private let waiting = LockedState<[Name: [CheckedContinuation<Turn, Never>]]>([:])
+  private struct Flight: Sendable {
+    var waiting: [CheckedContinuation<Turn, Never>] = []
+    var isOutdated = false
+  }
 
-  /// Nothing is at work yet.
+  private let flights = LockedState<[Key: Flight]>([:])
+
+  /// Starts without any flight.
   public init() {}
 
-  /// What `work` comes to, done now by this caller, or by another one who is at the work of that name.
+  /// Runs `work`, or waits for another caller that runs it for the same key.
   ///
   /// - Parameters:
-  ///   - name: Which work it is: all that is called the same at one time must come to the same.
-  ///   - work: Does it.
-  /// - Returns: what `work` returns, to all.
-  /// - Throws: what `work` throws, to all; but where that is a `CancellationError` another one of them does it.
+  ///   - key: Identifies the work.
+  ///   - keep: Stores a result that is not outdated, and returns what all callers get. It runs
+  ///     under a lock that `invalidate(_:)` takes too, so it must be short.
+  ///   - work: Makes the result.
+  /// - Returns: The result.
+  /// - Throws: What `work` throws.
   nonisolated(nonsending) public func value(
-    of name: Name,
-    _ work: () async throws -> Value
-  ) async throws -> Value {
+    of key: Key,
+    keep: (Value) -> Value = { $0 },
+    _ work: () async throws(Failure) -> Value
+  ) async throws(Failure) -> Value {
     while true {
-      switch await turn(name) {
-      case .share(let result?): return try result.get()
-      // Who was at it has gone.
-      case .share(nil): continue
-      case .lead: return try await lead(name, work)
+      switch await turn(key) {
+      case .share(let result): return try result.get()
+      case .retry: continue
+      case .lead: return try await lead(key, keep, work)
       }
     }
   }
 
-  /// How many wait for what others do.
-  public var waitingCount: Int { waiting.withLock { $0.values.reduce(0) { $0 + $1.count } } }
-
-  nonisolated(nonsending) private func lead(_ name: Name, _ work: () async throws -> Value) async throws -> Value {
-    let result: Result<Value, any Error>
-    do { result = .success(try await work()) } catch { result = .failure(error) }
-    let others = waiting.withLock { $0.removeValue(forKey: name) ?? [] }
-    let isCancelled = if case .failure(is CancellationError) = result { true } else { false }
-    for other in others { other.resume(returning: .share(isCancelled ? nil : result)) }
-    return try result.get()
+  /// Marks work that runs for the key as outdated. Call this after the source has changed and
+  /// before the change is cached.
+  public func invalidate(_ key: Key) {
+    flights.withLock { $0[key]?.isOutdated = true }
   }
 
-  nonisolated(nonsending) private func turn(_ name: Name) async -> Turn {
+  /// The number of callers that wait for another caller's work.
+  public var waitingCount: Int { flights.withLock { $0.values.reduce(0) { $0 + $1.waiting.count } } }
+
+  nonisolated(nonsending) private func lead(
+    _ key: Key,
+    _ keep: (Value) -> Value,
+    _ work: () async throws(Failure) -> Value
+  ) async throws(Failure) -> Value {
+    while true {
+      let result: Result<Value, Failure>
+      do throws(Failure) { result = .success(try await work()) } catch { result = .failure(error) }
+      if let shared = finish(key, result, keep) { return try shared.get() }
+    }
+  }
+
+  /// Ends the flight and passes its result on. Returns nil if the work must run again.
+  private func finish(_ key: Key, _ result: Result<Value, Failure>, _ keep: (Value) -> Value) -> Result<Value, Failure>?
+  {
+    let isCancelled = if case .failure(is CancellationError) = result { true } else { false }
+    let (waiting, shared) = flights.withLock {
+      flights -> ([CheckedContinuation<Turn, Never>], Result<Value, Failure>?) in
+      if flights[key]?.isOutdated == true, !isCancelled {
+        flights[key]?.isOutdated = false
+        return ([], nil)
+      }
+      return (flights.removeValue(forKey: key)?.waiting ?? [], result.map(keep))
+    }
+    guard let shared else { return nil }
+    for other in waiting { other.resume(returning: isCancelled ? .retry : .share(shared)) }
+    return shared
+  }
+
+  nonisolated(nonsending) private func turn(_ key: Key) async -> Turn {
     await withCheckedContinuation { continuation in
-      let isFirst = waiting.withLock { waiting in
-        guard waiting[name] != nil else {
-          waiting[name] = []
-          return true
-        }
-        waiting[name]?.append(continuation)
-        return false
+      let isFirst = flights.withLock { flights in
+        flights[key]?.waiting.append(continuation)
+        guard flights[key] == nil else { return false }
+        flights[key] = Flight()
+        return true
       }
       if isFirst { continuation.resume(returning: .lead) }
     }

@@ -1,62 +1,61 @@
-/// Tasks that others, such as all screens', are children of: they end when the last of those has.
+/// Runs tasks that end together when the scope shuts down, such as all screens.
 ///
-/// Where there may be many, they need many roots: a group of tasks looks for one that ends among all that are older, so in a
-/// single group each end of one of fifty thousand screens would take half a millisecond, and that of all of them at once many
-/// seconds.
+/// A scope has several task groups. Each end of a task searches its group's older tasks: in one
+/// group of 50,000 tasks that takes half a millisecond, and ending all of them takes many seconds.
 package final class TaskScope: Sendable {
   package typealias Work = @Sendable () async -> Void
 
-  /// No more tasks are taken: the server stops.
+  /// The scope accepts no more tasks, because the server is stopping.
   package struct ShutDown: Error {}
 
-  /// The roots there are. They begin when they're needed: a server that has just started has none to begin.
-  private struct Roots {
+  /// Started on demand, so that a new server has none.
+  private struct Groups {
     var works: [AsyncStream<Work>.Continuation] = []
     var tasks: [Task<Void, Never>] = []
     var started = 0
     var areShutDown = false
   }
 
-  private let branches: Int
-  private let roots = LockedState(Roots())
+  private let limit: Int
+  private let groups = LockedState(Groups())
   private let running = LockedState(0)
 
-  /// - Parameter branches: How many roots there may be; some hundred tasks each are no burden.
+  /// `branches` is the number of task groups. A group works well with some hundred tasks.
   package init(branches: Int = 1) {
-    self.branches = branches
+    limit = branches
   }
 
-  /// Runs work as a child.
+  /// Starts a task.
   package func start(_ work: @escaping Work) throws(ShutDown) {
-    guard let root = nextRoot(), case .enqueued = root.yield(work) else { throw ShutDown() }
+    guard let group = nextGroup(), case .enqueued = group.yield(work) else { throw ShutDown() }
   }
 
-  /// Cancels all, and blocks until the last has ended.
+  /// Cancels all tasks, and blocks until the last one has ended.
   package func shutDown() {
-    let (works, tasks) = roots.withLock { roots in
-      roots.areShutDown = true
-      return (roots.works, roots.tasks)
+    let (works, tasks) = groups.withLock { groups in
+      groups.areShutDown = true
+      return (groups.works, groups.tasks)
     }
     for work in works { work.finish() }
     for task in tasks { task.cancel() }
     running.wait { $0 == 0 ? () : nil }
   }
 
-  /// In turns, once there are as many as there may be; none where all are shut down.
-  private func nextRoot() -> AsyncStream<Work>.Continuation? {
-    roots.withLock { roots in
-      guard !roots.areShutDown else { return nil }
-      defer { roots.started += 1 }
-      if roots.works.count < branches { beginRoot(among: &roots) }
-      return roots.works[roots.started % roots.works.count]
+  /// A new group up to the limit, then the existing ones in turn. Nil after the shutdown.
+  private func nextGroup() -> AsyncStream<Work>.Continuation? {
+    groups.withLock { groups in
+      guard !groups.areShutDown else { return nil }
+      defer { groups.started += 1 }
+      if groups.works.count < limit { startGroup(in: &groups) }
+      return groups.works[groups.started % groups.works.count]
     }
   }
 
-  private func beginRoot(among roots: inout Roots) {
+  private func startGroup(in groups: inout Groups) {
     let (stream, works) = AsyncStream<Work>.makeStream()
-    roots.works.append(works)
+    groups.works.append(works)
     running.withLock { $0 += 1 }
-    roots.tasks.append(
+    groups.tasks.append(
       Task { [running] in
         await withDiscardingTaskGroup { group in
           for await work in stream { group.addTask { await work() } }

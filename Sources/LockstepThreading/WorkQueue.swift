@@ -1,8 +1,8 @@
-/// Work that waits for a thread, first in, first out, never more than `capacity` of it.
+/// A bounded first-in, first-out queue of work for threads.
 public final class WorkQueue<Work: Sendable>: Sendable {
   private struct Contents: Sendable {
     var waiting: [Work] = []
-    /// Where the oldest lies in `waiting`; what is before it has been taken.
+    /// The index of the oldest work. What is before it has been taken.
     var first = 0
     var isClosed = false
 
@@ -12,7 +12,7 @@ public final class WorkQueue<Work: Sendable>: Sendable {
       guard first < waiting.count else { return nil }
       let work = waiting[first]
       first += 1
-      // Now and then the taken ones are let go, so that each is moved once at most.
+      // Taken work is released in bulk, so that each element moves at most once.
       if first * 2 >= waiting.count {
         waiting.removeFirst(first)
         first = 0
@@ -22,10 +22,8 @@ public final class WorkQueue<Work: Sendable>: Sendable {
 
     mutating func removeFirst(atMost limit: Int) -> [Work] {
       if first == 0, waiting.count <= limit {
-        // All of it, as it lies there.
-        var taken: [Work] = []
-        swap(&taken, &waiting)
-        return taken
+        defer { waiting = [] }
+        return waiting
       }
       let end = first + min(limit, count)
       let taken = Array(waiting[first..<end])
@@ -33,27 +31,29 @@ public final class WorkQueue<Work: Sendable>: Sendable {
       first = 0
       return taken
     }
+
+    /// The result of a wait: nil to wait on, `.some(nil)` if the queue is closed and empty.
+    mutating func next() -> Work?? {
+      if let work = removeFirst() { return .some(work) }
+      return isClosed ? .some(nil) : nil
+    }
   }
 
   private let name: String
   private let capacity: Int
   private let contents = LockedState(Contents())
 
-  /// An empty queue.
-  ///
-  /// - Parameters:
-  ///   - name: What its errors call it.
-  ///   - capacity: How much may wait, at least 1.
+  /// An empty queue. Its errors have its name; `capacity` is at least 1.
   public init(name: String, capacity: Int) {
     self.name = name
     self.capacity = max(1, capacity)
   }
 
-  /// How much waits now.
+  /// How much work waits.
   public var count: Int { contents.withLock { $0.count } }
 
-  /// Takes the work, or throws at once why not: `WorkerPool.Overloaded` when the queue is full, `WorkerPool.ShutDown`
-  /// when it is closed.
+  /// Adds work. Throws `WorkerPool.Overloaded` if the queue is full, and `WorkerPool.ShutDown` if
+  /// it is closed.
   public func offer(_ work: Work) throws {
     try contents.withLock { contents in
       if contents.isClosed { throw WorkerPool.ShutDown(pool: name) }
@@ -63,34 +63,52 @@ public final class WorkQueue<Work: Sendable>: Sendable {
     contents.wakeOne()
   }
 
-  /// The oldest work, waited for; nil when the queue is closed and empty.
-  public func next() -> Work? {
-    contents.wait { contents -> Work?? in
-      if let work = contents.removeFirst() { return .some(work) }
-      return contents.isClosed ? .some(nil) : nil
-    }
-  }
+  /// Waits for work and takes the oldest. Returns nil if the queue is closed and empty.
+  public func next() -> Work? { contents.wait { $0.next() } }
 
-  /// The oldest work, waited for so long at most, on the system's clock; nil when the time is over, or the queue closed and
-  /// empty.
-  public func next(withinNanoseconds time: Int64) -> Work? {
-    contents.wait(atMost: time) { contents -> Work?? in
-      if let work = contents.removeFirst() { return .some(work) }
-      return contents.isClosed ? .some(nil) : nil
-    } ?? nil
-  }
+  /// The same with a time limit on the system's clock. Also returns nil when the time is up.
+  public func next(withinNanoseconds time: Int64) -> Work? { contents.wait(atMost: time) { $0.next() } ?? nil }
 
-  /// The work that waits now, the oldest first, up to so much of it.
+  /// Takes the work that waits now, oldest first, up to `limit`.
   public func takeWaiting(atMost limit: Int = .max) -> [Work] {
     contents.withLock { $0.removeFirst(atMost: limit) }
   }
 
-  /// Whether nothing more is accepted.
+  /// Whether the queue accepts no more work.
   public var isClosed: Bool { contents.withLock { $0.isClosed } }
 
-  /// Accepts nothing more; when all that was accepted is taken, whoever waits for more gets nil.
+  /// Accepts no more work. `next()` still returns accepted work, and nil after that.
   public func close() {
     contents.withLock { $0.isClosed = true }
     contents.wakeAll()
   }
+}
+
+/// More work waits than a pool or queue accepts. Try again later.
+public struct PoolOverloaded: Error, Equatable, CustomStringConvertible {
+  /// The pool's name.
+  public let pool: String
+  /// How much work may wait.
+  public let capacity: Int
+
+  /// The error of a pool.
+  public init(pool: String, capacity: Int) {
+    self.pool = pool
+    self.capacity = capacity
+  }
+
+  /// For example: `the pool "hash" is overloaded: 64 pieces of work wait already`.
+  public var description: String { "the pool \"\(pool)\" is overloaded: \(capacity) pieces of work wait already" }
+}
+
+/// A pool or queue accepts no more work, because it is shutting down.
+public struct PoolShutDown: Error, Equatable, CustomStringConvertible {
+  /// The pool's name.
+  public let pool: String
+
+  /// The error of a pool.
+  public init(pool: String) { self.pool = pool }
+
+  /// For example: `the pool "hash" has been shut down`.
+  public var description: String { "the pool \"\(pool)\" has been shut down" }
 }

@@ -1,10 +1,10 @@
-/// A day of the Gregorian calendar, which is taken back before its time too; the year before 1 is 0.
+/// A day of the proleptic Gregorian calendar, with a year 0.
 ///
-/// Written here because the alternative is ICU, three times this program's size. The arithmetic is Howard Hinnant's
-/// `civil_from_days` and `days_from_civil`: years begin in March, so that the leap day is the last one, and are counted
-/// in eras of 400, all alike.
+/// ICU would be three times this program's size. The arithmetic is Howard Hinnant's
+/// `civil_from_days` and `days_from_civil`: years begin in March, so that the leap day is the last
+/// one, and are counted in eras of 400.
 public struct CivilDate: Sendable, Equatable {
-  /// The year, with its century.
+  /// The year.
   public let year: Int
   /// The month, from 1.
   public let month: Int
@@ -12,10 +12,11 @@ public struct CivilDate: Sendable, Equatable {
   public let day: Int
 
   private static let daysOfEra = 146_097
-  /// From 1 March of the year 0 to 1 January 1970.
+  /// From 1 March of year 0 to 1 January 1970.
   private static let daysBefore1970 = 719_468
 
-  /// The day that begins so many days after 1 January 1970, or before it. Exact for some 10^15 days either way.
+  /// The day with this number, counted from 1 January 1970. Exact for some 10^15 days in both
+  /// directions.
   public init(daysSince1970 days: Int) {
     let shifted = days + Self.daysBefore1970
     let era = Self.floor(shifted, by: Self.daysOfEra)
@@ -28,7 +29,7 @@ public struct CivilDate: Sendable, Equatable {
     year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
   }
 
-  /// The days from 1 January 1970 to the first of a month, negative before it. `month` is from 1 to 12.
+  /// The number of the first day of a month. `month` is from 1 to 12.
   public static func daysSince1970(year: Int, month: Int) -> Int {
     let yearFromMarch = month <= 2 ? year - 1 : year
     let era = floor(yearFromMarch, by: 400)
@@ -38,17 +39,17 @@ public struct CivilDate: Sendable, Equatable {
     return era * daysOfEra + dayOfEra - daysBefore1970
   }
 
-  /// The day of the week on which so many days after 1 January 1970, a Thursday, begins: 0 is Sunday.
+  /// The day of the week, where 0 is Sunday. 1 January 1970 was a Thursday.
   public static func weekday(daysSince1970 days: Int) -> Int { (days % 7 + 11) % 7 }
 
-  /// How many days a month has. `month` is from 1 to 12.
+  /// The number of days in a month. `month` is from 1 to 12.
   public static func length(ofMonth month: Int, year: Int) -> Int {
     let isLast = month == 12
     return daysSince1970(year: isLast ? year + 1 : year, month: isLast ? 1 : month + 1)
       - daysSince1970(year: year, month: month)
   }
 
-  /// The quotient, rounded towards what is less.
+  /// The quotient, rounded down.
   private static func floor(_ number: Int, by divisor: Int) -> Int {
     let (quotient, remainder) = number.quotientAndRemainder(dividingBy: divisor)
     return remainder < 0 ? quotient - 1 : quotient

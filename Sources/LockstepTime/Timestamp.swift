@@ -1,14 +1,14 @@
-/// A moment as the service tells it: RFC 3339 in UTC with milliseconds, `2026-11-21T05:00:00.000Z`.
+/// A moment in RFC 3339, in UTC with milliseconds: `2026-11-21T05:00:00.000Z`.
 public struct Timestamp: Sendable, Hashable, Comparable, CustomStringConvertible {
-  /// Milliseconds since the beginning of 1970 in UTC; never negative.
+  /// Milliseconds since 1970 in UTC, never negative.
   public let millisecondsSince1970: Int64
 
-  /// A moment of so many milliseconds since 1970. One before it, or after the year 9999, becomes the nearest in between.
+  /// A moment from milliseconds since 1970, clamped to the years 1970 to 9999.
   public init(millisecondsSince1970 milliseconds: Int64) {
     millisecondsSince1970 = min(max(milliseconds, 0), 253_402_300_799_999)
   }
 
-  /// Reads the form that `description` writes; nil for any other.
+  /// Parses the form that `description` has. Nil for any other.
   public init?(_ text: String) {
     let bytes = Array(text.utf8)
     func number(_ place: Range<Int>) -> Int? { Int(String(decoding: bytes[place], as: UTF8.self)) }
@@ -19,7 +19,7 @@ public struct Timestamp: Sendable, Hashable, Comparable, CustomStringConvertible
     let days = CivilDate.daysSince1970(year: year, month: month) + day - 1
     let seconds = ((days * 24 + hour) * 60 + minute) * 60 + second
     self.init(millisecondsSince1970: Int64(seconds * 1000 + milliseconds))
-    // Whatever isn't the one spelling of a moment reads as another one.
+    // Rejects all other spellings, such as February 30.
     if description != text { return nil }
   }
 
@@ -45,19 +45,8 @@ public struct Timestamp: Sendable, Hashable, Comparable, CustomStringConvertible
 }
 
 extension Timestamp {
-  /// So long before it.
+  /// The moment that is `duration` earlier.
   public func earlier(by duration: Duration) -> Timestamp {
     Timestamp(millisecondsSince1970: millisecondsSince1970 - duration.wholeMilliseconds)
-  }
-}
-
-extension Duration {
-  /// In milliseconds, what is less than one left out; as far as 63 bits go.
-  package var wholeMilliseconds: Int64 {
-    let (seconds, attoseconds) = components
-    let (milliseconds, overflows) = seconds.multipliedReportingOverflow(by: 1_000)
-    // Half of the range, so that a time of today can still be added.
-    if overflows || milliseconds > .max / 2 { return .max / 2 }
-    return milliseconds + attoseconds / 1_000_000_000_000_000
   }
 }

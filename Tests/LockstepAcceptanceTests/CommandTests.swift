@@ -35,7 +35,7 @@ struct CommandTests {
       ["backup", "--to", "/dev/null"], ["LOCKSTEP_FORCE": "1", "LOCKSTEP_DATA": "/etc/passwd"], 73, "/dev/null is there"
     ),
     (["restore"], [:], 64, "lockstep restore: --from is missing"),
-    (["restore", "--from", "/etc/passwd", "--data", "{folder}/x"], [:], 65, "is no SQLite database"),
+    (["restore", "--from", "/etc/passwd", "--data", "{folder}/x"], [:], 65, "is not a SQLite database"),
     (["restore", "--from", "{folder}/none", "--data", "{folder}/x"], [:], 66, "lockstep restore: There is no file"),
     (
       ["health", "--url", "https://a.example"], [:], 64, "lockstep health: --url can't be “https://a.example”: it must"
@@ -160,7 +160,7 @@ struct CommandTests {
         Array("This is a text and no database. ".utf8) + [UInt8](repeating: 0x41, count: 4096),
         to: "lockstep.db"
       )
-      words = "The file is no SQLite database"
+      words = "The file is not a SQLite database"
     case "other":
       try SQLiteConnection(path: folder.file("lockstep.db"), options: .init(journal: .asFound)).run(
         "CREATE TABLE t (a)"

@@ -5,11 +5,12 @@ import Testing
 @testable import LockstepHTTPClient
 
 @Suite(
-  "Connections are encrypted, and only to whom they should be",
-  .enabled(if: access("/usr/bin/openssl", X_OK) == 0, "it takes openssl to make certificates")
+  "TLS",
+  .enabled(if: access("/usr/bin/openssl", X_OK) == 0, "certificates need openssl"),
+  .timeLimit(.minutes(1))
 )
 struct EncryptionTests {
-  @Test("Who is vouched for under the name that was asked for is spoken to")
+  @Test("A trusted certificate with the right name is accepted")
   func trusted() async throws {
     try await run(name: "IP:127.0.0.1", trusts: true) { result, arrived in
       #expect(result == .success(204))
@@ -19,7 +20,7 @@ struct EncryptionTests {
   }
 
   @Test(
-    "Who isn't vouched for, or is somebody else, learns nothing",
+    "An untrusted certificate or another name ends the transfer before the request",
     arguments: [("IP:127.0.0.1", false), ("DNS:other", true)]
   )
   func strangers(name: String, trusts: Bool) async throws {
@@ -29,7 +30,7 @@ struct EncryptionTests {
     }
   }
 
-  @Test("Who doesn't speak TLS isn't spoken to without")
+  @Test("There is no fallback to an unencrypted connection")
   func plain() async throws {
     let server = try RawServer()
     try await HTTPClientTests.withClient { client in
@@ -40,8 +41,8 @@ struct EncryptionTests {
     }
   }
 
-  /// Posts to a server whose certificate, made for this, is another's or our own, and tells what came of it, and what
-  /// the server has seen so far.
+  /// Posts to a server with a new certificate, and passes the result to `body`, with
+  /// the bytes that the server has received.
   private func run(
     name: String,
     trusts: Bool,
@@ -56,7 +57,7 @@ struct EncryptionTests {
     var ends: [Int32] = [-1, -1]
     try #require(pipe(&ends) == 0)
     defer { for end in ends { close(end) } }
-    // What openssl's server answers with is what it reads, and it reads when somebody is connected.
+    // openssl's server responds with what it reads, and it reads once a client is connected.
     let answer = Array("HTTP/1.1 204 No Content\r\n\r\n".utf8)
     try #require(write(ends[1], answer, answer.count) == answer.count)
     let server = try ChildProcess.spawn(

@@ -5,16 +5,16 @@ import Testing
 
 @testable import LockstepHTTPClient
 
-@Suite("A client posts, and says how that went")
+@Suite("The HTTP client", .timeLimit(.minutes(1)))
 struct HTTPClientTests {
-  /// Runs `body` with a client that goes through no proxy, and has been shut down when this returns.
+  /// Runs `body` with a client without proxies, and shuts it down.
   static func withClient(
     _ change: (inout HTTPClient.Configuration) -> Void = { _ in },
     _ body: (HTTPClient) async throws -> Void
   ) async throws {
     var configuration = HTTPClient.Configuration(userAgent: "tests/1")
     configuration.usesProxies = false
-    // Longer than a test may take: only who tests time-outs wants one.
+    // Longer than any test: only tests of timeouts set one.
     configuration.bounds = HTTPClient.Bounds(connectTime: .seconds(600), totalTime: .seconds(600))
     change(&configuration)
     let client = try HTTPClient(configuration)
@@ -38,7 +38,7 @@ struct HTTPClientTests {
     if case .failure(let failure) = result { failure.kind } else { nil }
   }
 
-  @Test("What arrives is the body, of its type, with the credentials of the URL")
+  @Test("A request has the body, its type and the credentials of the URL")
   func arrives() async throws {
     let seen = Mutex<[String]>([])
     try await LoopbackServer.run { request in
@@ -66,12 +66,12 @@ struct HTTPClientTests {
   }
 
   @Test(
-    "Whatever status comes is the answer, and a redirect isn't followed",
+    "Any status is returned, and redirects are not followed",
     arguments: [200, 201, 302, 307, 404, 500]
   )
   func statuses(status: Int) async throws {
     let server = try RawServer()
-    // Where a redirect leads to nobody takes a connection.
+    // The redirect leads to a closed port.
     let nobody = try RawServer(listens: false)
     try await Self.withClient { client in
       let answer =
@@ -82,14 +82,14 @@ struct HTTPClientTests {
     }
   }
 
-  @Test("Who listens nowhere, or has no name, isn't reached, and the detail says so")
+  @Test("An unreachable host and an unknown name are errors with details")
   func unreachable() async throws {
     let server = try RawServer(listens: false)
     try await Self.withClient { client in
       let refused = await Self.post(client, to: "http://secret:word@127.0.0.1:\(server.port)/key")
       #expect(kind(refused) == .connection)
       #expect(!"\(refused)".contains("secret") && !"\(refused)".contains("word") && "\(refused)".contains("127.0.0.1"))
-      // A part of a name has 63 letters at most: this one needn't even be asked for.
+      // A label of a name has at most 63 letters, so this one is not even looked up.
       let nameless = await Self.post(client, to: "http://\(String(repeating: "a", count: 64)).example/")
       #expect(kind(nameless) == .name)
       #expect(kind(await Self.post(client, to: "ftp://127.0.0.1:\(server.port)/")) == .notBegun)
@@ -97,10 +97,10 @@ struct HTTPClientTests {
     }
   }
 
-  @Test("Who is slow to take a connection, and who doesn't answer, is given up when the time is over")
+  @Test("A slow connection and a missing response time out")
   func timeOuts() async throws {
     let full = try RawServer()
-    // The only place is taken, so the next has to wait.
+    // The only connection is in use, so the next one must wait.
     let first = try RawClient(port: full.port)
     try await Self.withClient {
       $0.bounds.connectTime = .milliseconds(30)
@@ -117,7 +117,7 @@ struct HTTPClientTests {
   }
 
   @Test(
-    "What isn't a whole answer isn't one",
+    "An incomplete response is an error",
     arguments: [
       ("", TransferError.Kind.broken), ("hello\r\n\r\n", .broken), ("HTTP/1.1 200 OK\r\nContent-Le", .broken),
       ("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf", .broken),
@@ -129,7 +129,7 @@ struct HTTPClientTests {
   func incomplete(answer: String, expected: TransferError.Kind) async throws {
     let server = try RawServer()
     try await Self.withClient {
-      $0.bounds.answerBytes = 99
+      $0.bounds.responseBytes = 99
     } _: { client in
       async let answered: Void = aside { server.answerOne(answer) }
       #expect(kind(await Self.post(client, to: "http://127.0.0.1:\(server.port)/")) == expected)
@@ -137,7 +137,7 @@ struct HTTPClientTests {
     }
   }
 
-  @Test("Past the bound a transfer is refused at once; when one ends there is room again")
+  @Test("Too many transfers throw at once; when one ends there is room again")
   func overloaded() async throws {
     let silent = try RawServer()
     try await LoopbackServer.run { _ in
@@ -157,13 +157,13 @@ struct HTTPClientTests {
     }
   }
 
-  @Test("A cancelled task doesn't wait, and the server sees that nobody does")
+  @Test("A cancelled task aborts its transfer")
   func cancelled() async throws {
     let began = Atomic(false)
     let gone = Atomic(false)
     try await LoopbackServer.run { _ in
       began.store(true, ordering: .sequentiallyConsistent)
-      // Until the engine has noticed that the client is gone.
+      // Until the server has noticed that the client is gone.
       await withTaskCancellationHandler {
         await eventually { gone.load(ordering: .sequentiallyConsistent) }
       } onCancel: {
@@ -186,7 +186,7 @@ struct HTTPClientTests {
     }
   }
 
-  @Test("Shutting down cancels what runs, and what comes later")
+  @Test("Shutting down cancels running and later transfers")
   func shutDown() async throws {
     let silent = try RawServer()
     try await Self.withClient { client in
@@ -198,7 +198,7 @@ struct HTTPClientTests {
     }
   }
 
-  @Test("A server that was restarted is reached again, over a new connection")
+  @Test("A restarted server is reached over a new connection")
   func recovers() async throws {
     let server = try RawServer()
     let whole = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
@@ -212,7 +212,7 @@ struct HTTPClientTests {
     }
   }
 
-  @Test("Many at a time are each answered once, as the server said, or not at all where they were cancelled")
+  @Test("Many transfers each complete once, with the server's status or as cancelled")
   func many() async throws {
     let seed = TestSeed.make(for: "HTTPClientTests.many")
     try await LoopbackServer.run { request in
@@ -241,7 +241,7 @@ struct HTTPClientTests {
 
   private static func status(of number: Int) -> Status { [.ok, .created, .conflict][(number + 3) % 3] }
 
-  @Test("Nobody need shut it down: one that's dropped lets go of all it had")
+  @Test("A released client releases all its resources")
   func dropped() async throws {
     weak var transfers: Transfers?
     do {
@@ -252,7 +252,7 @@ struct HTTPClientTests {
     await eventually { transfers == nil }
   }
 
-  @Test("Without libcurl, or with one that isn't, it's said which")
+  @Test("A missing or wrong libcurl is an error with its file")
   func library() {
     #expect {
       try CurlLibrary(files: ["libnowhere.so.4", "libnowhere-either.so.4"])
@@ -267,7 +267,7 @@ struct HTTPClientTests {
     }
   }
 
-  @Test("Where the first isn't there, the second is taken")
+  @Test("If the first file is missing, the second is loaded")
   func second() throws {
     #expect(try CurlLibrary(files: ["libnowhere.so.4", "libcurl.so.4"]).file == "libcurl.so.4")
   }

@@ -2,8 +2,8 @@ import LockstepJSON
 import LockstepTestSupport
 import Testing
 
-@Suite struct PatchLimitTests {
-  @Test("A patch that doubles the document again and again is stopped by the size limit")
+@Suite(.timeLimit(.minutes(1))) struct PatchLimitTests {
+  @Test("The size limit stops a patch that keeps doubling the document")
   func doubling() throws {
     let doubling = try (0..<64).map { JSONPatch.Operation.copy(from: .root, to: try JSONPointer(parsing: "/\($0)")) }
     let limits = JSONPatchLimits(maximumByteCount: 1 << 20)
@@ -14,7 +14,7 @@ import Testing
     #expect(error?.description == "Operation 15: The document would take more than 1048576 bytes.")
   }
 
-  @Test("A patch that deepens the document is stopped by the depth limit")
+  @Test("The depth limit stops a patch that deepens the document")
   func deepening() throws {
     let deepen = try (0..<8).map { level in
       let path = String(repeating: "/a", count: 1 << level)
@@ -34,7 +34,7 @@ import Testing
     #expect(throws: JSONPatchError.self) { try oneDeeper.applied(to: [:], limits: limits) }
   }
 
-  @Test("A patch with too many operations is refused, parsed or built")
+  @Test("A patch with too many operations is rejected, parsed or built")
   func tooManyOperations() throws {
     let limits = JSONPatchLimits(maximumOperations: 2)
     let operation: JSON = ["op": "test", "path": "", "value": 1]
@@ -48,7 +48,7 @@ import Testing
     #expect(error?.kind == .tooManyOperations(limit: 2))
   }
 
-  @Test("A patch that moves megabytes about is stopped by the work limit")
+  @Test("The work limit stops a patch that moves megabytes")
   func tooMuchWork() throws {
     let document: JSON = ["a": ["big": .array(Array(repeating: 0, count: 10_000))], "b": [:]]
     let there = JSONPatch.Operation.move(
@@ -67,7 +67,7 @@ import Testing
     #expect(error?.operationIndex == 26)
   }
 
-  @Test("Ten thousand small changes of a large document are no hostile patch")
+  @Test("Ten thousand small changes of a large document are accepted")
   func manySmallChanges() throws {
     // With a copy of the document at each operation, eight times as many would take 64 times as long.
     let growth = try growth(from: 1250) { count in
@@ -89,7 +89,7 @@ import Testing
     #expect(throws: JSONPatchError.self) { try larger.applied(to: document, limits: limits) }
   }
 
-  @Test("The size is kept to the byte whatever the operations are")
+  @Test("The size is exact after any operations")
   func exactAccount() throws {
     var random = SeededNumbers(seed: testSeed)
     var checked = 0
@@ -106,7 +106,7 @@ import Testing
         largest = max(largest, current.encodedByteCount)
       }
       guard largest > document.encodedByteCount else { continue }
-      // With the size of the largest document on the way as its limit the patch works; with a byte less it fails.
+      // With the size of the largest intermediate document as its limit the patch works; with a byte less it fails.
       let patch = JSONPatch(operations)
       let allowed = try? patch.applied(to: document, limits: JSONPatchLimits(maximumByteCount: largest))
       try #require(allowed == current, "seed \(testSeed): \(operations)")
@@ -126,7 +126,7 @@ import Testing
       JSONPointer(tokens: paths[Int.random(in: 0..<paths.count, using: &random)].split(separator: "/").map(String.init))
     }
     let value = JSON.random(depth: 2, using: &random)
-    // The places that stay are likelier to be added to than to be taken away.
+    // Adding is likelier than removing.
     return switch Int.random(in: 0..<8, using: &random) {
     case 0...2: .add(path(), value)
     case 3: .replace(path(), value)

@@ -6,7 +6,7 @@ func apply(_ patch: String, to document: String, limits: JSONPatchLimits = .stan
   try JSONPatch(parsing: JSON(parsing: patch), limits: limits).applied(to: JSON(parsing: document), limits: limits)
 }
 
-@Suite struct PatchTests {
+@Suite(.timeLimit(.minutes(1))) struct PatchTests {
   struct Example: CustomTestStringConvertible {
     var name: String
     var document: String
@@ -15,7 +15,7 @@ func apply(_ patch: String, to document: String, limits: JSONPatchLimits = .stan
     var testDescription: String { name }
   }
 
-  @Test("A patch does what it says; among them the examples of RFC 6902, appendix A", arguments: appendix + more)
+  @Test("Patches apply, including the examples of RFC 6902, appendix A", arguments: appendix + more)
   func succeeds(_ example: Example) throws {
     #expect(try apply(example.patch, to: example.document) == JSON(parsing: example.expected))
   }
@@ -30,7 +30,7 @@ func apply(_ patch: String, to document: String, limits: JSONPatchLimits = .stan
     var testDescription: String { name }
   }
 
-  @Test("A patch that fails says at which operation and why, and which failure is that of a test", arguments: failures)
+  @Test("A failed patch names the operation and the reason, and whether a test failed", arguments: failures)
   func fails(_ failure: Failure) throws {
     let error = #expect(throws: JSONPatchError.self) { try apply(failure.patch, to: failure.document) }
     #expect(error?.description == failure.description)
@@ -50,7 +50,7 @@ func apply(_ patch: String, to document: String, limits: JSONPatchLimits = .stan
     #expect(document == ["a": [1, ["b": 2]], "c": 3])
   }
 
-  @Test("A patch in the wrong form is refused with every fault by pointer")
+  @Test("A malformed patch throws all faults with their pointers")
   func formFaults() throws {
     let text = """
       [
@@ -80,14 +80,14 @@ func apply(_ patch: String, to document: String, limits: JSONPatchLimits = .stan
     )
   }
 
-  @Test("A document that is no array is no patch")
+  @Test("A document that is not an array is not a patch")
   func noArray() {
     let error = #expect(throws: JSONPatchFormatError.self) { try JSONPatch(parsing: ["op": "add"]) }
     #expect(error?.faults.map(\.detail) == ["A JSON Patch must be an array of operations, not an object."])
     #expect(error?.faults.first?.pointer == .root)
   }
 
-  @Test("No more than a hundred faults are gathered")
+  @Test("At most a hundred faults are reported")
   func manyFaults() {
     let patch = JSON(Array(repeating: JSON.null, count: 5_000))
     let error = #expect(throws: JSONPatchFormatError.self) { try JSONPatch(parsing: patch) }
@@ -263,7 +263,7 @@ func apply(_ patch: String, to document: String, limits: JSONPatchLimits = .stan
       document: #"{"baz":"qux"}"#,
       patch: #"[{"op":"test","path":"/baz","value":"bar"}]"#,
       place: "/0/path",
-      description: "Operation 0: The value is not the one that the test demands.",
+      description: "Operation 0: The value is not the one that the test requires.",
       isFailedTest: true
     ),
     Failure(
@@ -278,7 +278,7 @@ func apply(_ patch: String, to document: String, limits: JSONPatchLimits = .stan
       document: #"{"/":9,"~1":10}"#,
       patch: #"[{"op":"test","path":"/~01","value":"10"}]"#,
       place: "/0/path",
-      description: "Operation 0: The value is not the one that the test demands.",
+      description: "Operation 0: The value is not the one that the test requires.",
       isFailedTest: true
     ),
     Failure(
@@ -286,7 +286,7 @@ func apply(_ patch: String, to document: String, limits: JSONPatchLimits = .stan
       document: "{}",
       patch: #"[{"op":"test","path":"/a/b","value":null}]"#,
       place: "/0/path",
-      description: "Operation 0: The value is not the one that the test demands.",
+      description: "Operation 0: The value is not the one that the test requires.",
       isFailedTest: true
     ),
     Failure(
@@ -325,7 +325,7 @@ func apply(_ patch: String, to document: String, limits: JSONPatchLimits = .stan
       description: "Operation 0: /2 does not exist: the array has 1 element."
     ),
     Failure(
-      name: "Adding at an index with a needless zero",
+      name: "Adding at an index with a leading zero",
       document: "[1]",
       patch: #"[{"op":"add","path":"/00","value":1}]"#,
       place: "/0/path",
@@ -336,7 +336,7 @@ func apply(_ patch: String, to document: String, limits: JSONPatchLimits = .stan
       document: #"{"a":"b"}"#,
       patch: #"[{"op":"add","path":"/a/0","value":1}]"#,
       place: "/0/path",
-      description: "Operation 0: /a/0 does not exist: what is before it is neither an array nor an object."
+      description: "Operation 0: /a/0 does not exist: its parent is neither an array nor an object."
     ),
     Failure(
       name: "Moving from nowhere",

@@ -1,7 +1,7 @@
 import LockstepJSON
 import Testing
 
-@Suite struct PointerTests {
+@Suite(.timeLimit(.minutes(1))) struct PointerTests {
   static let document: JSON = [
     "foo": ["bar", "baz"], "": 0, "a/b": 1, "c%d": 2, "e^f": 3, "g|h": 4, #"i\j"#: 5, #"k"l"#: 6, " ": 7, "m~n": 8,
   ]
@@ -21,7 +21,7 @@ import Testing
   }
 
   @Test(
-    "A text that is no pointer is refused with the reason",
+    "Text that is not a pointer is rejected with a reason",
     arguments: [
       ("foo", #"A JSON Pointer is empty or begins with a slash, unlike "foo"."#),
       ("/a~", #"In a JSON Pointer "~" must be followed by 0 or 1, unlike in "/a~"."#),
@@ -35,7 +35,7 @@ import Testing
   }
 
   @Test(
-    "A pointer that leads nowhere says where the way ends",
+    "A pointer without a value names the missing token",
     arguments: [
       ("/nope/x", "/nope does not exist: the object has no such member."),
       ("/foo/2", "/foo/2 does not exist: the array has 2 elements."),
@@ -45,7 +45,7 @@ import Testing
       ("/foo/+1", "/foo/+1 does not exist: an array needs an index (0, 1, 2, …)."),
       ("/foo/-1", "/foo/-1 does not exist: an array needs an index (0, 1, 2, …)."),
       ("/foo/", "/foo/ does not exist: an array needs an index (0, 1, 2, …)."),
-      ("/a~1b/c/d", "/a~1b/c does not exist: what is before it is neither an array nor an object."),
+      ("/a~1b/c/d", "/a~1b/c does not exist: its parent is neither an array nor an object."),
     ]
   )
   func leadsNowhere(_ text: String, _ description: String) throws {

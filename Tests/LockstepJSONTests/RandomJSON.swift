@@ -1,11 +1,11 @@
 import LockstepJSON
 import LockstepTestSupport
 
-/// The seed of all tests of this room, so that what they print of it is one line.
+/// The seed of all tests of this target.
 let testSeed = TestSeed.make(for: "JSON")
 
 extension JSON {
-  /// A random value at most that deep.
+  /// A random value with at most this depth.
   static func random(depth: Int, using random: inout SeededNumbers) -> JSON {
     switch Int.random(in: 0..<(depth > 0 ? 10 : 7), using: &random) {
     case 0: .null

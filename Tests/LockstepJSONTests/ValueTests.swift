@@ -1,8 +1,8 @@
 import LockstepJSON
 import Testing
 
-@Suite struct ValueTests {
-  @Test("Numbers are equal when they are the same number, and then hash the same", arguments: equalNumbers)
+@Suite(.timeLimit(.minutes(1))) struct ValueTests {
+  @Test("Equal numbers hash the same", arguments: equalNumbers)
   func areEqual(_ left: JSON, _ right: JSON) {
     #expect(left == right)
     #expect(right == left)
@@ -15,7 +15,7 @@ import Testing
     #expect(right != left)
   }
 
-  @Test("Objects are equal whatever their order, at any depth")
+  @Test("Objects with another order of members are equal, at any depth")
   func orderOfMembers() {
     let left: JSON = [["a": 1, "b": ["c": 2, "d": [3]]]]
     let right: JSON = [["b": ["d": [3], "c": 2], "a": 1]]
@@ -24,7 +24,7 @@ import Testing
     #expect(left.encoded() != right.encoded())
   }
 
-  @Test("Objects that are equal are one in a set")
+  @Test("Equal objects are one element of a set")
   func hashesOfObjects() {
     let objects: [JSONObject] = [["a": 1, "b": 2], ["b": 2, "a": 1], ["a": 1, "b": 3]]
     #expect(Set(objects).count == 2)
@@ -43,7 +43,7 @@ import Testing
     #expect(JSON.array([]).objectValue == nil)
   }
 
-  @Test("Numbers convert where nothing is lost")
+  @Test("Numbers convert if nothing is lost")
   func numericAccessors() {
     #expect(JSON.double(3).int64Value == 3)
     #expect(JSON.double(3.5).int64Value == nil)
@@ -58,7 +58,7 @@ import Testing
     #expect(JSON.string("5").intValue == nil && JSON.string("5").doubleValue == nil)
   }
 
-  @Test("Integers take the case that their size asks for")
+  @Test("Integers use the case for their size")
   func integerInitializer() {
     #expect(JSON(UInt8(1)).int64Value == 1)
     if case .integer = JSON(UInt64(1)) {} else { Issue.record("a small integer must be signed") }
@@ -69,15 +69,15 @@ import Testing
     }
   }
 
-  @Test("Text and truth become values by the same name as numbers")
+  @Test("Strings and Booleans have the same initializer as numbers")
   func otherInitializers() {
-    // Of a literal the compiler would make a value in another way.
+    // The compiler would treat a literal differently.
     let (text, truth) = ("a", true)
     #expect(JSON(text) == .string("a"))
     #expect(JSON(truth) == .bool(true))
   }
 
-  @Test("Subscripts give nil for what is not there, and never trap")
+  @Test("Subscripts return nil for missing values, and never trap")
   func subscripts() throws {
     let value: JSON = ["a": [10, 20], "b": nil]
     #expect(value["a"]?[1] == 20)
@@ -91,18 +91,18 @@ import Testing
     #expect(value[try JSONPointer(parsing: "/a/9")] == nil as JSON?)
   }
 
-  @Test("Values of any depth can be measured, written, compared and hashed without overflow of the stack")
+  @Test("Values of any depth can be measured, written, compared and hashed without stack overflow")
   func deepValues() {
     let (value, equal, different) = (Self.deep, Self.equallyDeep, Self.differentAtTheEnd)
     #expect(value.depth == 200_000)
     #expect(value.encoded().count == value.encodedByteCount)
-    // Outside of the macro, which would describe the values at length if they were not as expected.
+    // Outside the macro, which would print the values at length on failure.
     let (isEqual, isDifferent) = (value == equal, value != different)
     #expect(isEqual && isDifferent)
     #expect(value.hashValue == equal.hashValue)
   }
 
-  // Never freed, since Swift itself would recurse for that.
+  // Never released, because Swift would recurse.
   private static let deep = makeDeep(around: 1)
   private static let equallyDeep = makeDeep(around: 1)
   private static let differentAtTheEnd = makeDeep(around: 2)

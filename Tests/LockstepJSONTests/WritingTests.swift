@@ -1,7 +1,7 @@
 import LockstepJSON
 import Testing
 
-@Suite struct WritingTests {
+@Suite(.timeLimit(.minutes(1))) struct WritingTests {
   @Test("Compact text has no white space, and members are in their order")
   func compact() {
     let value: JSON = ["z": [1, 2.5, "x", true, false, nil], "a": [:], "m": [], "k": ["n": [["d": -7]]]]
@@ -9,7 +9,7 @@ import Testing
     #expect(value.encoded() == Array(value.description.utf8))
   }
 
-  @Test("Pretty text has one element a line")
+  @Test("Pretty text has one element per line")
   func pretty() {
     let value: JSON = ["a": [1, ["b": nil]], "c": [], "d": [:], "e": "f"]
     let text = """
@@ -30,7 +30,7 @@ import Testing
   }
 
   @Test(
-    "Strings are escaped only where they must be",
+    "Strings are escaped only where necessary",
     arguments: [
       ("", #""""#), ("plain", #""plain""#), ("a\"b\\c/d", #""a\"b\\c/d""#), ("\n\r\t\u{8}\u{C}", #""\n\r\t\b\f""#),
       ("\u{0}\u{1}\u{F}\u{10}\u{1F}", #""\u0000\u0001\u000f\u0010\u001f""#),
@@ -42,7 +42,7 @@ import Testing
     #expect(JSON.object([string: 0]).description == "{\(text):0}")
   }
 
-  @Test("Appending leaves what is there")
+  @Test("Appending keeps existing bytes")
   func appending() {
     var bytes = Array("data: ".utf8)
     JSON.array([1, "a"]).encode(into: &bytes)
@@ -75,7 +75,7 @@ import Testing
     }
   }
 
-  @Test("The measured size and depth are those of the text", arguments: measured)
+  @Test("The measured size and depth match the text", arguments: measured)
   func measures(_ value: JSON, _ depth: Int) {
     #expect(value.encodedByteCount == value.encoded().count)
     #expect(value.depth == depth)

@@ -3,7 +3,7 @@ import LockstepSQLite
 import LockstepTestSupport
 import Testing
 
-@Suite("A copy of a database")
+@Suite("Copies of a database", .timeLimit(.minutes(1)))
 struct CopyTests {
   private struct GivenUp: Error {}
 
@@ -29,7 +29,7 @@ struct CopyTests {
     try connection.all("SELECT number FROM kept ORDER BY number") { row in try row[0] as Int }
   }
 
-  @Test("It's of the moment at which it began and comes to its end, however much is written between its steps")
+  @Test("A copy is a snapshot of its start, and ends even if every step is followed by writes")
   func oneMoment() throws {
     let reader = try SQLiteConnection(
       path: folder.file("source.db"),
@@ -50,7 +50,7 @@ struct CopyTests {
     #expect(steps.first?.copiedBytes == 4 * 4096)
   }
 
-  @Test("Who gives up leaves nothing in the copy, and the source free to be written and its log to be emptied")
+  @Test("A stopped copy leaves nothing, and does not block the source or its WAL")
   func givenUp() throws {
     let copy = try other()
     #expect(throws: GivenUp.self) { try source.copy(to: copy, stepPages: 1) { _ in throw GivenUp() } }
@@ -60,7 +60,7 @@ struct CopyTests {
     try copy.execute("CREATE TABLE its_own (a INTEGER PRIMARY KEY) STRICT")
   }
 
-  @Test("Where another has the copy locked, it's the copy that is told, and the source is let go of")
+  @Test("A locked destination is an error of the destination, and the source is released")
   func lockedCopy() throws {
     let holder = try other()
     try holder.execute("BEGIN IMMEDIATE; CREATE TABLE its_own (a INTEGER PRIMARY KEY) STRICT")
@@ -74,14 +74,14 @@ struct CopyTests {
     #expect(try Self.numbers(copy) == Array(1...40))
   }
 
-  @Test("A database can't be copied into itself, and stays as it is")
+  @Test("A database cannot be copied into itself, and does not change")
   func itself() throws {
     #expect(throws: SQLiteError.self) { try source.copy(to: source) }
     #expect(try Self.numbers(source) == Array(1...40))
     try Self.insert(41, source)
   }
 
-  @Test("A copy of a database with a log is one file once it has left it")
+  @Test("A copy that left its WAL is a single file")
   func oneFile() throws {
     do {
       let copy = try other()
@@ -90,12 +90,12 @@ struct CopyTests {
     }
     let names = try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { $0.hasPrefix("copy") }
     #expect(names == ["copy.db"])
-    // Bytes 18 and 19 of the file say how it's to be written: 1 is without a log, 2 with one.
+    // Bytes 18 and 19 of the file: 1 is a rollback journal, 2 is WAL.
     #expect(Array(try folder.contents(of: "copy.db")[18...19]) == [1, 1])
     #expect(try Self.numbers(other()) == Array(1...40))
   }
 
-  @Test("A page that was written over is told, in SQLite's words")
+  @Test("An overwritten page is reported, in SQLite's words")
   func damage() throws {
     let copy = try other()
     try source.copy(to: copy)
@@ -110,14 +110,14 @@ struct CopyTests {
     #expect(try damaged.damage(.everything).isEmpty == false)
   }
 
-  @Test("An index that lacks a row is found by who looks at everything")
+  @Test("The thorough check finds an index without a row")
   func index() throws {
     try source.execute("CREATE TABLE i (a INTEGER, b INTEGER) STRICT; CREATE INDEX by_b ON i (b)")
     try source.run("INSERT INTO i VALUES (1, 2)")
     let copy = try other()
     try source.copy(to: copy)
     try copy.leaveWriteAheadLog()
-    // The index's page and the table's are the last two; the index becomes one that holds nothing.
+    // The last two pages are the index and the table. The index becomes empty.
     let root = try copy.first("SELECT rootpage FROM sqlite_schema WHERE name = 'by_b'") { row in try row[0] as Int }
     let start = (try #require(root) - 1) * 4096
     var bytes = try folder.contents(of: "copy.db")
@@ -126,7 +126,7 @@ struct CopyTests {
     #expect(try other("indexless.db").damage(.everything).contains { $0.contains("by_b") })
   }
 
-  @Test("A row whose parent is gone is told with its table")
+  @Test("A row without its parent is reported with its table")
   func references() throws {
     try source.execute(
       """

@@ -4,13 +4,13 @@ import LockstepTestSupport
 import Testing
 import LockstepThreading
 
-@Suite("The writer")
+@Suite("The writer", .timeLimit(.minutes(1)))
 struct WriterTests {
   private typealias Refused = WriterFixture.Refused
 
   // MARK: Units
 
-  @Test("A unit's value is its caller's, and another connection sees what it wrote")
+  @Test("The caller gets the unit's value, and another connection sees its changes")
   func value() async throws {
     let fixture = try WriterFixture()
     let value = try await fixture.writer.write { connection in
@@ -21,7 +21,7 @@ struct WriterTests {
     #expect(try fixture.numbers == [1])
   }
 
-  @Test("What waits while a unit runs shares its transaction, and sees what ran before it")
+  @Test("Units that wait while a unit runs share its transaction, in order")
   func group() async throws {
     let fixture = try WriterFixture()
     let gate = Gate()
@@ -43,7 +43,7 @@ struct WriterTests {
     #expect(fixture.writer.statistics.largestGroup == 6)
   }
 
-  @Test("Before the commit nothing is settled and nobody else sees anything; once settled, everybody sees it")
+  @Test("Completion handlers run after the commit, when all connections see the changes")
   func durableBeforeVisible() async throws {
     let fixture = try WriterFixture()
     let (before, after) = (Gate(), Gate())
@@ -62,7 +62,7 @@ struct WriterTests {
     #expect(seen.all == [[1]])
   }
 
-  @Test("Units are settled in the order of their submission, those that fail among them")
+  @Test("Completion handlers run in the order of submission, also for failed units")
   func order() async throws {
     let fixture = try WriterFixture(options: .init(groupLimit: 7))
     let gate = Gate()
@@ -99,7 +99,7 @@ struct WriterTests {
     #expect(Array(statistics.groupSize.counts.prefix(3)) == [0, 0, 3])
   }
 
-  @Test("What many tasks write at once is all there")
+  @Test("Concurrent writes of many tasks are all committed")
   func concurrency() async throws {
     let fixture = try WriterFixture()
     let values = try await withThrowingTaskGroup(of: Int.self) { group in
@@ -118,7 +118,7 @@ struct WriterTests {
     #expect(fixture.writer.statistics.units == 1_000)
   }
 
-  @Test("A unit is written though the task that waits for it is cancelled")
+  @Test("A unit is committed even if its task is cancelled")
   func cancellation() async throws {
     let fixture = try WriterFixture()
     let gate = Gate()
@@ -138,12 +138,12 @@ struct WriterTests {
 
   // MARK: Failing alone
 
-  @Test("A unit that throws fails alone, and what it wrote is undone", arguments: [1, 2, 3])
+  @Test("A unit that throws fails alone, and its changes are rolled back", arguments: [1, 2, 3])
   func alone(failing: Int) async throws {
     let fixture = try WriterFixture()
     let gate = Gate()
     let outcomes = Log<String>()
-    // The first stands at the gate before it writes; the others follow in its transaction.
+    // The first waits at the gate before it writes; the others follow in its transaction.
     for number in 1...3 {
       try fixture.submit(outcomes) { connection in
         if number == 1 { gate.pass() }
@@ -161,7 +161,7 @@ struct WriterTests {
     #expect(fixture.writer.statistics.failedUnits == 1)
   }
 
-  @Test("A unit whose SQL fails gets SQLite's error, and nothing of it is kept", arguments: [true, false])
+  @Test("A unit whose SQL fails gets SQLite's error, and its changes are rolled back", arguments: [true, false])
   func constraint(isFirst: Bool) async throws {
     let fixture = try WriterFixture()
     let gate = Gate()
@@ -179,7 +179,7 @@ struct WriterTests {
   }
 
   @Test(
-    "A foreign key that is looked at on COMMIT fails the unit that breaks it, and no other",
+    "A violated deferred foreign key fails only its unit",
     arguments: [true, false]
   )
   func deferredForeignKey(isFirst: Bool) async throws {
@@ -205,7 +205,7 @@ struct WriterTests {
   }
 
   @Test(
-    "A unit that throws only unwritten fails alone; one that only promises to takes its group with it",
+    "A unit that keeps its promise to throw unwritten fails alone; otherwise its group fails",
     arguments: [false, true]
   )
   func unwritten(breaksItsPromise: Bool) async throws {
@@ -218,7 +218,7 @@ struct WriterTests {
       try fixture.writer.submit(
         { (connection: SQLiteConnection) -> Void in
           if number == 3, !breaksItsPromise { throw Refused() }
-          // The first statement of the fourth fails, which undoes itself.
+          // The first statement of the fourth unit fails and changes nothing.
           try connection.keep(number == 4 ? 1 : number)
           if number == 3 { throw Refused() }
         },
@@ -228,7 +228,7 @@ struct WriterTests {
     }
     gate.open()
     fixture.writer.shutDown()
-    // Those behind the one that broke its promise hadn't run yet, and are in the next group.
+    // The units after the one that broke its promise run in the next group.
     let expected =
       breaksItsPromise ? ["other", "other", "constraint", "written"] : ["written", "refused", "constraint", "written"]
     #expect(outcomes.all == expected)
@@ -237,7 +237,7 @@ struct WriterTests {
 
   // MARK: The queue
 
-  @Test("Beyond its capacity the queue refuses at once, and takes more when there is room again")
+  @Test("A full queue throws at once, and accepts units when there is room again")
   func overload() async throws {
     let fixture = try WriterFixture(options: .init(capacity: 2))
     let gate = Gate()
@@ -256,7 +256,7 @@ struct WriterTests {
     #expect(try fixture.numbers == [1, 2, 5])
   }
 
-  @Test("Shutting down settles what was accepted, refuses what comes after, and closes the connection")
+  @Test("Shutting down finishes accepted units, rejects later ones, and closes the connection")
   func shutDown() async throws {
     let fixture = try WriterFixture()
     let gate = Gate()
@@ -278,7 +278,7 @@ struct WriterTests {
     #expect(try fixture.numbers == [1, 2, 3, 4, 5])
   }
 
-  @Test("A writer that is dropped settles what it accepted, and goes")
+  @Test("A released writer finishes the units it accepted")
   func dropped() async throws {
     let folder = try TemporaryDirectory()
     let gate = Gate()

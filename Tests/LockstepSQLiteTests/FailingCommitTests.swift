@@ -6,11 +6,11 @@ import LockstepThreading
 
 @testable import LockstepSQLite
 
-@Suite("Transactions of the writer that fail as a whole")
+@Suite("Groups that fail as a whole", .timeLimit(.minutes(1)))
 struct FailingCommitTests {
   private typealias Refused = WriterFixture.Refused
 
-  /// SQLite asks this before each commit, and undoes the transaction when the answer isn't 0.
+  /// SQLite calls this before each commit, and rolls back if the result is not 0.
   private static func refuseCommits(_ connection: SQLiteConnection) {
     sqlite3_commit_hook(connection.database.pointer, { _ in 1 }, nil)
   }
@@ -20,7 +20,7 @@ struct FailingCommitTests {
   }
 
   @Test(
-    "A commit that fails fails all its units, those too that had failed alone, and leaves nothing; then all goes on"
+    "A failed commit fails all its units, even those that failed alone; then the writer continues"
   )
   func commit() async throws {
     let fixture = try WriterFixture()
@@ -40,7 +40,7 @@ struct FailingCommitTests {
     #expect(try fixture.numbers == [])
     #expect(fixture.writer.statistics.failedCommits == 1)
     #expect(fixture.writer.statistics.failedUnits == 4)
-    // The hook is the connection's own, so that a unit takes it away; its own transaction may be committed then.
+    // Only the writer thread can remove the hook, so a unit does, whose own transaction may then be committed.
     try await fixture.writer.write { connection in
       Self.allowCommits(connection)
       try connection.keep(4)
@@ -48,7 +48,7 @@ struct FailingCommitTests {
     #expect(try fixture.numbers == [4])
   }
 
-  @Test("Trouble is told once when it begins and once when it's over, and not again for a while")
+  @Test("A health change is reported at its start and end, and not again for a while")
   func trouble() async throws {
     let time = LockedState<Int64>(0)
     let fixture = try WriterFixture(monotonic: { time.withLock { $0 } })
@@ -73,7 +73,7 @@ struct FailingCommitTests {
         try connection.keep(number)
       }
     }
-    // A unit that is refused alone is no trouble.
+    // A unit that fails alone is not a health change.
     await #expect(throws: Refused()) { try await fixture.writer.write { _ in throw Refused() } }
     try await succeed(10)
     #expect(told.all == [])
@@ -94,7 +94,7 @@ struct FailingCommitTests {
   }
 
   @Test(
-    "A disk that is full has the log's contents moved into the file, however few, and not again within a second",
+    "On a full disk, a short WAL is checkpointed too, at most once a second",
     arguments: [true, false]
   )
   func roomInLog(alone: Bool) async throws {
@@ -115,7 +115,7 @@ struct FailingCommitTests {
       gate.open()
       await eventually { outcomes.all.count == before + count }
       #expect(outcomes.all.last == "full")
-      // The figures are known when the writer has come to another unit.
+      // The statistics are known when the writer runs the next unit.
       try await fixture.writer.write { try $0.execute("PRAGMA max_page_count = 1000000; DELETE FROM kept") }
     }
     func checkpoints() -> Int { Int(fixture.writer.statistics.checkpointTime.count) }
@@ -130,7 +130,7 @@ struct FailingCommitTests {
     #expect(checkpoints() == 2)
   }
 
-  @Test("A disk that is full is trouble, though it's one unit that found it so")
+  @Test("A full disk is a health change, even if only one unit met it")
   func fullDisk() async throws {
     let fixture = try WriterFixture()
     let told = Log<String>()
@@ -155,7 +155,7 @@ struct FailingCommitTests {
   }
 
   @Test(
-    "A transaction that SQLite undoes fails what ran in it, and what hadn't run yet goes into the next",
+    "If SQLite rolls a transaction back, its units fail, and the others run in the next one",
     arguments: [true, false]
   )
   func undone(passesOver: Bool) async throws {
@@ -169,10 +169,10 @@ struct FailingCommitTests {
         runs.add(number)
         try connection.keep(number)
         if number != 2 { return }
-        // What SQLite does by itself when a disk fails.
+        // SQLite does this itself when a disk fails.
         try connection.execute("ROLLBACK")
         if !passesOver { throw Refused() }
-        // Nobody would undo this.
+        // This would not be rolled back.
         try? connection.keep(22)
       }
     }
@@ -184,13 +184,13 @@ struct FailingCommitTests {
     #expect(fixture.writer.statistics.failedCommits == 1)
   }
 
-  @Test("A lock that another holds fails all that waits, at once, and the writer goes on when it is gone")
+  @Test("Another connection's lock fails all waiting units at once; then the writer continues")
   func locked() async throws {
     let fixture = try WriterFixture(busyTimeout: .zero)
     let gate = Gate()
     let outcomes = Log<String>()
     let other = try SQLiteConnection(path: fixture.path, options: .init(busyTimeout: .zero))
-    // A writer that is held up by a settlement has no transaction open.
+    // A writer blocked by a completion handler has no open transaction.
     try fixture.writer.submit({ _ in }, settled: { _ in gate.pass() })
     await gate.arrival()
     try other.execute("BEGIN IMMEDIATE")
@@ -204,7 +204,7 @@ struct FailingCommitTests {
     #expect(try fixture.numbers == [4])
   }
 
-  @Test("A database that is full fails what doesn't fit, half of nothing is kept, and all goes on when there is room")
+  @Test("A full database fails units that do not fit, keeps no half units, and continues when there is room")
   func full() async throws {
     let fixture = try WriterFixture()
     let gate = Gate()
@@ -230,11 +230,11 @@ struct FailingCommitTests {
     #expect(try fixture.numbers.last == 70)
   }
 
-  @Test("A disk that takes no more fails the whole group, and nothing of it is there after a restart")
+  @Test("A full disk fails the whole group, and a restart finds nothing of it")
   func disk() async throws {
     let folder = try TemporaryDirectory()
     let path = folder.file("t.db")
-    // The limit on the size of files is a whole process's, so that this needs one of its own.
+    // The limit on the size of files applies to a process, so this needs its own.
     await #expect(processExitsWith: .success) { [path = path as String] in
       signal(SIGXFSZ, SIG_IGN)
       let writer = try WriterFixture.writer(path: path)
@@ -243,7 +243,7 @@ struct FailingCommitTests {
       var size = rlimit()
       getrlimit(limit, &size)
       let unlimited = size.rlim_cur
-      // The log holds a few pages; these units are far more.
+      // The WAL has a few pages; these units are far larger.
       size.rlim_cur = 100_000
       setrlimit(limit, &size)
       let gate = Gate()

@@ -4,7 +4,7 @@ import LockstepTestSupport
 import Testing
 import LockstepThreading
 
-@Suite("The readers")
+@Suite("The reader pool", .timeLimit(.minutes(1)))
 struct ReadersTests {
   private struct Refused: Error, Equatable {}
 
@@ -22,7 +22,7 @@ struct ReadersTests {
     try connection.first("SELECT count(*) FROM kept") { row in try row[0] as Int } ?? -1
   }
 
-  @Test("What has been written is read, from threads that bear the pool's name")
+  @Test("Committed data is read, on threads with the pool's name")
   func reading() async throws {
     let readers = try readers()
     defer { readers.shutDown() }
@@ -33,7 +33,7 @@ struct ReadersTests {
     #expect(["reader-1\n", "reader-2\n"].contains(name))
   }
 
-  @Test("All that a body reads is of one moment, whatever is written meanwhile, and the next body sees that")
+  @Test("A read sees one snapshot during writes, and the next read sees the writes")
   func snapshot() async throws {
     let readers = try readers(threads: 1)
     defer { readers.shutDown() }
@@ -50,7 +50,7 @@ struct ReadersTests {
     #expect(try await readers.read(Self.count) == 1)
   }
 
-  @Test("A body can't write, and its error is its caller's; the thread goes on with the next")
+  @Test("A read cannot write, its caller gets the error, and the thread continues")
   func errors() async throws {
     let readers = try readers(threads: 1)
     defer { readers.shutDown() }
@@ -62,7 +62,7 @@ struct ReadersTests {
     #expect(try await readers.read(Self.count) == 0)
   }
 
-  @Test("A file that can't be opened is told to whoever reads, and is looked for again by the next")
+  @Test("A missing file is an error for its read, and the next read tries again")
   func missing() async throws {
     let path = fixture.folder.file("other.db")
     let readers = try ReaderPool(path: path, threads: 1)
@@ -73,7 +73,7 @@ struct ReadersTests {
     #expect(try await readers.read(Self.count) == 0)
   }
 
-  @Test("That the file can't be read is told once, and once when it can be again; what a body refuses is no trouble")
+  @Test("Failed reads are reported once, and once when they succeed; a body's own error is not reported")
   func trouble() async throws {
     let path = fixture.folder.file("other.db")
     let readers = try ReaderPool(path: path, threads: 1)
@@ -94,7 +94,7 @@ struct ReadersTests {
     #expect(told.all == ["read true", "read again"])
   }
 
-  @Test("Beyond its capacity the queue refuses at once")
+  @Test("A full queue throws at once")
   func overload() async throws {
     let readers = try readers(threads: 1, capacity: 1)
     defer { readers.shutDown() }
@@ -103,7 +103,7 @@ struct ReadersTests {
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask { try await readers.read { _ in gate.pass() } }
       await gate.arrival()
-      // One of these two waits in the queue, and the other is refused, whichever comes first.
+      // The first of these two waits in the queue, and the other is rejected.
       for _ in 1...2 {
         group.addTask {
           do {
@@ -121,7 +121,7 @@ struct ReadersTests {
     #expect(refused.withLock { $0 } == 1)
   }
 
-  @Test("Shutting down closes all connections, so that the writer's is the last, and refuses what comes after")
+  @Test("Shutting down closes all connections and rejects later reads")
   func shutDown() async throws {
     let readers = try readers(threads: 3)
     try await withThrowingTaskGroup(of: Void.self) { group in

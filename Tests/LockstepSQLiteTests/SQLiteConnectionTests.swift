@@ -3,7 +3,7 @@ import LockstepSQLite
 import Testing
 import LockstepTestSupport
 
-@Suite("Connections")
+@Suite("Connections", .timeLimit(.minutes(1)))
 struct ConnectionTests {
   private let folder: TemporaryDirectory
   private let path: String
@@ -17,7 +17,7 @@ struct ConnectionTests {
     try connection.first(sql) { row in try row[0] as Int }
   }
 
-  @Test("What a connection promises can be read back from SQLite")
+  @Test("SQLite confirms the guarantees of a connection")
   func settings() throws {
     let connection = try SQLiteConnection(path: path)
     #expect(try connection.first("PRAGMA journal_mode") { row in try row[0] as String } == "wal")
@@ -28,13 +28,13 @@ struct ConnectionTests {
     #expect(try integer(connection, "PRAGMA busy_timeout") == 5000)
   }
 
-  @Test("The busy timeout is what was asked for", arguments: [(0, 0), (250, 250), (-5, 0), (Int.max, Int(Int32.max))])
+  @Test("The busy timeout is set", arguments: [(0, 0), (250, 250), (-5, 0), (Int.max, Int(Int32.max))])
   func busyTimeout(milliseconds: Int, expected: Int) throws {
     let connection = try SQLiteConnection(path: path, options: .init(busyTimeout: .milliseconds(milliseconds)))
     #expect(try integer(connection, "PRAGMA busy_timeout") == expected)
   }
 
-  @Test("A new file and its log can be read by their owner only")
+  @Test("Only the owner can read a new file and its WAL")
   func permissions() throws {
     let connection = try SQLiteConnection(path: path)
     try connection.execute("CREATE TABLE one (number INTEGER) STRICT")
@@ -44,14 +44,14 @@ struct ConnectionTests {
     }
   }
 
-  @Test("The permissions of a file that exists are left alone")
+  @Test("The permissions of an existing file do not change")
   func existingPermissions() throws {
     #expect(FileManager.default.createFile(atPath: path, contents: nil, attributes: [.posixPermissions: 0o640]))
     _ = try SQLiteConnection(path: path)
     #expect(try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int == 0o640)
   }
 
-  @Test("A path is always that of a file, also where SQLite gives the name a meaning of its own")
+  @Test("A path is always that of a file, even if SQLite gives the name a special meaning")
   func specialNames() throws {
     // `/./file:…` begins with a slash; the folder is what a relative path would be resolved against.
     let special = folder.file("file:x?mode=memory")
@@ -61,7 +61,7 @@ struct ConnectionTests {
     #expect(error?.message == "the path contains a NUL character")
   }
 
-  @Test("A database in memory is empty, keeps what is done, and is no file")
+  @Test("A database in memory is empty, stores data, and is not a file")
   func inMemory() throws {
     let connection = try SQLiteConnection.inMemory()
     #expect(try integer(connection, "SELECT count(*) FROM sqlite_schema") == 0)
@@ -71,14 +71,14 @@ struct ConnectionTests {
     #expect(try integer(SQLiteConnection.inMemory(), "SELECT count(*) FROM sqlite_schema") == 0)
   }
 
-  @Test("What was half written when its writer was killed can't be read by who only reads, who is told what helps")
+  @Test("A read-only connection cannot recover from a killed writer, and the error has advice")
   func hotJournal() throws {
     let writer = try SQLiteConnection(path: path, options: .init(journal: .asFound))
     try writer.execute(
       "PRAGMA journal_mode = DELETE; PRAGMA cache_size = 1; CREATE TABLE one (text TEXT) STRICT; BEGIN IMMEDIATE"
     )
     for _ in 0..<20 { try writer.run("INSERT INTO one VALUES (?)", String(repeating: "x", count: 4_000)) }
-    // As it lies on the disk when the writer is killed now.
+    // The files as a killed writer would leave them.
     for suffix in ["", "-journal"] {
       try folder.write(try folder.contents(of: "store.db\(suffix)"), to: "killed\(suffix)")
     }
@@ -86,12 +86,12 @@ struct ConnectionTests {
       try SQLiteConnection(path: self.folder.file("killed"), options: .init(access: .readOnly, journal: .asFound))
     }
     #expect(error?.kind == .readOnly)
-    #expect(error?.description.contains("start a server on it once") == true, "\(String(describing: error))")
+    #expect(error?.description.contains("Start the server once") == true, "\(String(describing: error))")
     #expect(try integer(SQLiteConnection(path: folder.file("killed")), "SELECT count(*) FROM one") == 0)
     withExtendedLifetime(writer) {}
   }
 
-  @Test("A connection to read refuses to write, and does not make a file")
+  @Test("A read-only connection cannot write, and does not create a file")
   func readOnly() throws {
     let missing = #expect(throws: SQLiteError.self) {
       try SQLiteConnection(path: self.path, options: .init(access: .readOnly))
@@ -111,7 +111,7 @@ struct ConnectionTests {
         + "attempt to write a readonly database (code 8). The database can be read but not written: check the "
         + "permissions of the file and its folder, and whether the disk is mounted read-only."
     )
-    // Readers see what is committed, and nothing before.
+    // Readers see only committed data.
     try writer.transaction {
       try writer.run("INSERT INTO one VALUES (2)")
       #expect(try integer(reader, "SELECT count(*) FROM one") == 1)
@@ -119,7 +119,7 @@ struct ConnectionTests {
     #expect(try integer(reader, "SELECT count(*) FROM one") == 2)
   }
 
-  @Test("A file opened as found is not changed until it is switched to the log")
+  @Test("A file opened as found does not change until it is switched to WAL")
   func asFound() throws {
     try folder.write(try Self.rollbackDatabase(), to: "store.db")
     let before = try folder.contents(of: "store.db")
@@ -130,7 +130,7 @@ struct ConnectionTests {
     #expect(try connection.first("PRAGMA journal_mode") { row in try row[0] as String } == "wal")
   }
 
-  /// The bytes of a database that keeps a rollback journal.
+  /// The bytes of a database with a rollback journal.
   private static func rollbackDatabase() throws -> [UInt8] {
     let folder = try TemporaryDirectory()
     let connection = try SQLiteConnection(path: folder.file("x.db"), options: .init(journal: .asFound))
@@ -138,7 +138,7 @@ struct ConnectionTests {
     return try folder.contents(of: "x.db")
   }
 
-  @Test("Foreign keys hold, and the error is a constraint's")
+  @Test("Foreign keys are enforced, with a constraint error")
   func foreignKeys() throws {
     let connection = try SQLiteConnection(path: path)
     try connection.execute(

@@ -2,7 +2,7 @@ import LockstepSQLite
 import Testing
 import LockstepTestSupport
 
-@Suite("Errors")
+@Suite("Errors", .timeLimit(.minutes(1)))
 struct SQLiteErrorTests {
   private let folder: TemporaryDirectory
 
@@ -29,22 +29,22 @@ struct SQLiteErrorTests {
     #expect(error?.kind == .cannotOpen)
   }
 
-  @Test("A file that is no database is left as it is")
+  @Test("A file that is not a database does not change")
   func garbage() throws {
     let bytes = [UInt8]("This is a shopping list. ".utf8) + [UInt8](repeating: 0x2A, count: 8192)
     try folder.write(bytes, to: "list.txt")
     #expect(
       errorOpening("list.txt")?.description
         == "SQLite could not open \(folder.file("list.txt")): file is not a database "
-        + "(code 26). The file is no SQLite database, or an encrypted one: name another file, or move this one out of "
-        + "the way."
+        + "(code 26). The file is not a SQLite database, or it is encrypted: name another file, or move this one "
+        + "away."
     )
     #expect(try folder.contents(of: "list.txt") == bytes)
   }
 
-  // SQLite takes files of 0 and 1 bytes for new ones.
+  // SQLite treats files of 0 and 1 bytes as new.
   @Test(
-    "A database cut off anywhere is an error, never a crash",
+    "A truncated database is an error, never a crash",
     arguments: [2, 15, 16, 99, 100, 511, 512, 4096, 9000]
   )
   func truncated(length: Int) throws {
@@ -61,7 +61,7 @@ struct SQLiteErrorTests {
   }
 
   @Test(
-    "Each code is the kind that tells what to do",
+    "Each code has its kind",
     arguments: [
       (5, .busy), (6, .busy), (5 | 2 << 8, .busy), (13, .full), (8, .readOnly), (11, .corrupt), (26, .notADatabase),
       (14, .cannotOpen), (10 | 4 << 8, .inputOutput), (19 | 8 << 8, .constraint), (4 | 2 << 8, .rolledBack),
@@ -74,18 +74,18 @@ struct SQLiteErrorTests {
     #expect(error.code == code & 0xFF)
   }
 
-  @Test("A damaged file and a failing disk say what to do")
+  @Test("A damaged file and a failing disk have advice")
   func advice() {
     #expect(
       SQLiteError(extendedCode: 11, message: "database disk image is malformed", sql: "SELECT 1", path: "/x")
         .description
         == "SQLite could not run \"SELECT 1\" on /x: database disk image is malformed (code 11). The file is damaged: "
-        + "restore it from a backup, or save what can be saved with the sqlite3 shell's \".recover\"."
+        + "restore it from a backup, or recover its data with the sqlite3 shell's \".recover\"."
     )
     #expect(
       SQLiteError(extendedCode: 266, message: "disk I/O error", sql: "COMMIT", path: "/x").description
         == "SQLite could not run \"COMMIT\" on /x: disk I/O error (code 266). The disk or its file system failed: "
-        + "look at the system's log before you trust that disk again."
+        + "check the system's log before you use that disk again."
     )
   }
 

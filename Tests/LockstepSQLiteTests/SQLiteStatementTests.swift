@@ -3,7 +3,7 @@ import LockstepTestSupport
 
 @testable import LockstepSQLite
 
-@Suite("Statements")
+@Suite("Statements", .timeLimit(.minutes(1)))
 struct StatementTests {
   private let folder: TemporaryDirectory
   private let connection: SQLiteConnection
@@ -25,21 +25,21 @@ struct StatementTests {
     #expect(try connection.first("SELECT 1 WHERE 0") { row in try row[0] as Int } == nil)
   }
 
-  @Test("A write says how many rows it changed, a read none")
+  @Test("A write returns the number of changed rows, a read 0")
   func changes() throws {
     #expect(try connection.run("INSERT INTO pairs VALUES ('a', 1), ('b', 2)") == 2)
     #expect(try connection.run("SELECT * FROM pairs") == 0)
     #expect(try connection.run("UPDATE pairs SET number = 0 WHERE name = ?", "none") == 0)
   }
 
-  @Test("A statement is compiled once for each place that it is written in")
+  @Test("A statement is compiled once for each literal")
   func reuse() throws {
     let before = connection.statements.compilations
     for number in 1...5 { try connection.run("INSERT INTO pairs VALUES (?, 0)", "\(number)") }
     #expect(connection.statements.compilations == before + 1)
   }
 
-  @Test("A full cache lets go of the statement that was not used for longest")
+  @Test("A full cache evicts the least recently used statement")
   func eviction() throws {
     let statements: [StaticString] = ["SELECT 1", "SELECT 2", "SELECT 3", "SELECT 4"]
     for index in [0, 1, 2, 0, 3] { try connection.run(statements[index]) }
@@ -51,7 +51,7 @@ struct StatementTests {
     #expect(connection.statements.compilations == before + 1)
   }
 
-  @Test("A statement that was let go of still works for whoever keeps it, even after its connection")
+  @Test("An evicted statement still works, even after its connection is released")
   func kept() throws {
     var other: SQLiteConnection? = try SQLiteConnection(
       path: folder.file("statements.db"),
@@ -63,7 +63,7 @@ struct StatementTests {
     #expect(try kept?.first(1) { row in try row[0] as Int } == 2)
   }
 
-  @Test("The same text can run within itself, but not the very same statement")
+  @Test("The same text can run within itself, but the same statement cannot")
   func nested() throws {
     let sql: StaticString = "SELECT ?"
     let sum = try connection.first(sql, 1) { row in
@@ -76,14 +76,14 @@ struct StatementTests {
     #expect(try statement.run() == 0)
   }
 
-  @Test("Nothing stays open or bound after a closure that threw")
+  @Test("A closure that throws leaves no lock and no bound values")
   func throwingClosure() throws {
     struct Enough: Error {}
     try connection.run("INSERT INTO pairs VALUES ('a', 1), ('b', 2)")
     let statement = try connection.prepare("SELECT name FROM pairs WHERE number > ?")
     #expect(throws: Enough.self) { try statement.forEach(0) { _ in throw Enough() } }
     #expect(!statement.isRunning)
-    // A reader that stood on a row would forbid this.
+    // An open reader would forbid this.
     try connection.execute("DROP TABLE pairs")
   }
 
@@ -96,7 +96,7 @@ struct StatementTests {
     #expect(many?.kind == .misuse)
   }
 
-  @Test("A text that is not exactly one statement is an error")
+  @Test("Text that is not exactly one statement is an error")
   func oneStatement() throws {
     let two = #expect(throws: SQLiteError.self) { try self.connection.run("SELECT 1; SELECT 2") }
     #expect(two?.message == "there is more than one statement in the SQL")
@@ -107,7 +107,7 @@ struct StatementTests {
     try connection.run("SELECT 1;\n")
   }
 
-  @Test("A script runs statement by statement, up to the first that fails, and says which")
+  @Test("A script runs up to the first failed statement, and the error has its text")
   func script() throws {
     let error = #expect(throws: SQLiteError.self) {
       try self.connection.execute(
@@ -128,10 +128,10 @@ struct StatementTests {
     #expect(try connection.all("SELECT name FROM pairs") { row in try row[0] as String } == ["a", "b"])
   }
 
-  @Test("A script with a NUL character is refused: SQLite would pass over what follows it")
+  @Test("A script with a NUL character is an error, because SQLite would ignore the rest")
   func scriptWithNUL() throws {
     let error = #expect(throws: SQLiteError.self) { try self.connection.execute("SELECT 1;\0DROP TABLE pairs") }
-    #expect(error?.message == "the SQL contains a NUL character, behind which SQLite reads nothing")
+    #expect(error?.message == "the SQL contains a NUL character, after which SQLite reads nothing")
     try connection.execute("")
     try connection.execute(" -- nothing to do\n")
   }

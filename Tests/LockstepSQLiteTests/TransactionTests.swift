@@ -2,7 +2,7 @@ import LockstepSQLite
 import Testing
 import LockstepTestSupport
 
-@Suite("Transactions")
+@Suite("Transactions", .timeLimit(.minutes(1)))
 struct TransactionTests {
   private struct Refused: Error {}
 
@@ -34,7 +34,7 @@ struct TransactionTests {
     #expect(try other.all("SELECT number FROM kept") { row in try row[0] as Int } == [1])
   }
 
-  @Test("A body that throws leaves nothing behind, and the connection goes on")
+  @Test("A body that throws is rolled back, and the connection stays usable")
   func rollback() throws {
     #expect(throws: Refused.self) {
       try self.connection.transaction {
@@ -48,7 +48,7 @@ struct TransactionTests {
     #expect(try numbers == [2])
   }
 
-  @Test("A transaction within a transaction is refused, and the outer one can go on")
+  @Test("A transaction within a transaction throws, and the outer one can continue")
   func nested() throws {
     try connection.transaction {
       try insert(1)
@@ -62,7 +62,7 @@ struct TransactionTests {
     #expect(try numbers == [1])
   }
 
-  @Test("A commit that fails keeps nothing, and the connection goes on")
+  @Test("A failed commit is rolled back, and the connection stays usable")
   func failingCommit() throws {
     try connection.execute(
       "CREATE TABLE later (number INTEGER REFERENCES kept (number) DEFERRABLE INITIALLY DEFERRED) STRICT"
@@ -100,31 +100,31 @@ struct TransactionTests {
     #expect(try numbers == [1, 4])
   }
 
-  @Test("A savepoint without a transaction is refused")
+  @Test("A savepoint without a transaction throws")
   func savepointAlone() throws {
     let error = #expect(throws: SQLiteError.self) { try self.connection.savepoint { try self.insert(1) } }
     #expect(error?.kind == .rolledBack)
     #expect(try numbers == [])
   }
 
-  @Test("A transaction that ended under its body throws, and what follows is not written bit by bit")
+  @Test("A transaction that SQLite ended throws, and later statements of its body do not run")
   func endedUnderneath() throws {
     let error = #expect(throws: SQLiteError.self) {
       try self.connection.transaction {
         try self.insert(1)
         try self.connection.execute("ROLLBACK")
-        // A caller that passes over the errors.
+        // A caller that ignores the errors.
         _ = try? self.connection.savepoint { try self.insert(2) }
         _ = try? self.insert(3)
         try? self.connection.execute("INSERT INTO kept VALUES (4, NULL)")
       }
     }
     #expect(error?.kind == .rolledBack)
-    #expect(error?.message == "no transaction is open any more: all of it has been undone")
+    #expect(error?.message == "no transaction is open any more: it has been rolled back")
     #expect(try numbers == [])
   }
 
-  @Test("A full database refuses the transaction, keeps nothing of it, and goes on when there is room")
+  @Test("A full database rolls the transaction back, and works when there is room again")
   func full() throws {
     try insert(0)
     let pages = try #require(try connection.first("PRAGMA page_count") { row in try row[0] as Int })
@@ -139,8 +139,8 @@ struct TransactionTests {
     #expect(
       error?.description
         == "SQLite could not run \"INSERT INTO kept VALUES (?, zeroblob(?))\" on \(connection.path): "
-        + "database or disk is full (code 13). There is no room left on the disk, or the database has reached its own "
-        + "limit; nothing of the transaction was kept. Free some space and try again."
+        + "database or disk is full (code 13). The disk is full, or the database has reached its size "
+        + "limit. The transaction was rolled back. Free some space and try again."
     )
     #expect(try numbers == [0])
     try connection.execute("PRAGMA max_page_count = 1000000")
@@ -148,7 +148,7 @@ struct TransactionTests {
     #expect(try numbers == [0, 2])
   }
 
-  @Test("A savepoint that finds the database full spoils no other, or the whole transaction says so")
+  @Test("A savepoint in a full database fails alone, or the whole transaction fails")
   func fullInSavepoint() throws {
     let pages = try #require(try connection.first("PRAGMA page_count") { row in try row[0] as Int })
     try connection.execute("PRAGMA max_page_count = \(pages + 2)")
@@ -169,7 +169,7 @@ struct TransactionTests {
     }
   }
 
-  @Test("A lock that another connection holds is an error that says so, once the busy timeout has passed")
+  @Test("Another connection's lock is an error after the busy timeout")
   func busy() throws {
     let other = try SQLiteConnection(path: connection.path)
     try other.transaction {
@@ -178,7 +178,7 @@ struct TransactionTests {
       #expect(
         error?.description
           == "SQLite could not run \"BEGIN IMMEDIATE\" on \(connection.path): database is locked (code 5). Another "
-          + "connection or process has locked the database: wait until it is done, or end it, and try again."
+          + "connection or process has locked the database: wait for it or end it, and try again."
       )
     }
     try connection.transaction { try insert(1) }

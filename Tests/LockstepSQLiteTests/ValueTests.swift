@@ -2,7 +2,7 @@ import LockstepSQLite
 import Testing
 import LockstepTestSupport
 
-@Suite("Values")
+@Suite("Values", .timeLimit(.minutes(1)))
 struct ValueTests {
   private let folder: TemporaryDirectory
   private let connection: SQLiteConnection
@@ -21,7 +21,7 @@ struct ValueTests {
   }
 
   @Test(
-    "Integers come back exactly, at both ends of 64 bits",
+    "Integers are exact, at both ends of 64 bits",
     arguments: [.min, -1, 0, 1, 9_007_199_254_740_993, .max] as [Int64]
   )
   func integers(value: Int64) throws {
@@ -30,7 +30,7 @@ struct ValueTests {
   }
 
   @Test(
-    "Floating-point numbers come back bit for bit",
+    "Floating-point numbers keep all bits",
     arguments: [
       0.0, 0.1, -1.5, .greatestFiniteMagnitude, .leastNonzeroMagnitude, .leastNormalMagnitude, .infinity, -.infinity,
       .pi, 9_007_199_254_740_992,
@@ -40,7 +40,7 @@ struct ValueTests {
     #expect(try roundTrip(value)?.bitPattern == value.bitPattern)
   }
 
-  @Test("NaN, which SQLite has not, is stored as NULL")
+  @Test("NaN is stored as NULL")
   func notANumber() throws {
     #expect(try roundTrip(Optional(Double.nan)) == .some(nil))
     let error = #expect(throws: SQLiteError.self) { try self.roundTrip(Double.nan) }
@@ -48,7 +48,7 @@ struct ValueTests {
   }
 
   @Test(
-    "Text comes back byte for byte, with NUL characters and any UTF-8",
+    "Text keeps all bytes, with NUL characters and any UTF-8",
     arguments: [
       "", "a", "\0", "a\0b", "'; DROP TABLE kept; --", "é", "e\u{301}", "\u{FEFF}x", "\u{FFFF}", "\u{10FFFF}", "👩‍👩‍👧‍👦",
       String(repeating: "long ", count: 10_000),
@@ -58,27 +58,27 @@ struct ValueTests {
     #expect(try roundTrip(value).map { Array($0.utf8) } == Array(value.utf8))
   }
 
-  @Test("Blobs come back byte for byte", arguments: [[], [0], [0, 1, 0], Array(0...255)] as [[UInt8]])
+  @Test("Blobs keep all bytes", arguments: [[], [0], [0, 1, 0], Array(0...255)] as [[UInt8]])
   func blobs(value: [UInt8]) throws {
     #expect(try roundTrip(value) == value)
     #expect(try connection.first("SELECT typeof(value) FROM kept") { row in try row[0] as String } == "blob")
   }
 
   @Test(
-    "A value of whatever kind comes back as it is",
+    "A value of any type is stored unchanged",
     arguments: [.null, .integer(1), .real(0.5), .text("a"), .blob([1])] as [SQLiteValue]
   )
   func anyKind(value: SQLiteValue) throws {
     #expect(try roundTrip(value) == value)
   }
 
-  @Test("Truth is stored as 1 and 0", arguments: [(true, 1), (false, 0)])
+  @Test("Booleans are stored as 1 and 0", arguments: [(true, 1), (false, 0)])
   func truth(value: Bool, stored: Int) throws {
     #expect(try roundTrip(value) == value)
     #expect(try connection.first("SELECT value FROM kept") { row in try row[0] as Int } == stored)
   }
 
-  @Test("An absent value is NULL, and NULL is an absent value of any type")
+  @Test("Nil is NULL, and NULL is nil of any type")
   func absent() throws {
     #expect(try roundTrip(String?.none) == .some(nil))
     #expect(try connection.first("SELECT value FROM kept") { row in try row.value(at: 0) } == .null)
@@ -88,7 +88,7 @@ struct ValueTests {
   }
 
   @Test(
-    "A column that holds another kind of value than is asked for is an error",
+    "A column of another type than requested is an error",
     arguments: [.null, .integer(2), .real(1), .text("1"), .blob([1])] as [SQLiteValue]
   )
   func mismatch(value: SQLiteValue) throws {
@@ -105,7 +105,7 @@ struct ValueTests {
     #expect(performing: { try read(Bool.self) }, throws: isMismatch)
   }
 
-  @Test("A mismatch names the column and what it holds")
+  @Test("A mismatch names the column and its type")
   func mismatchText() throws {
     let error = #expect(throws: SQLiteError.self) {
       try self.connection.first("SELECT 'one' AS number") { row in try row[0] as Int }
@@ -113,7 +113,7 @@ struct ValueTests {
     #expect(
       error?.description
         == "SQLite could not run \"SELECT 'one' AS number\" on \(folder.file("values.db")): "
-        + "column 0 (number) holds text, which is no Int (code 20)."
+        + "column 0 (number) holds text, which is not Int (code 20)."
     )
   }
 
@@ -125,7 +125,7 @@ struct ValueTests {
     #expect(error?.message == "column 0 (name) holds text that is not UTF-8")
   }
 
-  @Test("A column that the row does not have is an error", arguments: [-1, 1, Int.max, Int.min])
+  @Test("A missing column is an error", arguments: [-1, 1, Int.max, Int.min])
   func noSuchColumn(index: Int) throws {
     let error = #expect(throws: SQLiteError.self) {
       try self.connection.first("SELECT 1") { row in try row[index] as Int }

@@ -4,8 +4,8 @@ import LockstepThreading
 
 @testable import LockstepSQLite
 
-@Suite("Writes of those whose writes take long")
-struct SlowLaneTests {
+@Suite("The write throttle", .timeLimit(.minutes(1)))
+struct WriteThrottleTests {
   private static let ann = WriteOwner(1, 1)
   private static let bob = WriteOwner(1, 2)
   private static let millisecond: Int64 = 1_000_000
@@ -14,7 +14,7 @@ struct SlowLaneTests {
     WriteUnit(run: { _ in {} }, fail: { _ in }, throwsUnwritten: false, owner: owner)
   }
 
-  /// A writer with a clock that its units move on.
+  /// A writer with a clock that its units advance.
   private struct Clocked {
     let fixture: WriterFixture
     let order = Log<String>()
@@ -26,12 +26,12 @@ struct SlowLaneTests {
       fixture = try WriterFixture(options: .init(groupLimit: groupLimit), monotonic: { clock.withLock { $0 } })
     }
 
-    /// Submits a unit that takes so many milliseconds.
+    /// Submits a unit that takes `time` milliseconds.
     func submit(_ name: String, of owner: WriteOwner?, taking time: Int64 = 0) throws {
       let (clock, order) = (clock, order)
       try fixture.writer.submit(
         { _ in
-          clock.withLock { $0 += time * SlowLaneTests.millisecond }
+          clock.withLock { $0 += time * WriteThrottleTests.millisecond }
           order.add(name)
         },
         of: owner,
@@ -40,7 +40,7 @@ struct SlowLaneTests {
     }
   }
 
-  @Test("Let those pass who are quick, keep their order, and are done when nobody else waits")
+  @Test("Slow owners' units run after others, in order")
   func order() async throws {
     let writer = try Clocked()
     let gate = Gate()
@@ -54,22 +54,22 @@ struct SlowLaneTests {
     #expect(writer.order.all == ["a1", "b1", "b2", "c", "d", "a2", "a3"])
   }
 
-  @Test("Have their turn when it's time, though others wait")
+  @Test("A throttled unit runs after its rest, even if others wait")
   func turn() async throws {
     let writer = try Clocked(groupLimit: 1)
     let gate = Gate()
     try await writer.fixture.hold(gate)
     for name in ["a1", "a2"] { try writer.submit(name, of: Self.ann, taking: 20) }
-    // The rest of the slow one, nine times 20 milliseconds, is over when b has run.
+    // The rest of nine times 20 milliseconds is over when b has run.
     try writer.submit("b", of: nil, taking: 180)
     try writer.submit("c", of: nil)
     gate.open()
-    // Not closed before: then nobody would be waited for.
+    // Not shut down before: the writer would then not wait.
     await eventually { writer.order.all.count == 4 }
     #expect(writer.order.all == ["a1", "b", "a2", "c"])
   }
 
-  @Test("Are told so at once where too many wait, and nobody else is")
+  @Test("Too many throttled units fail at once, and other owners' units do not")
   func tooMany() async throws {
     let writer = try Clocked()
     let gate = Gate()
@@ -84,12 +84,12 @@ struct SlowLaneTests {
     #expect(writer.order.all == ["a0", "one more: \(refusal)", "b"] + names)
   }
 
-  @Test("Have nobody wait who writes one thing after the other")
+  @Test("An owner that writes one unit after the other does not wait")
   func oneAfterTheOther() async throws {
     let writer = try Clocked()
     let gate = Gate()
     try await writer.fixture.hold(gate)
-    // As long as others go first at most.
+    // The longest rest.
     for name in ["a1", "a2"] { try writer.submit(name, of: Self.ann, taking: 5_000) }
     try writer.submit("b1", of: Self.bob)
     gate.open()
@@ -102,60 +102,60 @@ struct SlowLaneTests {
     #expect(writer.order.all == ["a1", "b1", "b2", "b3", "a2"])
   }
 
-  @Test("Wait nine times as long as the last one took where others wait, and not at all where nobody does")
+  @Test("A throttled unit rests nine times the last duration if others wait, and not at all otherwise")
   func rest() {
-    var lane = WriteThrottle()
-    lane.begin()
-    lane.note(Self.unit(Self.ann), took: 20 * Self.millisecond, now: 100 * Self.millisecond)
-    for _ in 1...3 { #expect(lane.admit(Self.unit(Self.ann)) == .waits) }
-    #expect(lane.next(now: 279 * Self.millisecond, othersWait: true)?.owner == nil)
-    #expect(lane.next(now: 280 * Self.millisecond, othersWait: true)?.owner == Self.ann)
-    lane.note(Self.unit(Self.ann), took: 1 * Self.millisecond, now: 281 * Self.millisecond)
-    #expect(lane.next(now: 289 * Self.millisecond, othersWait: true)?.owner == nil)
-    #expect(lane.next(now: 289 * Self.millisecond, othersWait: false) != nil)
-    lane.note(Self.unit(Self.ann), took: 3_600_000 * Self.millisecond, now: 0)
-    #expect(lane.next(now: 5_000 * Self.millisecond, othersWait: true) != nil)
-    #expect(lane.isEmpty)
+    var throttle = WriteThrottle()
+    throttle.begin()
+    throttle.note(Self.unit(Self.ann), took: 20 * Self.millisecond, now: 100 * Self.millisecond)
+    for _ in 1...3 { #expect(throttle.admit(Self.unit(Self.ann)) == .waits) }
+    #expect(throttle.next(now: 279 * Self.millisecond, othersWait: true)?.owner == nil)
+    #expect(throttle.next(now: 280 * Self.millisecond, othersWait: true)?.owner == Self.ann)
+    throttle.note(Self.unit(Self.ann), took: 1 * Self.millisecond, now: 281 * Self.millisecond)
+    #expect(throttle.next(now: 289 * Self.millisecond, othersWait: true)?.owner == nil)
+    #expect(throttle.next(now: 289 * Self.millisecond, othersWait: false) != nil)
+    throttle.note(Self.unit(Self.ann), took: 3_600_000 * Self.millisecond, now: 0)
+    #expect(throttle.next(now: 5_000 * Self.millisecond, othersWait: true) != nil)
+    #expect(throttle.isEmpty)
   }
 
-  @Test("Let those go first who have written lately, though they don't wait at this moment")
+  @Test("Owners that wrote recently go first")
   func lately() {
-    var lane = WriteThrottle()
-    lane.note(Self.unit(Self.ann), took: 20 * Self.millisecond, now: 20 * Self.millisecond)
-    #expect(lane.timeToRest(now: 20 * Self.millisecond) == nil)
-    lane.note(Self.unit(Self.bob), took: 1000, now: 30 * Self.millisecond)
-    #expect(lane.timeToRest(now: 50 * Self.millisecond) == 150 * Self.millisecond)
-    #expect(lane.timeToRest(now: 200 * Self.millisecond) == nil)
-    lane.note(Self.unit(Self.ann), took: 100 * Self.millisecond, now: 300 * Self.millisecond)
-    #expect(lane.timeToRest(now: 300 * Self.millisecond) == nil)
+    var throttle = WriteThrottle()
+    throttle.note(Self.unit(Self.ann), took: 20 * Self.millisecond, now: 20 * Self.millisecond)
+    #expect(throttle.timeToRest(now: 20 * Self.millisecond) == nil)
+    throttle.note(Self.unit(Self.bob), took: 1000, now: 30 * Self.millisecond)
+    #expect(throttle.timeToRest(now: 50 * Self.millisecond) == 150 * Self.millisecond)
+    #expect(throttle.timeToRest(now: 200 * Self.millisecond) == nil)
+    throttle.note(Self.unit(Self.ann), took: 100 * Self.millisecond, now: 300 * Self.millisecond)
+    #expect(throttle.timeToRest(now: 300 * Self.millisecond) == nil)
   }
 
-  @Test("Are those who take long at once, or by and by in one group")
+  @Test("One slow unit, or many in one group, make an owner slow")
   func slow() {
-    var lane = WriteThrottle()
+    var throttle = WriteThrottle()
     for group in 1...3 {
-      lane.begin()
-      for _ in 1...4 { lane.note(Self.unit(Self.ann), took: 2 * Self.millisecond, now: 0) }
-      #expect(lane.admit(Self.unit(Self.ann)) == .notMine, "\(group)")
+      throttle.begin()
+      for _ in 1...4 { throttle.note(Self.unit(Self.ann), took: 2 * Self.millisecond, now: 0) }
+      #expect(throttle.admit(Self.unit(Self.ann)) == .unthrottled, "\(group)")
     }
-    lane.note(Self.unit(Self.ann), took: 2 * Self.millisecond, now: 0)
-    #expect(lane.admit(Self.unit(Self.bob)) == .notMine)
-    #expect(lane.admit(Self.unit(nil)) == .notMine)
-    #expect(lane.admit(Self.unit(Self.ann)) == .waits)
-    // One that is quick lets the owner out, once nothing else of theirs waits.
-    lane.note(Self.unit(Self.ann), took: 1000, now: 0)
-    #expect(lane.admit(Self.unit(Self.ann)) == .waits)
-    while lane.next(now: 0, othersWait: false) != nil {}
-    lane.note(Self.unit(Self.ann), took: 1000, now: 0)
-    #expect(lane.admit(Self.unit(Self.ann)) == .notMine)
+    throttle.note(Self.unit(Self.ann), took: 2 * Self.millisecond, now: 0)
+    #expect(throttle.admit(Self.unit(Self.bob)) == .unthrottled)
+    #expect(throttle.admit(Self.unit(nil)) == .unthrottled)
+    #expect(throttle.admit(Self.unit(Self.ann)) == .waits)
+    // A quick unit releases the owner, once none of its units wait.
+    throttle.note(Self.unit(Self.ann), took: 1000, now: 0)
+    #expect(throttle.admit(Self.unit(Self.ann)) == .waits)
+    while throttle.next(now: 0, othersWait: false) != nil {}
+    throttle.note(Self.unit(Self.ann), took: 1000, now: 0)
+    #expect(throttle.admit(Self.unit(Self.ann)) == .unthrottled)
   }
 
-  @Test("Are refused where too many wait")
+  @Test("A full throttle admits no more units")
   func full() {
-    var lane = WriteThrottle()
-    lane.note(Self.unit(Self.ann), took: 20 * Self.millisecond, now: 0)
-    for _ in 1...WriteThrottle.capacity { #expect(lane.admit(Self.unit(Self.ann)) == .waits) }
-    #expect(lane.admit(Self.unit(Self.ann)) == .full)
-    #expect(lane.admit(Self.unit(Self.bob)) == .notMine)
+    var throttle = WriteThrottle()
+    throttle.note(Self.unit(Self.ann), took: 20 * Self.millisecond, now: 0)
+    for _ in 1...WriteThrottle.capacity { #expect(throttle.admit(Self.unit(Self.ann)) == .waits) }
+    #expect(throttle.admit(Self.unit(Self.ann)) == .full)
+    #expect(throttle.admit(Self.unit(Self.bob)) == .unthrottled)
   }
 }

@@ -11,8 +11,8 @@ final class WriterFixture: Sendable {
   let path: String
   let writer: DatabaseWriter
 
-  /// SQLite's readers take the writer's lock for an instant when they look at a log that is just being written to, so that
-  /// a writer that doesn't wait at all fails now and then.
+  /// SQLite's readers take the writer's lock briefly when they open a WAL that is being written, so
+  /// a writer without a busy timeout sometimes fails.
   init(
     options: DatabaseWriter.Options = .init(),
     busyTimeout: Duration = .seconds(600),
@@ -38,33 +38,33 @@ final class WriterFixture: Sendable {
     return try DatabaseWriter(connection: connection, options: options, monotonic: monotonic)
   }
 
-  /// Another connection, to look with.
+  /// Another connection, to check with.
   func connection() throws -> SQLiteConnection {
     try SQLiteConnection(path: path, options: .init(access: .readOnly))
   }
 
-  /// What another connection sees committed.
+  /// The committed data.
   static func numbers(in path: String) throws -> [Int] {
     let connection = try SQLiteConnection(path: path, options: .init(access: .readOnly))
     return try connection.all("SELECT number FROM kept ORDER BY number") { row in try row[0] as Int }
   }
 
-  /// What another connection sees committed.
+  /// The committed data.
   var numbers: [Int] { get throws { try Self.numbers(in: path) } }
 
-  /// Submits a unit that holds the writer up until the gate is opened, and returns when it does: what is submitted until
-  /// then shares one transaction with it.
+  /// Submits a unit that blocks the writer until the gate opens, and returns when it blocks. Units submitted until
+  /// then share its transaction.
   func hold(_ gate: Gate) async throws {
     try writer.submit({ _ in gate.pass() }, settled: { _ in })
     await gate.arrival()
   }
 
-  /// Submits a unit, and notes what becomes of it.
+  /// Submits a unit, and records its outcome.
   func submit(_ outcomes: Log<String>, _ unit: @escaping @Sendable (SQLiteConnection) throws -> Void) throws {
     try writer.submit(unit, settled: { outcomes.add(Self.word(for: $0)) })
   }
 
-  /// What became of a unit, in a word.
+  /// The outcome of a unit, in a word.
   static func word(for result: Result<Void, any Error>) -> String {
     switch result {
     case .success: "written"
@@ -82,7 +82,7 @@ extension SQLiteConnection {
   }
 }
 
-/// Holds a thread up until it is opened.
+/// Blocks a thread until it opens.
 final class Gate: Sendable {
   private struct State {
     var hasArrived = false
@@ -92,7 +92,7 @@ final class Gate: Sendable {
 
   private let state = LockedState(State())
 
-  /// For the thread: says that it is here, and waits.
+  /// Called by the thread, which waits.
   func pass() {
     let waiting = state.withLock { state in
       state.hasArrived = true
@@ -102,7 +102,7 @@ final class Gate: Sendable {
     state.wait { $0.isOpen ? () : nil }
   }
 
-  /// Returns when the thread stands at the gate.
+  /// Returns when the thread waits.
   func arrival() async {
     await withCheckedContinuation { continuation in
       let hasArrived = state.withLock { state in
@@ -120,7 +120,7 @@ final class Gate: Sendable {
   }
 }
 
-/// What happened, in its order.
+/// Events, in order.
 final class Log<Entry: Sendable>: Sendable {
   private let entries = LockedState<[Entry]>([])
 

@@ -4,9 +4,9 @@ import LockstepThreading
 
 @testable import LockstepSQLite
 
-@Suite("The log of the writer")
+@Suite("The writer's WAL", .timeLimit(.minutes(1)))
 struct WriterLogTests {
-  /// Makes the log longer by a page at least, so many times.
+  /// Lengthens the WAL by at least a page, several times.
   private func write(pages: Int, to fixture: WriterFixture) async throws {
     for _ in 0..<pages {
       try await fixture.writer.write { connection in _ = try connection.run("INSERT INTO kept VALUES (NULL, NULL)") }
@@ -14,13 +14,13 @@ struct WriterLogTests {
   }
 
   private func fixture(pages: Int, patience: Duration = .zero) throws -> WriterFixture {
-    try WriterFixture(options: .init(checkpointPages: pages, checkpointPatience: patience))
+    try WriterFixture(options: .init(checkpointPages: pages, checkpointTimeout: patience))
   }
 
-  /// How many pages the log has.
+  /// The number of pages in the WAL.
   private func log(of fixture: WriterFixture) -> Int { fixture.writer.statistics.logPages }
 
-  /// How many pages the log has after each of so many transactions.
+  /// The number of pages in the WAL after each transaction.
   private func lengths(of fixture: WriterFixture, writes: Int) async -> Result<[Int], any Error> {
     var lengths: [Int] = []
     do {
@@ -34,7 +34,7 @@ struct WriterLogTests {
     }
   }
 
-  @Test("It is emptied whenever it has grown by so many pages, and doesn't grow beyond them")
+  @Test("A checkpoint runs after a number of pages, and the WAL stays below it")
   func bounded() async throws {
     let fixture = try fixture(pages: 20)
     let longest = try #require(try await lengths(of: fixture, writes: 200).get().max())
@@ -45,7 +45,7 @@ struct WriterLogTests {
     #expect(statistics.failedCheckpoints == 0)
   }
 
-  @Test("Whoever reads for long makes it longer as long as they do; then it is short again, and so is its file")
+  @Test("A long read makes the WAL grow; after it the WAL and its file are short again")
   func longReader() async throws {
     let fixture = try fixture(pages: 20)
     try await write(pages: 1, to: fixture)
@@ -57,14 +57,14 @@ struct WriterLogTests {
     #expect(log(of: fixture) > 300)
     #expect(try count() == 1)
     try reader.execute("COMMIT")
-    // One that is due again moves all of it, and the transaction after that starts it anew.
+    // The next checkpoint moves all of it, and the transaction after that resets it.
     try await write(pages: 30, to: fixture)
     #expect(log(of: fixture) < 30)
     #expect(try fixture.folder.contents(of: "t.db-wal").count < 45 * 4_200)
     #expect(fixture.writer.statistics.failedCheckpoints == 0)
   }
 
-  @Test("What a unit wants erased leaves it at once; where somebody reads just then, with a later transaction")
+  @Test("The WAL is erased at once, or with a later transaction if there is a reader")
   func erased() async throws {
     let fixture = try fixture(pages: 1_000)
     func erase() async throws { try await fixture.writer.write { $0.eraseLog() } }
@@ -86,14 +86,14 @@ struct WriterLogTests {
     #expect(fixture.writer.statistics.failedCheckpoints == 0)
   }
 
-  @Test("Readers that overlap all the time make it wait for them, and don't keep it from starting anew")
+  @Test("Overlapping readers delay a checkpoint, and do not prevent the reset of the WAL")
   func overlappingReaders() async throws {
     let fixture = try fixture(pages: 10, patience: .seconds(20))
     let path = fixture.path
     let isDone = LockedState(false)
     let reading = Gate()
     async let readers: Void = aside {
-      // There is always one that reads: each begins before the one before it ends.
+      // There is always a reader: each begins before the previous one ends.
       var last: SQLiteConnection?
       while !isDone.withLock({ $0 }) {
         guard let next = try? SQLiteConnection(path: path, options: .init(access: .readOnly)) else { continue }
@@ -109,7 +109,7 @@ struct WriterLogTests {
     isDone.withLock { $0 = true }
     await readers
     let longest = try #require(try lengths.get().max())
-    // It may have been kept from starting anew until it waited.
+    // It may not have been reset until the checkpoint waited.
     #expect(longest < 10 * (WALCheckpointer.tolerance + 3))
     #expect(fixture.writer.statistics.failedCheckpoints == 0)
   }

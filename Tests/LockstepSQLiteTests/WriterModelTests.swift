@@ -3,8 +3,8 @@ import Testing
 import LockstepTestSupport
 import LockstepThreading
 
-/// Random groups of random units against a dictionary that has never heard of transactions.
-@Suite("The writer and a model of it")
+/// Runs random groups of random units against a dictionary.
+@Suite("The writer against a model", .timeLimit(.minutes(1)))
 struct WriterModelTests {
   /// What a unit does.
   private enum Step: CaseIterable {
@@ -13,11 +13,11 @@ struct WriterModelTests {
     case fail
     /// Throws before it has written anything.
     case refuse
-    /// Writes, loses a part of it to a savepoint of its own, and goes on.
+    /// Writes, rolls a part back to its own savepoint, and continues.
     case retreat
     /// Breaks a constraint after it has written.
     case collide
-    /// Does as SQLite does when a disk fails: the whole transaction is undone.
+    /// Rolls the whole transaction back, as SQLite does when a disk fails.
     case undoAll
   }
 
@@ -26,7 +26,7 @@ struct WriterModelTests {
     let number: Int
     let filler: Int
 
-    /// What it should do to a store of numbers and the sizes of their fillers. Throws where it should fail alone.
+    /// Applies the unit to a store of numbers and the sizes of their fillers. Throws if it should fail alone.
     func apply(to store: inout [Int: Int]) throws {
       switch step {
       case .insert, .retreat: store[number] = filler
@@ -68,10 +68,10 @@ struct WriterModelTests {
     }
   }
 
-  /// What the writer should make of the units, when it takes so many of them into one transaction: which are written.
+  /// The expected outcomes of the units with a group limit.
   private func predict(_ units: [Unit], groupLimit: Int, store: inout [Int: Int]) -> [Bool] {
     var outcomes: [Bool] = []
-    // What is on disk, and how many of the units that ran since would be committed next.
+    // What is on disk, and how many units the open transaction has.
     var saved = store
     var open = 0
     for unit in units {
@@ -79,7 +79,7 @@ struct WriterModelTests {
       let isWritten = (try? unit.apply(to: &after)) != nil
       outcomes.append(isWritten)
       if isWritten { store = after }
-      // One that fails and is alone in its transaction takes nothing with it.
+      // A unit that is alone in its transaction takes no other unit with it.
       if !isWritten, open == 0 { continue }
       open += 1
       if unit.step == .undoAll {
@@ -94,7 +94,7 @@ struct WriterModelTests {
     return outcomes
   }
 
-  @Test("Whatever units do, what is written and what is told is as the model says", arguments: 1...6)
+  @Test("Any units give the changes and the outcomes of the model", arguments: 1...6)
   func model(round: Int) async throws {
     let seed = TestSeed.make(for: "Writer")
     var random = SeededNumbers(seed: seed)
@@ -103,7 +103,7 @@ struct WriterModelTests {
     var store: [Int: Int] = [:]
     for _ in 1...40 {
       let units = (0..<Int.random(in: 1...20, using: &random)).map { _ in
-        // Whole transactions are undone now and then, not all the time.
+        // Whole transactions are rolled back now and then, not all the time.
         let step = Step.allCases.randomElement(using: &random) ?? .insert
         return Unit(
           step: step == .undoAll && Int.random(in: 0..<3, using: &random) > 0 ? .update : step,
@@ -113,7 +113,7 @@ struct WriterModelTests {
       }
       let outcomes = Log<Bool>()
       let gate = Gate()
-      // A writer that is held up by a settlement has no transaction open: what waits makes up groups of its own.
+      // A writer blocked by a completion handler has no open transaction: waiting units form new groups.
       try fixture.writer.submit({ _ in }, settled: { _ in gate.pass() })
       await gate.arrival()
       for unit in units {

@@ -3,12 +3,12 @@ import Testing
 import LockstepTestSupport
 import LockstepThreading
 
-@Suite("The writer's figures")
+@Suite("The writer's statistics", .timeLimit(.minutes(1)))
 struct WriterStatisticsTests {
-  @Test("They count units, groups and the time of commits, which is the clock's that is handed in")
+  @Test("They count units, groups and the time of commits, on the injected clock")
   func figures() async throws {
     let now = LockedState<Int64>(0)
-    // Each look at the clock finds it 0.3 ms further: one before a commit, one after it.
+    // Each call advances the clock by 0.3 ms: one before a commit, one after it.
     let fixture = try WriterFixture(monotonic: {
       now.withLock { now in
         now += 300_000
@@ -42,7 +42,7 @@ struct WriterStatisticsTests {
   }
 
   @Test(
-    "A histogram's bound belongs to the range below it",
+    "A bound belongs to the range below it",
     arguments: [(0, 0), (10, 0), (11, 1), (20, 1), (21, 2), (Int64.max, 2), (-1, 0)]
   )
   func histogram(measure: Int64, range: Int) {

@@ -1,5 +1,6 @@
 import LockstepHTTPServer
 import Synchronization
+import LockstepTime
 
 /// A clock that stands still until it's told to go on.
 public final class ManualTime: Sendable {

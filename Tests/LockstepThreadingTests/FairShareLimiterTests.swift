@@ -1,9 +1,10 @@
+import LockstepTestSupport
 import Testing
 import LockstepThreading
 
-@Suite("Shares")
-struct SharesTests {
-  /// Holds work up until it's opened.
+@Suite("The fair-share limiter", .timeLimit(.minutes(1)))
+struct FairShareLimiterTests {
+  /// Blocks work until it opens.
   private final class Door: Sendable {
     private let state = LockedState((isOpen: false, waiting: [CheckedContinuation<Void, Never>]()))
 
@@ -32,7 +33,7 @@ struct SharesTests {
   private let begun = LockedState<[String]>([])
   private let door = Door()
 
-  /// Starts work that notes when it begins, and goes on when the door is opened.
+  /// Starts work that records its start and waits for the door.
   private func start(_ name: String, for owner: String) -> Task<Void, any Error> {
     Task {
       try await shares.run(for: owner) {
@@ -42,8 +43,6 @@ struct SharesTests {
     }
   }
 
-  private func eventually(_ condition: () -> Bool) async { while !condition() { await Task.yield() } }
-
   private func startWaiting(_ name: String, for owner: String) async -> Task<Void, any Error> {
     let count = shares.waiting(of: owner)
     let task = start(name, for: owner)
@@ -51,7 +50,7 @@ struct SharesTests {
     return task
   }
 
-  @Test("What is more than an owner's share waits, in its order, and nobody else waits for it")
+  @Test("Work above an owner's limit waits in order, and other owners' work does not wait")
   func share() async throws {
     var tasks = [start("a1", for: "ann")]
     await eventually { begun.withLock { $0.count } == 1 }
@@ -68,7 +67,7 @@ struct SharesTests {
     #expect(shares.waiting(of: "ann") == 0)
   }
 
-  @Test("With a share of one, work is done in the order in which it came")
+  @Test("With a limit of one, work runs in the order of arrival")
   func order() async throws {
     let shares = FairShareLimiter<String>(name: "test", atOnce: 0, waiting: 100)
     let isHere = LockedState(false)
@@ -90,7 +89,7 @@ struct SharesTests {
     #expect(begun.withLock { $0 } == (0..<50).map { "\($0)" })
   }
 
-  @Test("Who waits and is cancelled leaves, and their work is never begun; the next takes the turn")
+  @Test("A cancelled waiter never runs; the next one does")
   func cancellation() async throws {
     var tasks = [start("a1", for: "ann"), start("a2", for: "ann")]
     await eventually { begun.withLock { $0.count } == 2 }
@@ -99,18 +98,18 @@ struct SharesTests {
     gone.cancel()
     await #expect(throws: CancellationError.self) { try await gone.value }
     #expect(shares.waiting(of: "ann") == 1)
-    // Who was cancelled before doesn't begin to wait.
+    // A task that was cancelled before does not wait.
     let late = start("late", for: "ann")
     late.cancel()
     await #expect(throws: CancellationError.self) { try await late.value }
-    // What was begun comes to its end.
+    // Work that has begun finishes.
     tasks[0].cancel()
     door.open()
     for task in tasks { try await task.value }
     #expect(begun.withLock { Set($0) } == ["a1", "a2", "a3"])
   }
 
-  @Test("Once shares are lifted nobody waits, and who waited is let on, cancelled or not")
+  @Test("Lifting the limit starts all waiting work, even if it is cancelled")
   func lifted() async throws {
     var tasks = [start("a1", for: "ann")]
     await eventually { begun.withLock { $0.count } == 1 }
@@ -130,7 +129,7 @@ struct SharesTests {
     #expect(Set(begun.withLock { $0 }) == ["a1", "a2", "a3", "a4", "a5"])
   }
 
-  @Test("Work that fails gives its place back")
+  @Test("Failed work frees its place")
   func failure() async throws {
     for _ in 1...5 {
       await #expect(throws: Failed()) { try await shares.run(for: "ann") { throw Failed() } }

@@ -4,15 +4,15 @@ import Testing
 
 @testable import LockstepThreading
 
-@Suite("Named threads")
+@Suite("Named threads", .timeLimit(.minutes(1)))
 struct NamedThreadTests {
-  /// What a thread wrote down.
+  /// A thread's note.
   private final class Note: Sendable {
     let text = Mutex<String?>(nil)
   }
 
   @Test(
-    "A thread bears its name, the first 15 bytes of it",
+    "A thread has the first 15 bytes of its name",
     arguments: [("hash-1", "hash-1"), ("a-very-long-name-1", "a-very-long-nam")]
   )
   func names(given: String, seen: String) throws {
@@ -26,7 +26,7 @@ struct NamedThreadTests {
   }
 
   @Test(
-    "Room for threads is found by having as many at once; where one can't be started, those before it end",
+    "The check for threads starts all of them; if one cannot start, the others end",
     arguments: 0...4
   )
   func room(count: Int) throws {
@@ -52,7 +52,7 @@ struct NamedThreadTests {
     #expect(ended.withLock { $0 } == started)
   }
 
-  @Test("A thread that can't be started says which and why")
+  @Test("The error of a thread that cannot start has its name and the reason")
   func errorText() {
     #expect(
       NamedThread.NotStarted(name: "hash-1", code: EAGAIN).description

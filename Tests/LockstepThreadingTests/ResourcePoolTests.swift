@@ -1,10 +1,10 @@
 import Testing
 import LockstepThreading
 
-@Suite("Pools whose threads have tools")
-struct EquippedPoolTests {
+@Suite("Resource pools", .timeLimit(.minutes(1)))
+struct ResourcePoolTests {
   /// Not `Sendable`: only its thread may touch it.
-  private final class Tool {
+  private final class Resource {
     let number: Int
     var uses = 0
     private let events: LockedState<[String]>
@@ -20,26 +20,26 @@ struct EquippedPoolTests {
     }
   }
 
-  private func pool(threads: Int, events: LockedState<[String]>) throws -> ResourcePool<Tool> {
+  private func pool(threads: Int, events: LockedState<[String]>) throws -> ResourcePool<Resource> {
     let made = LockedState(0)
     return try ResourcePool(name: "test", threads: threads, capacity: 100) {
       let number = made.withLock { made in
         made += 1
         return made
       }
-      return Tool(number: number, events: events)
+      return Resource(number: number, events: events)
     }
   }
 
-  @Test("A thread makes its tool with its first work, keeps it, and lets go of it when the pool is shut down")
+  @Test("A thread makes its resource for its first work, and releases it at shutdown")
   func lifetime() async throws {
     let events = LockedState<[String]>([])
     let pool = try pool(threads: 1, events: events)
     #expect(events.withLock { $0 } == [])
     for use in 1...3 {
-      let uses = try await pool.run { tool in
-        tool.uses += 1
-        return tool.uses
+      let uses = try await pool.run { resource in
+        resource.uses += 1
+        return resource.uses
       }
       #expect(uses == use)
     }
@@ -48,16 +48,16 @@ struct EquippedPoolTests {
     #expect(events.withLock { $0 } == ["made", "gone"])
   }
 
-  @Test("No two threads share a tool")
+  @Test("No two threads share a resource")
   func own() async throws {
     let events = LockedState<[String]>([])
     let pool = try pool(threads: 3, events: events)
     let uses = try await withThrowingTaskGroup(of: Int.self) { group in
       for _ in 1...90 {
         group.addTask {
-          try await pool.run { tool in
-            tool.uses += 1
-            return tool.number
+          try await pool.run { resource in
+            resource.uses += 1
+            return resource.number
           }
         }
       }
@@ -69,7 +69,7 @@ struct EquippedPoolTests {
     #expect(events.withLock { $0.count } == 2 * uses.count)
   }
 
-  @Test("A pool that has had nothing to do has no tools")
+  @Test("A pool without work has no resources")
   func unused() throws {
     let events = LockedState<[String]>([])
     try pool(threads: 2, events: events).shutDown()

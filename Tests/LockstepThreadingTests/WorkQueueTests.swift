@@ -1,7 +1,7 @@
 import Testing
 import LockstepThreading
 
-@Suite("The queue of work")
+@Suite("The work queue", .timeLimit(.minutes(1)))
 struct WorkQueueTests {
   private func queue(_ work: Int..., capacity: Int = 10) throws -> WorkQueue<Int> {
     let queue = WorkQueue<Int>(name: "test", capacity: capacity)
@@ -21,7 +21,7 @@ struct WorkQueueTests {
     #expect(queue.count == 0)
   }
 
-  @Test("Who waits for a bounded time gets what is there or comes, and nothing when the time is over")
+  @Test("A bounded wait gets existing or new work, and nothing after the time limit")
   func bounded() async throws {
     let queue = try queue(1)
     #expect(queue.next(withinNanoseconds: 0) == 1)
@@ -40,7 +40,7 @@ struct WorkQueueTests {
     #expect(queue.next(withinNanoseconds: 3_600_000_000_000) == nil)
   }
 
-  @Test("What is taken makes room")
+  @Test("Taking work makes room")
   func capacity() throws {
     let queue = try queue(1, 2, capacity: 2)
     #expect(throws: WorkerPool.Overloaded(pool: "test", capacity: 2)) { try queue.offer(3) }
@@ -50,7 +50,7 @@ struct WorkQueueTests {
     #expect(queue.takeWaiting() == [2, 4])
   }
 
-  @Test("A closed queue gives what it has, and then nothing")
+  @Test("A closed queue returns its work, and then nothing")
   func closed() throws {
     let queue = try queue(1, 2)
     queue.close()
@@ -60,10 +60,10 @@ struct WorkQueueTests {
     #expect(queue.next() == nil)
   }
 
-  @Test("Whatever is offered and taken, it is as with an array", arguments: 1...5)
+  @Test("The queue behaves like an array", arguments: 1...5)
   func model(round: Int) throws {
     let seed = UInt64.random(in: 0 ... .max)
-    // An inexact generator is enough: it only has to give the same numbers for the same seed.
+    // A simple generator is enough: it must only give the same numbers for the same seed.
     var state = seed
     func random(_ limit: UInt64) -> Int {
       state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407

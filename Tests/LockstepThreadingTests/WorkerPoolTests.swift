@@ -1,28 +1,26 @@
 import Foundation
+import LockstepTestSupport
 import Synchronization
 import Testing
 import LockstepThreading
 
-@Suite("Worker pools")
+@Suite("Worker pools", .timeLimit(.minutes(1)))
 struct WorkerPoolTests {
   private struct Failed: Error, Equatable {}
 
-  /// Holds the pool's threads up until it is opened.
+  /// Blocks the pool's threads until it is opened.
   private final class Gate: Sendable {
     private let hasArrival = Atomic(false)
     private let opened = DispatchSemaphore(value: 0)
 
-    /// For a worker: says that it is here, and waits.
+    /// Called by a worker, which waits.
     func pass() {
       hasArrival.store(true, ordering: .releasing)
       opened.wait()
     }
 
-    /// Returns when a worker stands at the gate. It must not block: the test's threads are few, and the work that is
-    /// waited for needs one of them to be offered.
-    func arrival() async {
-      while !hasArrival.load(ordering: .acquiring) { await Task.yield() }
-    }
+    /// Returns when a worker waits at the gate.
+    func arrival() async { await eventually { hasArrival.load(ordering: .acquiring) } }
 
     /// Lets one worker pass.
     func open() { opened.signal() }
@@ -34,7 +32,7 @@ struct WorkerPoolTests {
     var all: [Int] { entries.withLock { $0 } }
   }
 
-  /// An actor to see where a caller goes on.
+  /// Checks that a caller continues on its actor.
   private actor Caller {
     func run(on pool: WorkerPool) async throws -> String {
       preconditionIsolated()
@@ -48,13 +46,13 @@ struct WorkerPoolTests {
     try WorkerPool(name: "test", threads: threads, capacity: capacity)
   }
 
-  /// Starts work that holds the pool's only thread up, and returns when it does.
+  /// Starts work that blocks the pool's only thread, and returns when it does.
   private func block(_ pool: WorkerPool, with gate: Gate, in group: inout ThrowingTaskGroup<Void, any Error>) async {
     group.addTask { try await pool.run { gate.pass() } }
     await gate.arrival()
   }
 
-  @Test("The result of the work, or its error, is the caller's")
+  @Test("The caller gets the result of the work, or its error")
   func results() async throws {
     let pool = try pool()
     defer { pool.shutDown() }
@@ -63,7 +61,7 @@ struct WorkerPoolTests {
     #expect(try await pool.run { "still here" } == "still here")
   }
 
-  @Test("Work runs on the pool's own threads, which bear its name")
+  @Test("Work runs on the pool's threads, which have its name")
   func threads() async throws {
     let pool = try pool(threads: 2)
     defer { pool.shutDown() }
@@ -71,21 +69,21 @@ struct WorkerPoolTests {
     #expect(["test-1\n", "test-2\n"].contains(name))
   }
 
-  @Test("An actor that asks goes on as itself")
+  @Test("An actor continues on its executor")
   func actors() async throws {
     let pool = try pool()
     defer { pool.shutDown() }
     _ = try await Caller().run(on: pool)
   }
 
-  @Test("Beyond its capacity the pool refuses at once, and takes more when there is room again")
+  @Test("A full pool throws at once, and accepts work when there is room again")
   func overload() async throws {
     let pool = try pool(capacity: 1)
     defer { pool.shutDown() }
     let gate = Gate()
     let refused = try await withThrowingTaskGroup(of: Void.self) { group in
       await block(pool, with: gate, in: &group)
-      // One of these two waits in the queue, and the other is refused, whichever comes first.
+      // The first of these two waits in the queue, and the other is refused.
       let answers = Log()
       for number in 1...2 {
         group.addTask {
@@ -105,7 +103,7 @@ struct WorkerPoolTests {
     #expect(try await pool.run { true })
   }
 
-  @Test("A single thread does its work in the order in which it was accepted")
+  @Test("A single thread runs its work in the order of acceptance")
   func order() async throws {
     let pool = try pool(capacity: 100)
     defer { pool.shutDown() }
@@ -113,11 +111,9 @@ struct WorkerPoolTests {
     let log = Log()
     try await withThrowingTaskGroup(of: Void.self) { group in
       await block(pool, with: gate, in: &group)
-      let queuer = Queuer()
       for number in 1...50 {
-        group.addTask { try await queuer.run(number, on: pool, log: log) }
-        // The actor is ours again only after the work lies in the queue.
-        while await queuer.count < number { await Task.yield() }
+        group.addTask { try await pool.run { log.add(number) } }
+        await eventually { pool.waiting == number }
       }
       gate.open()
       try await group.waitForAll()
@@ -125,26 +121,15 @@ struct WorkerPoolTests {
     #expect(log.all == Array(1...50))
   }
 
-  /// Offers work to a pool, and counts what it has offered.
-  private actor Queuer {
-    private(set) var count = 0
-
-    func run(_ number: Int, on pool: WorkerPool, log: Log) async throws {
-      count += 1
-      try await pool.run { log.add(number) }
-    }
-  }
-
-  @Test("Shutting down finishes what waits, and refuses what comes after")
+  @Test("Shutting down finishes waiting work, and rejects later work")
   func shutDown() async throws {
     let pool = try pool(capacity: 10)
     let gate = Gate()
     let log = Log()
     try await withThrowingTaskGroup(of: Void.self) { group in
       await block(pool, with: gate, in: &group)
-      let queuer = Queuer()
-      for number in 1...5 { group.addTask { try await queuer.run(number, on: pool, log: log) } }
-      while await queuer.count < 5 { await Task.yield() }
+      for number in 1...5 { group.addTask { try await pool.run { log.add(number) } } }
+      await eventually { pool.waiting == 5 }
       gate.open()
       pool.shutDown()
       #expect(log.all.count == 5)
@@ -155,7 +140,7 @@ struct WorkerPoolTests {
     pool.shutDown()
   }
 
-  @Test("Work goes on to its end though its task is cancelled")
+  @Test("Work finishes even if its task is cancelled")
   func cancellation() async throws {
     let pool = try pool()
     defer { pool.shutDown() }
@@ -175,7 +160,7 @@ struct WorkerPoolTests {
     #expect(log.all == [1])
   }
 
-  @Test("Many callers on many threads all get their own answer")
+  @Test("Many callers on many threads all get their own result")
   func storm() async throws {
     let pool = try pool(threads: 3, capacity: 10_000)
     defer { pool.shutDown() }
@@ -186,7 +171,7 @@ struct WorkerPoolTests {
     #expect(sum == 2_001_000)
   }
 
-  @Test("A pool that is dropped ends its threads and lets go of its work")
+  @Test("A released pool ends its threads")
   func dropped() async throws {
     weak var gone: WorkerPool?
     do {

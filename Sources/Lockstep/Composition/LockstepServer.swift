@@ -46,7 +46,7 @@ public final class LockstepServer: Sendable {
     self.server = server
     let services = try makeServices()
     self.services = services
-    let time = StoreTime(environment.time)
+    let time = environment.time
     let backups = try configuration.backups.folder.map {
       try BackupScheduler(
         configuration.backups,
@@ -82,7 +82,7 @@ public final class LockstepServer: Sendable {
       )
     }
     services.users?.writer.onHealthChange { logger.log($0) }
-    services.users?.readers.readers.onHealthChange(monotonic: time.elapsedNanoseconds) { logger.log($0) }
+    services.users?.readers.readers.onHealthChange(monotonic: time.monotonic) { logger.log($0) }
     let applications = components.applications
     try server.start(
       noteRefusal: { applications[$0.loop].note($0) },

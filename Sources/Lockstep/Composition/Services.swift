@@ -51,10 +51,9 @@ public struct Services: Sendable {
     time: TimeSource
   ) throws -> Services {
     try ModuleCheck.check(modules)
-    let storeTime = StoreTime(time)
     let store = try DurableStore(
       path: configuration.data,
-      time: storeTime,
+      time: time,
       options: .init(lockPatience: .seconds(1)),
       migrator: Migrator(of: modules)
     )
@@ -78,7 +77,7 @@ public struct Services: Sendable {
         store: store,
         hashing: hashing,
         encoding: encoding,
-        time: storeTime
+        time: time
       )
       services.users = users
       let path = configuration.data
@@ -102,12 +101,5 @@ public struct Services: Sendable {
       store.close()
       throw error
     }
-  }
-}
-
-extension StoreTime {
-  /// The server's time, as its store is told it.
-  init(_ time: TimeSource) {
-    self.init(elapsed: { .nanoseconds(time.monotonic()) }, millisecondsSince1970: time.millisecondsSince1970)
   }
 }

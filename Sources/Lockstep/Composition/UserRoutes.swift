@@ -6,6 +6,7 @@ import LockstepMiddleware
 import LockstepReactor
 import LockstepRoutes
 import LockstepSync
+import LockstepTime
 
 /// The routes of everything that belongs to users.
 struct UserRoutes: Sendable {

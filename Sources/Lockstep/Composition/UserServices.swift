@@ -55,7 +55,7 @@ struct UserServices: Sendable {
   }
 
   /// Where operators' commands are carried out.
-  func orderDesk(_ time: StoreTime, logger: Logger) -> AdminCommandProcessor {
+  func orderDesk(_ time: TimeSource, logger: Logger) -> AdminCommandProcessor {
     let cache = cache
     return AdminCommandProcessor(
       accounts: accounts,
@@ -92,7 +92,7 @@ struct UserServices: Sendable {
     store: DurableStore,
     hashing: WorkerPool,
     encoding: WorkerPool,
-    time: StoreTime
+    time: TimeSource
   ) throws {
     let sodium = try Sodium()
     let now: @Sendable () -> Timestamp = { Timestamp(millisecondsSince1970: time.millisecondsSince1970()) }

@@ -1,5 +1,6 @@
 import LockstepHTTPServer
 import Lockstep
+import LockstepTime
 
 /// `lockstep health`: asks a server whether it's ready. For a container's health check: nothing but a socket is opened, and
 /// no thread is started.

@@ -74,6 +74,6 @@ extension CommandOption {
 extension CopyThrottle {
   /// A pace of the system's time, for a command, that is ended by a signal and not by its pauses.
   static func ofCommand(bytesPerSecond: Int?) -> CopyThrottle {
-    CopyThrottle(bytesPerSecond: bytesPerSecond, elapsed: StoreTime.system.elapsed) { Sleep.thread(for: $0) }
+    CopyThrottle(bytesPerSecond: bytesPerSecond, elapsed: TimeSource.system.elapsed) { Sleep.thread(for: $0) }
   }
 }

@@ -69,7 +69,7 @@ enum TailCommand {
     guard let name = settings.user else { throw OptionParser.UsageError(message: "--user is missing: --user <user>.") }
     let office = try AccountAdministrator(path: settings.data) { Sleep.thread(for: $0) }
     let user = try office.user(name)
-    let now = Timestamp(millisecondsSince1970: StoreTime.system.millisecondsSince1970())
+    let now = Timestamp(millisecondsSince1970: TimeSource.system.millisecondsSince1970())
     let since = settings.age.map { JournalTail.Start.time(now.earlier(by: $0)) } ?? settings.since
     var tail = try JournalTail(of: user.id, in: settings.data, from: since ?? .last(settings.limit))
     let isColoured = Terminal.hasColours

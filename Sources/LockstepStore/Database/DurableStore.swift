@@ -20,7 +20,7 @@ public final class DurableStore: Sendable {
   package let readingThreads: Int
 
   private let path: String
-  private let time: StoreTime
+  private let time: TimeSource
   /// Which file was opened.
   private let file: FileIdentity?
   /// Nil once closed.
@@ -41,7 +41,7 @@ public final class DurableStore: Sendable {
   /// - Throws: `StoreError`, whose description says what to do.
   public init(
     path: String,
-    time: StoreTime = .system,
+    time: TimeSource = .system,
     options: Options = Options(),
     migrator: Migrator = Migrator(),
     random: some RandomNumberGenerator = SystemRandomNumberGenerator()
@@ -67,7 +67,7 @@ public final class DurableStore: Sendable {
       // What is deleted is overwritten, so that nothing of an erased user stays in the file's free space. Debian's SQLite
       // does so anyway, others don't.
       try connection.execute("PRAGMA secure_delete = ON")
-      writer = try DatabaseWriter(connection: connection, options: options.writer, monotonic: time.elapsedNanoseconds)
+      writer = try DatabaseWriter(connection: connection, options: options.writer, monotonic: time.monotonic)
       readers = try ReaderPool(
         path: file,
         threads: options.readingThreads,

@@ -1,6 +1,7 @@
 import Glibc
 import LockstepSQLite
 import LockstepThreading
+import LockstepTime
 
 /// The right to be the only server of a store, held until it is released or the process ends, however it ends.
 ///
@@ -35,8 +36,7 @@ package final class StoreLock: Sendable {
 
   /// Sleeps: nobody can wake who waits for the lock.
   private static func pause(_ duration: Duration) {
-    let nanoseconds = duration.components.seconds * 1_000_000_000 + duration.components.attoseconds / 1_000_000_000
-    _ = LockedState(()).wait(atMost: nanoseconds) { _ -> Void? in nil }
+    _ = LockedState(()).wait(atMost: duration.wholeNanoseconds) { _ -> Void? in nil }
   }
 
   /// Takes the lock of the store of this path, which has no symbolic links in it, or throws `StoreError.inUse`.

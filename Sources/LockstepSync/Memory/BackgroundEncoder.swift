@@ -39,8 +39,8 @@ package final class BackgroundEncoder: Sendable {
     }
   }
 
-  package let documents = SingleFlight<Name, ChangesFeed.Document>()
-  package let representations = SingleFlight<Name, Representation?>()
+  package let documents = SingleFlight<Name, ChangesFeed.Document, any Error>()
+  package let representations = SingleFlight<Name, Representation?, any Error>()
   package let shares: FairShareLimiter<UserID>
   private let pool: WorkerPool
 

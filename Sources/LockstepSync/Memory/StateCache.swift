@@ -2,41 +2,23 @@ import LockstepCollections
 import LockstepSQLite
 import LockstepThreading
 
-/// The latest committed states of the users who are about, in memory.
+/// The latest committed states of active users, in memory.
 ///
-/// - What is published is seen at once by everybody, on every loop.
-/// - A user who isn't in memory is loaded once, however many ask at the same time.
-/// - The memory is bounded: who wasn't asked for in a while goes.
+/// - Readers on every event loop see a published state at once.
+/// - However many callers ask at the same time, a user's state is loaded once.
+/// - Memory is bounded: states not read for a while are evicted.
 package final class StateCache: Sendable {
-  private enum Turn: Sendable {
-    case found(CachedState)
-    /// The caller loads for all.
-    case lead
-    case share(Result<CachedState, any Error>)
-    /// What was loaded is out of date.
-    case again
-  }
-
-  private struct Loading: Sendable {
-    var waiting: [CheckedContinuation<Turn, Never>] = []
-    /// Something was published or forgotten meanwhile: what is being read may be out of date.
-    var isOutdated = false
-  }
-
   private struct Contents: Sendable {
     var states: GenerationalCache
-    var loading: [UserID: Loading] = [:]
     var loads = 0
   }
 
   private let contents: LockedState<Contents>
+  private let flights = SingleFlight<UserID, CachedState, any Error>()
   private let readers: UserReaders
   private let load: @Sendable (UserID, SQLiteConnection) throws -> UserState
 
-  /// - Parameters:
-  ///   - capacity: About how many bytes the states may take.
-  ///   - readers: Where is read what isn't in memory.
-  ///   - load: How a state is read.
+  /// `capacity` is the approximate number of bytes that the states may take.
   package init(
     capacity: Int,
     readers: UserReaders,
@@ -47,102 +29,65 @@ package final class StateCache: Sendable {
     self.load = load
   }
 
-  /// The user's latest committed state, if it's in memory.
+  /// The user's latest committed state, if it is in memory.
   package func state(of user: UserID) -> CachedState? {
-    let (hot, dropped) = contents.withLock { ($0.states.use(user), $0.states.takeDropped()) }
-    // Let go of here, outside the lock: there may be many.
+    let (cached, dropped) = contents.withLock { ($0.states.use(user), $0.states.takeDropped()) }
+    // Released outside the lock: there may be many.
     _ = consume dropped
-    return hot
+    return cached
   }
 
-  /// The revision of the user's latest committed state, if it's in memory.
+  /// The revision of the user's latest committed state, if it is in memory.
   package func revision(of user: UserID) -> Revision? { state(of: user)?.state.revision }
 
-  /// The user's latest committed state, from the store if need be.
+  /// The user's latest committed state, read from the store if it is not in memory.
   package func load(_ user: UserID) async throws -> CachedState {
-    while true {
-      switch await turn(user) {
-      case .found(let hot): return hot
-      case .share(let result): return try result.get()
-      case .again: continue
-      case .lead: break
+    if let cached = state(of: user) { return cached }
+    // Released outside the locks: there may be many.
+    var dropped: [UserID: CachedState] = [:]
+    defer { _ = consume dropped }
+    return try await flights.value(
+      of: user,
+      keep: { loaded in
+        contents.withLock { contents in
+          if let published = contents.states.use(user) { return published }
+          contents.states.insert(loaded, of: user)
+          dropped = contents.states.takeDropped()
+          return loaded
+        }
+      },
+      {
+        if let cached = state(of: user) { return cached }
+        contents.withLock { $0.loads += 1 }
+        return CachedState(try await readers.read(for: user) { [load] in try load(user, $0) }, after: nil)
       }
-      let result: Result<CachedState, any Error>
-      do {
-        let load = load
-        result = .success(CachedState(try await readers.read(for: user) { try load(user, $0) }, after: nil))
-      } catch {
-        result = .failure(error)
-      }
-      if let settled = settle(user, result) { return try settled.get() }
-      if case .failure(let error as CancellationError) = result { throw error }
-    }
+    )
   }
 
-  /// Makes a state the latest one: it's on disk. To be called by one thread at a time.
-  ///
-  /// - Parameters:
-  ///   - state: The state.
-  ///   - user: Whose it is.
-  ///   - mutationBytes: How long the facts are that led to it.
+  /// Makes a state that is on disk the latest one. Only one thread at a time may call this.
   func publish(_ state: UserState, of user: UserID, mutationBytes: Int) {
     let previous = contents.withLock { $0.states.peek(user) }
-    // Made outside the lock, which every request needs. Meanwhile only a load can put something there, and nothing newer.
-    let hot = CachedState(state, after: previous, mutationBytes: mutationBytes)
+    // Made outside the lock, which every request needs. Meanwhile only a load can insert a state,
+    // and never a newer one.
+    let cached = CachedState(state, after: previous, mutationBytes: mutationBytes)
+    flights.invalidate(user)
     let dropped = contents.withLock { contents in
-      contents.loading[user]?.isOutdated = true
-      contents.states.insert(hot, of: user)
+      contents.states.insert(cached, of: user)
       return contents.states.takeDropped()
     }
     _ = consume dropped
   }
 
-  /// Forgets a user, who is gone.
+  /// Removes a user whose account is gone.
   package func forget(_ user: UserID) {
-    contents.withLock { contents in
-      contents.loading[user]?.isOutdated = true
-      contents.states.remove(user)
-    }
+    flights.invalidate(user)
+    contents.withLock { $0.states.remove(user) }
   }
 
-  /// How many times a user's state had to be read. Every other request found it in memory: those aren't counted, since nothing
-  /// is as frequent.
+  /// How many times a user's state was read from the store. Hits are not counted: nothing is more
+  /// frequent.
   package var loads: Int { contents.withLock { $0.loads } }
 
-  /// How many users are in memory, and about how many bytes they take.
+  /// The number of users in memory, and the approximate number of bytes they take.
   package var size: (users: Int, bytes: Int) { contents.withLock { ($0.states.count, $0.states.cost) } }
-
-  private func turn(_ user: UserID) async -> Turn {
-    await withCheckedContinuation { continuation in
-      let turn = contents.withLock { contents -> Turn? in
-        if let hot = contents.states.use(user) { return .found(hot) }
-        guard contents.loading[user] != nil else {
-          contents.loading[user] = Loading()
-          contents.loads += 1
-          return .lead
-        }
-        contents.loading[user]?.waiting.append(continuation)
-        return nil
-      }
-      if let turn { continuation.resume(returning: turn) }
-    }
-  }
-
-  /// Hands out what was loaded; nil where it must be loaded again.
-  private func settle(_ user: UserID, _ result: Result<CachedState, any Error>) -> Result<CachedState, any Error>? {
-    typealias Outcome = Result<CachedState, any Error>
-    let (waiting, settled, dropped) = contents.withLock {
-      contents -> ([CheckedContinuation<Turn, Never>], Outcome?, [UserID: CachedState]) in
-      let loading = contents.loading.removeValue(forKey: user) ?? Loading()
-      if let published = contents.states.use(user) { return (loading.waiting, .success(published), [:]) }
-      if loading.isOutdated { return (loading.waiting, nil, [:]) }
-      // Who was to read for all has gone before it was begun: that is nobody else's error.
-      if case .failure(is CancellationError) = result { return (loading.waiting, nil, [:]) }
-      if case .success(let hot) = result { contents.states.insert(hot, of: user) }
-      return (loading.waiting, result, contents.states.takeDropped())
-    }
-    _ = consume dropped
-    for continuation in waiting { continuation.resume(returning: settled.map(Turn.share) ?? .again) }
-    return settled
-  }
 }

@@ -1,4 +1,4 @@
-/// How people of a language write a date with its time of day.
+/// The form of a date with its time in a language.
 ///
 /// | tag | form |
 /// |---|---|
@@ -8,12 +8,13 @@
 /// | `de-AT` | the same, with Jänner for January |
 /// | `es` | 21 de noviembre de 2026, 9:05 |
 /// | `fr` | 21 novembre 2026 à 09:05; 1er novembre on the first |
-/// | `fr-CA` | 21 novembre 2026 à 9 h 05, with spaces that don't break |
+/// | `fr-CA` | 21 novembre 2026 à 9 h 05, with no-break spaces |
 /// | `ja` | 2026年11月21日 9:05 |
 /// | any other | 2026-11-21T09:05:00+01:00 (ISO 8601) |
 ///
-/// Other regions (`es-MX`, `ja-JP`, `de-CH`, `en-GB`) write as their language's own row says. Tags are BCP 47's, in any
-/// case, and as the C library writes them: `ja_JP.UTF-8` is `ja-JP`. Scripts and what else a tag has don't matter.
+/// Other regions (`es-MX`, `ja-JP`, `de-CH`, `en-GB`) use the form of their language. Tags are BCP
+/// 47 or the C library's form: `ja_JP.UTF-8` is `ja-JP`. Case, scripts and other parts of a tag are
+/// ignored.
 enum DateLanguage: Sendable, Equatable {
   case english
   case american
@@ -22,15 +23,14 @@ enum DateLanguage: Sendable, Equatable {
   case french
   case canadianFrench
   case japanese
-  /// ISO 8601, for who speaks something else.
+  /// ISO 8601, for other languages.
   case standard
 
-  /// The language of a tag, or `standard`.
   init(tag: String) {
-    // However long a text somebody saved for a tag, its beginning says it all.
+    // The beginning is enough, even if a client saved a long text as its language.
     let parts = tag.lowercased().prefix(64).prefix { $0 != "." && $0 != "@" }
       .split(omittingEmptySubsequences: false) { $0 == "-" || $0 == "_" }
-    // A region is of two letters, before whatever begins with a single character.
+    // A region has two letters, and comes before any part of a single character.
     let region = parts.dropFirst().prefix { $0.count > 1 }.first { $0.count == 2 }
     self =
       switch (parts.first, region) {

@@ -1,12 +1,9 @@
-/// A moment as people write it, in their language and by their clocks.
+/// A date and time in a language and a time zone.
 struct DateText: Sendable, Equatable, CustomStringConvertible {
-  /// The text; `DateLanguage` shows its forms.
   let description: String
 
-  /// - Parameters:
-  ///   - timestamp: The moment.
-  ///   - language: A language's tag, such as `de-AT`; see `DateLanguage`.
-  ///   - timeZone: What the clocks show; nil where that isn't known: then it's UTC, and the text says so.
+  /// `language` is a tag such as `de-AT`: see `DateLanguage`. Without a time zone the text is in
+  /// UTC and says so.
   init(_ timestamp: Timestamp, language: String, timeZone: TimeZoneRules?) {
     let seconds = timestamp.millisecondsSince1970 / 1000
     let offset = (timeZone ?? .utc).offset(at: seconds)
@@ -19,7 +16,7 @@ struct DateText: Sendable, Equatable, CustomStringConvertible {
     }
   }
 
-  /// ISO 8601 has no seconds in an offset; where a zone had some, the same moment is told in UTC.
+  /// ISO 8601 has no seconds in an offset. If the offset has some, the text is in UTC.
   private static func standard(_ seconds: Int, _ offset: Int) -> String {
     let isWhole = offset % 60 == 0 && abs(offset) < 86_400
     let time = LocalTime(seconds + (isWhole ? offset : 0))
@@ -29,14 +26,14 @@ struct DateText: Sendable, Equatable, CustomStringConvertible {
   }
 }
 
-/// What a calendar and a clock on the wall show.
+/// Local date and time.
 private struct LocalTime {
   let date: CivilDate
   let hour: Int
   let minute: Int
   let second: Int
 
-  /// - Parameter seconds: Those since 1970, by the same wall.
+  /// `seconds` are local seconds since 1970.
   init(_ seconds: Int) {
     let second = (seconds % 86_400 + 86_400) % 86_400
     date = CivilDate(daysSince1970: (seconds - second) / 86_400)
@@ -80,11 +77,11 @@ private struct LocalTime {
   private var clock: String { "\(hour.twoDigits):\(minute.twoDigits)" }
   private var shortClock: String { "\(hour):\(minute.twoDigits)" }
 
-  /// The month's name: a date's month is from 1 to 12, as many as there are names.
+  /// A date's month is from 1 to 12, and there are 12 names.
   private func month(_ names: [String]) -> String { names[date.month - 1] }
 }
 
 extension Int {
-  /// For what is between 0 and 99.
+  /// For 0 to 99.
   fileprivate var twoDigits: String { self < 10 ? "0\(self)" : "\(self)" }
 }

@@ -1,17 +1,15 @@
-/// Writes moments for people.
+/// Formats moments for people.
 package protocol DateTexts: Sendable {
-  /// A moment in a language, by the clocks of a time zone with IANA's name. It never fails: what a language isn't known,
-  /// or isn't said, becomes ISO 8601, and a zone that isn't becomes UTC, which the text says then.
+  /// Formats a moment in a language and an IANA time zone. An unknown language gives ISO 8601. An
+  /// unknown time zone gives UTC, and the text says so.
   func text(_ timestamp: Timestamp, language: String?, timeZone: String?) async -> String
 }
 
-/// The same by the system's own database of time zones.
+/// Uses the system's time zone database.
 package struct SystemDateTexts: DateTexts {
   private let zones: TimeZones
 
-  package init(_ zones: TimeZones) {
-    self.zones = zones
-  }
+  package init(_ zones: TimeZones) { self.zones = zones }
 
   /// See `DateTexts`.
   package func text(_ timestamp: Timestamp, language: String?, timeZone: String?) async -> String {

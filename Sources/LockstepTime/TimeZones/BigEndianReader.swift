@@ -1,25 +1,20 @@
-/// Goes through bytes from the first to the last; never past them.
+/// Reads bytes in order, with bounds checks.
 struct BigEndianReader {
-  private var rest: ArraySlice<UInt8>
+  /// The unread bytes.
+  private(set) var remainder: ArraySlice<UInt8>
 
-  init(_ bytes: some Sequence<UInt8>) {
-    rest = ArraySlice(bytes)
-  }
+  init(_ bytes: some Sequence<UInt8>) { remainder = ArraySlice(bytes) }
 
-  /// The next so many bytes.
   mutating func bytes(_ count: Int) throws(TimeZoneError) -> ArraySlice<UInt8> {
-    guard count >= 0, count <= rest.count else { throw TimeZoneError("The file ends too early.") }
-    defer { rest = rest.dropFirst(count) }
-    return rest.prefix(count)
+    guard count >= 0, count <= remainder.count else { throw TimeZoneError("The file ends too early.") }
+    defer { remainder = remainder.dropFirst(count) }
+    return remainder.prefix(count)
   }
 
-  /// The next number, of so many bytes with a sign.
+  /// Reads a signed number.
   mutating func integer(ofBytes count: Int) throws(TimeZoneError) -> Int64 {
     let bytes = try bytes(count)
     let isNegative = (bytes.first ?? 0) & 0x80 != 0
     return bytes.reduce(isNegative ? -1 : 0) { $0 << 8 | Int64($1) }
   }
-
-  /// What is left.
-  var remainder: ArraySlice<UInt8> { rest }
 }

@@ -1,6 +1,6 @@
 extension RecurringRule {
-  /// Reads for example `CET-1CEST,M3.5.0,M10.5.0/3`. Daylight saving time without its two changes isn't taken: POSIX
-  /// leaves open when it would be.
+  /// Parses a rule such as `CET-1CEST,M3.5.0,M10.5.0/3`. Daylight saving time requires both
+  /// changes: POSIX does not define when it would be otherwise.
   init(parsing text: some Sequence<UInt8>) throws(TimeZoneError) {
     var scanner = RuleScanner(text)
     try scanner.name()
@@ -18,21 +18,18 @@ extension RecurringRule {
   }
 }
 
-/// Goes through a rule's text.
 private struct RuleScanner {
-  static let fault = TimeZoneError("The rule at the end of the file can't be read.")
+  static let fault = TimeZoneError("The rule at the end of the file is invalid.")
 
   private var rest: ArraySlice<UInt8>
 
-  init(_ text: some Sequence<UInt8>) {
-    rest = ArraySlice(text)
-  }
+  init(_ text: some Sequence<UInt8>) { rest = ArraySlice(text) }
 
   var isAtEnd: Bool { rest.isEmpty }
 
   func isNext(_ character: Unicode.Scalar) -> Bool { rest.first == UInt8(ascii: character) }
 
-  /// Skips an abbreviation: three letters or more, or what stands in angle brackets.
+  /// Skips an abbreviation: at least three letters, or text in angle brackets.
   mutating func name() throws(TimeZoneError) {
     if take("<") {
       let name = rest.prefix { isLetter($0) || isDigit($0) || $0 == UInt8(ascii: "+") || $0 == UInt8(ascii: "-") }
@@ -45,7 +42,7 @@ private struct RuleScanner {
     }
   }
 
-  /// `hh[:mm[:ss]]`, maybe with a sign, in seconds.
+  /// Parses `[+-]hh[:mm[:ss]]` as seconds.
   mutating func time(upToHours hours: Int) throws(TimeZoneError) -> Int {
     let sign = take("-") ? -1 : 1
     if sign == 1 { _ = take("+") }
@@ -57,7 +54,7 @@ private struct RuleScanner {
     return sign * seconds
   }
 
-  /// `,day[/time]`; at two o'clock where no time is said.
+  /// Parses `,day[/time]`. The default time is two o'clock.
   mutating func change() throws(TimeZoneError) -> RecurringRule.Change {
     guard take(",") else { throw Self.fault }
     let day = try day()

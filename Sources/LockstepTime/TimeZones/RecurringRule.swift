@@ -1,16 +1,16 @@
-/// What a time zone's clocks do every year: the text at the end of a TZif file, in the form of POSIX's variable `TZ` with
-/// RFC 9636's extension of hours from -167 to 167.
+/// The yearly rule of a time zone: the text at the end of a TZif file, in the form of POSIX's `TZ`
+/// variable with hours from -167 to 167 (RFC 9636).
 struct RecurringRule: Sendable, Equatable {
   /// A day of the year.
   enum Day: Sendable, Equatable {
-    /// `J1` to `J365`: 29 February isn't counted.
+    /// `J1` to `J365`, without 29 February.
     case julian(Int)
-    /// `0` to `365`: it is.
+    /// `0` to `365`, with 29 February.
     case ordinal(Int)
-    /// `M3.5.0`: that day of the week (0 is Sunday) for the so manieth time in the month; the fifth is the last.
+    /// `M3.5.0`: a weekday (0 is Sunday) of a week (5 is the last) of a month.
     case weekday(month: Int, week: Int, day: Int)
 
-    /// The days from 1970 to that day in a year.
+    /// The number of this day in a year.
     func daysSince1970(in year: Int) -> Int {
       let start = CivilDate.daysSince1970(year: year, month: 1)
       switch self {
@@ -28,14 +28,14 @@ struct RecurringRule: Sendable, Equatable {
     }
   }
 
-  /// A moment of every year.
+  /// The time of a change, in every year.
   struct Change: Sendable, Equatable {
     let day: Day
-    /// Seconds after that day's midnight, by the clocks as they are before the change.
+    /// Seconds after midnight, in local time before the change.
     let time: Int
   }
 
-  /// The other time: where it isn't standard time, and from when to when.
+  /// Daylight saving time.
   struct Daylight: Sendable, Equatable {
     let offset: Int
     let start: Change
@@ -46,14 +46,14 @@ struct RecurringRule: Sendable, Equatable {
   let standard: Int
   let daylight: Daylight?
 
-  /// Seconds ahead of UTC, at a moment in seconds since 1970.
+  /// Seconds ahead of UTC at a time in seconds since 1970.
   func offset(at time: Int64) -> Int {
     guard let daylight else { return standard }
-    // Nearly four million years either way; so nothing below can overflow.
+    // About four million years in both directions, so that nothing below overflows.
     let time = Int(min(max(time, -(1 << 47)), 1 << 47))
     let year = CivilDate(daysSince1970: (time + standard) / 86_400).year
-    // A change may lie a week outside of its year. Of two at the same moment the start wins: so rules write that it's
-    // summer all the year.
+    // A change may be up to a week outside its year. If two changes coincide, the start wins: rules
+    // express daylight saving time all year that way.
     var latest = (moment: Int.min, isStart: false)
     for year in (year - 2)...(year + 2) {
       let end = (moment: moment(of: daylight.end, in: year, offset: daylight.offset), isStart: false)

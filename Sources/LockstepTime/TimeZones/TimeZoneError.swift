@@ -1,9 +1,6 @@
-/// Why there is no time zone to be had.
+/// Why a time zone is not available.
 struct TimeZoneError: Error, Equatable, CustomStringConvertible {
-  /// What is wrong, in a sentence.
   let description: String
 
-  init(_ description: String) {
-    self.description = description
-  }
+  init(_ description: String) { self.description = description }
 }

@@ -1,13 +1,13 @@
-/// The name of a time zone in the form that IANA's database gives names: `Europe/Berlin`, `America/Argentina/Ushuaia`,
-/// `Etc/GMT+1`. Whether there is such a zone is another matter.
+/// A name in the form of IANA's time zones, such as `Europe/Berlin`, `America/Argentina/Ushuaia` or
+/// `Etc/GMT+1`. There may be no such zone.
 ///
-/// It's safe to look for a file by it: no part of it is `.` or `..`, begins with anything but a letter or is empty, so it
-/// leads to nowhere but below the folder that it's looked for in.
+/// The name is safe as a relative path: each part begins with a letter, so none is empty, `.` or
+/// `..`.
 struct TimeZoneName: Hashable, Sendable {
   let text: String
 
-  /// Nil for what can't be one. Names begin with a capital; so what else lies in the folder (`posix`, `right`,
-  /// `localtime`, `tzdata.zi`) isn't mistaken for one.
+  /// Nil for other forms. Names begin with a capital, unlike other files in the folder (`posix`,
+  /// `right`, `localtime`, `tzdata.zi`).
   init?(_ text: String) {
     let bytes = text.utf8
     guard bytes.count <= 64, let first = bytes.first, (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(first) else {

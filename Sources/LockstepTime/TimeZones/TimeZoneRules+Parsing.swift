@@ -1,8 +1,8 @@
 extension TimeZoneRules {
-  /// Reads a compiled time zone: TZif of versions 1 to 4 (RFC 8536, RFC 9636).
+  /// Parses a TZif file of versions 1 to 4 (RFC 8536, RFC 9636).
   ///
-  /// Of version 2 and later it's the part with 64 bits and the rule behind it. Abbreviations aren't kept. Files that count
-  /// leap seconds aren't taken: timestamps here don't.
+  /// From version 2, the 64-bit part and the rule after it are used. Files with leap seconds are
+  /// rejected, because timestamps here have none.
   init(parsing bytes: [UInt8]) throws(TimeZoneError) {
     var reader = BigEndianReader(bytes)
     var header = try Header(&reader)
@@ -25,18 +25,18 @@ extension TimeZoneRules {
     var times: [Int64] = []
     for _ in 0..<header.transitions {
       let time = try reader.integer(ofBytes: count)
-      if let last = times.last, time <= last { throw TimeZoneError("The file's transitions aren't in order.") }
+      if let last = times.last, time <= last { throw TimeZoneError("The file's transitions are not in order.") }
       times.append(time)
     }
     let types = try reader.bytes(header.transitions)
     let offsets = try Self.offsets(header.types, &reader)
-    // Abbreviations, and whether transitions were told in standard time or in UTC: nothing here asks for them.
+    // Abbreviations and indicators are not needed.
     _ = try reader.bytes(header.abbreviationBytes + header.standardIndicators + header.universalIndicators)
 
     var transitions: [Transition] = []
     transitions.reserveCapacity(times.count)
     for (time, type) in zip(times, types) {
-      guard offsets.indices.contains(Int(type)) else { throw TimeZoneError("The file names a kind of time it hasn't.") }
+      guard offsets.indices.contains(Int(type)) else { throw TimeZoneError("The file refers to a missing type.") }
       transitions.append(Transition(time: time, offset: offsets[Int(type)]))
     }
     self.transitions = transitions
@@ -44,21 +44,21 @@ extension TimeZoneRules {
     rule = hasRule ? try Self.rule(reader.remainder) : nil
   }
 
-  /// The offsets of the kinds of time that the file knows, at least one.
+  /// The offsets of the local time types, at least one.
   private static func offsets(_ count: Int, _ reader: inout BigEndianReader) throws(TimeZoneError) -> [Int] {
-    guard count > 0 else { throw TimeZoneError("The file knows no time.") }
+    guard count > 0 else { throw TimeZoneError("The file has no local time type.") }
     var offsets: [Int] = []
     for _ in 0..<count {
       let offset = Int(try reader.integer(ofBytes: 4))
-      // RFC 9636, 3.2: -25 to 26 hours, both exclusive.
-      guard (-89_999...93_599).contains(offset) else { throw TimeZoneError("The file has an offset of days.") }
+      // Between -25 and 26 hours, exclusive (RFC 9636, 3.2).
+      guard (-89_999...93_599).contains(offset) else { throw TimeZoneError("The file has an invalid offset.") }
       _ = try reader.bytes(2)
       offsets.append(offset)
     }
     return offsets
   }
 
-  /// What stands between two line feeds at the end: nothing, or a rule.
+  /// The rule between two line feeds at the end, if there is one.
   private static func rule(_ footer: ArraySlice<UInt8>) throws(TimeZoneError) -> RecurringRule? {
     let lineFeed = UInt8(ascii: "\n")
     let text = footer.dropFirst().prefix { $0 != lineFeed }
@@ -68,7 +68,6 @@ extension TimeZoneRules {
     return text.isEmpty ? nil : try RecurringRule(parsing: text)
   }
 
-  /// How much of what a part of the file has.
   private struct Header {
     let version: UInt8
     let universalIndicators: Int
@@ -79,18 +78,18 @@ extension TimeZoneRules {
     let abbreviationBytes: Int
 
     init(_ reader: inout BigEndianReader) throws(TimeZoneError) {
-      guard try reader.bytes(4).elementsEqual("TZif".utf8) else { throw TimeZoneError("The file is no TZif file.") }
+      guard try reader.bytes(4).elementsEqual("TZif".utf8) else { throw TimeZoneError("The file is not a TZif file.") }
       version = try reader.bytes(1).first ?? 0
-      // Later versions are made so that a reader of version 2 finds its way.
+      // Later versions are compatible with version 2.
       guard version == 0 || (UInt8(ascii: "2")...UInt8(ascii: "9")).contains(version) else {
-        throw TimeZoneError("The file has a version that doesn't exist.")
+        throw TimeZoneError("The file has an unknown version.")
       }
       _ = try reader.bytes(15)
       var counts: [Int] = []
       for _ in 0..<6 {
         let count = try reader.integer(ofBytes: 4)
-        // More than any file may have, and little enough to be multiplied.
-        guard (0...1_000_000).contains(count) else { throw TimeZoneError("The file claims to have more than it can.") }
+        // More than any file has, and small enough to multiply.
+        guard (0...1_000_000).contains(count) else { throw TimeZoneError("The file has an invalid count.") }
         counts.append(Int(count))
       }
       universalIndicators = counts[0]
@@ -101,7 +100,7 @@ extension TimeZoneRules {
       abbreviationBytes = counts[5]
     }
 
-    /// How long the part is that follows, with times of so many bytes.
+    /// The size of the data after the header, with times of `bytes` bytes.
     func size(ofTimes bytes: Int) -> Int {
       transitions * (bytes + 1) + types * 6 + abbreviationBytes + leapSeconds * (bytes + 4) + standardIndicators
         + universalIndicators

@@ -1,28 +1,27 @@
-/// What a time zone's clocks show at any moment: how many seconds they are ahead of UTC.
+/// The offset of a time zone from UTC at any moment.
 struct TimeZoneRules: Sendable, Equatable {
-  /// UTC itself.
   static let utc = TimeZoneRules(first: 0, transitions: [], rule: nil)
 
-  /// A moment at which the clocks were changed, and what they have shown since.
+  /// A change of the offset.
   struct Transition: Sendable, Equatable {
-    /// In seconds since 1970.
+    /// Seconds since 1970.
     let time: Int64
-    /// Seconds ahead of UTC.
+    /// Seconds ahead of UTC from then on.
     let offset: Int
   }
 
-  /// What the clocks showed before they were ever changed.
+  /// The offset before the first transition.
   let first: Int
   /// In order of time.
   let transitions: [Transition]
-  /// What holds after the last transition; nil: what it said.
+  /// The rule after the last transition. Without one, its offset stays.
   let rule: RecurringRule?
 
-  /// Seconds ahead of UTC, at a moment in seconds since 1970.
+  /// Seconds ahead of UTC at a time in seconds since 1970.
   func offset(at time: Int64) -> Int {
     guard let last = transitions.last else { return rule?.offset(at: time) ?? first }
     if time >= last.time { return rule?.offset(at: time) ?? last.offset }
-    // The first of those that are still to come; the one before it holds.
+    // Finds the first transition after `time`.
     var (low, high) = (0, transitions.count)
     while low < high {
       let middle = (low + high) / 2

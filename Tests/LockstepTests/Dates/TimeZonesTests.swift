@@ -65,7 +65,7 @@ struct TimeZonesTests {
   func names(name: String) async throws {
     #expect(TimeZoneName(name) == nil)
     try await withZones { zones, _ in
-      await #expect(throws: TimeZoneError("That isn't the name of a time zone.")) { try await zones.rules(of: name) }
+      await #expect(throws: TimeZoneError("This is not the name of a time zone.")) { try await zones.rules(of: name) }
     }
   }
 

@@ -46,7 +46,7 @@ struct LogWriterTests {
   @Test("Every line arrives, whole and in order, before close returns")
   func nothingLost() async throws {
     let pipe = try Pipe()
-    let log = try LogWriter(descriptor: pipe.writing, patience: 60_000, now: Self.now)
+    let log = try LogWriter(descriptor: pipe.writing, timeout: 60_000, now: Self.now)
     for number in 0..<5000 { log.write(Self.line(number)) }
     // Much more than a pipe holds: it's closed while somebody reads.
     let closing = Task.detached {
@@ -70,7 +70,7 @@ struct LogWriterTests {
   func slowReader(format: LogFormat) async throws {
     let pipe = try Pipe()
     pipe.fill()
-    let log = try LogWriter(descriptor: pipe.writing, format: format, bound: 100, patience: 60_000, now: Self.now)
+    let log = try LogWriter(descriptor: pipe.writing, format: format, bound: 100, timeout: 60_000, now: Self.now)
     for number in 0..<1000 { log.write(Self.line(number)) }
     let dropped = log.dropped
     // The bound's worth waits, and as much again may be in the writer's hand.
@@ -116,7 +116,7 @@ struct LogWriterTests {
   func stuckReader() async throws {
     let pipe = try Pipe()
     pipe.fill()
-    let log = try LogWriter(descriptor: pipe.writing, patience: 0, now: Self.now)
+    let log = try LogWriter(descriptor: pipe.writing, timeout: 0, now: Self.now)
     for number in 0..<100 { log.write(Self.line(number)) }
     // Returns at all: nobody reads until it has.
     await aside { log.close() }

@@ -21,7 +21,7 @@ import LockstepHTTPServer
 struct ServedOrderTests {
   /// The office beside a server, which gives up never: its clock stands still.
   private static func office(_ users: ServerFixture) throws -> AccountAdministrator {
-    try AccountAdministrator(path: users.directory.file("lockstep.db"), time: StoreTime(users.time.serverTime)) { _ in
+    try AccountAdministrator(path: users.directory.file("lockstep.db"), time: users.time.serverTime) { _ in
       sched_yield()
     }
   }
@@ -46,7 +46,7 @@ struct ServedOrderTests {
   private static func desk(_ users: ServerFixture) throws -> AdminCommandProcessor {
     let server = try #require(users.running.withLock { $0 })
     return try #require(
-      server.services.users?.orderDesk(StoreTime(users.time.serverTime), logger: server.components.logger)
+      server.services.users?.orderDesk(users.time.serverTime, logger: server.components.logger)
     )
   }
 

@@ -4,15 +4,15 @@ import Testing
 @testable import LockstepCollections
 @testable import LockstepStore
 
-@Suite("A shared check")
-struct SharedCheckTests {
-  /// Asks on its own executor, so that who has been counted has also asked: both happen in one turn of the actor.
+@Suite("A cached check")
+struct CachedCheckTests {
+  /// Asks on its own executor, so that counting and asking are one step.
   private actor Asker {
     let check = CachedCheck<Int>(lifetime: .zero, elapsed: { .zero })
     private(set) var asked = 0
     private(set) var ran = 0
 
-    /// Asks; whoever has to run the check doesn't end it before so many have asked.
+    /// Asks. The check ends once `count` callers have asked.
     func ask(untilAsked count: Int) async -> Int {
       asked += 1
       return await check.outcome {
@@ -24,7 +24,7 @@ struct SharedCheckTests {
     }
   }
 
-  @Test("Who asks while it runs gets its outcome, even when outcomes aren't kept at all")
+  @Test("Callers that ask while it runs share its outcome, even with a lifetime of zero")
   func joined() async {
     let asker = Asker()
     let outcomes = await withTaskGroup(of: Int.self) { group in
@@ -33,11 +33,11 @@ struct SharedCheckTests {
     }
     #expect(outcomes == Array(repeating: 1, count: 20))
     #expect(await asker.ran == 1)
-    // The next one asks anew.
+    // The next caller runs the check again.
     #expect(await asker.ask(untilAsked: 0) == 2)
   }
 
-  @Test("A cancelled task gets its outcome as well, and keeps nobody from theirs")
+  @Test("A cancelled task gets the outcome too, and does not affect others")
   func cancelled() async {
     let asker = Asker()
     let outcomes = await withTaskGroup(of: Int.self) { group in

@@ -112,8 +112,8 @@ struct DurableStoreTests {
     try fixture.folder.write(bytes, to: "lockstep.db")
     #expect(
       errorOpening(fixture.path)
-        == "SQLite could not open \(fixture.path): file is not a database (code 26). The file is no SQLite database, "
-        + "or an encrypted one: name another file, or move this one out of the way."
+        == "SQLite could not open \(fixture.path): file is not a database (code 26). The file is not a SQLite database, "
+        + "or it is encrypted: name another file, or move this one away."
     )
     #expect(try fixture.folder.contents(of: "lockstep.db") == bytes)
   }
@@ -126,7 +126,7 @@ struct DurableStoreTests {
     #expect(
       errorOpening(fixture.path)
         == "SQLite could not open \(fixture.path): database disk image is malformed (code 11). The file is damaged: "
-        + "restore it from a backup, or save what can be saved with the sqlite3 shell's \".recover\"."
+        + "restore it from a backup, or recover its data with the sqlite3 shell's \".recover\"."
     )
   }
 
@@ -280,7 +280,7 @@ struct DurableStoreTests {
     #expect(
       error.description
         == "SQLite could not run \"BEGIN IMMEDIATE\" on \(fixture.path): database is locked (code 5). Another "
-        + "connection or process has locked the database: wait until it is done, or end it, and try again."
+        + "connection or process has locked the database: wait for it or end it, and try again."
     )
     try other.execute("COMMIT")
     await #expect(throws: error) { try await store.checkWritable() }

@@ -11,9 +11,9 @@ final class StoreClock: Sendable {
   func advance(by duration: Duration) { now.withLock { $0 += duration } }
 
   /// The store's time: it began at 1,000,000 milliseconds since 1970.
-  var time: StoreTime {
-    StoreTime(
-      elapsed: { self.now.withLock { $0 } },
+  var time: TimeSource {
+    TimeSource(
+      monotonic: { self.now.withLock { $0 }.wholeNanoseconds },
       millisecondsSince1970: { 1_000_000 + Int64(self.now.withLock { $0 } / .milliseconds(1)) }
     )
   }

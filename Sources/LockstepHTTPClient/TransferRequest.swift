@@ -1,7 +1,7 @@
 import Synchronization
 
-/// What is to be sent, by whoever waits for it.
-final class TransferOrder: Sendable {
+/// The request of a transfer.
+final class TransferRequest: Sendable {
   let body: [UInt8]
   let type: String
   let url: String
@@ -13,7 +13,7 @@ final class TransferOrder: Sendable {
     self.url = url
   }
 
-  /// Whether nobody waits for it any more. It may be so before the order has even arrived.
+  /// Whether its task was cancelled, perhaps before the transfer started.
   var isCancelled: Bool { cancelled.load(ordering: .acquiring) }
 
   func cancel() { cancelled.store(true, ordering: .releasing) }

@@ -1,13 +1,13 @@
 import Glibc
 
-/// Where the server's time comes from. Nothing in the engine asks a clock by itself, so that tests hand in their own.
+/// The clocks of a server. Code takes them as a parameter, so that tests can pass their own.
 public struct TimeSource: Sendable {
-  /// Nanoseconds that never go back, since some fixed moment.
+  /// Nanoseconds since a fixed moment. This clock never goes back.
   public var monotonic: @Sendable () -> Int64
-  /// Milliseconds since 1970 in UTC, as people and `Date` tell time.
+  /// Milliseconds since 1970 in UTC. For timestamps only: the operator may set this clock back.
   public var millisecondsSince1970: @Sendable () -> Int64
 
-  /// A time of two sources.
+  /// Combines two clocks.
   public init(
     monotonic: @escaping @Sendable () -> Int64,
     millisecondsSince1970: @escaping @Sendable () -> Int64
@@ -29,13 +29,25 @@ public struct TimeSource: Sendable {
       return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
     }
   )
+
+  /// The monotonic clock as a duration.
+  public func elapsed() -> Duration { .nanoseconds(monotonic()) }
 }
 
 extension Duration {
-  /// The duration in nanoseconds, at most what 63 bits hold.
-  var nanoseconds: Int64 {
+  /// Whole nanoseconds, at most `Int64.max`.
+  package var wholeNanoseconds: Int64 {
     let (seconds, attoseconds) = components
     let (whole, overflows) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
     return overflows ? .max : whole &+ attoseconds / 1_000_000_000
+  }
+
+  /// Whole milliseconds, at most half of `Int64.max`: adding the current time then does not
+  /// overflow.
+  package var wholeMilliseconds: Int64 {
+    let (seconds, attoseconds) = components
+    let (milliseconds, overflows) = seconds.multipliedReportingOverflow(by: 1_000)
+    if overflows || milliseconds > .max / 2 { return .max / 2 }
+    return milliseconds + attoseconds / 1_000_000_000_000_000
   }
 }

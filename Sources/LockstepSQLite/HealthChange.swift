@@ -1,0 +1,91 @@
+import LockstepThreading
+
+extension DatabaseWriter {
+  /// A change in the health of the store, for the operator.
+  public enum HealthChange: Sendable {
+    /// This kind of work has begun to fail. Further failures of the kind are not reported.
+    case began(Work, any Error)
+    /// This kind of work succeeds again.
+    case ended(Work)
+  }
+
+  /// Work that can fail as a whole.
+  public enum Work: Sendable, Equatable {
+    /// Commit a group.
+    case commit
+    /// Move the WAL's contents into the database file. If it fails, the WAL keeps its contents and
+    /// grows.
+    case checkpoint
+    /// Read, on a thread of `ReaderPool`.
+    case read
+  }
+
+  /// Sets the listener for health changes. It replaces an earlier one.
+  ///
+  /// The writer thread calls it, so it must be short and must not wait for the writer. The start of
+  /// failures is reported at most once in ten seconds for each kind of work. The first success
+  /// after it is always reported.
+  public func onHealthChange(_ listener: @escaping @Sendable (HealthChange) -> Void) {
+    healthListener.withLock { $0 = listener }
+  }
+}
+
+extension ReaderPool {
+  /// Sets the listener for failures of the disk or the file, as `DatabaseWriter.onHealthChange(_:)`
+  /// does. A reader thread calls it. `monotonic` is a clock in nanoseconds that never goes back.
+  public func onHealthChange(
+    monotonic: @escaping @Sendable () -> Int64,
+    _ listener: @escaping @Sendable (DatabaseWriter.HealthChange) -> Void
+  ) {
+    let monitor = FailureMonitor(.read, LockedState(listener), monotonic)
+    self.monitor.withLock { $0 = monitor }
+  }
+
+  /// Runs `body`, which reads, and records whether it fails.
+  static func monitor<Value>(_ monitor: LockedState<FailureMonitor?>, _ body: () throws -> Value) throws -> Value {
+    do {
+      let value = try body()
+      monitor.withLock { $0?.noteSuccess() }
+      return value
+    } catch let error as SQLiteError where error.isOfTheStore {
+      monitor.withLock { $0?.noteFailure(error) }
+      throw error
+    }
+  }
+}
+
+/// Reports when a kind of work begins to fail and when it succeeds again.
+struct FailureMonitor {
+  typealias Listener = LockedState<(@Sendable (DatabaseWriter.HealthChange) -> Void)?>
+
+  /// The shortest time between two reports of failures, in nanoseconds.
+  private static let pause: Int64 = 10_000_000_000
+
+  private let work: DatabaseWriter.Work
+  private let listener: Listener
+  private let monotonic: @Sendable () -> Int64
+  private var isFailing = false
+  private var lastReport: Int64?
+
+  init(_ work: DatabaseWriter.Work, _ listener: Listener, _ monotonic: @escaping @Sendable () -> Int64) {
+    self.work = work
+    self.listener = listener
+    self.monotonic = monotonic
+  }
+
+  mutating func noteFailure(_ error: any Error) {
+    let now = monotonic()
+    if isFailing || lastReport.map({ now - $0 < Self.pause }) ?? false { return }
+    isFailing = true
+    lastReport = now
+    report(.began(work, error))
+  }
+
+  mutating func noteSuccess() {
+    guard isFailing else { return }
+    isFailing = false
+    report(.ended(work))
+  }
+
+  private func report(_ change: DatabaseWriter.HealthChange) { listener.withLock { $0 }?(change) }
+}
