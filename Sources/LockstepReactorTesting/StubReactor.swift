@@ -5,7 +5,7 @@ import Synchronization
 public final class StubReactor<Action: Sendable, State: Sendable & Equatable>: ViewModel {
   private struct Contents: Sendable {
     var actions: [Action] = []
-    var admission = Admission.accepted
+    var admission = SendResult.accepted
   }
 
   private let latest: Latest<State>
@@ -20,7 +20,7 @@ public final class StubReactor<Action: Sendable, State: Sendable & Equatable>: V
   public var actions: [Action] { contents.withLock(\.actions) }
 
   /// What `send` answers. `.accepted` unless set.
-  public var admission: Admission {
+  public var admission: SendResult {
     get { contents.withLock(\.admission) }
     set { contents.withLock { $0.admission = newValue } }
   }
@@ -32,7 +32,7 @@ public final class StubReactor<Action: Sendable, State: Sendable & Equatable>: V
 
   /// Records the action.
   @discardableResult
-  public func send(_ action: Action) -> Admission {
+  public func send(_ action: Action) -> SendResult {
     contents.withLock { contents in
       contents.actions.append(action)
       return contents.admission

@@ -16,7 +16,7 @@ func items(_ text: String) -> [Item] {
 
 typealias ItemChangeset = ListChangeset<Item>
 
-@Suite("List changesets")
+@Suite("List changesets", .timeLimit(.minutes(1)))
 struct ListChangesetTests {
   @Test("equal lists have an empty changeset")
   func equal() throws {

@@ -49,7 +49,7 @@ struct Components: Sendable {
         rates: tokenRates
       )
     }
-    let screens = try Self.screens(configuration, environment, services)
+    let screens = try Self.screens(configuration, environment, services, logger)
     self.screens = screens
     let screenRoutes = userRoutes.flatMap { userRoutes in
       screens.flatMap { Self.screenRoutes(configuration, environment, services, userRoutes, $0, logger) }
@@ -71,7 +71,7 @@ struct Components: Sendable {
       process: ProcessStatistics.current,
       users: services.users.map { users in { @Sendable in users.figures } },
       store: services.figures,
-      screens: screens.map { screens in { @Sendable in screens.figures } },
+      screens: screens.map { screens in { @Sendable in screens.metrics } },
       backups: backups.map { backups in { @Sendable in backups.figures } },
       rates: [tokenRates, addressRates?.meter].compactMap { $0 },
       droppedLogLines: environment.droppedLogLines,

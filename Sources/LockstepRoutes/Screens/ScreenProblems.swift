@@ -42,7 +42,7 @@ extension Problem {
   /// What a client is told when a screen hasn't taken its actions; nil where that is a fault of ours.
   init?(acting error: any Error, on screen: Screen, isArray: Bool) {
     switch error {
-    case let refused as StepRefused:
+    case let refused as StepRefusal:
       switch refused.reason {
       case let unreadable as UnreadableActionsError:
         let faults = unreadable.faults.map { fault in
@@ -55,7 +55,7 @@ extension Problem {
       default: return nil
       }
       if isArray { members.append(("failed", .integer(Int64(refused.index)))) }
-    case is StepUnwanted: self.init(changed: screen)
+    case is StepConditionError: self.init(changed: screen)
     case AdmissionError.full: self = .overloaded("The screen has too much to do. Try again in a moment.")
     case AdmissionError.closed, is CancellationError:
       self = screen.session?.isEnded == true ? Problem.unauthorized(true) : .noSuchScreen

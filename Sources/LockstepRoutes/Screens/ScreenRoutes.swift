@@ -105,7 +105,7 @@ package struct ScreenRoutes: Sendable {
         let arguments = try arguments(of: request, body)
         // An answer holds what lets one in: where nobody knows who asks, it's given to nobody again.
         let owner = session.map { ScreenIdempotency.Owner.session($0.id) }
-        return try directory.answers.once(request, body, of: owner, at: monotonic()) {
+        return try directory.responses.once(request, body, of: owner, at: monotonic()) {
           do {
             return opened(try await directory.open(kind, for: session, arguments: .object(arguments)))
           } catch {
@@ -158,7 +158,7 @@ package struct ScreenRoutes: Sendable {
       let preconditions = try Preconditions(of: request.head)
       let id = request.parameters["id"] ?? ""
       // A screen that is closed already is found by the key with which that was done.
-      return try directory.answers.once(request, [], of: owner(id, session), at: monotonic()) {
+      return try directory.responses.once(request, [], of: owner(id, session), at: monotonic()) {
         let screen = try find(id, kind, session)
         guard preconditions.allowsWrite(to: screen.cursor(screen.engine.number)) else {
           throw Problem(changed: screen)
@@ -191,7 +191,7 @@ package struct ScreenRoutes: Sendable {
   }
 
   private func watch(_ screen: Screen) throws(Problem) -> ScreenWatcher {
-    guard let seat = directory.room.seat(for: screen.id) else {
+    guard let seat = directory.waiters.seat(for: screen.id) else {
       var problem = Problem(.tooManyRequests, detail: "Too many requests wait for this screen already.")
       problem.fields.append(.retryAfter, "1")
       throw problem
@@ -213,7 +213,7 @@ package struct ScreenRoutes: Sendable {
         }
         let network = ClientNetwork(host: request.peer.host)
         let owner = owner(screen.id, screen.session)
-        return try directory.answers.once(request, body, of: owner, at: monotonic()) {
+        return try directory.responses.once(request, body, of: owner, at: monotonic()) {
           do {
             try await screen.engine.act(actions, from: network) { preconditions.allowsWrite(to: screen.cursor($0)) }
           } catch {

@@ -4,5 +4,5 @@ struct LoginCoordinator: ScreenCoordinator {
 
   var start: ScreenLink { ScreenLink("login") }
 
-  var screens: [ScreenKind] { [.forAnybody(LoginReactor.declaration) { factory.login() }] }
+  var screens: [ScreenKind] { [.withoutSession(LoginReactor.declaration) { factory.login() }] }
 }

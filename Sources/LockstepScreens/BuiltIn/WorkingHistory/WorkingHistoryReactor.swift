@@ -142,7 +142,7 @@ struct WorkingHistoryReactor: Reactor {
     mutation.merging(user.changes { .profile($0) })
   }
 
-  private func save(_ state: State, _ emit: Emit<Mutation>) async throws {
+  private func save(_ state: State, _ emit: Emitter<Mutation>) async throws {
     let (companyName, position) = (state.companyName.text, state.position.text)
     let fields = ["companyName": companyName.trimmingWhitespace(), "position": position.trimmingWhitespace()]
     let profile = OutgoingProfile(
@@ -172,12 +172,12 @@ private final class SavePrompt: RetryPrompt {
   private let save: Int
   private let attempts = Latest(0)
   private let answers: Latest<WorkingHistoryReactor.HandlerResult?>
-  private let emit: Emit<WorkingHistoryReactor.Mutation>
+  private let emit: Emitter<WorkingHistoryReactor.Mutation>
 
   init(
     save: Int,
     answers: Latest<WorkingHistoryReactor.HandlerResult?>,
-    emit: Emit<WorkingHistoryReactor.Mutation>
+    emit: Emitter<WorkingHistoryReactor.Mutation>
   ) {
     self.save = save
     self.answers = answers
