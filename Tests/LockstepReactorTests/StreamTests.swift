@@ -136,8 +136,8 @@ struct StreamTests {
   func lossText(count: Int, subject: String) {
     #expect(
       EventsLostError(count: count).description
-        == "\(subject) lost because the reader was too slow; "
-        + "subscribe with a larger capacity, or load anew what the events were about"
+        == "\(subject) lost because the reader was too slow. "
+        + "Subscribe with a larger capacity, or load again what the events described."
     )
   }
 

@@ -74,7 +74,9 @@ extension ReducingLoop {
       }
     }
     let serialLanes = step.actions.reduce(into: [Lane]()) { serialLanes, action in
-      guard let action, case .serial(let lane) = reactor.policy(for: action), !serialLanes.contains(lane) else { return }
+      guard let action, case .serial(let lane) = reactor.policy(for: action), !serialLanes.contains(lane) else {
+        return
+      }
       serialLanes.append(lane)
     }
     if serialLanes.allSatisfy({ lanes[$0] == nil }) { return start(step, &group) }

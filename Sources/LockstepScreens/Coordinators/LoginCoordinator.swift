@@ -1,4 +1,4 @@
-/// The way in.
+/// The login screen.
 struct LoginCoordinator: ScreenCoordinator {
   let factory: ReactorFactory
 

@@ -46,7 +46,9 @@ struct HostedScreenTests {
     return outcome.entries.first ?? "waits"
   }
 
-  private func state(_ screen: HostedScreen<Recorder>) -> String { String(decoding: screen.shown.encoded, as: UTF8.self) }
+  private func state(_ screen: HostedScreen<Recorder>) -> String {
+    String(decoding: screen.shown.encoded, as: UTF8.self)
+  }
 
   @Test("The initial state is transformed, and so are actions, mutations and states")
   func transforms() {

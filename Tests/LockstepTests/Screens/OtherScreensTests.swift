@@ -183,7 +183,7 @@ struct OtherScreensTests {
       let screen = try await users.signUp().open("workingHistory")
       _ = try await screen.act(Self.saving)
       try await screen.shows("unreachable") { state in
-        state["prompt"]?["message"] == "The service that keeps profiles can't be reached."
+        state["prompt"]?["message"] == "The service that keeps profiles cannot be reached."
       }
     }
   }

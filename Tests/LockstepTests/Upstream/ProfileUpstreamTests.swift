@@ -92,7 +92,8 @@ struct ProfileUpstreamTests {
       #expect(failure?.kind == kind && (failure?.mayPass ?? false) == mayPass)
       guard let failure else { return }
       #expect(
-        failure.detail.contains("http://127.0.0.1:\(server.port) answers with") && failure.detail.contains("\(status)")
+        failure.detail.contains("http://127.0.0.1:\(server.port) responded with")
+          && failure.detail.contains("\(status)")
       )
       #expect(!"\(failure) \(failure.message)".contains("s3cret"))
     }
