@@ -161,8 +161,8 @@ public struct Emitter<Mutation: Sendable>: Sendable {
 
   /// Returns when the mutation was reduced, so a fast effect cannot run ahead of its reactor.
   ///
-  /// Throws `CancellationError` if the effect was cancelled or the host closed; the mutation was not
-  /// reduced. Do not catch the error: it ends the effect without a failure.
+  /// Throws `CancellationError` if the effect was cancelled or the host closed; the mutation was
+  /// not reduced. Do not catch the error: it ends the effect without a failure.
   @inlinable
   public func callAsFunction(_ mutation: Mutation) async throws {
     try await deliver(mutation)

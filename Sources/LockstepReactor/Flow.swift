@@ -1,7 +1,8 @@
 /// The path of a reactor's actions, mutations or states, with the streams that are merged into it.
 ///
-/// A flow is a description that a `transform` function makes once. Its transforms are synchronous. Work
-/// that takes time, such as a debounce, belongs in an effect with the policy ``EffectPolicy/latest(_:)``.
+/// A flow is a description that a `transform` function makes once. Its transforms are synchronous.
+/// Work that takes time, such as a debounce, belongs in an effect with the policy
+/// ``EffectPolicy/latest(_:)``.
 public struct Flow<Element: Sendable>: Sendable {
   @usableFromInline typealias Transform = @Sendable (Element) -> Element?
 
@@ -19,13 +20,14 @@ public struct Flow<Element: Sendable>: Sendable {
 
   /// Adds the elements of another stream, from the start of the host to the stream's end.
   ///
-  /// If the stream fails, the host reports the error and ends this stream only. The stream waits until
-  /// its last element was handled, so it cannot flood the reactor.
+  /// If the stream fails, the host reports the error and ends this stream only. The stream waits
+  /// until its last element was handled, so it cannot flood the reactor.
   ///
-  /// A ``DispatchSubject`` does not wait. If it dispatches more events at once than the capacity of its
-  /// ``EventStream``, the host reports ``EventsLostError`` and the stream continues after the gap. If
-  /// each event replaces the one before, merge a ``BoundValue`` instead. If each event counts, choose a
-  /// capacity for the largest burst, or load everything again when the host reports the gap.
+  /// A ``DispatchSubject`` does not wait. If it dispatches more events at once than the capacity of
+  /// its ``EventStream``, the host reports ``EventsLostError`` and the stream continues after the
+  /// gap. If each event replaces the one before, merge a ``BoundValue`` instead. If each event
+  /// counts, choose a capacity for the largest burst, or load everything again when the host
+  /// reports the gap.
   public func merging<Elements: AsyncSequence & Sendable>(
     _ elements: Elements
   ) -> Flow where Elements.Element == Element {

@@ -2,9 +2,9 @@
 ///
 ///     Action ──mutate──▶ Mutation ──reduce──▶ State
 ///
-/// `mutate` decides: it may read the state, call services, take time and fail. `reduce` applies: it is
-/// pure and total, so a journal of mutations rebuilds any state. A reactor itself holds no state and no
-/// task. A ``ReactorHost`` runs it; a server may call the two functions itself.
+/// `mutate` decides: it may read the state, call services, take time and fail. `reduce` applies: it
+/// is pure and total, so a journal of mutations rebuilds any state. A reactor itself holds no state
+/// and no task. A ``ReactorHost`` runs it; a server may call the two functions itself.
 public protocol Reactor: Sendable {
   /// What a client or a view asks for.
   associatedtype Action: Sendable
@@ -18,9 +18,9 @@ public protocol Reactor: Sendable {
 
   /// Decides what an action causes.
   ///
-  /// The host calls it from one loop, one action at a time. `state` cannot change before the effect's
-  /// immediate mutations are reduced. `mutate` must not block: work that takes time belongs in
-  /// ``Effect/run(_:)``.
+  /// The host calls it from one loop, one action at a time. `state` cannot change before the
+  /// effect's immediate mutations are reduced. `mutate` must not block: work that takes time
+  /// belongs in ``Effect/run(_:)``.
   func mutate(_ action: Action, in state: State) -> Effect<Mutation>
 
   /// Applies one mutation. Pure: the same state and mutation always give the same state.
@@ -34,10 +34,12 @@ public protocol Reactor: Sendable {
   /// A host calls the three transforms once, when it is made. Default: the flow unchanged.
   func transform(action: Flow<Action>) -> Flow<Action>
 
-  /// Filters or changes mutations, and merges in mutations from other sources, such as a service's events.
+  /// Filters or changes mutations, and merges in mutations from other sources, such as a service's
+  /// events.
   func transform(mutation: Flow<Mutation>) -> Flow<Mutation>
 
-  /// Filters or changes the states that observers see. `mutate` and `reduce` are given the real state.
+  /// Filters or changes the states that observers see. `mutate` and `reduce` are given the real
+  /// state.
   func transform(state: Flow<State>) -> Flow<State>
 }
 

@@ -4,8 +4,8 @@ import Testing
 
 /// Runs a reactor in virtual time and checks every state, error, effect and ignored action.
 ///
-/// It is exhaustive: an event that the test does not assert is a failure, at the next `send`, at `finish`,
-/// or when the test reactor is released.
+/// It is exhaustive: an event that the test does not assert is a failure, at the next `send`, at
+/// `finish`, or when the test reactor is released.
 ///
 ///     let test = TestReactor(Search(service: .fake, clock: clock), clock: clock)
 ///     test.send(.type("swift")) { $0.query = "swift" }
@@ -26,7 +26,8 @@ public final class TestReactor<R: Reactor> {
   private let running: Task<Void, Never>
   private var isFinished = false
 
-  /// Hosts a reactor and starts it. `failures` gets the failures; the default records issues of Swift Testing.
+  /// Hosts a reactor and starts it. `failures` gets the failures; the default records issues of
+  /// Swift Testing.
   public init(
     _ reactor: R,
     clock: VirtualClock = VirtualClock(),
@@ -53,8 +54,8 @@ public final class TestReactor<R: Reactor> {
 
   /// Sends an action, runs what needs no time to pass, and asserts the states that come.
   ///
-  /// Each closure turns the last asserted state into the next expected one. Assert further events with
-  /// `receive` and `receiveFailure` before the next `send` or `finish`.
+  /// Each closure turns the last asserted state into the next expected one. Assert further events
+  /// with `receive` and `receiveFailure` before the next `send` or `finish`.
   public func send(
     _ action: R.Action,
     _ changes: (inout R.State) -> Void...,
@@ -95,7 +96,8 @@ public final class TestReactor<R: Reactor> {
     }
   }
 
-  /// Asserts that an action did not reach `mutate`: an effect of its lane runs, or a transform dropped it.
+  /// Asserts that an action did not reach `mutate`: an effect of its lane runs, or a transform
+  /// dropped it.
   public func receiveIgnored(
     _ description: String = "an action",
     where matches: (R.Action) -> Bool = { _ in true },

@@ -2,8 +2,9 @@ import Testing
 
 /// Tests that read as tables of (time, event), in the manner of RxTest, for asynchronous sequences.
 ///
-/// Describe the world first (sequences, observers, scheduled actions), then call `start()`. Times are whole
-/// ticks of a ``VirtualClock``. Events of the same time happen in the order of their description.
+/// Describe the world first (sequences, observers, scheduled actions), then call `start()`. Times
+/// are whole ticks of a ``VirtualClock``. Events of the same time happen in the order of their
+/// description.
 ///
 ///     let scheduler = TestScheduler()
 ///     let taps = scheduler.createHotSequence([.next(210, 1), .next(220, 2), .completed(230)])
@@ -53,7 +54,8 @@ public final class TestScheduler: Sendable {
     ColdSequence(timelines: [events], scheduler: self)
   }
 
-  /// A sequence with one timeline for each reading, for tests of retries. Further readings use the last one.
+  /// A sequence with one timeline for each reading, for tests of retries. Further readings use the
+  /// last one.
   public func createColdSequence<Element: Sendable>(
     attempts timelines: [[Recorded<Element>]]
   ) -> ColdSequence<Element> {

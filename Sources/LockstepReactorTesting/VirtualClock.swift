@@ -1,13 +1,14 @@
 import Synchronization
 import Testing
 
-/// A clock whose time moves only when a test moves it, and the executor on which a test's world runs.
+/// A clock whose time moves only when a test moves it, and the executor on which a test's world
+/// runs.
 ///
-/// Start tasks with `start`. They run when the test calls `advance` or `run`, on the calling thread, one
-/// job after another in the order in which they became ready. When the call returns, everything that
-/// those instants caused has happened. Sleepers wake in the order of their deadlines, then of falling
-/// asleep. The next one wakes after everything that the one before caused. So the same test always gives
-/// the same record.
+/// Start tasks with `start`. They run when the test calls `advance` or `run`, on the calling
+/// thread, one job after another in the order in which they became ready. When the call returns,
+/// everything that those instants caused has happened. Sleepers wake in the order of their
+/// deadlines, then of falling asleep. The next one wakes after everything that the one before
+/// caused. So the same test always gives the same record.
 ///
 /// Use structured tasks only. Child tasks, and actors without an executor of their own, run on this
 /// clock's executor; `Task { }`, `Task.detached` and main-actor code do not.
@@ -47,7 +48,8 @@ public final class VirtualClock: Clock {
   private let time = Mutex(Time())
   private let failures: FailureReporter
 
-  /// The executor of this clock's world, for `Task(executorPreference:)` and `withTaskExecutorPreference`.
+  /// The executor of this clock's world, for `Task(executorPreference:)` and
+  /// `withTaskExecutorPreference`.
   public let executor = VirtualExecutor()
 
   /// Makes a clock at time zero.
@@ -64,7 +66,8 @@ public final class VirtualClock: Clock {
   /// How many tasks are asleep.
   public var sleeperCount: Int { time.withLock(\.sleepers.count) }
 
-  /// Sleeps until a test moves the time to `deadline`; throws `CancellationError` when cancelled before.
+  /// Sleeps until a test moves the time to `deadline`; throws `CancellationError` when cancelled
+  /// before.
   public func sleep(until deadline: Instant, tolerance: Duration? = nil) async throws {
     let id = time.withLock { $0.sleepers.nextID() }
     try await withTaskCancellationHandler {

@@ -1,9 +1,11 @@
-/// The difference between two lists of identified elements, in the form of a table view's batch update.
+/// The difference between two lists of identified elements, in the form of a table view's batch
+/// update.
 ///
-/// Indices of `deletions`, of `moves.from` and of `modifications.index` are indices in the *old* list;
-/// indices of `insertions`, `moves.to` and `modifications.newIndex` are indices in the *new* list. Each
-/// array is in ascending order of its first index. Moves are the fewest possible. An element that moved
-/// and changed is in both `moves` and `modifications`; one that merely shifted because of others is in neither.
+/// Indices of `deletions`, of `moves.from` and of `modifications.index` are indices in the *old*
+/// list; indices of `insertions`, `moves.to` and `modifications.newIndex` are indices in the *new*
+/// list. Each array is in ascending order of its first index. Moves are the fewest possible. An
+/// element that moved and changed is in both `moves` and `modifications`; one that merely shifted
+/// because of others is in neither.
 public struct ListChangeset<Element: Identifiable & Equatable & Sendable>: Sendable, Equatable
 where Element.ID: Sendable {
   /// An element that is in the old list only.
@@ -104,9 +106,10 @@ where Element.ID: Sendable {
 extension ListChangeset {
   /// Applies this changeset to `old`.
   ///
-  /// Removes every deletion and every move's source, inserts insertions and moves in ascending order of
-  /// the new index, then replaces modified elements. Throws ``ChangesetMismatchError``, and never traps, if
-  /// the changeset does not fit the list: every index and id must match, and no id may be in the result twice.
+  /// Removes every deletion and every move's source, inserts insertions and moves in ascending
+  /// order of the new index, then replaces modified elements. Throws ``ChangesetMismatchError``,
+  /// and never traps, if the changeset does not fit the list: every index and id must match, and no
+  /// id may be in the result twice.
   @inlinable
   public func apply(to old: [Element]) throws(ChangesetMismatchError) -> [Element] {
     let kept = try removingSources(from: old)

@@ -1,8 +1,8 @@
 extension ListChangeset {
   /// The difference from `old` to `new`.
   ///
-  /// Takes linear time, plus n log n for the moves. Throws ``DuplicateIdentityError`` if two elements of one
-  /// list have the same id.
+  /// Takes linear time, plus n log n for the moves. Throws ``DuplicateIdentityError`` if two
+  /// elements of one list have the same id.
   @inlinable
   public init(from old: [Element], to new: [Element]) throws(DuplicateIdentityError<Element.ID>) {
     self.init(from: old, to: new, by: try Pairing(old, new))
@@ -10,14 +10,15 @@ extension ListChangeset {
 
   /// The difference from `old` to `new`, faster if most elements are known to stay.
   ///
-  /// The result is the same as without `stays`. Only elements that do not stay are checked for duplicate
-  /// ids; each list must have every id once.
+  /// The result is the same as without `stays`. Only elements that do not stay are checked for
+  /// duplicate ids; each list must have every id once.
   ///
   /// - Parameters:
   ///   - old: The list that the difference starts from.
   ///   - new: The list that it leads to.
-  ///   - stays: Whether an element of `new` is in `old` too, in the same order as the others that stay. If it
-  ///     is wrong for an element, the result is still right, but takes as long as without it.
+  ///   - stays: Whether an element of `new` is in `old` too, in the same order as the others that
+  ///     stay. If it is wrong for an element, the result is still right, but takes as long as
+  ///     without it.
   /// - Throws: ``DuplicateIdentityError``.
   @inlinable
   public init(
@@ -135,7 +136,8 @@ struct Pairing {
     }
   }
 
-  /// A longest common subsequence stays; the other common elements move. No choice could move fewer.
+  /// A longest common subsequence stays; the other common elements move. No choice could move
+  /// fewer.
   @usableFromInline
   func newIndicesThatMove() -> [Bool] {
     var doesMove = oldIndexOfNew.map { $0 != Pairing.unpaired }
@@ -149,7 +151,8 @@ struct Pairing {
 
 /// The positions of a longest strictly increasing subsequence, ascending. n log n.
 func longestIncreasingSubsequence(of values: [Int]) -> [Int] {
-  // ends[k] is the position of the smallest value that ends an increasing subsequence of length k + 1.
+  // ends[k] is the position of the smallest value that ends an increasing subsequence of length k +
+  // 1.
   var ends: [Int] = []
   var predecessors = [Int](repeating: -1, count: values.count)
   for (position, value) in values.enumerated() {

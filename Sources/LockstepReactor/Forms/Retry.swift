@@ -7,10 +7,12 @@ public protocol RetryPrompt: Sendable {
   func inform(of error: any Error) async
 }
 
-/// Runs `work`. On an error, asks the user whether to run it again. Returns `nil` if the user declines.
+/// Runs `work`. On an error, asks the user whether to run it again. Returns `nil` if the user
+/// declines.
 ///
 /// An error for which `canRetry` returns `false` is only shown; the result is `nil`. If the task is
-/// cancelled, throws `CancellationError` without asking. The user decides how many attempts there are.
+/// cancelled, throws `CancellationError` without asking. The user decides how many attempts there
+/// are.
 public func retryWhenConfirmed<Value>(
   _ prompt: some RetryPrompt,
   canRetry: (any Error) -> Bool = { _ in true },
@@ -36,8 +38,8 @@ public func retryWhenConfirmed<Value>(
 
 /// Runs `work` up to `attempts` times *in total* (at least once), and throws the last error.
 ///
-/// `pause` waits before each further attempt. Its argument is the number of that attempt, beginning with
-/// 2. Cancellation is not retried.
+/// `pause` waits before each further attempt. Its argument is the number of that attempt, beginning
+/// with 2. Cancellation is not retried.
 public func retry<Value>(
   attempts: Int,
   isolation: isolated (any Actor)? = #isolation,

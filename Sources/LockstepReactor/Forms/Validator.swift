@@ -54,8 +54,9 @@ extension StringProtocol {
 extension Effect {
   /// Validation that takes time: `validating` at once, then the result of `check`.
   ///
-  /// Give the action the policy ``EffectPolicy/latest(_:)``, so that the newest input wins. `pause` lets
-  /// the user finish typing. If `check` throws, the result is `unchecked` and the host reports the error.
+  /// Give the action the policy ``EffectPolicy/latest(_:)``, so that the newest input wins. `pause`
+  /// lets the user finish typing. If `check` throws, the result is `unchecked` and the host reports
+  /// the error.
   public static func validating(
     pause: Duration,
     clock: any Clock<Duration>,

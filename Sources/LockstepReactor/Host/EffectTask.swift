@@ -18,7 +18,8 @@ final class CancelSignal: Sendable {
 }
 
 extension Effect {
-  /// Runs an operation to its end. The signal cancels it; the function still waits until it has ended.
+  /// Runs an operation to its end. The signal cancels it; the function still waits until it has
+  /// ended.
   @inlinable
   static func run(
     _ operation: @escaping Operation,

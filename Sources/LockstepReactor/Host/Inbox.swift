@@ -31,8 +31,8 @@ public enum SendResult: Sendable, Hashable {
 
 /// The only way into a reactor: a bounded queue whose order is the order of sending.
 ///
-/// The bound counts actions from `send` until their effects have ended. Other inputs come from effects
-/// and merged streams, each of which waits until its last input was handled.
+/// The bound counts actions from `send` until their effects have ended. Other inputs come from
+/// effects and merged streams, each of which waits until its last input was handled.
 @usableFromInline
 final class Inbox<R: Reactor>: Sendable {
   @usableFromInline
@@ -50,7 +50,8 @@ final class Inbox<R: Reactor>: Sendable {
   /// Set under the lock of the contents, so that nothing is queued after the end. The loop reads it
   /// without the lock before each input.
   @usableFromInline let closed = Atomic<Bool>(false)
-  /// How many admitted actions are settled. Only the loop writes it, so an action needs no second lock.
+  /// How many admitted actions are settled. Only the loop writes it, so an action needs no second
+  /// lock.
   @usableFromInline let settled = Atomic<Int>(0)
 
   @inlinable
@@ -119,7 +120,8 @@ final class Inbox<R: Reactor>: Sendable {
     }
   }
 
-  /// Waits for inputs and swaps them with the emptied `batch`; returns `false` when the loop must end.
+  /// Waits for inputs and swaps them with the emptied `batch`; returns `false` when the loop must
+  /// end.
   @inlinable
   func take(into batch: inout [Input<R>]) async -> Bool {
     let isOpen = await contents.wait { contents -> Bool? in

@@ -4,12 +4,14 @@ public struct ReactorFailure<Action: Sendable>: Error {
   public enum Origin: Sendable {
     /// The effect of this action failed. Mutations that it emitted before stay reduced.
     case action(Action)
-    /// A stream merged by `transform(action:)`. After ``MergedActionRefusal`` or ``EventsLostError`` the
-    /// stream continues; any other error has ended it.
+    /// A stream merged by `transform(action:)`. After ``MergedActionRefusal`` or
+    /// ``EventsLostError`` the stream continues; any other error has ended it.
     case actionStream
-    /// A stream merged by `transform(mutation:)`. It has ended unless the error is ``EventsLostError``.
+    /// A stream merged by `transform(mutation:)`. It has ended unless the error is
+    /// ``EventsLostError``.
     case mutationStream
-    /// A stream merged by `transform(state:)`. It has ended unless the error is ``EventsLostError``.
+    /// A stream merged by `transform(state:)`. It has ended unless the error is
+    /// ``EventsLostError``.
     case stateStream
   }
 
@@ -38,7 +40,8 @@ public struct MergedActionRefusal: Error, Hashable, CustomStringConvertible {
 public enum ReactorTrace<R: Reactor>: Sendable {
   /// The host is about to call `mutate` with an action.
   case action(R.Action)
-  /// `transform(action:)` or the policy ``EffectPolicy/first(_:)`` dropped an action before `mutate`.
+  /// `transform(action:)` or the policy ``EffectPolicy/first(_:)`` dropped an action before
+  /// `mutate`.
   case ignored(R.Action)
   /// A mutation was reduced.
   case mutation(R.Mutation)

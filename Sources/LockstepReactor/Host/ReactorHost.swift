@@ -1,8 +1,8 @@
 /// Runs one reactor: queues actions, reduces in one loop, and publishes states.
 ///
 /// Nothing happens before `run()`. The loop, the effects and the merged streams are child tasks of
-/// `run()`. Cancelling `run()`, or calling `close()`, ends all of them. A host runs on the executor of
-/// the task that called `run()`.
+/// `run()`. Cancelling `run()`, or calling `close()`, ends all of them. A host runs on the executor
+/// of the task that called `run()`.
 ///
 ///     let host = ReactorHost(Counter())
 ///     host.send(.increase)                        // the order is fixed here
@@ -23,8 +23,8 @@ public final class ReactorHost<R: Reactor>: ViewModel {
   ///
   /// - Parameters:
   ///   - reactor: The reactor. Its `transform` functions are called here, once.
-  ///   - capacity: How many actions may be unsettled at a time: waiting, or with an effect that runs.
-  ///     The host refuses further ones. The default is 1,024.
+  ///   - capacity: How many actions may be unsettled: waiting, or with an effect that runs. The host
+  ///     refuses further ones. The default is 1,024.
   ///   - trace: Called by the loop for each of its steps. It must be quick and must not block.
   public init(
     _ reactor: R,
@@ -46,10 +46,11 @@ public final class ReactorHost<R: Reactor>: ViewModel {
     close()
   }
 
-  /// Queues an action. Actions are handled in the order of `send`, whichever threads they come from.
+  /// Queues an action. Actions are handled in the order of `send`, whichever threads they come
+  /// from.
   ///
-  /// `send` never blocks. An action sent while another is handled, for example by an observer of the
-  /// state, is handled after it. Check the result if the action must not be lost.
+  /// `send` never blocks. An action sent while another is handled, for example by an observer of
+  /// the state, is handled after it. Check the result if the action must not be lost.
   @discardableResult
   @inlinable
   public func send(_ action: R.Action) -> SendResult {
@@ -115,10 +116,12 @@ public final class ReactorHost<R: Reactor>: ViewModel {
     loop.abandon()
   }
 
-  /// Closes the host: it refuses further actions, drops those in the queue and cancels every effect.
+  /// Closes the host: it refuses further actions, drops those in the queue and cancels every
+  /// effect.
   ///
-  /// The action that the loop is handling is still reduced; nothing else is. Waiters on dropped actions
-  /// get a `CancellationError`. Returns at once; `run()` returns when the last effect has ended.
+  /// The action that the loop is handling is still reduced; nothing else is. Waiters on dropped
+  /// actions get a `CancellationError`. Returns at once; `run()` returns when the last effect has
+  /// ended.
   @inlinable
   public func close() {
     let wasRunning = inbox.close()

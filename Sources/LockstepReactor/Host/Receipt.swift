@@ -14,7 +14,8 @@ public final class Receipt<State: Sendable>: Sendable {
   @inlinable
   init() { progress = AwaitableState(Progress()) }
 
-  /// Waits until the action's immediate mutations are reduced, and returns the state of that moment.
+  /// Waits until the action's immediate mutations are reduced, and returns the state of that
+  /// moment.
   ///
   /// Work that takes time may still run; its states come later. Throws the error that refused the
   /// action, and `CancellationError` when the host closed or the waiting task is cancelled.
@@ -28,8 +29,8 @@ public final class Receipt<State: Sendable>: Sendable {
 
   /// Waits until the action's effect has ended, and returns the state of that moment.
   ///
-  /// Throws the error of the effect. Throws `CancellationError` when a newer effect cancelled this one,
-  /// the host closed, or the waiting task is cancelled.
+  /// Throws the error of the effect. Throws `CancellationError` when a newer effect cancelled this
+  /// one, the host closed, or the waiting task is cancelled.
   @inlinable
   public func settled() async throws -> State {
     let result = await progress.wait { $0.outcome }

@@ -7,10 +7,11 @@ public protocol Presentable: Sendable {
   func present() async -> Presentation
 }
 
-/// Turns a route into a destination. A reactor names the route; only the coordinator knows the destination.
+/// Turns a route into a destination. A reactor names the route; only the coordinator knows the
+/// destination.
 ///
-/// A route is a field of a reactor's state, and a ``Pulse``, because going to the same place twice is two
-/// events:
+/// A route is a field of a reactor's state, and a ``Pulse``, because going to the same place twice
+/// is two events:
 ///
 ///     struct State { @Pulse var route: Route? }
 ///

@@ -2,12 +2,13 @@ import Synchronization
 
 /// A value behind a lock, and the tasks that wait for it to change.
 ///
-/// It is the only concurrency primitive of this library. `Latest`, `EventStream`, a host's inbox and
-/// receipts each use it with a plain struct. Two rules prevent deadlocks: only this library's code runs
-/// under the lock, and continuations are resumed after the lock is released (resuming calls an executor).
+/// It is the only concurrency primitive of this library. `Latest`, `EventStream`, a host's inbox
+/// and receipts each use it with a plain struct. Two rules prevent deadlocks: only this library's
+/// code runs under the lock, and continuations are resumed after the lock is released (resuming
+/// calls an executor).
 ///
-/// `@inlinable` lets the compiler specialize a reactor's loop in the module that defines the reactor.
-/// Without it, handling an action takes thirty times as long.
+/// `@inlinable` lets the compiler specialize a reactor's loop in the module that defines the
+/// reactor. Without it, handling an action takes thirty times as long.
 @usableFromInline
 final class AwaitableState<State: Sendable>: Sendable {
   @usableFromInline
@@ -53,8 +54,8 @@ final class AwaitableState<State: Sendable>: Sendable {
 
   /// Waits until `ready` returns a result, and returns it; `nil` when the task is cancelled.
   ///
-  /// `ready` runs under the lock, at the start and after each change. It never runs in a cancelled task,
-  /// so such a task takes nothing from the state.
+  /// `ready` runs under the lock, at the start and after each change. It never runs in a cancelled
+  /// task, so such a task takes nothing from the state.
   @inlinable
   func wait<Result: Sendable>(
     isolation: isolated (any Actor)? = #isolation,
@@ -68,7 +69,8 @@ final class AwaitableState<State: Sendable>: Sendable {
       await withTaskCancellationHandler {
         // Resumed exactly once: the code that removes a continuation under the lock resumes it.
         await withUnsafeContinuation(isolation: isolation) { continuation in
-          // A cancellation before this point has set the flag; one after it finds the waiter parked.
+          // A cancellation before this point has set the flag; one after it finds the waiter
+          // parked.
           let mustWait = withLock { guarded in
             if Task.isCancelled { return false }
             result = ready(&guarded.state)
@@ -88,8 +90,8 @@ final class AwaitableState<State: Sendable>: Sendable {
   @inlinable
   func withLock<Result: Sendable>(_ body: (inout Guarded) -> Result) -> Result {
     #if THREAD_SANITIZER
-      // The sanitizer does not see how the kernel hands over a contended Mutex, and reports races that
-      // do not exist. This spin lock, which it does see, prevents the contention.
+      // The sanitizer does not see how the kernel hands over a contended Mutex, and reports races
+      // that do not exist. This spin lock, which it does see, prevents the contention.
       while isEntered.exchange(true, ordering: .acquiring) {}
       defer { isEntered.store(false, ordering: .releasing) }
     #endif

@@ -1,6 +1,7 @@
 /// The newest element of a subject: replayed to each new watcher, then distinct.
 ///
-/// It is up to date when `dispatch` returns, because no task lies between. Releasing it ends the binding.
+/// It is up to date when `dispatch` returns, because no task lies between. Releasing it ends the
+/// binding.
 public final class BoundValue<Value: Sendable & Equatable>: Sendable {
   private let latest: Latest<Value>
   private let unbind: @Sendable () -> Void

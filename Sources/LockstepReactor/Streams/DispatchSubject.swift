@@ -1,10 +1,11 @@
 /// A typed channel that sends each element to all of its subscribers.
 ///
-/// `dispatch` is synchronous and fixes the order: all subscribers see all elements in the same order.
-/// Dispatching runs no code of the subscribers and never waits for them. Each subscriber has a bounded
-/// queue (``events(capacity:)``) or a slot for the newest element (``BoundValue``).
+/// `dispatch` is synchronous and fixes the order: all subscribers see all elements in the same
+/// order. Dispatching runs no code of the subscribers and never waits for them. Each subscriber has
+/// a bounded queue (``events(capacity:)``) or a slot for the newest element (``BoundValue``).
 public final class DispatchSubject<Element: Sendable>: Sendable {
-  /// Stores an element for a subscriber. Returns the tasks to wake, and a value to release after the lock.
+  /// Stores an element for a subscriber. Returns the tasks to wake, and a value to release after
+  /// the lock.
   typealias Sink = @Sendable (Element) -> (garbage: (any Sendable)?, wake: Wake)
 
   /// The tasks to wake after a dispatch, when no lock is held.
@@ -57,8 +58,8 @@ public final class DispatchSubject<Element: Sendable>: Sendable {
 
   /// Subscribes *now*, not when the first element is awaited, so no element is missed.
   ///
-  /// `capacity` is how many events may wait for a slow reader. Beyond it the oldest is dropped and the
-  /// reader gets an ``EventsLostError``.
+  /// `capacity` is how many events may wait for a slow reader. Beyond it the oldest is dropped and
+  /// the reader gets an ``EventsLostError``.
   public func events(capacity: Int = 256) -> EventStream<Element> {
     let queue = EventQueue<Element>(capacity: capacity)
     let id = subscribe(

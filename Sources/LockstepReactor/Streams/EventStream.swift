@@ -1,10 +1,12 @@
 /// The events of one subscriber, in order, from the moment it subscribed.
 ///
 /// It is a bounded queue. Dispatching never waits for a reader. When a reader lags by more than the
-/// capacity, the *oldest* events are dropped and the sequence throws ``EventsLostError`` at the gap.
-/// Another loop over the same stream continues after the gap. Use ``ignoringLosses`` if gaps do not matter.
+/// capacity, the *oldest* events are dropped and the sequence throws ``EventsLostError`` at the
+/// gap. Another loop over the same stream continues after the gap. Use ``ignoringLosses`` if gaps
+/// do not matter.
 ///
-/// A stream has one reader; subscribe again for a second one. Releasing the stream ends the subscription.
+/// A stream has one reader; subscribe again for a second one. Releasing the stream ends the
+/// subscription.
 public struct EventStream<Element: Sendable>: AsyncSequence, Sendable {
   /// Reading fails only if events were lost.
   public typealias Failure = EventsLostError

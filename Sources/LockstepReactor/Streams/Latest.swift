@@ -1,8 +1,8 @@
 /// A value that can be read at any time and watched by any number of tasks.
 ///
-/// All watchers share one slot. A slow watcher finds the newest value in it, never a queue of old ones,
-/// so a watcher costs a few words. Publishing runs no code of the watchers: it wakes them, and each
-/// compares the value itself.
+/// All watchers share one slot. A slow watcher finds the newest value in it, never a queue of old
+/// ones, so a watcher costs a few words. Publishing runs no code of the watchers: it wakes them,
+/// and each compares the value itself.
 public final class Latest<Value: Sendable & Equatable>: Sendable {
   @usableFromInline
   struct Slot: Sendable {
@@ -85,7 +85,8 @@ public final class Latest<Value: Sendable & Equatable>: Sendable {
   }
 }
 
-/// The values of a ``Latest``: the newest at once, then distinct ones. Slow readers get only the latest.
+/// The values of a ``Latest``: the newest at once, then distinct ones. Slow readers get only the
+/// latest.
 public struct LatestValues<Value: Sendable & Equatable>: AsyncSequence, Sendable {
   /// The element.
   public typealias Element = Value
@@ -114,7 +115,8 @@ public struct LatestValues<Value: Sendable & Equatable>: AsyncSequence, Sendable
       self.source = source
     }
 
-    /// The next value that differs from the last one delivered; `nil` at the end or on cancellation.
+    /// The next value that differs from the last one delivered; `nil` at the end or on
+    /// cancellation.
     @inlinable
     public mutating func next(isolation actor: isolated (any Actor)?) async -> Value? {
       while let found = await source.next(after: seen, isolation: actor) {

@@ -1,8 +1,8 @@
 import LockstepHTTP
 import LockstepThreading
 
-/// A screen's states as server-sent events: the current one, unless the client has it, then each new one. A
-/// slow client misses states, but never the latest.
+/// A screen's states as server-sent events: the current one, unless the client has it, then each
+/// new one. A slow client misses states, but never the latest.
 final class ScreenEvents: EventSource {
   /// The interval of comments that keep the connection alive, in nanoseconds.
   private static let heartbeat: Int64 = 15_000_000_000

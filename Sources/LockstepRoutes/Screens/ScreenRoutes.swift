@@ -103,7 +103,8 @@ package struct ScreenRoutes: Sendable {
     try admitted(request) { kind, session in
       try request.withBody { body in
         let arguments = try arguments(of: request, body)
-        // The response contains the screen's id, which gives access. Without a session it is never repeated.
+        // The response contains the screen's id, which gives access. Without a session it is never
+        // repeated.
         let owner = session.map { ScreenIdempotency.Owner.session($0.id) }
         return try directory.responses.once(request, body, of: owner, at: monotonic()) {
           do {

@@ -3,8 +3,8 @@ import LockstepScreens
 import LockstepSync
 import Synchronization
 
-/// Watches a screen: remembers the state that was seen last, and knows whether there is a newer one. While a
-/// watcher exists, the screen does not expire.
+/// Watches a screen: remembers the state that was seen last, and knows whether there is a newer
+/// one. While a watcher exists, the screen does not expire.
 final class ScreenWatcher: Watcher {
   let screen: Screen
   let seat: WaiterRegistry<String>.Seat

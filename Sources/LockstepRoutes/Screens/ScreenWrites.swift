@@ -6,7 +6,8 @@ import LockstepSync
 extension ScreenIdempotency {
   /// Runs a write once per idempotency key. A repeated request gets the first response again.
   ///
-  /// Without an owner, keys are ignored. A problem thrown by `write` is kept too, unless it is temporary.
+  /// Without an owner, keys are ignored. A problem thrown by `write` is kept too, unless it is
+  /// temporary.
   func once(
     _ request: Request,
     _ body: [UInt8],

@@ -25,7 +25,8 @@ final class LongPoll: ParkedRequest {
   private let watcher: any Watcher
   private let respond: @Sendable (LongPoll, _ isLast: Bool) throws -> HandlerResult
 
-  /// `respond` returns a response, or `.held` with the poll to wait on. It must not hold the last look.
+  /// `respond` returns a response, or `.held` with the poll to wait on. It must not hold the last
+  /// look.
   init(
     deadline: Int64,
     _ watcher: any Watcher,
@@ -68,8 +69,8 @@ enum LongPollResult: Sendable {
   case later(@Sendable () async throws -> HandlerResult?)
 }
 
-/// A request that waits for a resource that cannot change, such as a past state: until its time or its
-/// session is over.
+/// A request that waits for a resource that cannot change, such as a past state: until its time or
+/// its session is over.
 final class TimeoutWait: ParkedRequest, Watcher {
   let deadline: Int64
   let seat: WaiterRegistry<UserID>.Seat

@@ -50,8 +50,8 @@ package struct LongPolling: Sendable {
     return seat
   }
 
-  /// Responds with the current state, or lets the request wait. A request that gets a response at once needs
-  /// no seat.
+  /// Responds with the current state, or lets the request wait. A request that gets a response at
+  /// once needs no seat.
   func wait(
     _ request: Request,
     for preference: WaitPreference,

@@ -4,7 +4,8 @@ import LockstepHTTP
 import LockstepSync
 import Synchronization
 
-/// Watches a user's state: remembers the state that was seen last, and knows whether there is a newer one.
+/// Watches a user's state: remembers the state that was seen last, and knows whether there is a
+/// newer one.
 final class StateWatcher: Watcher {
   let session: LiveSession
   let seat: WaiterRegistry<UserID>.Seat
@@ -26,7 +27,8 @@ final class StateWatcher: Watcher {
       || registry.current.revision.rawValue != seenRegistered.load(ordering: .relaxed)
   }
 
-  /// Passes the current state to `body`, at once if it is in memory. Throws if the session has ended.
+  /// Passes the current state to `body`, at once if it is in memory. Throws if the session has
+  /// ended.
   func look(_ body: @escaping @Sendable (CachedState, RegisteredDefaults) throws -> HandlerResult) throws
     -> HandlerResult
   {

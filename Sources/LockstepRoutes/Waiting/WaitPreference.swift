@@ -6,8 +6,8 @@ struct WaitPreference: Sendable {
   /// Whole seconds, at most the server's limit.
   let seconds: Int
 
-  /// Reads `?wait=`, or else `Prefer: wait=`; `nil` if the request has neither. A malformed query is an error;
-  /// a malformed preference is ignored, as RFC 7240 says.
+  /// Reads `?wait=`, or else `Prefer: wait=`; `nil` if the request has neither. A malformed query
+  /// is an error; a malformed preference is ignored, as RFC 7240 says.
   init?(of request: Request, _ query: QueryParameters, upTo longest: Int) throws(Problem) {
     if let text = try query.text("wait") {
       guard let asked = Self.seconds(text) else {

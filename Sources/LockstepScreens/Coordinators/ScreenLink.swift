@@ -1,7 +1,8 @@
 import LockstepReactor
 import LockstepStore
 
-/// A link to a screen: a client opens it with `POST` to its address. A coordinator may link to any screen.
+/// A link to a screen: a client opens it with `POST` to its address. A coordinator may link to any
+/// screen.
 package struct ScreenLink: Presentable, Equatable {
   let name: String
   let arguments: [String: String]

@@ -20,7 +20,8 @@ package protocol ScreenEngine: AnyObject, Sendable {
   ///   - actions: Actions as clients send them. All are read before the first is performed.
   ///   - network: The client's network.
   ///   - isWanted: Asked at the step's turn, with the number of the state shown then.
-  /// - Throws: `StepRefusal`, `StepConditionError`, `AdmissionError`; `CancellationError` when the screen ends.
+  /// - Throws: `StepRefusal`, `StepConditionError`, `AdmissionError`; `CancellationError` when the
+  ///   screen ends.
   func act(
     _ actions: [JSON],
     from network: ClientNetwork,
@@ -50,8 +51,8 @@ struct ScreenObserver: Sendable {
 
 /// A reactor that runs as a screen.
 final class HostedScreen<R: Reactor>: ScreenEngine {
-  /// The newest state. It is encoded when a client asks. A short encoding is kept for all clients; a long
-  /// one is not, because it would take several times as much memory as the state.
+  /// The newest state. It is encoded when a client asks. A short encoding is kept for all clients;
+  /// a long one is not, because it would take several times as much memory as the state.
   private struct Slot: Sendable {
     var number: UInt64 = 1
     var state: R.State
@@ -123,7 +124,8 @@ final class HostedScreen<R: Reactor>: ScreenEngine {
     do {
       try await host.perform(read(actions, from: network)) { isWanted(slot.withLock { $0.number }) }
     } catch let refusal as StepRefusal {
-      // A `Refusal` is the client's fault, which its response explains. Any other error is the server's.
+      // A `Refusal` is the client's fault, which its response explains. Any other error is the
+      // server's.
       if !(refusal.reason is Refusal || refusal.reason is UnreadableActionsError) {
         Self.record(ScreenFailure(origin: "action", error: refusal.reason), slot, observer)
       }

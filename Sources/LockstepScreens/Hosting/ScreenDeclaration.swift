@@ -4,7 +4,8 @@ import LockstepJSON
 import LockstepReactor
 import LockstepSync
 
-/// Describes a screen's reactor to clients. It decodes actions, encodes states and describes both in the catalogue.
+/// Describes a screen's reactor to clients. It decodes actions, encodes states and describes both
+/// in the catalogue.
 struct ScreenDeclaration<R: Reactor>: Sendable {
   let name: String
   let actions: [ActionCase<R.Action>]

@@ -8,8 +8,8 @@ import LockstepThreading
 
 /// The open screens.
 ///
-/// A screen ends 15 minutes after its last request, with its session, or with the server. Screens need no
-/// timers: the directory checks a deadline when it may have passed.
+/// A screen ends 15 minutes after its last request, with its session, or with the server. Screens
+/// need no timers: the directory checks a deadline when it may have passed.
 package final class ScreenDirectory: Sendable {
   /// How long a screen lives after its last request, in nanoseconds: 15 minutes.
   static let lifetime: Int64 = 15 * 60 * 1_000_000_000
@@ -115,8 +115,8 @@ package final class ScreenDirectory: Sendable {
     )
   }
 
-  /// Finds an open screen of a kind and a session, and renews its time. Returns `nil` for the screens of
-  /// other sessions too.
+  /// Finds an open screen of a kind and a session, and renews its time. Returns `nil` for the
+  /// screens of other sessions too.
   package func find(_ id: String, kind: String, of session: LiveSession?) -> Screen? {
     endExpired()
     guard let screen = contents.withLock({ $0.screens[id] }), screen.kind == kind, !screen.isEnded,
@@ -162,8 +162,8 @@ package final class ScreenDirectory: Sendable {
     for screen in expired { end(screen, .idle) }
   }
 
-  /// Ends idle anonymous screens when all anonymous slots are taken. A client that opens all of them
-  /// keeps others out only as long as it uses them all.
+  /// Ends idle anonymous screens when all anonymous slots are taken. A client that opens all of
+  /// them keeps others out only as long as it uses them all.
   private func evictAnonymous() {
     let now = monotonic()
     let idle = contents.withLock { contents -> [Screen] in
@@ -176,7 +176,8 @@ package final class ScreenDirectory: Sendable {
     for screen in idle { end(screen, .idle) }
   }
 
-  /// Ends expired screens and forgets old responses, every minute of this clock, until the shutdown.
+  /// Ends expired screens and forgets old responses, every minute of this clock, until the
+  /// shutdown.
   package func startExpiry(by clock: any Clock<Duration>) throws(TaskScope.ShutDown) {
     try tasks.start { [weak self] in
       while (try? await clock.sleep(for: .seconds(60))) != nil {
@@ -247,8 +248,8 @@ package enum TooManyScreensError: Error, Equatable {
   case inAll
 }
 
-/// Deadlines by the minute. A screen may extend its deadline without an update of the wheel: when its key
-/// comes up, the directory schedules it again.
+/// Deadlines by the minute. A screen may extend its deadline without an update of the wheel: when
+/// its key comes up, the directory schedules it again.
 struct ExpiryWheel: Sendable {
   private static let slot: Int64 = 60 * 1_000_000_000
 

@@ -1,6 +1,7 @@
 import LockstepReactor
 
-/// A failure that no client got as a response: of an effect, or of a stream that the reactor merges.
+/// A failure that no client got as a response: of an effect, or of a stream that the reactor
+/// merges.
 package struct ScreenFailure: Sendable {
   /// What failed: `action`, `actionStream`, `mutationStream` or `stateStream`.
   package let origin: String

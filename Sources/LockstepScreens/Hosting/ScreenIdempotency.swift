@@ -3,11 +3,12 @@ import LockstepStore
 import LockstepSync
 import LockstepThreading
 
-/// The responses to requests about screens that had an idempotency key. A repeated request gets the first
-/// response again.
+/// The responses to requests about screens that had an idempotency key. A repeated request gets the
+/// first response again.
 ///
-/// Screens are only in memory, and so are these responses. A response is kept for a screen's lifetime, the
-/// newest ones of each owner. All together have a bound; beyond it the oldest are dropped.
+/// Screens are only in memory, and so are these responses. A response is kept for a screen's
+/// lifetime, the newest ones of each owner. All together have a bound; beyond it the oldest are
+/// dropped.
 package final class ScreenIdempotency: Sendable {
   /// The owner of keys.
   package enum Owner: Sendable, Hashable {
@@ -52,8 +53,8 @@ package final class ScreenIdempotency: Sendable {
     self.bound = bound
   }
 
-  /// The response to an earlier request with this key. `nil` if there was none: the key is in use until
-  /// `settle`.
+  /// The response to an earlier request with this key. `nil` if there was none: the key is in use
+  /// until `settle`.
   ///
   /// - Throws: `IdempotencyKeyInUseError`, `IdempotencyKeyReusedError`.
   package func take(_ key: IdempotencyKey, of owner: Owner, at now: Int64) throws -> StoredResponse? {

@@ -9,7 +9,8 @@ public final class HTTPProfileUpstream: ProfileUpstream {
   private let url: UpstreamURL
   private let client: HTTPClient
 
-  /// An upstream with a thread of its own for transfers. Throws if libcurl or the thread is not available.
+  /// An upstream with a thread of its own for transfers. Throws if libcurl or the thread is not
+  /// available.
   public convenience init(_ url: UpstreamURL, bounds: HTTPClient.Bounds = HTTPClient.Bounds()) throws {
     var configuration = HTTPClient.Configuration(userAgent: "lockstep/\(lockstepVersion)")
     configuration.bounds = bounds

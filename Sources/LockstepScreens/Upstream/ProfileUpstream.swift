@@ -17,8 +17,9 @@ public struct OutgoingProfile: Sendable, Equatable {
     self.position = position
   }
 
-  /// The request body: `{"user","companyName","position"}`, with `null` for a field that is not set. The user
-  /// is in the body, not in a header field, because bodies are what servers queue, log and sign.
+  /// The request body: `{"user","companyName","position"}`, with `null` for a field that is not
+  /// set. The user is in the body, not in a header field, because bodies are what servers queue,
+  /// log and sign.
   var json: JSON {
     [
       "user": .string(user.description), "companyName": companyName.map(JSON.string) ?? .null,
@@ -31,8 +32,8 @@ public struct OutgoingProfile: Sendable, Equatable {
 public protocol ProfileUpstream: Sendable {
   /// Returns when the upstream has accepted the profile.
   ///
-  /// Cancelling the task ends the wait at once, but the profile may still arrive. The same profile may be
-  /// sent again. Two profiles sent at the same time may arrive in either order.
+  /// Cancelling the task ends the wait at once, but the profile may still arrive. The same profile
+  /// may be sent again. Two profiles sent at the same time may arrive in either order.
   nonisolated(nonsending) func send(_ profile: OutgoingProfile) async throws(UpstreamError)
 }
 

@@ -5,8 +5,8 @@ import LockstepThreading
 
 /// The users whose state an open screen follows. Publishes each committed state to their screens.
 ///
-/// A newer state replaces an older one, so a slow screen misses states, but never the latest. A user whom no
-/// screen follows costs nothing.
+/// A newer state replaces an older one, so a slow screen misses states, but never the latest. A
+/// user whom no screen follows costs nothing.
 package final class FollowedUsers: Sendable {
   private struct Followed: Sendable {
     let subject = DispatchSubject<UserSnapshot?>()

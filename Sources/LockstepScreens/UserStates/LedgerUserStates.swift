@@ -14,8 +14,8 @@ package struct LedgerUserStates: UserStates {
   let ledger: Ledger
   let favorites: FavoritesModule
   let profile: ProfileModule
-  /// One step may cause hundreds of writes, and a user may have many screens. This limits the concurrent
-  /// writes of a user to as many as the writer thread accepts; the others wait.
+  /// One step may cause hundreds of writes, and a user may have many screens. This limits the
+  /// concurrent writes of a user to as many as the writer thread accepts; the others wait.
   let turns: FairShareLimiter<UserID>
 
   package init(

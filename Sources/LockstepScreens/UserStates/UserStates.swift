@@ -22,13 +22,15 @@ package struct StateChangeError: Error, Equatable {
 
 /// The parts of a user's state that screens show.
 ///
-/// It is as small as a reference, because each waiting screen keeps several copies in its tasks' frames.
+/// It is as small as a reference, because each waiting screen keeps several copies in its tasks'
+/// frames.
 @dynamicMemberLookup
 struct UserSnapshot: Sendable, Equatable {
   struct Contents: Sendable, Equatable {
     var favorites = ListState()
     var profile = MapState()
-    /// The user's defaults `language` and `timeZone`, own or registered; `nil` if they are not strings.
+    /// The user's defaults `language` and `timeZone`, own or registered; `nil` if they are not
+    /// strings.
     var language: String?
     var timeZone: String?
   }
@@ -78,8 +80,8 @@ package struct FollowedState: Sendable {
   }
 }
 
-/// Published states of a user, converted. It is one sequence, because a chain of sequences would keep a frame
-/// of each in every waiting screen.
+/// Published states of a user, converted. It is one sequence, because a chain of sequences would
+/// keep a frame of each in every waiting screen.
 struct FollowedChanges<Element: Sendable>: AsyncSequence, Sendable {
   typealias Failure = Never
 

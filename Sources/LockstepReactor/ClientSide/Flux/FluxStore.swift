@@ -6,8 +6,8 @@
 ///       let players = DispatchSubject<Player>()
 ///     }
 ///
-/// Action creators dispatch and stores bind, so data flows one way. Make a dispatcher where the program
-/// is composed, and pass it to both.
+/// Action creators dispatch and stores bind, so data flows one way. Make a dispatcher where the
+/// program is composed, and pass it to both.
 public protocol Dispatcher: Sendable {}
 
 /// The reading side of Flux: values and events bound to the subjects of a dispatcher.

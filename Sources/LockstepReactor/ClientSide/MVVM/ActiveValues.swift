@@ -1,8 +1,8 @@
 extension LatestValues {
   /// These values while `isActive` is true. On activation, the latest value if it differs.
   ///
-  /// Values from an inactive period are skipped. The sequence ends when either source ends, after the
-  /// newest value if it is active.
+  /// Values from an inactive period are skipped. The sequence ends when either source ends, after
+  /// the newest value if it is active.
   public func active(while isActive: LatestValues<Bool>) -> ActiveValues<Value> {
     ActiveValues(values: self, isActive: isActive)
   }

@@ -1,7 +1,7 @@
 /// Work that a user starts: one run at a time, and only while the input allows it.
 ///
-/// `execute` checks the input, disables the command and passes that same input to the work in one atomic
-/// step. The newest input counts.
+/// `execute` checks the input, disables the command and passes that same input to the work in one
+/// atomic step. The newest input counts.
 public final class Command<Input: Sendable, Output: Sendable>: Sendable {
   private struct Gate: Sendable {
     var input: Input

@@ -5,7 +5,8 @@ import LockstepReactor
 import LockstepStore
 import LockstepTime
 
-/// A login form as a screen. The password is only in memory, until it was right, and no state shows it.
+/// A login form as a screen. The password is only in memory, until it was right, and no state shows
+/// it.
 struct LoginReactor: Reactor {
   struct State: Sendable, Equatable {
     /// As typed.

@@ -9,7 +9,8 @@ import LockstepTime
 struct PhotoDetailReactor: Reactor {
   struct State: Sendable, Equatable {
     let photoId: String
-    /// Its title as a favorite. It stays after a removal, so that the photo can be added again with it.
+    /// Its title as a favorite. It stays after a removal, so that the photo can be added again with
+    /// it.
     var title: String?
     var isFavorite = false
     /// In the user's language and time zone.
