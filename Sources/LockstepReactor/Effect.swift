@@ -1,8 +1,8 @@
-/// What an action causes: mutations at once, then perhaps more that take time, then perhaps an error.
+/// What an action causes: mutations at once, then optionally work that takes time or an error.
 ///
-/// The immediate part is reduced in the same step in which the action is handled and costs neither a
-/// task nor, for a single mutation, an allocation. The part that takes time runs as a child task of
-/// the host, is cancelled with it, and may be endless.
+/// The host reduces the immediate part while it handles the action. That needs no task and, for a
+/// single mutation, no allocation. Work that takes time runs as a child task of the host. It is
+/// cancelled with the host and may be endless.
 public struct Effect<Mutation: Sendable>: Sendable {
   @usableFromInline
   enum Immediate: Sendable {
@@ -18,8 +18,8 @@ public struct Effect<Mutation: Sendable>: Sendable {
     case operation(Operation)
   }
 
-  /// A part that takes time: it hands over its mutations one by one.
-  public typealias Operation = @Sendable (Emit<Mutation>) async throws -> Void
+  /// Work that takes time. It emits its mutations one by one.
+  public typealias Operation = @Sendable (Emitter<Mutation>) async throws -> Void
 
   @usableFromInline let immediate: Immediate
   @usableFromInline let rest: Rest
@@ -52,19 +52,19 @@ public struct Effect<Mutation: Sendable>: Sendable {
     Effect(immediate: .many(mutations), rest: .none)
   }
 
-  /// The action is refused: an error event, and no mutation.
+  /// Refuses the action: an error and no mutation.
   @inlinable
   public static func failure(_ error: any Error) -> Effect {
     Effect(immediate: .none, rest: .failure(error))
   }
 
-  /// Work that takes time. What it throws becomes an error event of the action.
+  /// Work that takes time. The host reports an error that it throws.
   @inlinable
   public static func run(_ operation: @escaping Operation) -> Effect {
     Effect(immediate: .none, rest: .operation(operation))
   }
 
-  /// The elements of an asynchronous sequence; its error becomes an error event of the action.
+  /// The elements of an asynchronous sequence. The host reports an error that it throws.
   @inlinable
   public static func stream<Elements: AsyncSequence & Sendable>(
     _ elements: Elements
@@ -74,14 +74,15 @@ public struct Effect<Mutation: Sendable>: Sendable {
     }
   }
 
-  /// One effect after another; the first that fails ends the whole.
+  /// One effect after another. The first that fails ends the sequence.
   @inlinable
   public static func concat(_ effects: Effect...) -> Effect {
     effects.reduce(.none) { $0.followed(by: $1) }
   }
 
-  /// All effects beside each other: the immediate parts in the order given, then the rest at the same
-  /// time. The first that fails cancels the others; beside one that fails at once none is started.
+  /// All effects together: the immediate parts in the order given, then the rest concurrently.
+  ///
+  /// The first effect that fails cancels the others. If one fails at once, no work is started.
   @inlinable
   public static func merge(_ effects: Effect...) -> Effect {
     let immediate = effects.reduce(Immediate.none) { $0.followed(by: $1.immediate) }
@@ -124,9 +125,9 @@ public struct Effect<Mutation: Sendable>: Sendable {
 }
 
 extension Effect {
-  /// The mutations of an effect that takes no time, or the error in it; `nil` when a part takes time.
+  /// The mutations of an effect that takes no time, or its error. `nil` if a part takes time.
   ///
-  /// This is how to take a step without a host: a server decides, commits, and then reduces.
+  /// Use it to handle an action without a host: a server decides, commits, and then reduces.
   @inlinable
   public var immediateMutations: Result<[Mutation], any Error>? {
     switch rest {
@@ -136,25 +137,9 @@ extension Effect {
     }
   }
 
-  /// The parts of an effect, for who puts several together: what happens at once, ...
+  /// Runs the whole effect in the calling task: emits each mutation in order, and throws its error.
   @inlinable
-  public var mutationsAtOnce: [Mutation] { immediate.mutations }
-
-  /// ... the error that it ends with at once, if it does, ...
-  @inlinable
-  public var errorAtOnce: (any Error)? {
-    if case .failure(let error) = rest { error } else { nil }
-  }
-
-  /// ... and what is left of it without what happens at once; nil where nothing is.
-  @inlinable
-  public var afterwards: Effect? {
-    if case .none = rest { nil } else { Effect(immediate: .none, rest: rest) }
-  }
-
-  /// Runs the whole effect in the calling task, handing over each mutation in order, and throws its error.
-  @inlinable
-  public func perform(_ emit: Emit<Mutation>) async throws {
+  public func perform(_ emit: Emitter<Mutation>) async throws {
     for mutation in immediate.mutations { try await emit(mutation) }
     switch rest {
     case .none: break
@@ -164,11 +149,11 @@ extension Effect {
   }
 }
 
-/// Hands the mutations of an effect to whoever runs it.
-public struct Emit<Mutation: Sendable>: Sendable {
+/// Passes the mutations of an effect to the host, or to the caller of ``Effect/perform(_:)``.
+public struct Emitter<Mutation: Sendable>: Sendable {
   @usableFromInline let deliver: @Sendable (Mutation) async throws -> Void
 
-  /// For running an effect without a host, as a test or a server does.
+  /// Makes an emitter for an effect that runs without a host, as in a test or a server.
   @inlinable
   public init(_ deliver: @escaping @Sendable (Mutation) async throws -> Void) {
     self.deliver = deliver
@@ -176,8 +161,8 @@ public struct Emit<Mutation: Sendable>: Sendable {
 
   /// Returns when the mutation was reduced, so a fast effect cannot run ahead of its reactor.
   ///
-  /// Throws `CancellationError` when the effect was cancelled or the host closed; the mutation was
-  /// not reduced then. Let the error through: it ends the effect quietly.
+  /// Throws `CancellationError` if the effect was cancelled or the host closed; the mutation was
+  /// not reduced. Do not catch the error: it ends the effect without a failure.
   @inlinable
   public func callAsFunction(_ mutation: Mutation) async throws {
     try await deliver(mutation)

@@ -1,19 +1,19 @@
 /// What to do with an action while effects of earlier actions of the same lane still run.
 ///
-/// A policy is chosen *before* `mutate` is called, so an ignored action has decided nothing, and one
-/// that waits decides on the state of the moment when its turn comes.
+/// The host asks for the policy *before* it calls `mutate`. An ignored action never reaches
+/// `mutate`, and an action that waits decides on the state of its turn.
 public enum EffectPolicy: Sendable, Hashable {
-  /// Every effect runs, beside all others.
+  /// Every effect runs, concurrently with all others.
   case all
-  /// The newest wins: what runs in the lane is cancelled, and none of its later mutations is reduced.
+  /// The newest wins: the lane's running effect is cancelled, and its later mutations are dropped.
   case latest(Lane)
-  /// The first wins: while something runs in the lane the action is ignored.
+  /// The first wins: while an effect of the lane runs, the action is ignored.
   case first(Lane)
-  /// One after another: the action waits until nothing runs in the lane, in the order of sending.
+  /// One after another: the action waits until the lane is free, in the order of sending.
   case serial(Lane)
 }
 
-/// A name under which effects know of each other. Lanes belong to one host, never to the process.
+/// A name that groups effects for a policy. Lanes belong to one host.
 public struct Lane: Hashable, Sendable, ExpressibleByStringLiteral, CustomStringConvertible {
   /// The name.
   public let description: String

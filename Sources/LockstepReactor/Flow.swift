@@ -1,31 +1,33 @@
-/// The path that a reactor's actions, mutations or states take, and what is merged into it.
+/// The path of a reactor's actions, mutations or states, with the streams that are merged into it.
 ///
-/// A flow is a description, made once by the `transform` functions. Its stages are synchronous, so
-/// that a reactor without asynchronous work stays without it; what takes time or counts time (a
-/// debounce, say) belongs into an effect with the policy ``EffectPolicy/latest(_:)``.
+/// A flow is a description that a `transform` function makes once. Its transforms are synchronous.
+/// Work that takes time, such as a debounce, belongs in an effect with the policy
+/// ``EffectPolicy/latest(_:)``.
 public struct Flow<Element: Sendable>: Sendable {
-  @usableFromInline typealias Stage = @Sendable (Element) -> Element?
+  @usableFromInline typealias Transform = @Sendable (Element) -> Element?
 
-  /// A stream from elsewhere: runs until it ends, and hands over each element.
+  /// A merged stream: it runs until it ends, and hands over each element.
   struct Source: Sendable {
     let run:
       @Sendable (_ handOver: @Sendable (Result<Element, EventsLostError>) async throws -> Void) async throws -> Void
-    var stage: Stage?
+    var transform: Transform?
   }
 
-  private(set) var stage: Stage?
+  private(set) var transform: Transform?
   private(set) var sources: [Source] = []
 
   init() {}
 
   /// Adds the elements of another stream, from the start of the host to the stream's end.
   ///
-  /// An error of the stream ends this one stream and is reported by the host; everything else goes
-  /// on. The stream waits while its last element is handled, so it cannot flood the reactor. Events of
-  /// a ``DispatchSubject`` come without waiting: when more of them come at once than the capacity of the
-  /// ``EventStream``, the host reports ``EventsLostError``, and the stream goes on behind the gap. So merge
-  /// a ``BoundValue`` where the newest fact replaces the older ones, and for other facts choose a
-  /// capacity for the largest burst, or load everything anew on that report.
+  /// If the stream fails, the host reports the error and ends this stream only. The stream waits
+  /// until its last element was handled, so it cannot flood the reactor.
+  ///
+  /// A ``DispatchSubject`` does not wait. If it dispatches more events at once than the capacity of
+  /// its ``EventStream``, the host reports ``EventsLostError`` and the stream continues after the
+  /// gap. If each event replaces the one before, merge a ``BoundValue`` instead. If each event
+  /// counts, choose a capacity for the largest burst, or load everything again when the host
+  /// reports the gap.
   public func merging<Elements: AsyncSequence & Sendable>(
     _ elements: Elements
   ) -> Flow where Elements.Element == Element {
@@ -51,9 +53,9 @@ public struct Flow<Element: Sendable>: Sendable {
   /// Changes each element, or drops it (`nil`), of this flow and of all that was merged so far.
   public func compactMap(_ transform: @escaping @Sendable (Element) -> Element?) -> Flow {
     var flow = self
-    flow.stage = Self.join(stage, transform)
+    flow.transform = Self.chain(self.transform, transform)
     for index in flow.sources.indices {
-      flow.sources[index].stage = Self.join(flow.sources[index].stage, transform)
+      flow.sources[index].transform = Self.chain(flow.sources[index].transform, transform)
     }
     return flow
   }
@@ -63,12 +65,12 @@ public struct Flow<Element: Sendable>: Sendable {
     compactMap { transform($0) }
   }
 
-  /// Lets through only what `isIncluded`.
+  /// Keeps the elements for which `isIncluded` returns `true`.
   public func filter(_ isIncluded: @escaping @Sendable (Element) -> Bool) -> Flow {
     compactMap { isIncluded($0) ? $0 : nil }
   }
 
-  private static func join(_ first: Stage?, _ second: @escaping Stage) -> Stage {
+  private static func chain(_ first: Transform?, _ second: @escaping Transform) -> Transform {
     guard let first else { return second }
     return { element in first(element).flatMap(second) }
   }

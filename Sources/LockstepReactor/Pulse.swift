@@ -1,11 +1,11 @@
 /// A field of a state that notifies on every assignment, even of an equal value.
 ///
-/// The same alert twice, or the same route twice, is two events; as a plain field the second would
-/// be no change. `$field` gives the pulse itself, whose `count` tells assignments apart.
+/// The same alert or route twice is two events; in a plain field, the second would be no change.
+/// `$field` is the pulse itself, whose `count` distinguishes assignments.
 ///
-/// A `reduce` that replaces the whole state by a new one begins to count anew. The new pulse notifies
-/// if its value or its count differs from the old one's; to have it notify in every case, carry the
-/// pulse over before it is assigned: `new.$alert = state.$alert`.
+/// A `reduce` that replaces the whole state resets the count. The new pulse notifies only if its
+/// value or count differs from the old one's. To notify in every case, carry the pulse over before
+/// you assign it: `new.$alert = state.$alert`.
 @propertyWrapper
 public struct Pulse<Value> {
   private var value: Value
@@ -13,12 +13,12 @@ public struct Pulse<Value> {
   /// How often a value was assigned.
   public private(set) var count: UInt64 = 0
 
-  /// Starts with a value that was not assigned yet.
+  /// Starts with a value and a count of 0.
   public init(wrappedValue: Value) {
     value = wrappedValue
   }
 
-  /// The value. Assigning counts, whatever is assigned.
+  /// The value. Every assignment counts.
   public var wrappedValue: Value {
     get { value }
     set {
@@ -27,7 +27,7 @@ public struct Pulse<Value> {
     }
   }
 
-  /// The pulse itself, for `states.pulse(\.$field)`. To set it is to carry it over, and does not count.
+  /// The pulse itself, for `states.pulse(\.$field)`. Setting it carries it over and does not count.
   public var projectedValue: Pulse {
     get { self }
     set { self = newValue }
@@ -35,5 +35,5 @@ public struct Pulse<Value> {
 }
 
 extension Pulse: Sendable where Value: Sendable {}
-/// Equal values of different assignments are unequal pulses: that is what makes them notify.
+/// Pulses of different assignments are unequal, even with equal values. That makes them notify.
 extension Pulse: Equatable where Value: Equatable {}

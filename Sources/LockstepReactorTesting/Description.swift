@@ -1,4 +1,5 @@
-/// A value as lines of `path: leaf`, the same in every run, so that two values can be compared by eye.
+/// A value as lines of `path: leaf`, in the same order in every run, so that a person can compare
+/// two values.
 func describe(_ value: Any, path: String = "") -> [(path: String, leaf: String)] {
   let mirror = Mirror(reflecting: value)
   let here = path.isEmpty ? "state" : path
@@ -25,7 +26,7 @@ func describe(_ value: Any, path: String = "") -> [(path: String, leaf: String)]
   }
 }
 
-/// The lines in which two values differ: `−` as expected, `+` as it is.
+/// The lines in which two values differ: `−` expected, `+` actual.
 func difference(expected: Any, actual: Any) -> String {
   let expectedLines = describe(expected)
   let actualLines = describe(actual)
@@ -52,7 +53,7 @@ private func describeDictionary(_ mirror: Mirror, path: String, here: String) ->
   return entries.sorted { $0.key < $1.key }.flatMap { describe($0.value, path: "\(path)[\($0.key)]") }
 }
 
-/// Text is quoted, so that an empty one and white space can be seen.
+/// Quotes text, so that empty text and white space are visible.
 private func leaf(_ value: Any) -> String {
   if let text = value as? String { return String(reflecting: text) }
   return String(describing: value)

@@ -1,6 +1,6 @@
 import LockstepReactor
 
-/// What a `TestReactor` says when something is not as asserted: what, why, and how to mend it.
+/// The failure messages of a `TestReactor`: what happened, why, and how to fix it.
 enum FailureText {
   static func wrongState(_ title: String, _ difference: String) -> String {
     """
@@ -27,8 +27,8 @@ enum FailureText {
     """
     \(title) did not come.
 
-    The closure changes nothing, and a state that is equal to the one before is never shown. Remove the \
-    closure: that nothing else comes is asserted anyway.
+    The closure changes nothing, and a host never shows a state that equals the one before. Remove the \
+    closure: the test reactor checks anyway that no other state comes.
     """
   }
 
@@ -105,7 +105,7 @@ enum FailureText {
         Expected \(count(allowed, "running effect", "running effects")) at \(moment), but there \
         \(actions.count == 1 ? "is" : "are") \(actions.count).
 
-        An effect has ended that was meant to go on. Correct finish(running:), or the effect.
+        An effect has ended that should still run. Correct finish(running:), or the effect.
         """
     }
     return """
@@ -113,14 +113,14 @@ enum FailureText {
 
       \(actions.map { "    \($0)" }.joined(separator: "\n"))
 
-      Let them end with advance(by:), cancel them by an action, or say that they are meant to go on with \
+      Let them end with advance(by:), cancel them with an action, or expect them with \
       finish(running: \(actions.count)).
       """
   }
 
   static func refused(_ action: String) -> String {
     """
-    send(\(action)) was refused: as many actions as the host's capacity are not settled yet.
+    send(\(action)) was refused: the host has as many unsettled actions as its capacity allows.
 
     Let effects end with advance(by:) before sending more.
     """

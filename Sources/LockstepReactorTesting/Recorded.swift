@@ -1,4 +1,4 @@
-/// What a sequence does: it gives elements, and then it ends, well or with an error.
+/// An event of a sequence: an element, or the end with or without an error.
 public enum Event<Element> {
   /// An element.
   case next(Element)
@@ -24,12 +24,12 @@ extension Event: Equatable where Element: Equatable {
 
 /// An event and the virtual time at which it happened: one row of a test's table.
 public struct Recorded<Element> {
-  /// When, in ticks of the scheduler.
+  /// The time in ticks of the scheduler.
   public let time: Int
-  /// What.
+  /// The event.
   public let event: Event<Element>
 
-  /// A row.
+  /// Makes a row.
   public init(time: Int, event: Event<Element>) {
     self.time = time
     self.event = event
@@ -65,14 +65,14 @@ extension Recorded: CustomStringConvertible {
   }
 }
 
-/// When somebody began to read a sequence, and when they stopped.
+/// When a reading of a sequence began and ended.
 public struct Subscription: Sendable, Equatable, CustomStringConvertible {
   /// When the reading began.
   public let from: Int
-  /// When it ended; `nil` while it goes on.
+  /// When it ended; `nil` while it continues.
   public let to: Int?
 
-  /// A subscription.
+  /// Makes a subscription.
   public init(_ from: Int, _ to: Int? = nil) {
     self.from = from
     self.to = to

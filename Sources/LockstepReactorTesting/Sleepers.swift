@@ -1,11 +1,11 @@
-/// A task that sleeps, and until when.
+/// A sleeping task and its deadline.
 struct Sleeper: Sendable {
   let id: Int
   let deadline: VirtualClock.Instant
   let continuation: CheckedContinuation<Void, any Error>
 }
 
-/// Sleepers in order of their deadlines, and of falling asleep.
+/// Sleepers in the order of their deadlines, then of falling asleep.
 struct Sleepers: Sendable {
   private var inOrder: [Sleeper] = []
   private var lastID = 0

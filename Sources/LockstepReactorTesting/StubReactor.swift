@@ -1,28 +1,28 @@
 import LockstepReactor
 import Synchronization
 
-/// Stands in for a reactor where a view is tested alone: records the actions, shows any state.
+/// Replaces a reactor in a test of a view alone: records the actions and shows any state.
 public final class StubReactor<Action: Sendable, State: Sendable & Equatable>: ViewModel {
   private struct Contents: Sendable {
     var actions: [Action] = []
-    var admission = Admission.accepted
+    var result = SendResult.accepted
   }
 
   private let latest: Latest<State>
   private let contents = Mutex(Contents())
 
-  /// A stub that shows `state`.
+  /// Makes a stub that shows `state`.
   public init(state: State) {
     latest = Latest(state)
   }
 
-  /// The actions sent so far, refused ones too.
+  /// The actions sent so far, including refused ones.
   public var actions: [Action] { contents.withLock(\.actions) }
 
-  /// What `send` answers. `.accepted` unless set.
-  public var admission: Admission {
-    get { contents.withLock(\.admission) }
-    set { contents.withLock { $0.admission = newValue } }
+  /// The result of `send`. The default is `.accepted`.
+  public var sendResult: SendResult {
+    get { contents.withLock(\.result) }
+    set { contents.withLock { $0.result = newValue } }
   }
 
   /// Shows another state to the view.
@@ -32,15 +32,15 @@ public final class StubReactor<Action: Sendable, State: Sendable & Equatable>: V
 
   /// Records the action.
   @discardableResult
-  public func send(_ action: Action) -> Admission {
+  public func send(_ action: Action) -> SendResult {
     contents.withLock { contents in
       contents.actions.append(action)
-      return contents.admission
+      return contents.result
     }
   }
 
-  /// The state shown last.
+  /// The newest state.
   public var currentState: State { latest.value }
-  /// The shown states: the latest at once, then distinct ones.
+  /// The latest state at once, then distinct ones.
   public var states: LatestValues<State> { latest.values }
 }

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Records what happens, and when, as the rows of a table.
+/// Records events and their times as the rows of a table.
 public final class TestObserver<Element: Sendable>: Sendable {
   private let scheduler: TestScheduler
   private let recorded = Mutex<[Recorded<Element>]>([])
@@ -20,18 +20,18 @@ public final class TestObserver<Element: Sendable>: Sendable {
     }
   }
 
-  /// Records an event at the present time.
+  /// Records an event at the current time.
   public func on(_ event: Event<Element>) {
     let row = Recorded(time: scheduler.time, event: event)
     recorded.withLock { $0.append(row) }
   }
 
-  /// Records an element at the present time.
+  /// Records an element at the current time.
   public func next(_ element: Element) {
     on(.next(element))
   }
 
-  /// Reads a sequence to its end. Being cancelled is no event: nobody looks any more.
+  /// Reads a sequence to its end. A cancellation is not recorded.
   public func read<Elements: AsyncSequence>(_ elements: Elements) async where Elements.Element == Element {
     do {
       for try await element in elements { next(element) }

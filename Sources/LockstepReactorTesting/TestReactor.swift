@@ -2,11 +2,10 @@ import LockstepReactor
 import Synchronization
 import Testing
 
-/// Runs a reactor in virtual time and checks every state it shows, every error, every effect and every
-/// action that it ignores.
+/// Runs a reactor in virtual time and checks every state, error, effect and ignored action.
 ///
-/// Exhaustive by default: what the test did not assert is a failure, at the next `send`, at `finish`, or
-/// at the latest when the test lets go of it.
+/// It is exhaustive: an event that the test does not assert is a failure, at the next `send`, at
+/// `finish`, or when the test reactor is released.
 ///
 ///     let test = TestReactor(Search(service: .fake, clock: clock), clock: clock)
 ///     test.send(.type("swift")) { $0.query = "swift" }
@@ -14,10 +13,10 @@ import Testing
 ///     test.receive { $0.isSearching = true }
 ///     test.finish()
 public final class TestReactor<R: Reactor> {
-  /// The clock that the test moves. Hand the same to the reactor.
+  /// The clock that the test moves. Pass the same clock to the reactor.
   public let clock: VirtualClock
 
-  /// The state that was asserted last.
+  /// The last asserted state.
   public private(set) var state: R.State
 
   private let host: ReactorHost<R>
@@ -27,13 +26,8 @@ public final class TestReactor<R: Reactor> {
   private let running: Task<Void, Never>
   private var isFinished = false
 
-  /// Hosts a reactor and lets it start.
-  ///
-  /// - Parameters:
-  ///   - reactor: What is tested.
-  ///   - clock: The clock of the test's world.
-  ///   - failures: Where failures go. Issues of Swift Testing unless told.
-  ///   - location: Where the test makes it.
+  /// Hosts a reactor and starts it. `failures` gets the failures; the default records issues of
+  /// Swift Testing.
   public init(
     _ reactor: R,
     clock: VirtualClock = VirtualClock(),
@@ -58,10 +52,10 @@ public final class TestReactor<R: Reactor> {
     running.cancel()
   }
 
-  /// Sends an action, lets happen what happens without time passing, and asserts the states that come.
+  /// Sends an action, runs what needs no time to pass, and asserts the states that come.
   ///
-  /// Each closure turns the last asserted state into the one expected next. What comes beyond them is for
-  /// `receive` and `receiveFailure`, and a failure if it waits for them until the next `send` or `finish`.
+  /// Each closure turns the last asserted state into the next expected one. Assert further events
+  /// with `receive` and `receiveFailure` before the next `send` or `finish`.
   public func send(
     _ action: R.Action,
     _ changes: (inout R.State) -> Void...,
@@ -78,7 +72,7 @@ public final class TestReactor<R: Reactor> {
     }
   }
 
-  /// Asserts the states that came since, from effects and merged streams.
+  /// Asserts the states that came since then, from effects and merged streams.
   public func receive(_ changes: (inout R.State) -> Void..., location: SourceLocation = #_sourceLocation) {
     clock.settle(location: location)
     for (index, change) in changes.enumerated() {
@@ -93,7 +87,7 @@ public final class TestReactor<R: Reactor> {
     location: SourceLocation = #_sourceLocation
   ) {
     clock.settle(location: location)
-    guard let failure = record.takeFailure() else {
+    guard let failure = record.take(\.failures) else {
       failures.report(FailureText.noFailure(description), location)
       return
     }
@@ -102,14 +96,15 @@ public final class TestReactor<R: Reactor> {
     }
   }
 
-  /// Asserts that an action was not given to `mutate`: another effect of its lane runs, or it was filtered out.
+  /// Asserts that an action did not reach `mutate`: an effect of its lane runs, or a transform
+  /// dropped it.
   public func receiveIgnored(
     _ description: String = "an action",
     where matches: (R.Action) -> Bool = { _ in true },
     location: SourceLocation = #_sourceLocation
   ) {
     clock.settle(location: location)
-    guard let action = record.takeIgnored() else {
+    guard let action = record.take(\.ignored) else {
       failures.report(FailureText.noneIgnored(description), location)
       return
     }
@@ -123,17 +118,13 @@ public final class TestReactor<R: Reactor> {
     clock.advance(by: duration, location: location)
   }
 
-  /// Leaves the states that wait unasserted, and takes the last of them as the present one.
+  /// Skips the states that are not asserted yet. The last of them becomes the current state.
   public func skipStates() {
     clock.settle()
-    while let next = record.takeState() { state = next }
+    while let next = record.take(\.states) { state = next }
   }
 
-  /// Ends the test: nothing may wait unasserted, and no effect may run but those expected to.
-  ///
-  /// - Parameters:
-  ///   - effects: How many effects are meant to go on for as long as the reactor lives.
-  ///   - location: Where the test ends.
+  /// Ends the test. Every event must be asserted, and exactly `effects` effects may still run.
   public func finish(running effects: Int = 0, location: SourceLocation = #_sourceLocation) {
     clock.settle(location: location)
     isFinished = true
@@ -149,7 +140,7 @@ extension TestReactor {
   private func assertNextState(_ title: String, _ change: (inout R.State) -> Void, _ location: SourceLocation) {
     var expected = state
     change(&expected)
-    guard let actual = record.takeState() else {
+    guard let actual = record.take(\.states) else {
       let text =
         expected == state
         ? FailureText.noChange(title) : FailureText.noState(title, difference(expected: expected, actual: state))
@@ -166,15 +157,15 @@ extension TestReactor {
     clock.settle(location: location)
     var previous = state
     var differences: [String] = []
-    while let next = record.takeState() {
+    while let next = record.take(\.states) {
       differences.append(difference(expected: previous, actual: next))
       previous = next
     }
     state = previous
     if !differences.isEmpty { failures.report(FailureText.unassertedStates(moment, differences), location) }
-    let errors = Array(sequence(state: ()) { [record] _ in record.takeFailure() })
+    let errors = Array(sequence(state: ()) { [record] _ in record.take(\.failures) })
     if !errors.isEmpty { failures.report(FailureText.unassertedFailures(moment, errors), location) }
-    let ignored = Array(sequence(state: ()) { [record] _ in record.takeIgnored() })
+    let ignored = Array(sequence(state: ()) { [record] _ in record.take(\.ignored) })
     if !ignored.isEmpty { failures.report(FailureText.unassertedIgnored(moment, ignored), location) }
   }
 
@@ -187,9 +178,9 @@ extension TestReactor {
   }
 }
 
-/// What a host did and the test has not asserted yet.
+/// The events of a host that the test has not asserted yet.
 private final class TraceRecord<R: Reactor>: Sendable {
-  private struct Contents: Sendable {
+  struct Contents: Sendable {
     var states: [R.State] = []
     var failures: [ReactorFailure<R.Action>] = []
     var ignored: [R.Action] = []
@@ -213,15 +204,7 @@ private final class TraceRecord<R: Reactor>: Sendable {
     }
   }
 
-  func takeState() -> R.State? {
-    contents.withLock { $0.states.isEmpty ? nil : $0.states.removeFirst() }
-  }
-
-  func takeFailure() -> ReactorFailure<R.Action>? {
-    contents.withLock { $0.failures.isEmpty ? nil : $0.failures.removeFirst() }
-  }
-
-  func takeIgnored() -> R.Action? {
-    contents.withLock { $0.ignored.isEmpty ? nil : $0.ignored.removeFirst() }
+  func take<Entry: Sendable>(_ entries: WritableKeyPath<Contents, [Entry]>) -> Entry? {
+    contents.withLock { $0[keyPath: entries].isEmpty ? nil : $0[keyPath: entries].removeFirst() }
   }
 }

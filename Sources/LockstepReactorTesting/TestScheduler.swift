@@ -2,8 +2,9 @@ import Testing
 
 /// Tests that read as tables of (time, event), in the manner of RxTest, for asynchronous sequences.
 ///
-/// Describe the world first (sequences, observers, what happens when), then `start()`. Times are whole
-/// ticks of a ``VirtualClock``. What is described first happens first when two things fall on one time.
+/// Describe the world first (sequences, observers, scheduled actions), then call `start()`. Times
+/// are whole ticks of a ``VirtualClock``. Events of the same time happen in the order of their
+/// description.
 ///
 ///     let scheduler = TestScheduler()
 ///     let taps = scheduler.createHotSequence([.next(210, 1), .next(220, 2), .completed(230)])
@@ -11,26 +12,22 @@ import Testing
 ///     scheduler.start()
 ///     #expect(observer.events == [.next(210, 1), .next(220, 2), .completed(230)])
 public final class TestScheduler: Sendable {
-  /// The time at which `observe` begins unless told: the habit of RxTest.
+  /// The default time at which `observe` begins, as in RxTest.
   public static let subscribed = 200
-  /// The time at which `observe` ends unless told.
+  /// The default time at which `observe` ends.
   public static let disposed = 1000
 
-  /// The clock whose time the scheduler counts. Hand it to what is tested.
+  /// The clock whose time the scheduler counts. Pass it to the code under test.
   public let clock: VirtualClock
   private let tick: Duration
 
-  /// A scheduler at time zero.
-  ///
-  /// - Parameters:
-  ///   - tick: How long one unit of its times is for the clock. One second unless told.
-  ///   - clock: The clock, if several things share one.
+  /// Makes a scheduler at time zero. `tick` is the duration of one unit of its times.
   public init(tick: Duration = .seconds(1), clock: VirtualClock = VirtualClock()) {
     self.tick = tick
     self.clock = clock
   }
 
-  /// The present time, in ticks.
+  /// The current time, in ticks.
   public var time: Int { Int(clock.now.offset / tick) }
 
   /// The instant of a time.
@@ -38,39 +35,39 @@ public final class TestScheduler: Sendable {
     VirtualClock.Instant(offset: tick * time)
   }
 
-  /// Does something at a time.
+  /// Runs an action at a time.
   public func scheduleAt(_ time: Int, _ action: @escaping @Sendable () async -> Void) {
     clock.start { [clock] in
-      // It throws only if cancelled, and nobody has the task to cancel it.
+      // Sleeping throws only when cancelled, and nothing cancels this task.
       try? await clock.sleep(until: self.instant(time))
       await action()
     }
   }
 
-  /// A sequence that happens whether or not anybody reads it: who comes late has missed something.
+  /// A sequence that happens with or without a reader. A late reader misses events.
   public func createHotSequence<Element: Sendable>(_ events: [Recorded<Element>]) -> HotSequence<Element> {
     HotSequence(events, scheduler: self)
   }
 
-  /// A sequence that begins anew for each reader, its times counted from the beginning of the reading.
+  /// A sequence that starts again for each reader. Its times count from the start of the reading.
   public func createColdSequence<Element: Sendable>(_ events: [Recorded<Element>]) -> ColdSequence<Element> {
-    ColdSequence(events, scheduler: self)
+    ColdSequence(timelines: [events], scheduler: self)
   }
 
-  /// A sequence whose first reading follows the first timeline, the second the second, and so on; the
-  /// last is for all the rest. For testing what tries again.
+  /// A sequence with one timeline for each reading, for tests of retries. Further readings use the
+  /// last one.
   public func createColdSequence<Element: Sendable>(
     attempts timelines: [[Recorded<Element>]]
   ) -> ColdSequence<Element> {
     ColdSequence(timelines: timelines, scheduler: self)
   }
 
-  /// An observer that records what it is told and when.
+  /// An observer that records events with their times.
   public func createObserver<Element: Sendable>(_ type: Element.Type = Element.self) -> TestObserver<Element> {
     TestObserver(scheduler: self)
   }
 
-  /// Reads a sequence from one time to another and records what comes.
+  /// Reads a sequence from one time to another and records its events.
   public func observe<Elements: AsyncSequence & Sendable>(
     _ elements: Elements,
     from: Int = TestScheduler.subscribed,
@@ -81,7 +78,7 @@ public final class TestScheduler: Sendable {
     return observer
   }
 
-  /// Reads a sequence from one time to another and tells an observer.
+  /// Reads a sequence from one time to another into an observer.
   public func bind<Elements: AsyncSequence & Sendable>(
     _ elements: Elements,
     to observer: TestObserver<Elements.Element>,
@@ -91,7 +88,7 @@ public final class TestScheduler: Sendable {
     run(from: from, until: until) { await observer.read(elements) }
   }
 
-  /// Runs a task of the test's world from a time on, until it ends or `until` comes, which cancels it.
+  /// Runs a task from a time on. `until` is the time at which it is cancelled.
   public func run(from: Int = 0, until: Int? = TestScheduler.disposed, _ body: @escaping @Sendable () async -> Void) {
     scheduleAt(from) {
       await withTaskGroup(of: Void.self) { group in
@@ -105,12 +102,12 @@ public final class TestScheduler: Sendable {
     }
   }
 
-  /// Lets everything happen, until nobody waits for a time any more.
+  /// Runs until no task waits for a time.
   public func start(location: SourceLocation = #_sourceLocation) {
     clock.run(location: location)
   }
 
-  /// Lets happen what happens up to a time, inclusive.
+  /// Runs up to a time, inclusive.
   public func advance(to time: Int, location: SourceLocation = #_sourceLocation) {
     clock.advance(to: instant(time), location: location)
   }

@@ -1,7 +1,7 @@
 import LockstepReactor
 import Synchronization
 
-/// A sequence whose events happen at their times, whether or not anybody reads it.
+/// A sequence whose events happen at their times, with or without a reader.
 public final class HotSequence<Element: Sendable>: AsyncSequence, Sendable {
   private let subject = DispatchSubject<Event<Element>>()
   private let log: SubscriptionLog
@@ -13,7 +13,7 @@ public final class HotSequence<Element: Sendable>: AsyncSequence, Sendable {
     }
   }
 
-  /// Who read it, and when.
+  /// The readings so far, with their times.
   public var subscriptions: [Subscription] { log.subscriptions }
 
   /// Begins to read now.
@@ -43,15 +43,11 @@ public final class HotSequence<Element: Sendable>: AsyncSequence, Sendable {
   }
 }
 
-/// A sequence that begins anew for each reader; times count from the beginning of the reading.
+/// A sequence that starts again for each reader. Its times count from the start of the reading.
 public final class ColdSequence<Element: Sendable>: AsyncSequence, Sendable {
   private let timelines: [[Recorded<Element>]]
   private let scheduler: TestScheduler
   private let log: SubscriptionLog
-
-  convenience init(_ events: [Recorded<Element>], scheduler: TestScheduler) {
-    self.init(timelines: [events], scheduler: scheduler)
-  }
 
   init(timelines: [[Recorded<Element>]], scheduler: TestScheduler) {
     self.timelines = timelines
@@ -59,7 +55,7 @@ public final class ColdSequence<Element: Sendable>: AsyncSequence, Sendable {
     log = SubscriptionLog(scheduler: scheduler)
   }
 
-  /// Who read it, and when.
+  /// The readings so far, with their times.
   public var subscriptions: [Subscription] { log.subscriptions }
 
   /// Begins to read now.
@@ -101,7 +97,7 @@ public final class ColdSequence<Element: Sendable>: AsyncSequence, Sendable {
       }
     }
 
-    /// A timeline without an end goes on in silence until its reader is cancelled.
+    /// A timeline without an end waits until its reader is cancelled.
     private func never() async -> Element? {
       let silence = DispatchSubject<Never>()
       for await _ in silence.events().ignoringLosses {}
@@ -136,7 +132,7 @@ final class SubscriptionLog: Sendable {
   }
 }
 
-/// One reading of a sequence; ends when the sequence ends or the reader lets go of it.
+/// One reading of a sequence. It ends when the sequence ends or the reader releases it.
 final class Reading: Sendable {
   let number: Int
   private let log: SubscriptionLog

@@ -1,15 +1,17 @@
 import Synchronization
 import Testing
 
-/// A clock whose time moves only when a test moves it, and the executor on which a test's world runs.
+/// A clock whose time moves only when a test moves it, and the executor on which a test's world
+/// runs.
 ///
-/// Start the world with `start`; it runs when `advance` or `run` is called, on the calling thread, one
-/// job after another in the order in which they became ready. When such a call returns, everything
-/// that those instants caused has happened. Sleepers wake in order of time, then of falling asleep, and
-/// what one causes is finished before the next wakes. So the same test gives the same record, always.
+/// Start tasks with `start`. They run when the test calls `advance` or `run`, on the calling
+/// thread, one job after another in the order in which they became ready. When the call returns,
+/// everything that those instants caused has happened. Sleepers wake in the order of their
+/// deadlines, then of falling asleep. The next one wakes after everything that the one before
+/// caused. So the same test always gives the same record.
 ///
-/// The condition: only structured tasks. Child tasks and actors without an executor of their own stay
-/// in the world; `Task { }`, `Task.detached` and main-actor code leave it.
+/// Use structured tasks only. Child tasks, and actors without an executor of their own, run on this
+/// clock's executor; `Task { }`, `Task.detached` and main-actor code do not.
 public final class VirtualClock: Clock {
   /// A point in virtual time.
   public struct Instant: InstantProtocol, CustomStringConvertible {
@@ -34,7 +36,7 @@ public final class VirtualClock: Clock {
     var sleepers = Sleepers()
     var isMoving = false
 
-    /// Takes out the first sleeper and moves the time to its deadline.
+    /// Removes the first sleeper and moves the time to its deadline.
     mutating func wakeNext(until limit: Instant?) -> Sleeper? {
       guard let first = sleepers.first else { return nil }
       if let limit, first.deadline > limit { return nil }
@@ -46,15 +48,16 @@ public final class VirtualClock: Clock {
   private let time = Mutex(Time())
   private let failures: FailureReporter
 
-  /// The executor of this clock's world, for `Task(executorPreference:)` and `withTaskExecutorPreference`.
+  /// The executor of this clock's world, for `Task(executorPreference:)` and
+  /// `withTaskExecutorPreference`.
   public let executor = VirtualExecutor()
 
-  /// A clock at time zero, with nobody asleep.
+  /// Makes a clock at time zero.
   public init(failures: FailureReporter = .issue) {
     self.failures = failures
   }
 
-  /// The present virtual time.
+  /// The current virtual time.
   public var now: Instant { time.withLock(\.now) }
 
   /// Virtual time has no smallest step.
@@ -63,18 +66,19 @@ public final class VirtualClock: Clock {
   /// How many tasks are asleep.
   public var sleeperCount: Int { time.withLock(\.sleepers.count) }
 
-  /// Sleeps until a test moves the time to `deadline`; throws `CancellationError` when cancelled before.
+  /// Sleeps until a test moves the time to `deadline`; throws `CancellationError` when cancelled
+  /// before.
   public func sleep(until deadline: Instant, tolerance: Duration? = nil) async throws {
     let id = time.withLock { $0.sleepers.nextID() }
     try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in
-        let answer: Result<Void, any Error>? = time.withLock { time in
+        let result: Result<Void, any Error>? = time.withLock { time in
           if Task.isCancelled { return .failure(CancellationError()) }
           if deadline <= time.now { return .success(()) }
           time.sleepers.insert(Sleeper(id: id, deadline: deadline, continuation: continuation))
           return nil
         }
-        if let answer { continuation.resume(with: answer) }
+        if let result { continuation.resume(with: result) }
       }
     } onCancel: {
       let sleeper = time.withLock { $0.sleepers.remove(id) }
@@ -82,13 +86,13 @@ public final class VirtualClock: Clock {
     }
   }
 
-  /// Adds a task to the world. It begins to run at the next `advance` or `run`.
+  /// Adds a task. It begins to run at the next `advance` or `run`.
   @discardableResult
   public func start(_ body: @escaping @Sendable () async -> Void) -> Task<Void, Never> {
     Task(executorPreference: executor) { await body() }
   }
 
-  /// Moves the time to `deadline`, inclusive: who sleeps until then wakes.
+  /// Moves the time to `deadline`, inclusive: tasks that sleep until then wake.
   public func advance(to deadline: Instant, location: SourceLocation = #_sourceLocation) {
     move(location) {
       while let sleeper = time.withLock({ $0.wakeNext(until: deadline) }) {
@@ -104,14 +108,14 @@ public final class VirtualClock: Clock {
     advance(to: now.advanced(by: duration), location: location)
   }
 
-  /// Runs what is ready, without moving the time.
+  /// Runs what is ready without moving the time.
   public func settle(location: SourceLocation = #_sourceLocation) {
     advance(to: now, location: location)
   }
 
-  /// Moves the time from sleeper to sleeper until nobody sleeps any more.
+  /// Moves the time from sleeper to sleeper until no task sleeps.
   ///
-  /// A world with an endless timer never comes to rest: after `maximumWakes` that is reported as a failure.
+  /// An endless timer would keep it running: after `maximumWakes` it reports a failure.
   public func run(maximumWakes: Int = 1_000_000, location: SourceLocation = #_sourceLocation) {
     move(location) {
       var wakes = 0
@@ -124,7 +128,7 @@ public final class VirtualClock: Clock {
         failures.report(
           """
           The virtual clock still has sleepers after \(maximumWakes) wakes: a timer seems to repeat without end.
-          Cancel what repeats, or move the time with advance(to:) or advance(by:) instead of run().
+          Cancel the timer, or move the time with advance(to:) or advance(by:) instead of run().
           """,
           location
         )
@@ -132,7 +136,7 @@ public final class VirtualClock: Clock {
     }
   }
 
-  /// Runs what is ready, then `body`; refuses to be entered from within the world it moves.
+  /// Runs what is ready, then `body`. Reports a failure if a task of this clock calls it.
   private func move(_ location: SourceLocation, _ body: () -> Void) {
     let isFree = time.withLock { time in
       defer { time.isMoving = true }
@@ -142,7 +146,7 @@ public final class VirtualClock: Clock {
       failures.report(
         """
         The virtual clock was moved while it is already moving.
-        Move it from the test only, never from a task inside its world; there, use sleep.
+        Move it from the test only. Use sleep in the tasks that run on it.
         """,
         location
       )

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Runs jobs first in, first out, on the thread of whoever drains it. Priorities play no part.
+/// Runs jobs first in, first out, on the thread that calls `drain`. Ignores priorities.
 public final class VirtualExecutor: TaskExecutor {
   private let ready = Mutex<[UnownedJob]>([])
 
@@ -10,7 +10,7 @@ public final class VirtualExecutor: TaskExecutor {
     ready.withLock { $0.append(job) }
   }
 
-  /// Runs what is ready, and what becomes ready by it, until nothing is.
+  /// Runs the ready jobs, and those that they make ready, until none is left.
   func drain() {
     while true {
       let jobs = ready.withLock { ready in

@@ -47,7 +47,7 @@ private struct Shop: Reactor {
   }
 }
 
-@Suite("Test reactor")
+@Suite("Test reactor", .timeLimit(.minutes(1)))
 struct TestReactorTests {
   private let log = FailureLog()
 
@@ -119,8 +119,8 @@ struct TestReactorTests {
     test.receive { _ in }
     test.finish()
     let advice = """
-      The closure changes nothing, and a state that is equal to the one before is never shown. Remove the \
-      closure: that nothing else comes is asserted anyway.
+      The closure changes nothing, and a host never shows a state that equals the one before. Remove the \
+      closure: the test reactor checks anyway that no other state comes.
       """
     #expect(
       log.texts == [
@@ -279,7 +279,7 @@ struct TestReactorTests {
 
             load
 
-        Let them end with advance(by:), cancel them by an action, or say that they are meant to go on with \
+        Let them end with advance(by:), cancel them with an action, or expect them with \
         finish(running: 1).
         """
       ]
@@ -298,7 +298,7 @@ struct TestReactorTests {
         """
         Expected 2 running effects at finish(), but there are 0.
 
-        An effect has ended that was meant to go on. Correct finish(running:), or the effect.
+        An effect has ended that should still run. Correct finish(running:), or the effect.
         """
       ]
     )
@@ -337,7 +337,7 @@ struct TestReactorTests {
     #expect(
       log.texts == [
         """
-        send(nothing) was refused: as many actions as the host's capacity are not settled yet.
+        send(nothing) was refused: the host has as many unsettled actions as its capacity allows.
 
         Let effects end with advance(by:) before sending more.
         """
@@ -357,7 +357,7 @@ struct TestReactorTests {
   }
 }
 
-@Suite("Stub reactor")
+@Suite("Stub reactor", .timeLimit(.minutes(1)))
 struct StubReactorTests {
   /// A view, reduced to what a view does: it shows states, and sends actions.
   private func show<Model: ViewModel<String, Int>>(_ model: Model, on observer: TestObserver<String>) async {
@@ -384,7 +384,7 @@ struct StubReactorTests {
   @Test("a stub can refuse, as a host does that is full")
   func refusal() {
     let stub = StubReactor<String, Int>(state: 1)
-    stub.admission = .full
+    stub.sendResult = .full
     #expect(stub.send("a") == .full)
     #expect(stub.actions == ["a"])
   }

@@ -3,7 +3,7 @@ import Testing
 
 struct Broken: Error, Equatable {}
 
-@Suite("Test scheduler")
+@Suite("Test scheduler", .timeLimit(.minutes(1)))
 struct TestSchedulerTests {
   let scheduler = TestScheduler()
 

@@ -1,7 +1,7 @@
 import LockstepReactorTesting
 import Testing
 
-@Suite("Virtual clock")
+@Suite("Virtual clock", .timeLimit(.minutes(1)))
 struct VirtualClockTests {
   let scheduler = TestScheduler()
   var clock: VirtualClock { scheduler.clock }
@@ -144,7 +144,7 @@ struct VirtualClockTests {
       failures.texts == [
         """
         The virtual clock still has sleepers after 100 wakes: a timer seems to repeat without end.
-        Cancel what repeats, or move the time with advance(to:) or advance(by:) instead of run().
+        Cancel the timer, or move the time with advance(to:) or advance(by:) instead of run().
         """
       ]
     )
@@ -161,7 +161,7 @@ struct VirtualClockTests {
       failures.texts == [
         """
         The virtual clock was moved while it is already moving.
-        Move it from the test only, never from a task inside its world; there, use sleep.
+        Move it from the test only. Use sleep in the tasks that run on it.
         """
       ]
     )

@@ -2,7 +2,7 @@ import LockstepReactor
 import LockstepReactorTesting
 import Testing
 
-@Suite("Active, and reachability")
+@Suite("Active, and reachability", .timeLimit(.minutes(1)))
 struct ActiveTests {
   let scheduler = TestScheduler()
 

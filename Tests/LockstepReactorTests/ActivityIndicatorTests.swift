@@ -2,7 +2,7 @@ import LockstepReactor
 import LockstepReactorTesting
 import Testing
 
-@Suite("Activity indicator")
+@Suite("Activity indicator", .timeLimit(.minutes(1)))
 struct ActivityIndicatorTests {
   let scheduler = TestScheduler()
   let indicator = ActivityIndicator()

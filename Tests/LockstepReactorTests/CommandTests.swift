@@ -2,7 +2,7 @@ import LockstepReactor
 import LockstepReactorTesting
 import Testing
 
-@Suite("Command")
+@Suite("Command", .timeLimit(.minutes(1)))
 struct CommandTests {
   let scheduler = TestScheduler()
 

@@ -2,7 +2,7 @@ import LockstepReactor
 import LockstepReactorTesting
 import Testing
 
-@Suite("Effect policies")
+@Suite("Effect policies", .timeLimit(.minutes(1)))
 struct EffectPolicyTests {
   let world = World()
   var clock: VirtualClock { world.clock }
@@ -191,7 +191,7 @@ struct EffectPolicyTests {
   @Test("what waits in a serial lane counts against the capacity")
   func serialIsBounded() {
     let world = World(capacity: 2)
-    let admissions = world.scheduler.createObserver(Admission.self)
+    let admissions = world.scheduler.createObserver(SendResult.self)
     let work = world.clock.steps("work", policy: .serial("x"), [(10, "done")])
     world.scheduler.scheduleAt(100) { [host = world.host] in
       for _ in 1...3 { admissions.next(host.send(work)) }

@@ -2,7 +2,7 @@ import LockstepReactor
 import LockstepReactorTesting
 import Testing
 
-@Suite("Effects")
+@Suite("Effects", .timeLimit(.minutes(1)))
 struct EffectTests {
   let scheduler = TestScheduler()
   var clock: VirtualClock { scheduler.clock }
@@ -11,7 +11,7 @@ struct EffectTests {
     let observer = scheduler.createObserver(String.self)
     scheduler.scheduleAt(from) {
       do {
-        try await effect.perform(Emit { observer.next($0) })
+        try await effect.perform(Emitter { observer.next($0) })
         observer.on(.completed)
       } catch {
         observer.on(.error(error))
@@ -74,18 +74,6 @@ struct EffectTests {
   func mergeFailsAtOnce() {
     let observer = record(.merge(.just("a"), after(20, "b"), .failure(Broken()), .just("c")))
     #expect(observer.events == [.next(0, "a"), .next(0, "c"), .error(0, Broken())])
-  }
-
-  @Test("an effect has up to three parts, each of which can be asked for alone")
-  func parts() throws {
-    let working = Effect<String>.concat(.of("a", "b"), after(5, "x"))
-    #expect(working.mutationsAtOnce == ["a", "b"])
-    #expect(working.errorAtOnce == nil)
-    #expect(record(try #require(working.afterwards)).events == [.next(5, "x"), .completed(5)])
-    let failing = Effect<String>.concat(.just("a"), .failure(Broken()))
-    #expect(failing.mutationsAtOnce == ["a"])
-    #expect(failing.errorAtOnce is Broken)
-    #expect(Effect<String>.just("a").afterwards == nil)
   }
 
   @Test("a stream gives its elements, and its error is the effect's")

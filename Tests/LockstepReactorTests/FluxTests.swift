@@ -20,7 +20,7 @@ private final class PlayerStore: FluxStore {
   }
 }
 
-@Suite("Flux")
+@Suite("Flux", .timeLimit(.minutes(1)))
 struct FluxTests {
   let scheduler = TestScheduler()
 

@@ -58,7 +58,7 @@ struct Search: Reactor {
 }
 // end guide
 
-@Suite("The guide, docs/reactor.md")
+@Suite("The guide, docs/reactor.md", .timeLimit(.minutes(1)))
 struct GuideTests {
   @Test("hosting")
   func hosting() async throws {
@@ -87,8 +87,8 @@ struct GuideTests {
       do {
         // guide
         let receipt = try host.submit(.type("aurora"))
-        let soon = try await receipt.reduced()  // what happened at once: query is "aurora"
-        let late = try await receipt.settled()  // all of it: photos are there
+        let soon = try await receipt.reduced()  // the immediate mutations: query is "aurora"
+        let late = try await receipt.settled()  // the whole effect: photos are there
         // end guide
         seen.next(soon)
         seen.next(late)
@@ -212,31 +212,24 @@ struct GuideTests {
     // end guide
   }
 
-  struct PriceDispatcher: Dispatcher {
-    let prices = DispatchSubject<Int>()
-  }
-
   // guide
-  /// A shop, and nothing of Flux.
-  struct FluxStore: Equatable {
-    var name = ""
+  /// A heart rate, not the library's property wrapper.
+  struct Pulse: Equatable {
+    var beatsPerMinute = 60
   }
 
-  final class PriceStore: LockstepReactor.FluxStore {
-    let price: BoundValue<Int>
-
-    init(dispatcher: PriceDispatcher) {
-      price = BoundValue(dispatcher.prices, initial: 0)
-    }
+  struct Monitor: Equatable {
+    var pulse = Pulse()
+    @LockstepReactor.Pulse var alarm: String?
   }
   // end guide
 
   @Test("names that hide those of the module")
   func hiddenNames() {
-    let dispatcher = PriceDispatcher()
-    let store = PriceStore(dispatcher: dispatcher)
-    dispatcher.prices.dispatch(3)
-    #expect(store.price.value == 3)
+    var monitor = Monitor()
+    let before = monitor
+    monitor.alarm = nil
+    #expect(monitor != before && monitor.pulse == before.pulse)
   }
 
   @Test("the code of the guide is the code of this file")

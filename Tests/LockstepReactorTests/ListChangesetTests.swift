@@ -16,7 +16,7 @@ func items(_ text: String) -> [Item] {
 
 typealias ItemChangeset = ListChangeset<Item>
 
-@Suite("List changesets")
+@Suite("List changesets", .timeLimit(.minutes(1)))
 struct ListChangesetTests {
   @Test("equal lists have an empty changeset")
   func equal() throws {
@@ -128,7 +128,7 @@ struct ListChangesetTests {
     }
     #expect(
       DuplicateIdentityError(id: "x", list: .new, indices: [0, 1]).description
-        == "the new list has the id x twice, at indices 0 and 1; give every element an id of its own"
+        == "The new list has the id x twice, at indices 0 and 1. Give every element its own id."
     )
   }
 
@@ -209,8 +209,8 @@ struct ListChangesetTests {
   func mismatchText() {
     #expect(
       ChangesetMismatchError(part: .move, index: 7).description
-        == "the move at index 7 does not fit the list; the changeset leads from another state, "
-        + "so fetch the whole list and start over"
+        == "The move at index 7 does not fit the list. "
+        + "The changeset belongs to another state: load the whole list again."
     )
   }
 }

@@ -27,7 +27,7 @@ private struct Alerting: Reactor {
   }
 }
 
-@Suite("Pulse")
+@Suite("Pulse", .timeLimit(.minutes(1)))
 struct PulseTests {
   @Test("a pulse notifies on every assignment, even of an equal value; other changes do not")
   func pulse() {

@@ -3,7 +3,7 @@ import LockstepReactorTesting
 import Synchronization
 import Testing
 
-@Suite("Reactor host")
+@Suite("Reactor host", .timeLimit(.minutes(1)))
 struct ReactorHostTests {
   @Test("a state stream replays the latest state to each new subscriber, then gives distinct ones")
   func replayThenDistinct() {
@@ -125,7 +125,7 @@ struct ReactorHostTests {
       }
       world.send(100, endless)
     }
-    let admissions = scheduler.createObserver(Admission.self)
+    let admissions = scheduler.createObserver(SendResult.self)
     scheduler.scheduleAt(300) { [host = world.host] in
       host.close()
       admissions.next(host.send(.now("too late")))
@@ -257,7 +257,7 @@ struct ReactorHostTests {
   @Test("a host refuses beyond its capacity, and takes again when effects have ended")
   func capacity() {
     let world = World(capacity: 3)
-    let admissions = world.scheduler.createObserver(Admission.self)
+    let admissions = world.scheduler.createObserver(SendResult.self)
     let work = world.clock.steps("work", [(50, "done")])
     world.scheduler.scheduleAt(100) { [host = world.host] in
       for _ in 1...4 { admissions.next(host.send(work)) }
@@ -278,7 +278,7 @@ struct ReactorHostTests {
   func roomAtOnce() {
     let scheduler = TestScheduler()
     let box = HostBox()
-    let admissions = scheduler.createObserver(Admission.self)
+    let admissions = scheduler.createObserver(SendResult.self)
     let host = ReactorHost(Script(clock: scheduler.clock), capacity: 2) { trace in
       if case .mutation("b") = trace { admissions.next(box.send(.now("c"))) }
     }
@@ -357,7 +357,7 @@ private final class HostBox: Sendable {
   }
 
   @discardableResult
-  func send(_ action: Script.Action) -> Admission {
+  func send(_ action: Script.Action) -> SendResult {
     contents.withLock(\.host)?.send(action) ?? .closed
   }
 

@@ -2,7 +2,7 @@ import LockstepReactor
 import LockstepReactorTesting
 import Testing
 
-@Suite("Receipts")
+@Suite("Receipts", .timeLimit(.minutes(1)))
 struct ReceiptTests {
   let world = World()
 
@@ -106,9 +106,9 @@ struct ReceiptTests {
     #expect(throws: AdmissionError.closed) { try full.submit(.now("a")) }
     #expect(
       AdmissionError.full.description
-        == "the reactor has as many unsettled actions as its capacity allows; try again later"
+        == "The reactor has as many unsettled actions as its capacity allows. Try again later."
     )
-    #expect(AdmissionError.closed.description == "the reactor is closed and takes no more actions")
+    #expect(AdmissionError.closed.description == "The reactor is closed and takes no more actions.")
   }
 
   @Test("whoever is cancelled while waiting stops waiting, and the action goes on")

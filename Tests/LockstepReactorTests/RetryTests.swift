@@ -26,7 +26,7 @@ final class ScriptedPrompt: RetryPrompt {
   }
 }
 
-@Suite("Retry")
+@Suite("Retry", .timeLimit(.minutes(1)))
 struct RetryTests {
   let scheduler = TestScheduler()
 

@@ -2,7 +2,7 @@ import LockstepReactor
 import LockstepReactorTesting
 import Testing
 
-@Suite("Streams")
+@Suite("Streams", .timeLimit(.minutes(1)))
 struct StreamTests {
   let scheduler = TestScheduler()
 
@@ -136,8 +136,8 @@ struct StreamTests {
   func lossText(count: Int, subject: String) {
     #expect(
       EventsLostError(count: count).description
-        == "\(subject) lost because the reader was too slow; "
-        + "subscribe with a larger capacity, or load anew what the events were about"
+        == "\(subject) lost because the reader was too slow. "
+        + "Subscribe with a larger capacity, or load again what the events described."
     )
   }
 
@@ -222,7 +222,7 @@ struct StreamTests {
   }
 }
 
-@Suite("Streams across real threads")
+@Suite("Streams across real threads", .timeLimit(.minutes(1)))
 struct ThreadedStreamTests {
   @Test("whatever the threads do, every watcher ends with the last value")
   func lastValue() async {

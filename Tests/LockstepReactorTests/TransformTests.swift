@@ -18,7 +18,7 @@ private struct Transformed: Reactor {
   func transform(state: Flow<String>) -> Flow<String> { states(state) }
 }
 
-@Suite("Transforms")
+@Suite("Transforms", .timeLimit(.minutes(1)))
 struct TransformTests {
   let scheduler = TestScheduler()
   var script: Script { Script(clock: scheduler.clock) }
@@ -99,8 +99,8 @@ struct TransformTests {
       world.failures.events == [
         .next(
           110,
-          "an action of a merged stream was dropped because the host's capacity of unsettled actions is used up; "
-            + "raise the capacity or let effects end sooner from actionStream"
+          "The host dropped an action of a merged stream: it has as many unsettled actions as its capacity allows. "
+            + "Raise the capacity, or let effects end sooner. from actionStream"
         )
       ]
     )

@@ -2,7 +2,7 @@ import LockstepReactor
 import LockstepReactorTesting
 import Testing
 
-@Suite("Validation")
+@Suite("Validation", .timeLimit(.minutes(1)))
 struct ValidationTests {
   @Test(
     "only ok is valid; empty and validating have nothing to say",

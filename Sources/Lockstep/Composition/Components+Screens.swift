@@ -9,16 +9,18 @@ extension Components {
   static func screens(
     _ configuration: Configuration,
     _ environment: Environment,
-    _ services: Services
+    _ services: Services,
+    _ logger: Logger
   ) throws -> ScreenDirectory? {
     guard let users = services.users, services.screens != nil else { return nil }
     let directory = ScreenDirectory(
       limits: configuration.screens,
       waiting: configuration.waiting,
       random: try Sodium().randomWord,
-      monotonic: environment.time.monotonic
+      monotonic: environment.time.monotonic,
+      logger: logger
     )
-    try directory.lookAfter(by: environment.clock)
+    try directory.startExpiry(by: environment.clock)
     users.accounts.directory.whenEnded { [weak directory] in directory?.end(sessions: $0) }
     return directory
   }

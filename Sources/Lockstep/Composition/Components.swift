@@ -49,7 +49,7 @@ struct Components: Sendable {
         rates: tokenRates
       )
     }
-    let screens = try Self.screens(configuration, environment, services)
+    let screens = try Self.screens(configuration, environment, services, logger)
     self.screens = screens
     let screenRoutes = userRoutes.flatMap { userRoutes in
       screens.flatMap { Self.screenRoutes(configuration, environment, services, userRoutes, $0, logger) }
@@ -66,7 +66,7 @@ struct Components: Sendable {
       loops: loops
     )
     var parts = [services.users.map { users in { @Sendable in users.write(to: &$0) } }, services.writeMetrics]
-    parts.append(screens.map { screens in { @Sendable in $0.add(screens.figures) } })
+    parts.append(screens.map { screens in { @Sendable in $0.add(screens.metrics) } })
     parts.append(backups.map { backups in { @Sendable in $0.add(backups.figures) } })
     let metricsRoute = MetricsRoute(
       requests: metrics,

@@ -139,7 +139,7 @@ struct UserServices: Sendable {
       now: now,
       announce: { registered in
         room.wakeAll()
-        followed.announce(registered)
+        followed.publish(registered)
       }
     )
     let registry = registry
@@ -160,7 +160,7 @@ struct UserServices: Sendable {
       now: now,
       announce: { user, state in
         room.wake(user)
-        followed.announce(state, of: user, registry.current)
+        followed.publish(state, of: user, registry.current)
       }
     )
     // A session that has ended mustn't wait a moment longer. Who waits isn't kept by session: ends are rare.

@@ -1,16 +1,18 @@
-/// The difference between two lists of identified elements, in the form of a table view's batch update.
+/// The difference between two lists of identified elements, in the form of a table view's batch
+/// update.
 ///
-/// Indices of `deletions`, of `moves.from` and of `modifications.index` are indices in the *old* list;
-/// indices of `insertions`, `moves.to` and `modifications.newIndex` are indices in the *new* list. Each
-/// array is in ascending order of its first index. Moves are the fewest possible. An element that moved
-/// and changed is in both `moves` and `modifications`; one that merely shifted because of others is in neither.
+/// Indices of `deletions`, of `moves.from` and of `modifications.index` are indices in the *old*
+/// list; indices of `insertions`, `moves.to` and `modifications.newIndex` are indices in the *new*
+/// list. Each array is in ascending order of its first index. Moves are the fewest possible. An
+/// element that moved and changed is in both `moves` and `modifications`; one that merely shifted
+/// because of others is in neither.
 public struct ListChangeset<Element: Identifiable & Equatable & Sendable>: Sendable, Equatable
 where Element.ID: Sendable {
   /// An element that is in the old list only.
   public struct Deletion: Sendable, Equatable {
-    /// Where it was in the old list.
+    /// Its index in the old list.
     public let index: Int
-    /// Which one it was.
+    /// Its id.
     public let id: Element.ID
 
     /// A deletion.
@@ -72,16 +74,16 @@ where Element.ID: Sendable {
     }
   }
 
-  /// What is gone, by ascending old index.
+  /// Removed elements, by ascending old index.
   public var deletions: [Deletion]
-  /// What is new, by ascending new index.
+  /// New elements, by ascending new index.
   public var insertions: [Insertion]
-  /// What changed its place, by ascending old index; the fewest that explain the new order.
+  /// Moved elements, by ascending old index: the fewest that explain the new order.
   public var moves: [Move]
-  /// What changed its content, by ascending old index.
+  /// Changed elements, by ascending old index.
   public var modifications: [Modification]
 
-  /// A changeset from its parts, as when it was received; `apply` checks whether it fits a list.
+  /// Makes a changeset, for example a received one. `apply` checks whether it fits a list.
   @inlinable
   public init(
     deletions: [Deletion] = [],
@@ -102,12 +104,12 @@ where Element.ID: Sendable {
 }
 
 extension ListChangeset {
-  /// The list that this changeset leads to from `old`, as a client would apply it.
+  /// Applies this changeset to `old`.
   ///
-  /// Takes out every deletion and every move's source, puts in every insertion and every move in
-  /// ascending order of the new index, then replaces what was modified. Throws ``ChangesetMismatchError``, and
-  /// never traps, when the changeset was not made for this list: every index and id in it must fit, and
-  /// of ids that are different in the old list none is there twice in the new one.
+  /// Removes every deletion and every move's source, inserts insertions and moves in ascending
+  /// order of the new index, then replaces modified elements. Throws ``ChangesetMismatchError``,
+  /// and never traps, if the changeset does not fit the list: every index and id must match, and no
+  /// id may be in the result twice.
   @inlinable
   public func apply(to old: [Element]) throws(ChangesetMismatchError) -> [Element] {
     let kept = try removingSources(from: old)
@@ -126,11 +128,9 @@ extension ListChangeset {
     return new
   }
 
-  /// What leads from `base` through this changeset and then `next` to the end: the smallest such
-  /// changeset, equal to the difference of the first and the last list. What came and went is not in it.
+  /// Combines this changeset and `next` into the smallest changeset from `base` to the last list.
   ///
-  /// The base is needed: only with it can one know that what was changed twice is as it was, and
-  /// which moves are the fewest.
+  /// Only the base shows that an element was changed back, and which moves are the fewest.
   public func followed(
     by next: ListChangeset,
     from base: [Element]
@@ -168,7 +168,7 @@ extension ListChangeset {
     }
   }
 
-  /// `kept` is what stays in its order, then what moves, in the order of `moves`.
+  /// `kept` contains the elements that stay, then those that move, in the order of `moves`.
   @inlinable
   func puttingIn(_ kept: [Element]) throws(ChangesetMismatchError) -> [Element] {
     let stayingCount = kept.count - moves.count
@@ -211,7 +211,7 @@ public struct ChangesetMismatchError: Error, Hashable, CustomStringConvertible {
 
   /// The part that does not fit.
   public let part: Part
-  /// The index in it: of a modification the old one, of a move whichever does not fit.
+  /// Its index: for a modification the old one, for a move the one that does not fit.
   public let index: Int
 
   /// A mismatch.
@@ -222,7 +222,7 @@ public struct ChangesetMismatchError: Error, Hashable, CustomStringConvertible {
 
   /// What happened and what to do.
   public var description: String {
-    "the \(part.rawValue) at index \(index) does not fit the list; "
-      + "the changeset leads from another state, so fetch the whole list and start over"
+    "The \(part.rawValue) at index \(index) does not fit the list. "
+      + "The changeset belongs to another state: load the whole list again."
   }
 }

@@ -1,23 +1,24 @@
 extension ListChangeset {
   /// The difference from `old` to `new`.
   ///
-  /// Linear in the lengths of the lists, plus n log n for the moves. Throws ``DuplicateIdentityError`` when two
-  /// elements of one list have the same id: there is no difference to speak of then.
+  /// Takes linear time, plus n log n for the moves. Throws ``DuplicateIdentityError`` if two
+  /// elements of one list have the same id.
   @inlinable
   public init(from old: [Element], to new: [Element]) throws(DuplicateIdentityError<Element.ID>) {
     self.init(from: old, to: new, by: try Pairing(old, new))
   }
 
-  /// The difference from `old` to `new`, where it's known of most elements that they are where they were.
+  /// The difference from `old` to `new`, faster if most elements are known to stay.
   ///
-  /// What stays needn't be looked for, so that the usual difference of two long lists, of a few elements, takes a fraction of
-  /// the time. The difference is the same. Each list must have every id once; it's checked only of what doesn't stay.
+  /// The result is the same as without `stays`. Only elements that do not stay are checked for
+  /// duplicate ids; each list must have every id once.
   ///
   /// - Parameters:
   ///   - old: The list that the difference starts from.
   ///   - new: The list that it leads to.
-  ///   - stays: Whether an element of `new` is in `old` too, before and behind the same others of which that is true. Where that
-  ///     is wrong of any, this takes as long as without it.
+  ///   - stays: Whether an element of `new` is in `old` too, in the same order as the others that
+  ///     stay. If it is wrong for an element, the result is still right, but takes as long as
+  ///     without it.
   /// - Throws: ``DuplicateIdentityError``.
   @inlinable
   public init(
@@ -58,7 +59,7 @@ extension ListChangeset {
   }
 }
 
-/// Which element of the old list is which of the new.
+/// Pairs the elements of the old and the new list by id.
 @usableFromInline
 struct Pairing {
   @usableFromInline static let unpaired = -1
@@ -84,7 +85,7 @@ struct Pairing {
     var insertedIndices: [Element.ID: Int] = [:]
     var expected = 0
     for (index, element) in new.enumerated() {
-      // After one element its old successor is the likeliest; to compare is cheaper than to hash.
+      // The old successor of the last element is the likeliest. Comparing is cheaper than hashing.
       let isExpected = expected < old.count && old[expected].id == element.id
       if let oldIndex = isExpected ? expected : oldIndices[element.id] {
         expected = oldIndex + 1
@@ -100,7 +101,7 @@ struct Pairing {
     }
   }
 
-  /// Pairs what stays one after the other, and looks for the rest alone; nil where what is said to stay doesn't.
+  /// Pairs the staying elements in order and looks up only the others. `nil` if `stays` was wrong.
   @inlinable
   init?<Element: Identifiable & Equatable>(
     _ old: [Element],
@@ -114,7 +115,7 @@ struct Pairing {
     var newIndex = 0
     for (index, element) in old.enumerated() {
       while newIndex < new.count, !stays(new[newIndex]) { newIndex += 1 }
-      // Equal elements are the same one; of unequal ones the ids tell.
+      // Equal elements are the same; for others, compare the ids.
       if newIndex < new.count, new[newIndex] == element || new[newIndex].id == element.id {
         newIndexOfOld[index] = newIndex
         oldIndexOfNew[newIndex] = index
@@ -135,8 +136,8 @@ struct Pairing {
     }
   }
 
-  /// What stays is a longest run of elements that are in the same order in both lists; all else that
-  /// is in both must move, and no choice could move fewer.
+  /// A longest common subsequence stays; the other common elements move. No choice could move
+  /// fewer.
   @usableFromInline
   func newIndicesThatMove() -> [Bool] {
     var doesMove = oldIndexOfNew.map { $0 != Pairing.unpaired }
@@ -150,7 +151,8 @@ struct Pairing {
 
 /// The positions of a longest strictly increasing subsequence, ascending. n log n.
 func longestIncreasingSubsequence(of values: [Int]) -> [Int] {
-  // ends[k] is the position of the smallest value that ends an increasing subsequence of length k + 1.
+  // ends[k] is the position of the smallest value that ends an increasing subsequence of length k +
+  // 1.
   var ends: [Int] = []
   var predecessors = [Int](repeating: -1, count: values.count)
   for (position, value) in values.enumerated() {
@@ -184,11 +186,11 @@ public struct DuplicateIdentityError<ID: Hashable & Sendable>: Error, Hashable, 
     case new
   }
 
-  /// The id that is there twice.
+  /// The duplicate id.
   public let id: ID
   /// The list that has it twice.
   public let list: List
-  /// The first two places of it.
+  /// Its first two indices.
   public let indices: [Int]
 
   /// A duplicate.
@@ -201,6 +203,6 @@ public struct DuplicateIdentityError<ID: Hashable & Sendable>: Error, Hashable, 
   /// What happened and what to do.
   public var description: String {
     let places = indices.map(String.init).joined(separator: " and ")
-    return "the \(list.rawValue) list has the id \(id) twice, at indices \(places); give every element an id of its own"
+    return "The \(list.rawValue) list has the id \(id) twice, at indices \(places). Give every element its own id."
   }
 }

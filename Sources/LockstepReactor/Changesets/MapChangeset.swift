@@ -1,17 +1,17 @@
-/// The difference between two maps: which keys have another value, and which are gone.
+/// The difference between two maps: keys with a new value, and removed keys.
 public struct MapChangeset<Key: Hashable & Comparable & Sendable, Value: Equatable & Sendable>: Sendable, Equatable {
   /// The keys that are new or have another value, with that value.
   public var set: [Key: Value]
-  /// The keys that are gone, ascending.
+  /// The removed keys, ascending.
   public var removed: [Key]
 
-  /// A changeset from its parts. A key in both counts as set.
+  /// Makes a changeset. A key in both counts as set.
   public init(set: [Key: Value] = [:], removed: [Key] = []) {
     self.set = set
     self.removed = removed
   }
 
-  /// The difference from `old` to `new`, linear in their sizes (and n log n in the number of keys that are gone).
+  /// The difference from `old` to `new`, in linear time, plus n log n for the removed keys.
   public init(from old: [Key: Value], to new: [Key: Value]) {
     set = new.filter { key, value in old[key] != value }
     removed = old.keys.filter { new[$0] == nil }.sorted()
@@ -20,7 +20,7 @@ public struct MapChangeset<Key: Hashable & Comparable & Sendable, Value: Equatab
   /// Whether the two maps are equal.
   public var isEmpty: Bool { self.set.isEmpty && removed.isEmpty }
 
-  /// The map that this changeset leads to from `old`. Total: it fits every map.
+  /// Applies this changeset to `old`. It fits every map.
   public func apply(to old: [Key: Value]) -> [Key: Value] {
     var new = old
     for key in removed { new[key] = nil }
@@ -28,8 +28,7 @@ public struct MapChangeset<Key: Hashable & Comparable & Sendable, Value: Equatab
     return new
   }
 
-  /// What leads from `base` through this changeset and then `next` to the end: the smallest such
-  /// changeset. What came and went, and what was changed back, is not in it.
+  /// Combines this changeset and `next` into the smallest changeset from `base` to the last map.
   public func followed(by next: MapChangeset, from base: [Key: Value]) -> MapChangeset {
     MapChangeset(from: base, to: next.apply(to: apply(to: base)))
   }

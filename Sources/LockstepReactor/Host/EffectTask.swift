@@ -1,4 +1,4 @@
-/// Lets the loop cancel one effect: a child task of a group cannot be cancelled alone from outside.
+/// Cancels one effect. A task group cannot cancel a single child task from outside.
 @usableFromInline
 final class CancelSignal: Sendable {
   @usableFromInline let isRaised = AwaitableState(false)
@@ -18,31 +18,32 @@ final class CancelSignal: Sendable {
 }
 
 extension Effect {
-  /// Runs an operation to its end, or cancels it at the signal and waits for its end all the same.
+  /// Runs an operation to its end. The signal cancels it; the function still waits until it has
+  /// ended.
   @inlinable
   static func run(
     _ operation: @escaping Operation,
-    emit: Emit<Mutation>,
+    emit: Emitter<Mutation>,
     cancelledBy signal: CancelSignal?
   ) async -> (any Error)? {
     guard let signal else { return await errorOf(operation, emit) }
-    return await withTaskGroup(of: Ending.self) { group in
+    return await withTaskGroup(of: EffectOutcome.self) { group in
       group.addTask { .operation(await errorOf(operation, emit)) }
       group.addTask {
         await signal.wait()
         return .signal
       }
       var error: (any Error)?
-      for await ending in group {
+      for await outcome in group {
         group.cancelAll()
-        if case .operation(let thrown) = ending { error = thrown }
+        if case .operation(let thrown) = outcome { error = thrown }
       }
       return error
     }
   }
 
   @inlinable
-  static func errorOf(_ operation: Operation, _ emit: Emit<Mutation>) async -> (any Error)? {
+  static func errorOf(_ operation: Operation, _ emit: Emitter<Mutation>) async -> (any Error)? {
     do {
       try await operation(emit)
       return nil
@@ -53,7 +54,7 @@ extension Effect {
 }
 
 @usableFromInline
-enum Ending: Sendable {
+enum EffectOutcome: Sendable {
   case operation((any Error)?)
   case signal
 }

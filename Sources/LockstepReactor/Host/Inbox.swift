@@ -1,37 +1,38 @@
 import Synchronization
 
-/// What the reducing loop is told, one at a time, in the order in which it was told.
+/// What the reducing loop handles, one input at a time, in the order of arrival.
 @usableFromInline
 enum Input<R: Reactor>: Sendable {
   case action(R.Action, Receipt<R.State>?)
-  case emitted(R.Mutation, by: EffectID, Rendezvous)
+  case step(Step<R>)
+  case emitted(R.Mutation, by: EffectID, Acknowledgement)
   case ended(EffectID, (any Error)?)
-  case mergedAction(R.Action, Rendezvous)
-  case mergedMutation(R.Mutation, Rendezvous)
-  case mergedState(R.State, Rendezvous)
-  case failed(ReactorFailure<R.Action>, Rendezvous)
+  case mergedAction(R.Action, Acknowledgement)
+  case mergedMutation(R.Mutation, Acknowledgement)
+  case mergedState(R.State, Acknowledgement)
+  case failed(ReactorFailure<R.Action>, Acknowledgement)
 }
 
 /// Numbers the effects of one host.
 @usableFromInline typealias EffectID = UInt64
 
-/// Somebody who waits until the loop has handled the input: true when it did, false when it dropped it.
-@usableFromInline typealias Rendezvous = CheckedContinuation<Bool, Never>
+/// Resumes an input's sender: `true` when the loop handled the input, `false` when it was dropped.
+@usableFromInline typealias Acknowledgement = CheckedContinuation<Bool, Never>
 
-/// Whether an action was taken on.
-public enum Admission: Sendable, Hashable {
-  /// It will be handled after all that was sent before it.
+/// Whether a host took an action.
+public enum SendResult: Sendable, Hashable {
+  /// The host handles the action after all that were sent before it.
   case accepted
-  /// As many actions as the host's capacity are not settled yet; nothing was queued.
+  /// The host has as many unsettled actions as its capacity allows. It did not queue the action.
   case full
   /// The host is closed.
   case closed
 }
 
-/// The one way into a reactor: a bounded queue whose order is the order of sending.
+/// The only way into a reactor: a bounded queue whose order is the order of sending.
 ///
-/// Bounded it is by counting actions from their admission until their effects have ended. All other
-/// inputs come from effects and merged streams, each of which waits for its last one to be handled.
+/// The bound counts actions from `send` until their effects have ended. Other inputs come from
+/// effects and merged streams, each of which waits until its last input was handled.
 @usableFromInline
 final class Inbox<R: Reactor>: Sendable {
   @usableFromInline
@@ -46,10 +47,11 @@ final class Inbox<R: Reactor>: Sendable {
 
   @usableFromInline let contents: AwaitableState<Contents>
   @usableFromInline let capacity: Int
-  /// Raised under the lock of the contents, so that nothing is queued behind the end; read without it
-  /// by the loop, before each input.
+  /// Set under the lock of the contents, so that nothing is queued after the end. The loop reads it
+  /// without the lock before each input.
   @usableFromInline let closed = Atomic<Bool>(false)
-  /// How many of the admitted are settled. Only the loop writes it, so a step needs no second lock.
+  /// How many admitted actions are settled. Only the loop writes it, so an action needs no second
+  /// lock.
   @usableFromInline let settled = Atomic<Int>(0)
 
   @inlinable
@@ -61,32 +63,33 @@ final class Inbox<R: Reactor>: Sendable {
   @inlinable
   var isClosed: Bool { closed.load(ordering: .acquiring) }
 
+  /// Queues an action or a step.
   @inlinable
-  func admit(_ action: R.Action, receipt: Receipt<R.State>?) -> Admission {
-    contents.change { queue(.action(action, receipt), in: &$0) }
+  func admit(_ input: Input<R>) -> SendResult {
+    contents.change { queue(input, in: &$0) }
   }
 
-  /// An action of a merged stream; returns when it was handled.
+  /// Queues an action of a merged stream; returns when it was handled.
   @inlinable
-  func admitMerged(_ action: R.Action) async -> Admission {
-    var admission = Admission.closed
-    _ = await withCheckedContinuation { (rendezvous: Rendezvous) in
-      admission = contents.change { queue(.mergedAction(action, rendezvous), in: &$0) }
-      if admission != .accepted { rendezvous.resume(returning: false) }
+  func admitMerged(_ action: R.Action) async -> SendResult {
+    var result = SendResult.closed
+    _ = await withCheckedContinuation { (acknowledgement: Acknowledgement) in
+      result = admit(.mergedAction(action, acknowledgement))
+      if result != .accepted { acknowledgement.resume(returning: false) }
     }
-    return admission
+    return result
   }
 
-  /// Hands over an input and waits until it was handled; false when it was not.
+  /// Queues an input and waits for its acknowledgement.
   @inlinable
-  func deliver(_ input: (Rendezvous) -> Input<R>) async -> Bool {
-    await withCheckedContinuation { rendezvous in
-      let isTaken = post(input(rendezvous))
-      if !isTaken { rendezvous.resume(returning: false) }
+  func deliver(_ input: (Acknowledgement) -> Input<R>) async -> Bool {
+    await withCheckedContinuation { acknowledgement in
+      let isTaken = post(input(acknowledgement))
+      if !isTaken { acknowledgement.resume(returning: false) }
     }
   }
 
-  /// Reports a failure of a merged stream and waits until that was told, so that reports can't pile up.
+  /// Reports a failure and waits until the loop handled it, so that reports cannot pile up.
   func report(_ origin: ReactorFailure<R.Action>.Origin, _ error: any Error) async {
     _ = await deliver { .failed(ReactorFailure(origin: origin, error: error), $0) }
   }
@@ -101,13 +104,13 @@ final class Inbox<R: Reactor>: Sendable {
     }
   }
 
-  /// Makes room for another action. For the loop only, before anybody is told that this one is settled.
+  /// Makes room for another action. Only the loop calls it, before it settles the action's receipt.
   @inlinable
   func settleOne() {
     settled.store(settled.load(ordering: .relaxed) + 1, ordering: .releasing)
   }
 
-  /// True for the first who wants to run the loop.
+  /// Returns `true` for the first caller that wants to run the loop.
   @inlinable
   func open() -> Bool {
     contents.withState { contents in
@@ -117,7 +120,8 @@ final class Inbox<R: Reactor>: Sendable {
     }
   }
 
-  /// Waits for inputs and swaps them with the emptied `batch`; false when the loop must end.
+  /// Waits for inputs and swaps them with the emptied `batch`; returns `false` when the loop must
+  /// end.
   @inlinable
   func take(into batch: inout [Input<R>]) async -> Bool {
     let isOpen = await contents.wait { contents -> Bool? in
@@ -129,7 +133,7 @@ final class Inbox<R: Reactor>: Sendable {
     return isOpen ?? false
   }
 
-  /// Takes nothing more, and gives up what was not handled yet. True when there is a loop to end.
+  /// Refuses further inputs and drops those in the queue. Returns whether a loop runs.
   @discardableResult
   @inlinable
   func close() -> Bool {
@@ -143,27 +147,30 @@ final class Inbox<R: Reactor>: Sendable {
     return hasLoop
   }
 
-  /// To be called under the lock. The queue is changed in place: a copy of it would make sending quadratic.
+  /// Called under the lock. Changes the queue in place: a copy would make sending quadratic.
   @inlinable
-  func queue(_ action: consuming Input<R>, in contents: inout Contents) -> Admission {
+  func queue(_ input: consuming Input<R>, in contents: inout Contents) -> SendResult {
     if isClosed { return .closed }
     if contents.admitted - settled.load(ordering: .acquiring) >= capacity { return .full }
     contents.admitted += 1
-    contents.inputs.append(action)
+    contents.inputs.append(input)
     return .accepted
   }
 }
 
 extension Input {
-  /// Tells whoever waits for this input that it will not be handled.
+  /// Resumes whatever waits for this input: it will not be handled.
   @inlinable
   func abandon() {
     switch self {
     case .action(_, let receipt):
       receipt?.settle(.failure(CancellationError()))
-    case .emitted(_, _, let rendezvous), .mergedAction(_, let rendezvous), .mergedMutation(_, let rendezvous),
-      .mergedState(_, let rendezvous), .failed(_, let rendezvous):
-      rendezvous.resume(returning: false)
+    case .step(let step):
+      step.receipt.settle(.failure(CancellationError()))
+    case .emitted(_, _, let acknowledgement), .mergedAction(_, let acknowledgement),
+      .mergedMutation(_, let acknowledgement), .mergedState(_, let acknowledgement),
+      .failed(_, let acknowledgement):
+      acknowledgement.resume(returning: false)
     case .ended:
       break
     }

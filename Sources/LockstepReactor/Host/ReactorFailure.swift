@@ -1,15 +1,17 @@
-/// Something that failed, and by whose doing. The reactor itself went on.
+/// A failure of an effect or of a merged stream. The reactor itself continues.
 public struct ReactorFailure<Action: Sendable>: Error {
   /// Where a failure came from.
   public enum Origin: Sendable {
-    /// The effect of this action failed; mutations it gave before stay reduced.
+    /// The effect of this action failed. Mutations that it emitted before stay reduced.
     case action(Action)
-    /// A stream merged by `transform(action:)`. If the error is ``MergedActionRefused`` only the one
-    /// action is lost, if it is ``EventsLostError`` only so many; any other has ended the stream.
+    /// A stream merged by `transform(action:)`. After ``MergedActionRefusal`` or
+    /// ``EventsLostError`` the stream continues; any other error has ended it.
     case actionStream
-    /// A stream merged by `transform(mutation:)`, which has ended unless the error is ``EventsLostError``.
+    /// A stream merged by `transform(mutation:)`. It has ended unless the error is
+    /// ``EventsLostError``.
     case mutationStream
-    /// A stream merged by `transform(state:)`, which has ended unless the error is ``EventsLostError``.
+    /// A stream merged by `transform(state:)`. It has ended unless the error is
+    /// ``EventsLostError``.
     case stateStream
   }
 
@@ -25,28 +27,29 @@ public struct ReactorFailure<Action: Sendable>: Error {
   }
 }
 
-/// A merged stream had an action while the host was at its capacity; the action was dropped.
-public struct MergedActionRefused: Error, Hashable, CustomStringConvertible {
-  /// What happened and how to mend it.
+/// The host dropped an action of a merged stream because it was at its capacity.
+public struct MergedActionRefusal: Error, Hashable, CustomStringConvertible {
+  /// What happened and how to fix it.
   public var description: String {
-    "an action of a merged stream was dropped because the host's capacity of unsettled actions is used up; "
-      + "raise the capacity or let effects end sooner"
+    "The host dropped an action of a merged stream: it has as many unsettled actions as its capacity allows. "
+      + "Raise the capacity, or let effects end sooner."
   }
 }
 
-/// What a host does, in order, for tests, logs and journals.
+/// What a host does, in order: for tests, logs and journals.
 public enum ReactorTrace<R: Reactor>: Sendable {
-  /// An action is about to be given to `mutate`.
+  /// The host is about to call `mutate` with an action.
   case action(R.Action)
-  /// An action was not given to `mutate`: filtered out, or another effect of its lane came first.
+  /// `transform(action:)` or the policy ``EffectPolicy/first(_:)`` dropped an action before
+  /// `mutate`.
   case ignored(R.Action)
   /// A mutation was reduced.
   case mutation(R.Mutation)
   /// A state that differs from the one before was shown.
   case state(R.State)
-  /// Work that takes time began. The number tells the effects of one host apart.
+  /// Work that takes time began. The number identifies the effect within its host.
   case effectStarted(R.Action, effect: UInt64)
-  /// Work that takes time ended: done, failed or cancelled.
+  /// Work that takes time was done, failed or was cancelled.
   case effectEnded(R.Action, effect: UInt64)
   /// Something failed.
   case failure(ReactorFailure<R.Action>)

@@ -1,31 +1,31 @@
-/// Runs one reactor: takes actions in, reduces in one loop, shows states.
+/// Runs one reactor: queues actions, reduces in one loop, and publishes states.
 ///
-/// Nothing happens before `run()`, and everything that happens is a child of it: the loop, the
-/// effects, the merged streams. Cancelling `run()`, or `close()`, is the whole lifetime. A host uses no
-/// executor of its own choosing; all of it runs where `run()` runs.
+/// Nothing happens before `run()`. The loop, the effects and the merged streams are child tasks of
+/// `run()`. Cancelling `run()`, or calling `close()`, ends all of them. A host runs on the executor
+/// of the task that called `run()`.
 ///
 ///     let host = ReactorHost(Counter())
-///     host.send(.increase)                        // order is fixed here
+///     host.send(.increase)                        // the order is fixed here
 ///     for await state in host.states { … }        // the latest state, then distinct ones
-///     await host.run()                            // somewhere: a view's task, a server's group
+///     await host.run()                            // in another task: a view's, a server's group
 public final class ReactorHost<R: Reactor>: ViewModel {
   /// The hosted reactor.
   public let reactor: R
 
   @usableFromInline let inbox: Inbox<R>
-  @usableFromInline let outlets: Outlets<R>
-  @usableFromInline let stages: Stages<R>
+  @usableFromInline let outputs: HostOutputs<R>
+  @usableFromInline let transforms: Transforms<R>
   private let actionFlow: Flow<R.Action>
   private let mutationFlow: Flow<R.Mutation>
   private let stateFlow: Flow<R.State>
 
-  /// Makes a host that waits for `run()`. Actions may be sent before; they are handled then.
+  /// Makes a host. Actions sent before `run()` are handled when it runs.
   ///
   /// - Parameters:
-  ///   - reactor: The reactor, whose `transform` functions are called here, once.
-  ///   - capacity: How many actions may be unsettled at a time: waiting, or with an effect that runs.
-  ///     Further ones are refused. 1,024 unless told.
-  ///   - trace: Is called by the loop for everything it does; must be quick and must not block.
+  ///   - reactor: The reactor. Its `transform` functions are called here, once.
+  ///   - capacity: How many actions may be unsettled: waiting, or with an effect that runs. The host
+  ///     refuses further ones. The default is 1,024.
+  ///   - trace: Called by the loop for each of its steps. It must be quick and must not block.
   public init(
     _ reactor: R,
     capacity: Int = 1024,
@@ -37,55 +37,56 @@ public final class ReactorHost<R: Reactor>: ViewModel {
     mutationFlow = reactor.transform(mutation: Flow())
     stateFlow = reactor.transform(state: Flow())
     let initial = reactor.initialState
-    stages = Stages(actionFlow, mutationFlow, stateFlow)
-    outlets = Outlets(initial: stages.state?(initial) ?? initial, trace: trace)
+    transforms = Transforms(actionFlow, mutationFlow, stateFlow)
+    outputs = HostOutputs(initial: transforms.state?(initial) ?? initial, trace: trace)
   }
 
   deinit {
-    // A host that nobody ran: whoever waits for its states or failures would wait for ever.
+    // Ends the sequences of a host that never ran: their readers would wait for ever.
     close()
   }
 
-  /// Queues an action, synchronously: what is sent first is handled first, from whatever thread.
+  /// Queues an action. Actions are handled in the order of `send`, whichever threads they come
+  /// from.
   ///
-  /// An action sent while another is handled (by an observer of its state, say) is handled after it.
-  /// Never blocks, never recurses. Whoever must not lose an action looks at the answer.
+  /// `send` never blocks. An action sent while another is handled, for example by an observer of
+  /// the state, is handled after it. Check the result if the action must not be lost.
   @discardableResult
   @inlinable
-  public func send(_ action: R.Action) -> Admission {
-    inbox.admit(action, receipt: nil)
+  public func send(_ action: R.Action) -> SendResult {
+    inbox.admit(.action(action, nil))
   }
 
-  /// Queues an action as `send` does, and gives a receipt to wait on; throws ``AdmissionError`` if it is refused.
+  /// Queues an action as `send` does, and returns a receipt to wait on.
   @inlinable
   public func submit(_ action: R.Action) throws(AdmissionError) -> Receipt<R.State> {
     let receipt = Receipt<R.State>()
-    switch inbox.admit(action, receipt: receipt) {
+    switch inbox.admit(.action(action, receipt)) {
     case .accepted: return receipt
     case .full: throw .full
     case .closed: throw .closed
     }
   }
 
-  /// The state that was shown last.
+  /// The newest state that observers see.
   @inlinable
-  public var currentState: R.State { outlets.states.value }
+  public var currentState: R.State { outputs.states.value }
 
-  /// The latest state at once, then each newer one that differs; ends when the host has closed.
+  /// The latest state at once, then each newer one that differs. Ends when the host has closed.
   ///
-  /// Any number of watchers; one that is slow skips states, and never makes a queue grow.
+  /// Any number of tasks can watch. A slow watcher skips states; no queue grows.
   @inlinable
-  public var states: LatestValues<R.State> { outlets.states.values }
+  public var states: LatestValues<R.State> { outputs.states.values }
 
-  /// Errors, from this moment on. A bounded queue for each caller.
+  /// Failures from this moment on, in a bounded queue for each caller.
   @inlinable
   public func failures(capacity: Int = 256) -> EventStream<ReactorFailure<R.Action>> {
-    outlets.failures.events(capacity: capacity)
+    outputs.failures.events(capacity: capacity)
   }
 
   /// Handles actions until the host is closed; returns when every effect has ended.
   ///
-  /// To cancel the task is to call `close()`. A host runs once: a second call returns at once.
+  /// Cancelling the task closes the host. A host runs once: a second call returns at once.
   @inlinable
   public func run() async {
     guard inbox.open() else { return }
@@ -94,13 +95,13 @@ public final class ReactorHost<R: Reactor>: ViewModel {
     } onCancel: {
       inbox.close()
     }
-    outlets.states.finish()
-    outlets.failures.finish()
+    outputs.states.finish()
+    outputs.failures.finish()
   }
 
   @inlinable
   func handleInputs() async {
-    var loop = ReducingLoop(reactor: reactor, stages: stages, outlets: outlets, inbox: inbox)
+    var loop = ReducingLoop(reactor: reactor, transforms: transforms, outputs: outputs, inbox: inbox)
     await withDiscardingTaskGroup { group in
       startMergedStreams(&group)
       var batch: [Input<R>] = []
@@ -108,25 +109,25 @@ public final class ReactorHost<R: Reactor>: ViewModel {
         for input in batch { loop.handle(input, &group) }
         batch.removeAll(keepingCapacity: true)
       }
-      // The loop may see its cancellation before the handler that closes the inbox is called.
+      // The loop may see the cancellation before the handler has closed the inbox.
       inbox.close()
       group.cancelAll()
     }
     loop.abandon()
   }
 
-  /// Ends it: nothing more is admitted, what is not handled yet is dropped, every effect is cancelled.
+  /// Closes the host: it refuses further actions, drops those in the queue and cancels every
+  /// effect.
   ///
-  /// Only the action that is being handled at this moment is handled to the end of what it causes at
-  /// once; no other is given to `mutate`, and no further mutation of an effect or a stream is reduced.
-  /// Who waits for what was dropped gets a `CancellationError`. Returns at once; `run()` returns when
-  /// the last effect has ended.
+  /// The action that the loop is handling is still reduced; nothing else is. Waiters on dropped
+  /// actions get a `CancellationError`. Returns at once; `run()` returns when the last effect has
+  /// ended.
   @inlinable
   public func close() {
     let wasRunning = inbox.close()
     if wasRunning { return }
-    outlets.states.finish()
-    outlets.failures.finish()
+    outputs.states.finish()
+    outputs.failures.finish()
   }
 }
 
@@ -139,7 +140,7 @@ extension ReactorHost {
       start(source, .actionStream, &group) { [inbox] action in
         switch await inbox.admitMerged(action) {
         case .accepted: break
-        case .full: await inbox.report(.actionStream, MergedActionRefused())
+        case .full: await inbox.report(.actionStream, MergedActionRefusal())
         case .closed: throw CancellationError()
         }
       }
@@ -167,8 +168,8 @@ extension ReactorHost {
         try await source.run { event in
           switch event {
           case .success(let element):
-            guard let stage = source.stage else { return try await handOver(element) }
-            if let shaped = stage(element) { try await handOver(shaped) }
+            guard let transform = source.transform else { return try await handOver(element) }
+            if let transformed = transform(element) { try await handOver(transformed) }
           case .failure(let gap):
             await inbox.report(origin, gap)
           }
@@ -181,9 +182,9 @@ extension ReactorHost {
   }
 }
 
-/// Why an action was not queued.
+/// Why a host did not queue an action.
 public enum AdmissionError: Error, Hashable, CustomStringConvertible {
-  /// As many actions as the host's capacity are not settled yet; try again later.
+  /// The host has as many unsettled actions as its capacity allows. Try again later.
   case full
   /// The host is closed.
   case closed
@@ -192,8 +193,8 @@ public enum AdmissionError: Error, Hashable, CustomStringConvertible {
   @inlinable
   public var description: String {
     switch self {
-    case .full: "the reactor has as many unsettled actions as its capacity allows; try again later"
-    case .closed: "the reactor is closed and takes no more actions"
+    case .full: "The reactor has as many unsettled actions as its capacity allows. Try again later."
+    case .closed: "The reactor is closed and takes no more actions."
     }
   }
 }

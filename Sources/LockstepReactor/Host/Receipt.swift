@@ -1,4 +1,4 @@
-/// What a sender holds to learn what became of its action.
+/// Lets the sender of an action wait for its outcome.
 public final class Receipt<State: Sendable>: Sendable {
   @usableFromInline
   struct Progress: Sendable {
@@ -14,10 +14,11 @@ public final class Receipt<State: Sendable>: Sendable {
   @inlinable
   init() { progress = AwaitableState(Progress()) }
 
-  /// Waits until what the action caused *at once* is reduced, and returns the state of that moment.
+  /// Waits until the action's immediate mutations are reduced, and returns the state of that
+  /// moment.
   ///
-  /// Work that takes time may still run; its states come later. Throws the error with which the
-  /// action was refused, and `CancellationError` when the host closed or the waiting task is cancelled.
+  /// Work that takes time may still run; its states come later. Throws the error that refused the
+  /// action, and `CancellationError` when the host closed or the waiting task is cancelled.
   @inlinable
   public func reduced() async throws -> State {
     let result = await progress.wait { progress in
@@ -26,9 +27,9 @@ public final class Receipt<State: Sendable>: Sendable {
     return try (result ?? .failure(CancellationError())).get()
   }
 
-  /// Waits until everything that the action caused has ended, and returns the state of that moment.
+  /// Waits until the action's effect has ended, and returns the state of that moment.
   ///
-  /// Throws the error of its effect; `CancellationError` when the effect was cancelled by a newer
+  /// Throws the error of the effect. Throws `CancellationError` when a newer effect cancelled this
   /// one, the host closed, or the waiting task is cancelled.
   @inlinable
   public func settled() async throws -> State {

@@ -1,73 +1,75 @@
 /// The single writer of a reactor's state.
 ///
-/// It owns the state, the running effects and the lanes; nobody else can reach them, so there is
-/// nothing to lock. It handles one input after another and never suspends in between.
+/// The loop alone owns the state, the running effects and the lanes, so none of them needs a lock.
+/// It handles one input after another and never suspends in between.
 @usableFromInline
 struct ReducingLoop<R: Reactor> {
   @usableFromInline let reactor: R
-  @usableFromInline let stages: Stages<R>
-  @usableFromInline let outlets: Outlets<R>
+  @usableFromInline let transforms: Transforms<R>
+  @usableFromInline let outputs: HostOutputs<R>
   @usableFromInline let inbox: Inbox<R>
 
   @usableFromInline var state: R.State
-  /// What observers were shown last.
+  /// The state that observers saw last.
   @usableFromInline var shown: R.State
   @usableFromInline var running: [EffectID: RunningEffect<R>] = [:]
   @usableFromInline var lanes: [Lane: LaneQueue<R>] = [:]
   @usableFromInline var lastEffect: EffectID = 0
 
   @inlinable
-  init(reactor: R, stages: Stages<R>, outlets: Outlets<R>, inbox: Inbox<R>) {
+  init(reactor: R, transforms: Transforms<R>, outputs: HostOutputs<R>, inbox: Inbox<R>) {
     self.reactor = reactor
-    self.stages = stages
-    self.outlets = outlets
+    self.transforms = transforms
+    self.outputs = outputs
     self.inbox = inbox
     state = reactor.initialState
-    shown = outlets.states.value
+    shown = outputs.states.value
   }
 
   @inlinable
   mutating func handle(_ input: Input<R>, _ group: inout DiscardingTaskGroup) {
-    // Asked before each input: what was taken before the end came is given up like what still waited.
+    // Checked before each input: closing also drops what the loop has already taken from the queue.
     if inbox.isClosed { return input.abandon() }
     switch input {
     case .action(let action, let receipt):
-      if let stage = stages.action {
-        guard let shaped = stage(action) else { return ignore(action, receipt) }
-        admit(shaped, receipt, &group)
+      if let transform = transforms.action {
+        guard let transformed = transform(action) else { return ignore(action, receipt) }
+        admit(transformed, receipt, &group)
       } else {
         admit(action, receipt, &group)
       }
-    case .mergedAction(let action, let rendezvous):
+    case .step(let step):
+      admit(step, &group)
+    case .mergedAction(let action, let acknowledgement):
       admit(action, nil, &group)
-      rendezvous.resume(returning: true)
-    case .emitted(let mutation, let id, let rendezvous):
+      acknowledgement.resume(returning: true)
+    case .emitted(let mutation, let id, let acknowledgement):
       let isWanted = running[id]?.isCancelled == false
-      if isWanted { applyShaped(mutation) }
-      rendezvous.resume(returning: isWanted)
-    case .mergedMutation(let mutation, let rendezvous):
+      if isWanted { applyTransformed(mutation) }
+      acknowledgement.resume(returning: isWanted)
+    case .mergedMutation(let mutation, let acknowledgement):
       apply(mutation)
-      rendezvous.resume(returning: true)
-    case .mergedState(let state, let rendezvous):
+      acknowledgement.resume(returning: true)
+    case .mergedState(let state, let acknowledgement):
       show(state)
-      rendezvous.resume(returning: true)
+      acknowledgement.resume(returning: true)
     case .ended(let id, let error):
       end(id, error, &group)
-    case .failed(let failure, let rendezvous):
+    case .failed(let failure, let acknowledgement):
       report(failure)
-      rendezvous.resume(returning: true)
+      acknowledgement.resume(returning: true)
     }
   }
 
-  /// Settles what still runs when the host closes; to be called after every effect has ended.
+  /// Settles the receipts that are open when the host closes. Called after every effect has ended.
   @inlinable
   mutating func abandon() {
-    // In order of their starts and of the lanes' names: the order of a dictionary differs from run to run.
+    // Sorted, because the order of a dictionary differs from run to run.
     for (_, effect) in running.sorted(by: { $0.key < $1.key }) {
-      effect.receipt?.settle(.failure(CancellationError()))
+      if case .action(let receipt?) = effect.owner { receipt.settle(.failure(CancellationError())) }
     }
-    for (_, var traffic) in lanes.sorted(by: { $0.key.description < $1.key.description }) {
-      while let next = traffic.waiting.removeFirst() { next.receipt?.settle(.failure(CancellationError())) }
+    for (_, var queue) in lanes.sorted(by: { $0.key.description < $1.key.description }) {
+      while let next = queue.waiting.removeFirst() { next.receipt?.settle(.failure(CancellationError())) }
     }
     running = [:]
     lanes = [:]
@@ -96,7 +98,7 @@ extension ReducingLoop {
       if lanes[lane] == nil {
         enter(lane, action, receipt, &group)
       } else {
-        lanes[lane]?.waiting.append((action, receipt))
+        lanes[lane]?.waiting.append(.action(action, receipt))
       }
     }
   }
@@ -123,7 +125,7 @@ extension ReducingLoop {
 
   @inlinable
   func ignore(_ action: R.Action, _ receipt: Receipt<R.State>?) {
-    outlets.trace?(.ignored(action))
+    outputs.trace?(.ignored(action))
     settle(receipt, nil)
   }
 }
@@ -131,7 +133,7 @@ extension ReducingLoop {
 // MARK: Effects
 
 extension ReducingLoop {
-  /// Returns the number of the effect if it takes time.
+  /// Handles an action; returns the id of its effect if that takes time.
   @inlinable
   mutating func start(
     _ action: R.Action,
@@ -139,12 +141,12 @@ extension ReducingLoop {
     lane: Lane?,
     _ group: inout DiscardingTaskGroup
   ) -> EffectID? {
-    outlets.trace?(.action(action))
+    outputs.trace?(.action(action))
     let effect = reactor.mutate(action, in: state)
     switch effect.immediate {
     case .none: break
-    case .one(let mutation): applyShaped(mutation)
-    case .many(let mutations): for mutation in mutations { applyShaped(mutation) }
+    case .one(let mutation): applyTransformed(mutation)
+    case .many(let mutations): for mutation in mutations { applyTransformed(mutation) }
     }
     switch effect.rest {
     case .none:
@@ -156,7 +158,7 @@ extension ReducingLoop {
       return nil
     case .operation(let operation):
       receipt?.markReduced(state)
-      return launch(operation, of: action, receipt, lane: lane, &group)
+      return launch(operation, of: action, .action(receipt), lane: lane, &group)
     }
   }
 
@@ -164,17 +166,17 @@ extension ReducingLoop {
   mutating func launch(
     _ operation: @escaping Effect<R.Mutation>.Operation,
     of action: R.Action,
-    _ receipt: Receipt<R.State>?,
+    _ owner: EffectOwner<R>,
     lane: Lane?,
     _ group: inout DiscardingTaskGroup
   ) -> EffectID {
     lastEffect += 1
     let id = lastEffect
     let signal = lane == nil ? nil : CancelSignal()
-    running[id] = RunningEffect(action: action, receipt: receipt, lane: lane, signal: signal)
-    outlets.trace?(.effectStarted(action, effect: id))
+    running[id] = RunningEffect(action: action, owner: owner, lane: lane, signal: signal)
+    outputs.trace?(.effectStarted(action, effect: id))
     group.addTask { [inbox] in
-      let emit = Emit<R.Mutation> { mutation in
+      let emit = Emitter<R.Mutation> { mutation in
         try Task.checkCancellation()
         let isReduced = await inbox.deliver { .emitted(mutation, by: id, $0) }
         if !isReduced { throw CancellationError() }
@@ -188,27 +190,44 @@ extension ReducingLoop {
   @inlinable
   mutating func end(_ id: EffectID, _ error: (any Error)?, _ group: inout DiscardingTaskGroup) {
     guard let effect = running.removeValue(forKey: id) else { return }
-    outlets.trace?(.effectEnded(effect.action, effect: id))
-    if effect.isCancelled {
-      settle(effect.receipt, CancellationError())
-    } else {
-      if let error { report(ReactorFailure(origin: .action(effect.action), error: error)) }
-      settle(effect.receipt, error)
+    outputs.trace?(.effectEnded(effect.action, effect: id))
+    if let error, !effect.isCancelled { report(ReactorFailure(origin: .action(effect.action), error: error)) }
+    switch effect.owner {
+    case .action(let receipt):
+      settle(receipt, effect.isCancelled ? CancellationError() : error)
+    case .step(let progress):
+      progress.openEffects -= 1
+      if progress.openEffects == 0 { inbox.settleOne() }
     }
-    if let lane = effect.lane { leave(lane, id, &group) }
+    if let lane = effect.lane {
+      lanes[lane]?.remove(id)
+      startWaiting(in: lane, &group)
+    }
   }
 
-  /// Starts what waits for the lane until something occupies it again, or the end comes.
+  /// Starts what waits for a lane until an effect runs in the lane again, or the host closes.
   @inlinable
-  mutating func leave(_ lane: Lane, _ id: EffectID, _ group: inout DiscardingTaskGroup) {
-    lanes[lane]?.remove(id)
-    while lanes[lane]?.isQuiet == true, !inbox.isClosed {
-      guard let next = lanes[lane]?.waiting.removeFirst() else {
-        lanes[lane] = nil
-        return
+  mutating func startWaiting(in lane: Lane, _ group: inout DiscardingTaskGroup) {
+    var freed = [lane]
+    while let lane = freed.last {
+      guard lanes[lane]?.isQuiet == true, !inbox.isClosed else {
+        freed.removeLast()
+        continue
       }
-      if let id = start(next.action, next.receipt, lane: lane, &group) {
-        lanes[lane]?.running.append(id)
+      switch lanes[lane]?.waiting.first {
+      case nil:
+        lanes[lane] = nil
+      case .action(let action, let receipt):
+        _ = lanes[lane]?.waiting.removeFirst()
+        if let id = start(action, receipt, lane: lane, &group) { lanes[lane]?.running.append(id) }
+      case .step(let waiting):
+        guard isTurn(of: waiting) else {
+          freed.removeLast()
+          continue
+        }
+        for lane in waiting.lanes { _ = lanes[lane]?.waiting.removeFirst() }
+        start(waiting.step, &group)
+        freed += waiting.lanes
       }
     }
   }
@@ -222,8 +241,8 @@ extension ReducingLoop {
 
   @inlinable
   func report(_ failure: ReactorFailure<R.Action>) {
-    outlets.trace?(.failure(failure))
-    outlets.failures.dispatch(failure)
+    outputs.trace?(.failure(failure))
+    outputs.failures.dispatch(failure)
   }
 }
 
@@ -231,45 +250,45 @@ extension ReducingLoop {
 
 extension ReducingLoop {
   @inlinable
-  mutating func applyShaped(_ mutation: R.Mutation) {
-    guard let stage = stages.mutation else { return apply(mutation) }
-    if let shaped = stage(mutation) { apply(shaped) }
+  mutating func applyTransformed(_ mutation: R.Mutation) {
+    guard let transform = transforms.mutation else { return apply(mutation) }
+    if let transformed = transform(mutation) { apply(transformed) }
   }
 
   @inlinable
   mutating func apply(_ mutation: R.Mutation) {
     R.reduce(&state, mutation)
-    outlets.trace?(.mutation(mutation))
-    guard let stage = stages.state else { return show(state) }
-    if let shaped = stage(state) { show(shaped) }
+    outputs.trace?(.mutation(mutation))
+    guard let transform = transforms.state else { return show(state) }
+    if let transformed = transform(state) { show(transformed) }
   }
 
   @inlinable
   mutating func show(_ state: R.State) {
     if state == shown { return }
     shown = state
-    outlets.trace?(.state(state))
-    outlets.states.publish(state)
+    outputs.trace?(.state(state))
+    outputs.states.publish(state)
   }
 }
 
-/// The synchronous stages of a reactor's flows.
+/// The synchronous transforms of a reactor's flows.
 @usableFromInline
-struct Stages<R: Reactor>: Sendable {
-  @usableFromInline let action: Flow<R.Action>.Stage?
-  @usableFromInline let mutation: Flow<R.Mutation>.Stage?
-  @usableFromInline let state: Flow<R.State>.Stage?
+struct Transforms<R: Reactor>: Sendable {
+  @usableFromInline let action: Flow<R.Action>.Transform?
+  @usableFromInline let mutation: Flow<R.Mutation>.Transform?
+  @usableFromInline let state: Flow<R.State>.Transform?
 
   init(_ action: Flow<R.Action>, _ mutation: Flow<R.Mutation>, _ state: Flow<R.State>) {
-    self.action = action.stage
-    self.mutation = mutation.stage
-    self.state = state.stage
+    self.action = action.transform
+    self.mutation = mutation.transform
+    self.state = state.transform
   }
 }
 
-/// Where the loop tells the world.
+/// Where the loop publishes states and failures.
 @usableFromInline
-struct Outlets<R: Reactor>: Sendable {
+struct HostOutputs<R: Reactor>: Sendable {
   @usableFromInline let states: Latest<R.State>
   @usableFromInline let failures: DispatchSubject<ReactorFailure<R.Action>>
   @usableFromInline let trace: (@Sendable (ReactorTrace<R>) -> Void)?

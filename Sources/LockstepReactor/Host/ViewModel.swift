@@ -1,18 +1,18 @@
-/// What a view needs of a reactor: to send actions, and to see states.
+/// What a view needs of a reactor: sending actions and reading states.
 ///
-/// A view that asks for `some ViewModel<Action, State>` can be given a ``ReactorHost`` or, in a test
-/// of the view alone, a stub that records the actions and shows any state.
+/// A view that takes `some ViewModel<Action, State>` works with a ``ReactorHost``. A test of the
+/// view alone passes a stub that records the actions and shows any state.
 public protocol ViewModel<Action, State>: AnyObject, Sendable {
-  /// What the view asks for.
+  /// An action that the view sends.
   associatedtype Action: Sendable
-  /// What the view shows.
+  /// The state that the view shows.
   associatedtype State: Sendable & Equatable
 
   /// Queues an action.
   @discardableResult
-  func send(_ action: Action) -> Admission
+  func send(_ action: Action) -> SendResult
 
-  /// The state that was shown last.
+  /// The newest state.
   var currentState: State { get }
 
   /// The latest state at once, then each newer one that differs.

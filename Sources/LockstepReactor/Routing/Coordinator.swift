@@ -1,34 +1,35 @@
-/// Something that a program can go to: a screen, a dialog, a link.
+/// A destination of a program: a screen, a dialog, a link.
 public protocol Presentable: Sendable {
-  /// What is shown to present it: a view controller on a phone, an address on a server.
+  /// How it is presented: a view controller on a phone, an address on a server.
   associatedtype Presentation: Sendable
 
-  /// Makes what is shown.
+  /// Makes the presentation.
   func present() async -> Presentation
 }
 
-/// Turns a route into the next place. A reactor says *where to*; only a coordinator knows *what is there*.
+/// Turns a route into a destination. A reactor names the route; only the coordinator knows the
+/// destination.
 ///
-/// A route is a field of a reactor's state, and a ``Pulse``, because going to the same place twice is
-/// two goings:
+/// A route is a field of a reactor's state, and a ``Pulse``, because going to the same place twice
+/// is two events:
 ///
 ///     struct State { @Pulse var route: Route? }
 ///
 ///     await coordinator.follow(host.states.pulse(\.$route)) { screen in … }
 public protocol Coordinator: Sendable {
-  /// The routes it understands.
+  /// The routes that it knows.
   associatedtype Route: Sendable & Equatable
-  /// What it turns them into.
+  /// Its destinations.
   associatedtype Next: Presentable
 
-  /// The place that a route leads to; `nil` when it leads nowhere.
+  /// The destination of a route; `nil` if it has none.
   func next(for route: Route) -> Next?
 }
 
 extension Coordinator {
-  /// Goes wherever `routes` lead, until they end or the task is cancelled; `nil` is to stay.
+  /// Presents the destinations of `routes` until they end or the task is cancelled. `nil` stays.
   ///
-  /// A route that stands at the start is followed too. Of several within one look the latest wins.
+  /// A route that is set at the start is followed too.
   public func follow<Routes: AsyncSequence>(
     _ routes: Routes,
     show: (Next.Presentation) async -> Void

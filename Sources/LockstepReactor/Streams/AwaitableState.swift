@@ -2,13 +2,13 @@ import Synchronization
 
 /// A value behind a lock, and the tasks that wait for it to change.
 ///
-/// It is the only concurrency primitive of this library: the latest value, the event queue, the
-/// reactor's inbox and its receipts are each a `AwaitableState` over a plain struct. Two rules keep it
-/// free of deadlock: what runs under the lock is this library's own code, never a user's, and
-/// continuations are resumed after the lock was let go (resuming calls into an executor).
+/// It is the only concurrency primitive of this library. `Latest`, `EventStream`, a host's inbox
+/// and receipts each use it with a plain struct. Two rules prevent deadlocks: only this library's
+/// code runs under the lock, and continuations are resumed after the lock is released (resuming
+/// calls an executor).
 ///
-/// Here and below `@inlinable` lets the compiler specialize a reactor's loop in the module that
-/// defines the reactor; without it a step costs thirty times as much.
+/// `@inlinable` lets the compiler specialize a reactor's loop in the module that defines the
+/// reactor. Without it, handling an action takes thirty times as long.
 @usableFromInline
 final class AwaitableState<State: Sendable>: Sendable {
   @usableFromInline
@@ -31,19 +31,19 @@ final class AwaitableState<State: Sendable>: Sendable {
     guarded = Mutex(Guarded(state: state))
   }
 
-  /// Reads or changes the state and wakes nobody.
+  /// Reads or changes the state without waking waiters.
   @inlinable
   func withState<Result: Sendable>(_ body: (inout State) -> Result) -> Result {
     withLock { body(&$0.state) }
   }
 
-  /// Changes the state and hands back whom to wake, for a caller that holds a lock of its own.
+  /// Changes the state and returns the waiters to wake, for a caller that holds a lock of its own.
   @inlinable
   func changeDeferringWake<Result: Sendable>(_ body: (inout State) -> Result) -> (Result, Wake) {
     withLock { (body(&$0.state), $0.waiters.takeAll()) }
   }
 
-  /// Changes the state, then wakes every task that waits, in the order in which they began to wait.
+  /// Changes the state, then wakes the waiters in the order in which they began to wait.
   @inlinable
   @discardableResult
   func change<Result: Sendable>(_ body: (inout State) -> Result) -> Result {
@@ -52,10 +52,10 @@ final class AwaitableState<State: Sendable>: Sendable {
     return result
   }
 
-  /// Waits until `ready` gives a result, and returns it; `nil` when the task is cancelled.
+  /// Waits until `ready` returns a result, and returns it; `nil` when the task is cancelled.
   ///
-  /// `ready` runs under the lock, once at the start and once after each change, and never in a task
-  /// that was cancelled before: what it would have taken stays for others.
+  /// `ready` runs under the lock, at the start and after each change. It never runs in a cancelled
+  /// task, so such a task takes nothing from the state.
   @inlinable
   func wait<Result: Sendable>(
     isolation: isolated (any Actor)? = #isolation,
@@ -67,9 +67,10 @@ final class AwaitableState<State: Sendable>: Sendable {
       let ticket = tickets.add(1, ordering: .relaxed).newValue
       var result: Result?
       await withTaskCancellationHandler {
-        // Resumed exactly once: whoever takes a continuation out of the list, under the lock, resumes it.
+        // Resumed exactly once: the code that removes a continuation under the lock resumes it.
         await withUnsafeContinuation(isolation: isolation) { continuation in
-          // A cancellation before this point has set the flag; one after it finds the waiter parked.
+          // A cancellation before this point has set the flag; one after it finds the waiter
+          // parked.
           let mustWait = withLock { guarded in
             if Task.isCancelled { return false }
             result = ready(&guarded.state)
@@ -89,8 +90,8 @@ final class AwaitableState<State: Sendable>: Sendable {
   @inlinable
   func withLock<Result: Sendable>(_ body: (inout Guarded) -> Result) -> Result {
     #if THREAD_SANITIZER
-      // The sanitizer doesn't see how the kernel hands over a Mutex that threads contend for, and takes
-      // what it guards for unguarded. Behind a door that it sees nobody contends for the Mutex.
+      // The sanitizer does not see how the kernel hands over a contended Mutex, and reports races
+      // that do not exist. This spin lock, which it does see, prevents the contention.
       while isEntered.exchange(true, ordering: .acquiring) {}
       defer { isEntered.store(false, ordering: .releasing) }
     #endif

@@ -1,24 +1,24 @@
 /// The events of one subscriber, in order, from the moment it subscribed.
 ///
-/// It is a bounded queue. Announcing never waits for a reader, so when one lags by more than its
-/// capacity the *oldest* events are dropped, and the reader is told where the gap is: there the
-/// sequence throws ``EventsLostError``. It can be read on behind the gap, by another loop over the same
-/// stream. Who can do with gaps reads `ignoringLosses`.
+/// It is a bounded queue. Dispatching never waits for a reader. When a reader lags by more than the
+/// capacity, the *oldest* events are dropped and the sequence throws ``EventsLostError`` at the
+/// gap. Another loop over the same stream continues after the gap. Use ``ignoringLosses`` if gaps
+/// do not matter.
 ///
-/// One stream has one reader; whoever else wants the events subscribes for themselves. Letting go of
-/// the stream ends the subscription.
+/// A stream has one reader; subscribe again for a second one. Releasing the stream ends the
+/// subscription.
 public struct EventStream<Element: Sendable>: AsyncSequence, Sendable {
-  /// Reading fails only where events were lost.
+  /// Reading fails only if events were lost.
   public typealias Failure = EventsLostError
 
   let subscription: EventSubscription<Element>
 
-  /// How many events were dropped so far because the reader was too slow.
+  /// How many events were dropped because the reader was too slow.
   public var lostCount: Int {
     subscription.queue.lostCount
   }
 
-  /// The same events, read on over every gap: for who shows or logs what is newest.
+  /// The same events without errors at gaps: for views or logs that show the newest.
   public var ignoringLosses: EventsWithGaps<Element> {
     EventsWithGaps(events: self)
   }
@@ -34,7 +34,7 @@ public struct EventStream<Element: Sendable>: AsyncSequence, Sendable {
 
     /// The next event; `nil` when the source has finished or the task was cancelled.
     ///
-    /// Throws once for each gap, and gives what came after it when it is asked again.
+    /// Throws once for each gap. The next call returns the event after it.
     public mutating func next(isolation actor: isolated (any Actor)?) async throws(EventsLostError) -> Element? {
       try await subscription.queue.next(isolation: actor)
     }
@@ -43,22 +43,22 @@ public struct EventStream<Element: Sendable>: AsyncSequence, Sendable {
 
 /// Events were dropped because their reader lagged by more than the capacity of its stream.
 public struct EventsLostError: Error, Hashable, CustomStringConvertible {
-  /// How many, in this one gap.
+  /// How many events were lost in this gap.
   public let count: Int
 
-  /// A gap of so many events.
+  /// Makes an error for a gap.
   public init(count: Int) {
     self.count = count
   }
 
   /// What happened and what to do.
   public var description: String {
-    "\(count) \(count == 1 ? "event was" : "events were") lost because the reader was too slow; "
-      + "subscribe with a larger capacity, or load anew what the events were about"
+    "\(count) \(count == 1 ? "event was" : "events were") lost because the reader was too slow. "
+      + "Subscribe with a larger capacity, or load again what the events described."
   }
 }
 
-/// Keeps a subscription alive, and ends it when nobody holds the stream any more.
+/// Ends its subscription when the stream is released.
 final class EventSubscription<Element: Sendable>: Sendable {
   let queue: EventQueue<Element>
   private let cancel: @Sendable () -> Void
@@ -77,8 +77,8 @@ final class EventQueue<Element: Sendable>: Sendable {
     let capacity: Int
     var elements = FirstInFirstOut<Element>()
     var lost = 0
-    /// How many of the lost the reader was not told of.
-    var untold = 0
+    /// How many of the lost events are not reported to the reader yet.
+    var unreported = 0
     var isFinished = false
   }
 
@@ -92,14 +92,14 @@ final class EventQueue<Element: Sendable>: Sendable {
     buffer.withState(\.lost)
   }
 
-  /// The dropped event is handed back so that it is released after the lock.
+  /// Returns the dropped event, so that it is released after the lock.
   func offerDeferringWake(_ element: Element) -> (dropped: Element?, wake: Wake) {
     buffer.changeDeferringWake { buffer in
       let isFull = buffer.elements.count >= buffer.capacity
       let dropped = isFull ? buffer.elements.removeFirst() : nil
       if isFull {
         buffer.lost += 1
-        buffer.untold += 1
+        buffer.unreported += 1
       }
       buffer.elements.append(element)
       return dropped
@@ -112,10 +112,10 @@ final class EventQueue<Element: Sendable>: Sendable {
 
   func next(isolation: isolated (any Actor)?) async throws(EventsLostError) -> Element? {
     let next = await buffer.wait(isolation: isolation) { buffer -> Result<Element?, EventsLostError>? in
-      // What is left came after the gap, so the gap comes first.
-      if buffer.untold > 0 {
-        defer { buffer.untold = 0 }
-        return .failure(EventsLostError(count: buffer.untold))
+      // The events in the queue came after the gap.
+      if buffer.unreported > 0 {
+        defer { buffer.unreported = 0 }
+        return .failure(EventsLostError(count: buffer.unreported))
       }
       if let element = buffer.elements.removeFirst() { return .success(element) }
       return buffer.isFinished ? .success(nil) : nil

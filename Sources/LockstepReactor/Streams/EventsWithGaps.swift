@@ -1,4 +1,4 @@
-/// The events of an ``EventStream`` without a word about those that were lost.
+/// The events of an ``EventStream``, without errors for lost events.
 public struct EventsWithGaps<Element: Sendable>: AsyncSequence, Sendable {
   /// Reading cannot fail.
   public typealias Failure = Never
@@ -14,7 +14,7 @@ public struct EventsWithGaps<Element: Sendable>: AsyncSequence, Sendable {
   public struct Iterator: AsyncIteratorProtocol {
     var events: EventStream<Element>.Iterator
 
-    /// The next event that is left; `nil` when the source has finished or the task was cancelled.
+    /// The next event; `nil` when the source has finished or the task was cancelled.
     public mutating func next(isolation actor: isolated (any Actor)?) async -> Element? {
       while true {
         do { return try await events.next(isolation: actor) } catch { continue }

@@ -1,4 +1,4 @@
-/// A queue on an array: both ends cost constant time on average.
+/// A queue on an array. Adding and removing cost constant time on average.
 @usableFromInline
 struct FirstInFirstOut<Element> {
   @usableFromInline var slots: [Element?] = []
@@ -11,6 +11,8 @@ struct FirstInFirstOut<Element> {
   var count: Int { slots.count - head }
   @inlinable
   var isEmpty: Bool { count == 0 }
+  @inlinable
+  var first: Element? { head < slots.count ? slots[head] : nil }
 
   @inlinable
   mutating func append(_ element: Element) {

@@ -1,13 +1,13 @@
 /// A value that can be read at any time and watched by any number of tasks.
 ///
-/// There is one slot for everybody: a watcher that is slow finds the newest value in it and never a
-/// queue of old ones, so a watcher costs a few words whatever it misses. Writing runs no code of the
-/// watchers; they are woken and compare for themselves.
+/// All watchers share one slot. A slow watcher finds the newest value in it, never a queue of old
+/// ones, so a watcher costs a few words. Publishing runs no code of the watchers: it wakes them,
+/// and each compares the value itself.
 public final class Latest<Value: Sendable & Equatable>: Sendable {
   @usableFromInline
   struct Slot: Sendable {
     @usableFromInline var value: Value
-    /// Counts the values published; 0 is what a watcher has seen before its first look.
+    /// Counts the published values. A watcher starts with 0, so it has not seen the first.
     @usableFromInline var version: UInt64 = 1
     @usableFromInline var isFinished = false
 
@@ -17,7 +17,7 @@ public final class Latest<Value: Sendable & Equatable>: Sendable {
 
   @usableFromInline let slot: AwaitableState<Slot>
 
-  /// Starts with `value`, which every watcher is given first unless a newer one has come.
+  /// Starts with `value`.
   @inlinable
   public init(_ value: Value) {
     slot = AwaitableState(Slot(value: value))
@@ -29,7 +29,7 @@ public final class Latest<Value: Sendable & Equatable>: Sendable {
     slot.withState(\.value)
   }
 
-  /// Replaces the value and wakes whoever waits. After `finish()` it does nothing.
+  /// Replaces the value and wakes the watchers. Does nothing after `finish()`.
   @inlinable
   public func publish(_ value: Value) {
     let (_, wake) = publishDeferringWake(value)
@@ -55,7 +55,7 @@ public final class Latest<Value: Sendable & Equatable>: Sendable {
     LatestValues(source: self)
   }
 
-  /// The replaced value is handed back so that it is released after the lock.
+  /// Returns the replaced value, so that it is released after the lock.
   @inlinable
   func publishDeferringWake(_ value: Value) -> (replaced: Value?, wake: Wake) {
     slot.changeDeferringWake { slot in
@@ -67,7 +67,7 @@ public final class Latest<Value: Sendable & Equatable>: Sendable {
     }
   }
 
-  /// What is known at this moment, for who watches two of them at a time.
+  /// The slot at this moment.
   func look() -> Slot {
     slot.withState { $0 }
   }
@@ -85,7 +85,8 @@ public final class Latest<Value: Sendable & Equatable>: Sendable {
   }
 }
 
-/// The values of a `Latest`: the newest at once, then distinct ones; latest wins for slow readers.
+/// The values of a ``Latest``: the newest at once, then distinct ones. Slow readers get only the
+/// latest.
 public struct LatestValues<Value: Sendable & Equatable>: AsyncSequence, Sendable {
   /// The element.
   public typealias Element = Value
@@ -97,13 +98,13 @@ public struct LatestValues<Value: Sendable & Equatable>: AsyncSequence, Sendable
   @inlinable
   init(source: Latest<Value>) { self.source = source }
 
-  /// A new watcher, which has seen nothing yet.
+  /// A new watcher.
   @inlinable
   public func makeAsyncIterator() -> Iterator {
     Iterator(source: source)
   }
 
-  /// One watcher and what it has seen last.
+  /// One watcher, and the last value it saw.
   public struct Iterator: AsyncIteratorProtocol {
     @usableFromInline let source: Latest<Value>
     @usableFromInline var seen: UInt64 = 0
@@ -114,7 +115,8 @@ public struct LatestValues<Value: Sendable & Equatable>: AsyncSequence, Sendable
       self.source = source
     }
 
-    /// The next value that differs from the last one delivered; `nil` at the end or on cancellation.
+    /// The next value that differs from the last one delivered; `nil` at the end or on
+    /// cancellation.
     @inlinable
     public mutating func next(isolation actor: isolated (any Actor)?) async -> Value? {
       while let found = await source.next(after: seen, isolation: actor) {

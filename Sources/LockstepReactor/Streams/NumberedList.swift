@@ -1,5 +1,5 @@
-/// Members in the order of their numbers. To add the newest costs constant time and to take any out
-/// logarithmic time, on average: a hundred thousand leave as easily as they came.
+/// Members in the order of their numbers. Adding the newest takes constant time on average,
+/// removing any member logarithmic time.
 @usableFromInline
 struct NumberedList<Member> {
   @usableFromInline
@@ -15,7 +15,7 @@ struct NumberedList<Member> {
   }
 
   @usableFromInline var entries: [Entry] = []
-  /// Entries whose member was taken out; they are swept when they are the majority.
+  /// How many entries have no member any more. They are removed when they are the majority.
   @usableFromInline var vacancies = 0
 
   @inlinable
@@ -28,7 +28,7 @@ struct NumberedList<Member> {
   @inlinable
   mutating func insert(_ member: Member, number: Int) {
     entries.append(Entry(number: number, member: member))
-    // Two tasks may take their numbers in one order and the lock in the other.
+    // Two tasks may take their numbers in one order and the lock in the other order.
     var position = entries.count - 1
     while position > 0, entries[position - 1].number > number {
       entries.swapAt(position - 1, position)

@@ -1,14 +1,14 @@
 extension AsyncSequence where Self: Sendable {
-  /// One part of each element, when it differs from the part before: a view's label, not its screen.
+  /// One part of each element, whenever that part differs from the one before.
   public func distinct<Part: Equatable & Sendable>(
     _ part: @escaping @Sendable (Element) -> Part
   ) -> DistinctParts<Self, Part, Part> {
     DistinctParts(base: self, key: part, part: { $0 })
   }
 
-  /// The value of a pulse at once, then at every assignment, of an equal value too.
+  /// The value of a pulse at once, then at every assignment, even of an equal value.
   ///
-  /// For a reader that is slower than the assignments the latest wins, as with every state.
+  /// A reader that is slower than the assignments gets only the latest.
   public func pulse<Value: Equatable & Sendable>(
     _ pulse: @escaping @Sendable (Element) -> Pulse<Value>
   ) -> DistinctParts<Self, Pulse<Value>, Value> {
@@ -16,7 +16,7 @@ extension AsyncSequence where Self: Sendable {
   }
 }
 
-/// Parts of the elements of a sequence, without those whose key is that of the part before.
+/// Parts of the elements of a sequence, without consecutive parts of equal keys.
 public struct DistinctParts<Base: AsyncSequence & Sendable, Key: Equatable & Sendable, Part: Sendable>:
   AsyncSequence, Sendable
 {

@@ -10,7 +10,7 @@ extension WaiterList {
     case 0:
       return Wake(first: nil, others: [])
     case 1:
-      // The usual case keeps the array, so that the next who waits needs no allocation.
+      // The usual case keeps the array, so that the next waiter needs no allocation.
       let first = entries.removeLast().member
       vacancies = 0
       return Wake(first: first, others: [])

@@ -3,7 +3,7 @@ import LockstepHTTP
 import LockstepJSON
 import LockstepScreens
 
-/// What is said of the routes in `ScreenRoutes`: what the screens take and show is made of their declarations.
+/// Describes `ScreenRoutes` in OpenAPI. Actions and states come from the screens' declarations.
 struct ScreenDescriptions {
   private static let part = "Reactors"
   private static let access = RouteDescription.Access.anybodyOrUser
@@ -84,7 +84,7 @@ struct ScreenDescriptions {
           fields: fields,
           content: [("application/json", shown), ("text/event-stream", .textSchema)]
         ),
-        RouteAnswer(.notModified, "The client has it already, or the wait is over.", fields: fields),
+        RouteAnswer(.notModified, "The client has this state, or the wait is over.", fields: fields),
       ],
       problems: [.invalidParameter, .unauthorized, .notFound, .tooManyRequests],
       schemas: states
@@ -105,7 +105,7 @@ struct ScreenDescriptions {
       answers: [
         RouteAnswer(
           .ok,
-          "Its state after what they caused at once.",
+          "Its state after the immediate mutations.",
           fields: RouteField.validators + [.idempotencyReplayed],
           json: shown
         )
@@ -117,9 +117,8 @@ struct ScreenDescriptions {
     writing("closeScreen", parameters: RouteParameter.writing, answers: [.done])
   }
 
-  // MARK: What they have in common
+  // MARK: Shared parts
 
-  /// A JSON Schema.
   private static let schemaSchema: JSON = ["type": "object"]
 
   private static let id = RouteParameter("id", in: .path, "The id with which it was opened.", schema: .textSchema)
@@ -134,7 +133,7 @@ struct ScreenDescriptions {
     )
   }
 
-  /// The arguments as the link of a route has them.
+  /// The arguments in the query, where links have them.
   private var queryArguments: [RouteParameter] {
     let members = kinds.flatMap { $0.arguments["properties"]?.objectValue.map(Array.init) ?? [] }
     return members.map { RouteParameter($0.name, in: .query, "An argument, as a link has it.", schema: $0.value) }
@@ -175,7 +174,6 @@ struct ScreenDescriptions {
     Dictionary(kinds.map { (Self.stateName(of: $0), $0.state) }) { first, _ in first }
   }
 
-  /// The same schemas, each once.
   private func distinct(_ schemas: [JSON]) -> [JSON] {
     schemas.reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
   }

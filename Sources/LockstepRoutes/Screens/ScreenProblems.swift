@@ -6,21 +6,21 @@ import LockstepScreens
 import LockstepThreading
 
 extension Problem {
-  /// There is no such screen, or it isn't there for who asks: told apart by nothing.
+  /// The screen does not exist, or belongs to another session. Clients cannot tell which.
   static var noSuchScreen: Problem {
     Problem(.notFound, detail: "There is no such screen, or it has ended. POST /v1/reactors/{name} opens a new one.")
   }
 
-  /// A screen isn't as the client wants it.
+  /// A precondition failed. Contains the current state.
   init(changed screen: Screen) {
     let shown = screen.engine.shown
     let cursor = screen.cursor(shown.number)
-    self.init(.preconditionFailed, detail: "The screen's state is another one by now.")
+    self.init(.preconditionFailed, detail: "The screen's state has changed.")
     members = [("current", JSON(trusting: screen.document(shown))), ("cursor", .string(cursor))]
     fields.append(.etag, "\"\(cursor)\"")
   }
 
-  /// What a client is told when a screen can't be opened; nil where that is a fault of ours.
+  /// The problem when a screen cannot be opened; `nil` for internal errors.
   init?(opening error: any Error) {
     switch error {
     case let refusal as Refusal: self.init(refusal) { "/arguments\($0)" }
@@ -28,8 +28,8 @@ extension Problem {
     case let tooMany as TooManyScreensError:
       let detail =
         tooMany == .ofSession
-        ? "This session has as many screens as it may. Close one: DELETE /v1/reactors/{name}/{id}."
-        : "There are as many screens as there may be of nobody. Try again in a few minutes."
+        ? "This session has the maximum number of screens. Close one: DELETE /v1/reactors/{name}/{id}."
+        : "The maximum number of anonymous screens is open. Try again in a few minutes."
       self.init(.tooManyRequests, detail: detail)
       fields.append(.retryAfter, tooMany == .ofSession ? "1" : "60")
     case is TaskScope.ShutDown: self = .overloaded("The server is stopping.")
@@ -39,14 +39,14 @@ extension Problem {
     }
   }
 
-  /// What a client is told when a screen hasn't taken its actions; nil where that is a fault of ours.
+  /// The problem when a screen refuses its actions; `nil` for internal errors.
   init?(acting error: any Error, on screen: Screen, isArray: Bool) {
     switch error {
-    case let refused as StepRefused:
+    case let refused as StepRefusal:
       switch refused.reason {
       case let unreadable as UnreadableActionsError:
         let faults = unreadable.faults.map { fault in
-          // A single action stands in no array.
+          // The pointer into a single action has no array index.
           Fault(pointer: isArray ? fault.pointer : String(fault.pointer.dropFirst(2)), detail: fault.detail)
         }
         self.init(.validationFailed, errors: faults)
@@ -55,7 +55,7 @@ extension Problem {
       default: return nil
       }
       if isArray { members.append(("failed", .integer(Int64(refused.index)))) }
-    case is StepUnwanted: self.init(changed: screen)
+    case is StepConditionError: self.init(changed: screen)
     case AdmissionError.full: self = .overloaded("The screen has too much to do. Try again in a moment.")
     case AdmissionError.closed, is CancellationError:
       self = screen.session?.isEnded == true ? Problem.unauthorized(true) : .noSuchScreen

@@ -7,9 +7,9 @@ import LockstepReactor
 import LockstepScreens
 import LockstepSync
 
-/// `/v1/reactors`: screens are opened, acted on, read, waited for and closed.
+/// `/v1/reactors`: opens, reads, waits for and closes screens, and performs their actions.
 package struct ScreenRoutes: Sendable {
-  /// The largest body: an action is a line that somebody has typed.
+  /// The largest body, in bytes. An action carries at most a line of typed text.
   static let bodyLimit = 64 * 1024
   static let maximumActions = 500
 
@@ -17,7 +17,7 @@ package struct ScreenRoutes: Sendable {
   private let catalogue: JSON
   private let directory: ScreenDirectory
   private let gate: TokenAuthenticator
-  /// The longest that anybody is held, in seconds.
+  /// The longest wait, in seconds.
   private let longestWait: Int
   private let monotonic: @Sendable () -> Int64
 
@@ -41,18 +41,18 @@ package struct ScreenRoutes: Sendable {
     let catalogue = PreparedDocument(catalogue)
     let describedAs = ScreenDescriptions(kinds: kinds.values.sorted { $0.name < $1.name })
     return [
-      Route(.get, "/v1/reactors", summary: "All reactors: what they take and what they show.") { request in
+      Route(.get, "/v1/reactors", summary: "All reactors: their actions and states.") { request in
         try catalogue.answer(to: request)
       }
       .described(ScreenDescriptions.catalogue),
       Route(.post, "/v1/reactors/{name}", summary: "Opens a screen.", bodyLimit: Self.bodyLimit, handler: open)
         .described(describedAs.open),
-      Route(.get, "/v1/reactors/{name}/{id}", summary: "A screen's state, as soon as it's another.", handler: read)
+      Route(.get, "/v1/reactors/{name}/{id}", summary: "A screen's state; waits for a change.", handler: read)
         .described(describedAs.read),
       Route(
         .post,
         "/v1/reactors/{name}/{id}/actions",
-        summary: "Does one action or several in order, all or none.",
+        summary: "Performs one action, or several in order: all or none.",
         bodyLimit: Self.bodyLimit,
         handler: act
       )
@@ -62,9 +62,9 @@ package struct ScreenRoutes: Sendable {
     ]
   }
 
-  // MARK: Who may
+  // MARK: Access
 
-  /// Answers for a kind of screen and, where it needs one, a session.
+  /// Finds the kind of screen that a request names and, if the kind needs one, the session.
   private func admitted(
     _ request: Request,
     _ answer: @escaping @Sendable (ScreenKind, LiveSession?) throws -> HandlerResult
@@ -77,7 +77,7 @@ package struct ScreenRoutes: Sendable {
     return try gate.answer(request) { try answer(kind, $0) }
   }
 
-  /// Answers for a screen that is open.
+  /// Finds the open screen that a request names.
   private func found(
     _ request: Request,
     _ answer: @escaping @Sendable (Screen) throws -> HandlerResult
@@ -92,7 +92,7 @@ package struct ScreenRoutes: Sendable {
     return screen
   }
 
-  /// Whose the keys of requests about a screen are.
+  /// The owner of idempotency keys for a screen.
   private func owner(_ id: String, _ session: LiveSession?) -> ScreenIdempotency.Owner {
     session.map { .session($0.id) } ?? .screen(id)
   }
@@ -103,9 +103,10 @@ package struct ScreenRoutes: Sendable {
     try admitted(request) { kind, session in
       try request.withBody { body in
         let arguments = try arguments(of: request, body)
-        // An answer holds what lets one in: where nobody knows who asks, it's given to nobody again.
+        // The response contains the screen's id, which gives access. Without a session it is never
+        // repeated.
         let owner = session.map { ScreenIdempotency.Owner.session($0.id) }
-        return try directory.answers.once(request, body, of: owner, at: monotonic()) {
+        return try directory.responses.once(request, body, of: owner, at: monotonic()) {
           do {
             return opened(try await directory.open(kind, for: session, arguments: .object(arguments)))
           } catch {
@@ -116,7 +117,7 @@ package struct ScreenRoutes: Sendable {
     }
   }
 
-  /// The arguments in the body, and those in the query, as the link of a route has them.
+  /// The arguments in the body and in the query, where links have them.
   private func arguments(of request: Request, _ body: [UInt8]) throws(Problem) -> JSONObject {
     var arguments = JSONObject()
     if !body.isEmpty {
@@ -157,8 +158,8 @@ package struct ScreenRoutes: Sendable {
     try admitted(request) { kind, session in
       let preconditions = try Preconditions(of: request.head)
       let id = request.parameters["id"] ?? ""
-      // A screen that is closed already is found by the key with which that was done.
-      return try directory.answers.once(request, [], of: owner(id, session), at: monotonic()) {
+      // The key is looked up first: a repeated request must not fail because the screen is closed.
+      return try directory.responses.once(request, [], of: owner(id, session), at: monotonic()) {
         let screen = try find(id, kind, session)
         guard preconditions.allowsWrite(to: screen.cursor(screen.engine.number)) else {
           throw Problem(changed: screen)
@@ -181,17 +182,22 @@ package struct ScreenRoutes: Sendable {
       }
       let wait = try WaitPreference(of: request, query, upTo: longestWait)
       guard let wait, preconditions.ifNoneMatch != nil else { return .now(screen.response(preconditions)) }
-      let waiting = ScreenLongPoll(try watch(screen), preconditions, wait, deadline: wait.deadline(for: request))
-      return waiting.answer(wait.seconds == 0 ? .timeOver : .woken)
+      let watcher = try watch(screen)
+      let poll = LongPoll(deadline: wait.deadline(for: request), watcher) { poll, isLast in
+        if let problem = watcher.problem { throw problem }
+        if !isLast, preconditions.isFresh(screen.cursor(watcher.look().number)) { return .held(poll) }
+        return .now(screen.response(preconditions).waited(wait))
+      }
+      return poll.answer(wait.seconds == 0 ? .timeOver : .woken)
     }
   }
 
   private func events(_ request: Request, _ screen: Screen) throws(Problem) -> ScreenEvents {
-    ScreenEvents(try watch(screen), told: request.head[.lastEventID].map(Cursor.plainTag), monotonic: monotonic)
+    ScreenEvents(try watch(screen), sent: request.head[.lastEventID].map(Cursor.plainTag), monotonic: monotonic)
   }
 
   private func watch(_ screen: Screen) throws(Problem) -> ScreenWatcher {
-    guard let seat = directory.room.seat(for: screen.id) else {
+    guard let seat = directory.waiters.seat(for: screen.id) else {
       var problem = Problem(.tooManyRequests, detail: "Too many requests wait for this screen already.")
       problem.fields.append(.retryAfter, "1")
       throw problem
@@ -213,7 +219,7 @@ package struct ScreenRoutes: Sendable {
         }
         let network = ClientNetwork(host: request.peer.host)
         let owner = owner(screen.id, screen.session)
-        return try directory.answers.once(request, body, of: owner, at: monotonic()) {
+        return try directory.responses.once(request, body, of: owner, at: monotonic()) {
           do {
             try await screen.engine.act(actions, from: network) { preconditions.allowsWrite(to: screen.cursor($0)) }
           } catch {
@@ -227,7 +233,7 @@ package struct ScreenRoutes: Sendable {
 }
 
 extension Screen {
-  /// The answer with its state, or that the client has it already.
+  /// The response with the current state, or 304 if the client has it.
   func response(_ preconditions: Preconditions? = nil) -> Response {
     let seen = cursor(engine.number)
     if preconditions?.isFresh(seen) == true {
@@ -240,7 +246,7 @@ extension Screen {
     return Response(status: .ok, fields: fields, body: .bytes(document(shown)))
   }
 
-  /// A state as clients get it.
+  /// The body with a state.
   func document(_ shown: EncodedState) -> [UInt8] {
     Array(#"{"cursor":"\#(cursor(shown.number))","state":"#.utf8) + shown.encoded + "}".utf8
   }

@@ -4,17 +4,10 @@ import LockstepStore
 import LockstepSync
 
 extension ScreenIdempotency {
-  /// Answers a write, and the same write again as it was answered first, where it has a key.
+  /// Runs a write once per idempotency key. A repeated request gets the first response again.
   ///
-  /// - Parameters:
-  ///   - request: The request.
-  ///   - body: Its body.
-  ///   - owner: Whose its key is; nil: nobody's, so that it's a new request each time.
-  ///   - now: The time, by the server's clock.
-  ///   - write: Does it. A problem that it throws is an answer too, where it's about what was asked for and not about whether it
-  ///     can be done now.
-  /// - Returns: The answer.
-  /// - Throws: What `write` throws; why the key can't be taken.
+  /// Without an owner, keys are ignored. A problem thrown by `write` is kept too, unless it is
+  /// temporary.
   func once(
     _ request: Request,
     _ body: [UInt8],
@@ -22,7 +15,7 @@ extension ScreenIdempotency {
     at now: Int64,
     _ write: @escaping @Sendable () async throws -> Response
   ) throws -> HandlerResult {
-    // One that can't be is told, also where it would be of no use.
+    // A malformed key is an error even without an owner.
     let key = try IdempotencyKey(of: request, body: body)
     guard let owner, let key else { return .later(write) }
     do {
@@ -38,13 +31,15 @@ extension ScreenIdempotency {
         self.settle(key, of: owner, StoredResponse(response))
         return response
       } catch {
-        let refusal = (error as? Problem).flatMap { Self.staying.contains($0.kind) ? StoredResponse($0.response) : nil }
+        let refusal = (error as? Problem).flatMap {
+          Self.permanent.contains($0.kind) ? StoredResponse($0.response) : nil
+        }
         self.settle(key, of: owner, refusal)
         throw error
       }
     }
   }
 
-  /// The kinds of problems that are the answer to what was asked for.
-  private static let staying: Set<ProblemKind> = [.conflict, .preconditionFailed, .validationFailed]
+  /// Problems that a retry with the same key would meet again.
+  private static let permanent: Set<ProblemKind> = [.conflict, .preconditionFailed, .validationFailed]
 }

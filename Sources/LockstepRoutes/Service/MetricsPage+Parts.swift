@@ -62,6 +62,8 @@ extension MetricsPage {
     single("lockstep_screens", "Open screens.", screens.open)
     family("lockstep_screens_opened_total", .counter, "Screens opened, by kind.")
     for (kind, count) in screens.opened.sorted(by: { $0.key < $1.key }) { sample(Double(count), [("screen", kind)]) }
+    family("lockstep_screen_failures_total", .counter, "Failures of screens' effects and merged streams, by kind.")
+    for kind in screens.opened.keys.sorted() { sample(Double(screens.failures[kind] ?? 0), [("screen", kind)]) }
     family("lockstep_screens_ended_total", .counter, "Screens that ended, by reason.")
     for reason in ScreenEnd.allCases { sample(Double(screens.ended[reason] ?? 0), [("reason", reason.rawValue)]) }
   }

@@ -3,77 +3,80 @@ import LockstepCollections
 import LockstepHTTP
 import LockstepSync
 
-/// A look at the present on behalf of somebody who waits.
-struct StateCheck: Sendable {
-  /// Whether the request came just now.
-  let isFirst: Bool
-  /// Whether the time is over: there must be an answer.
-  let isLast: Bool
+/// Knows whether what a parked request waits for has changed since the request last looked at it.
+protocol Watcher<Key>: Sendable {
+  associatedtype Key: Hashable & Sendable
+  var seat: WaiterRegistry<Key>.Seat { get }
+  var hasChanged: Bool { get }
 }
 
-/// What there is to tell somebody who waits.
-enum LongPollResult: Sendable {
-  case answer(HandlerResult)
-  /// Nothing yet.
-  case goOn
-  /// It takes long to find out; nil: nothing yet.
-  case later(@Sendable () async throws -> HandlerResult?)
+extension Watcher {
+  /// Changes wake `waker` from now on. A change since the last look wakes it at once.
+  func hold(_ waker: any Waker) {
+    seat.wait(waker)
+    // Checked after the seat has the waker: a change is published first, and wakes seats then.
+    if hasChanged { waker.wake() }
+  }
 }
 
-/// A request that waits until something of a user's state differs from what the client has.
+/// A request that waits until a resource differs from what the client has.
 final class LongPoll: ParkedRequest {
   let deadline: Int64
-  private let watch: StateWatcher
-  private let respond: @Sendable (CachedState, RegisteredDefaults, StateCheck) throws -> LongPollResult
+  private let watcher: any Watcher
+  private let respond: @Sendable (LongPoll, _ isLast: Bool) throws -> HandlerResult
 
-  /// - Parameters:
-  ///   - deadline: When to give up.
-  ///   - watch: What is watched, and what was seen of it when there was nothing to tell.
-  ///   - respond: The answer by the present state, or to go on waiting, which it can't on its last look.
+  /// `respond` returns a response, or `.held` with the poll to wait on. It must not hold the last
+  /// look.
   init(
     deadline: Int64,
-    watch: StateWatcher,
-    respond: @escaping @Sendable (CachedState, RegisteredDefaults, StateCheck) throws -> LongPollResult
+    _ watcher: any Watcher,
+    respond: @escaping @Sendable (LongPoll, _ isLast: Bool) throws -> HandlerResult
   ) {
     self.deadline = deadline
-    self.watch = watch
+    self.watcher = watcher
     self.respond = respond
   }
 
-  func hold(_ waker: any Waker) { watch.hold(waker) }
+  func hold(_ waker: any Waker) { watcher.hold(waker) }
 
   func release() {}
 
   func answer(_ cause: WakeReason) -> HandlerResult {
     let isLast = if case .woken = cause { false } else { true }
-    let look = StateCheck(isFirst: false, isLast: isLast)
     do {
-      return try watch.look { hot, registered in
-        switch try self.respond(hot, registered, look) {
-        case .answer(let answer): answer
-        case .goOn: .held(self)
-        case .later(let work): .then { try await work() ?? .held(self) }
-        }
-      }
+      return try respond(self, isLast)
     } catch {
-      // Passed on, so that what is done to any error is done to this one.
+      // Thrown by the handler, so that middleware treats it like any other error.
       return .then { throw error }
     }
   }
 }
 
-/// A request that waits for what can't change any more, as the past: until its time or its session is over.
-final class TimeoutWait: ParkedRequest {
+/// One look at the state on behalf of a request that may wait.
+struct StateCheck: Sendable {
+  /// Whether the request has just arrived.
+  let isFirst: Bool
+  /// Whether the time is over: there must be a response.
+  let isLast: Bool
+}
+
+/// The result of a look at the state.
+enum LongPollResult: Sendable {
+  case answer(HandlerResult)
+  /// Nothing has changed.
+  case goOn
+  /// The response takes long to make. `nil`: nothing has changed.
+  case later(@Sendable () async throws -> HandlerResult?)
+}
+
+/// A request that waits for a resource that cannot change, such as a past state: until its time or
+/// its session is over.
+final class TimeoutWait: ParkedRequest, Watcher {
   let deadline: Int64
+  let seat: WaiterRegistry<UserID>.Seat
   private let session: LiveSession
-  private let seat: WaiterRegistry<UserID>.Seat
   private let response: Response
 
-  /// - Parameters:
-  ///   - deadline: When to give up.
-  ///   - session: Whose it is.
-  ///   - seat: Its place among all who wait.
-  ///   - response: What it's told then.
   init(deadline: Int64, session: LiveSession, seat: WaiterRegistry<UserID>.Seat, response: Response) {
     self.deadline = deadline
     self.session = session
@@ -81,15 +84,12 @@ final class TimeoutWait: ParkedRequest {
     self.response = response
   }
 
-  func hold(_ waker: any Waker) {
-    seat.wait(waker)
-    if session.isEnded { waker.wake() }
-  }
+  var hasChanged: Bool { session.isEnded }
 
   func release() {}
 
   func answer(_ cause: WakeReason) -> HandlerResult {
-    // Passed on, so that what is done to any error is done to this one.
+    // Thrown by the handler, so that middleware treats it like any other error.
     if session.isEnded { return .later { throw Problem.unauthorized(true) } }
     if case .woken = cause { return .held(self) }
     return .now(response)

@@ -4,13 +4,13 @@ import LockstepHTTP
 import LockstepMiddleware
 import LockstepSync
 
-/// What it takes to let a client wait.
+/// Lets requests wait for changes of a user's state.
 package struct LongPolling: Sendable {
   let room: WaiterRegistry<UserID>
   let cache: StateCache
   let registry: RegisteredLedger
   let directory: SessionDirectory
-  /// The longest that anybody is held, in seconds.
+  /// The longest wait, in seconds.
   let longest: Int
 
   package init(
@@ -27,17 +27,17 @@ package struct LongPolling: Sendable {
     self.longest = longest
   }
 
-  /// How long a request wants to wait; nil where it doesn't.
+  /// How long a request wants to wait; `nil` if it does not.
   func preference(of request: Request, _ query: QueryParameters) throws(Problem) -> WaitPreference? {
     try WaitPreference(of: request, query, upTo: longest)
   }
 
-  /// A watch on a session's user. Throws `too-many-requests` where too many wait already.
+  /// Watches the state of a session's user. Throws `too-many-requests` if too many requests wait.
   func watch(for session: LiveSession) throws(Problem) -> StateWatcher {
     StateWatcher(of: session, seat: try seat(for: session), cache: cache, registry: registry)
   }
 
-  /// A place among those who wait. Throws `too-many-requests` where there is none.
+  /// A seat in the waiter registry. Throws `too-many-requests` if too many requests wait.
   func seat(for session: LiveSession) throws(Problem) -> WaiterRegistry<UserID>.Seat {
     guard let seat = room.seat(for: session.user) else {
       var problem = Problem(
@@ -50,7 +50,8 @@ package struct LongPolling: Sendable {
     return seat
   }
 
-  /// Answers a request by the present, or has it wait. Who is told something at once takes nobody's place.
+  /// Responds with the current state, or lets the request wait. A request that gets a response at
+  /// once needs no seat.
   func wait(
     _ request: Request,
     for preference: WaitPreference,
@@ -60,9 +61,18 @@ package struct LongPolling: Sendable {
     let first = { @Sendable (hot: CachedState) throws -> HandlerResult in
       let registered = registry.current
       let park = { @Sendable () throws -> HandlerResult in
-        let watch = try watch(for: session)
-        watch.note(hot, registered)
-        return .held(LongPoll(deadline: preference.deadline(for: request), watch: watch, respond: respond))
+        let watcher = try watch(for: session)
+        watcher.note(hot, registered)
+        let poll = LongPoll(deadline: preference.deadline(for: request), watcher) { poll, isLast in
+          try watcher.look { hot, registered in
+            switch try respond(hot, registered, StateCheck(isFirst: false, isLast: isLast)) {
+            case .answer(let answer): answer
+            case .goOn: .held(poll)
+            case .later(let work): .then { try await work() ?? .held(poll) }
+            }
+          }
+        }
+        return .held(poll)
       }
       switch try respond(hot, registered, StateCheck(isFirst: true, isLast: preference.seconds == 0)) {
       case .answer(let answer): return answer

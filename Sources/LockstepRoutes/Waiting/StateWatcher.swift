@@ -4,10 +4,11 @@ import LockstepHTTP
 import LockstepSync
 import Synchronization
 
-/// An eye on a user's state for somebody who waits: what was seen of it last, and whether that is still all.
-final class StateWatcher: Sendable {
+/// Watches a user's state: remembers the state that was seen last, and knows whether there is a
+/// newer one.
+final class StateWatcher: Watcher {
   let session: LiveSession
-  private let seat: WaiterRegistry<UserID>.Seat
+  let seat: WaiterRegistry<UserID>.Seat
   private let cache: StateCache
   private let registry: RegisteredLedger
   private let seenRevision = Atomic(-1)
@@ -20,14 +21,14 @@ final class StateWatcher: Sendable {
     self.registry = registry
   }
 
-  /// From now on changes wake `waker`; at once if there was one since the last look.
-  func hold(_ waker: any Waker) {
-    seat.wait(waker)
-    // In this order: whoever changes something publishes it first and wakes then.
-    if session.isEnded || isOutdated { waker.wake() }
+  var hasChanged: Bool {
+    guard !session.isEnded, let hot = cache.state(of: session.user) else { return true }
+    return hot.state.revision.rawValue != seenRevision.load(ordering: .relaxed)
+      || registry.current.revision.rawValue != seenRegistered.load(ordering: .relaxed)
   }
 
-  /// Hands the present to `body`: at once where it's in memory. Throws where the session has ended.
+  /// Passes the current state to `body`, at once if it is in memory. Throws if the session has
+  /// ended.
   func look(_ body: @escaping @Sendable (CachedState, RegisteredDefaults) throws -> HandlerResult) throws
     -> HandlerResult
   {
@@ -39,13 +40,13 @@ final class StateWatcher: Sendable {
     }
   }
 
-  /// The present, from the store if need be.
+  /// The current state, from memory or from the store.
   func load() async throws -> (CachedState, RegisteredDefaults) {
     let hot = try await cache.load(session.user)
     return (hot, note(hot))
   }
 
-  /// The present, where it's in memory.
+  /// The current state if it is in memory.
   func glance() -> (CachedState, RegisteredDefaults)? {
     guard let hot = cache.state(of: session.user) else { return nil }
     return (hot, note(hot))
@@ -57,15 +58,9 @@ final class StateWatcher: Sendable {
     return registered
   }
 
-  /// This much has been seen.
+  /// Remembers that this state was seen.
   func note(_ hot: CachedState, _ registered: RegisteredDefaults) {
     seenRevision.store(hot.state.revision.rawValue, ordering: .relaxed)
     seenRegistered.store(registered.revision.rawValue, ordering: .relaxed)
-  }
-
-  private var isOutdated: Bool {
-    guard let hot = cache.state(of: session.user) else { return true }
-    return hot.state.revision.rawValue != seenRevision.load(ordering: .relaxed)
-      || registry.current.revision.rawValue != seenRegistered.load(ordering: .relaxed)
   }
 }

@@ -1,13 +1,13 @@
 import LockstepHTTP
 import LockstepMiddleware
 
-/// How long a client wants to be held until there is something new (RFC 7240, 4.3).
+/// How long a client wants to wait for a change (RFC 7240, 4.3).
 struct WaitPreference: Sendable {
-  /// Whole seconds, no more than the server holds anybody.
+  /// Whole seconds, at most the server's limit.
   let seconds: Int
 
-  /// The preference of a request: `?wait=`, or else `Prefer: wait=`; nil where it has none. A query that can't be is an
-  /// error; a preference that can't be is passed over, as RFC 7240 says.
+  /// Reads `?wait=`, or else `Prefer: wait=`; `nil` if the request has neither. A malformed query
+  /// is an error; a malformed preference is ignored, as RFC 7240 says.
   init?(of request: Request, _ query: QueryParameters, upTo longest: Int) throws(Problem) {
     if let text = try query.text("wait") {
       guard let asked = Self.seconds(text) else {
@@ -21,13 +21,13 @@ struct WaitPreference: Sendable {
     }
   }
 
-  /// When it's over, for a request that came just now.
+  /// When the wait of a request is over.
   func deadline(for request: Request) -> Int64 { request.arrival + Int64(seconds) * 1_000_000_000 }
 
-  /// What the answer says about it.
+  /// The value of `Preference-Applied`.
   var appliedField: String { "wait=\(seconds)" }
 
-  /// A number of seconds, however large: more than there is room for is lowered too.
+  /// Reads a whole number. One that does not fit an `Int` becomes the largest `Int`.
   private static func seconds(_ text: String) -> Int? {
     let isNumber = !text.isEmpty && text.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
     return isNumber ? Int(text) ?? .max : nil
@@ -36,7 +36,7 @@ struct WaitPreference: Sendable {
   private static func preferred(by head: RequestHead) -> Int? {
     guard head.has(.prefer) else { return nil }
     for element in head.list(.prefer) {
-      // What is before the parameters; nothing at all, where an element is nothing but them.
+      // The part before the parameters. It may be empty.
       let parts = element.prefix { $0 != ";" }.split(separator: "=", maxSplits: 1)
       guard parts.count == 2, parts[0].filter({ !$0.isWhitespace }).lowercased() == "wait" else { continue }
       let value = parts[1].filter { !$0.isWhitespace && $0 != "\"" }

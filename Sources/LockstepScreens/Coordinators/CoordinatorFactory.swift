@@ -1,12 +1,10 @@
-/// Makes the coordinators of the product.
+/// Makes the coordinators of the built-in screens.
 package struct CoordinatorFactory: Sendable {
   let reactors: ReactorFactory
 
-  package init(reactors: ReactorFactory) {
-    self.reactors = reactors
-  }
+  package init(reactors: ReactorFactory) { self.reactors = reactors }
 
-  /// All of them: one more is one more line.
+  /// Add a coordinator here.
   package var coordinators: [any ScreenCoordinator] {
     [
       LoginCoordinator(factory: reactors), ProfileCoordinator(factory: reactors),

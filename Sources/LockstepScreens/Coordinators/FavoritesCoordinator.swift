@@ -1,6 +1,6 @@
 import LockstepReactor
 
-/// From the list of favorites to each of them.
+/// The list of favorites, and the photo that a row leads to.
 struct FavoritesCoordinator: ScreenCoordinator, Coordinator {
   let factory: ReactorFactory
 
@@ -17,7 +17,6 @@ struct FavoritesCoordinator: ScreenCoordinator, Coordinator {
     ]
   }
 
-  /// The screen that a route leads to.
   func next(for route: FavoritesTopReactor.Route) -> ScreenLink? {
     switch route {
     case .photoDetail(let photoId): ScreenLink("photoDetail", ["photoId": photoId])

@@ -1,8 +1,8 @@
-/// The way in.
+/// The login screen.
 struct LoginCoordinator: ScreenCoordinator {
   let factory: ReactorFactory
 
   var start: ScreenLink { ScreenLink("login") }
 
-  var screens: [ScreenKind] { [.forAnybody(LoginReactor.declaration) { factory.login() }] }
+  var screens: [ScreenKind] { [.withoutSession(LoginReactor.declaration) { factory.login() }] }
 }

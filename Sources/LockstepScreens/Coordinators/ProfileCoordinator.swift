@@ -1,4 +1,4 @@
-/// What users say of themselves.
+/// The form for the profile.
 struct ProfileCoordinator: ScreenCoordinator {
   let factory: ReactorFactory
 

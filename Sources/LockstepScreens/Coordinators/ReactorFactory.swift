@@ -1,6 +1,6 @@
 import LockstepAccounts
 
-/// Makes the reactors of screens with what they need.
+/// Makes the reactors of the built-in screens.
 package struct ReactorFactory: Sendable {
   let services: ScreenServices
 
@@ -8,7 +8,9 @@ package struct ReactorFactory: Sendable {
     self.services = services
   }
 
-  func login() -> LoginReactor { LoginReactor(accounts: services.accounts, rules: services.passwordRules) }
+  func login() -> LoginReactor {
+    LoginReactor(accounts: services.accounts, maximumPasswordBytes: services.passwordRules.maximumBytes)
+  }
 
   func workingHistory(of session: LiveSession) async throws -> WorkingHistoryReactor {
     WorkingHistoryReactor(

@@ -1,8 +1,6 @@
-/// A group of screens that belong together: where one enters, and which screens are behind which address. A coordinator
-/// whose screens lead on is a `Coordinator` too.
+/// A group of related screens. A coordinator whose screens lead to others is a `Coordinator` too.
 package protocol ScreenCoordinator: Sendable {
-  /// Where one enters.
+  /// The screen that a client opens first.
   var start: ScreenLink { get }
-  /// Its screens.
   var screens: [ScreenKind] { get }
 }

@@ -1,7 +1,8 @@
 import LockstepReactor
 import LockstepStore
 
-/// The way to a screen: whoever sends `POST` to its address opens it. Any coordinator may show any screen by one.
+/// A link to a screen: a client opens it with `POST` to its address. A coordinator may link to any
+/// screen.
 package struct ScreenLink: Presentable, Equatable {
   let name: String
   let arguments: [String: String]
@@ -11,17 +12,16 @@ package struct ScreenLink: Presentable, Equatable {
     self.arguments = arguments
   }
 
-  /// Its address.
   package var href: String {
     let query = arguments.sorted { $0.key < $1.key }.map { "\(Self.encoded($0.key))=\(Self.encoded($0.value))" }
     let path = "/v1/reactors/\(name)"
     return query.isEmpty ? path : "\(path)?\(query.joined(separator: "&"))"
   }
 
-  /// See `Presentable`: on a server what is presented is an address.
+  /// On a server, a link is presented as its address.
   package func present() -> String { href }
 
-  /// Percent-encoding of all but what RFC 3986 calls unreserved.
+  /// Percent-encodes all bytes but the unreserved ones of RFC 3986.
   private static func encoded(_ text: String) -> String {
     var encoded: [UInt8] = []
     for byte in text.utf8 {

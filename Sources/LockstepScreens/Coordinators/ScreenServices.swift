@@ -1,13 +1,12 @@
 import LockstepAccounts
 import LockstepTime
 
-/// What the reactors of screens work with. Each can be put in another's place, here and nowhere else.
+/// The services that the built-in screens use. Tests replace them here.
 package struct ScreenServices: Sendable {
   var accounts: any LogInService
-  /// What a password must be.
   var passwordRules: PasswordRules
   var states: any UserStates
-  /// Who has to take a profile before it's saved.
+  /// Must accept a profile before it is saved.
   package var upstream: any ProfileUpstream
   var dates: any DateTexts
 

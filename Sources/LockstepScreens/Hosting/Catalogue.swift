@@ -1,9 +1,9 @@
 import LockstepCollections
 import LockstepJSON
 
-/// `GET /v1/reactors`: all reactors, those of users and those of screens.
+/// `GET /v1/reactors`: the modules of users and the kinds of screens.
 package enum Catalogue {
-  /// The document of all modules of users, of all kinds of screens, and of the addresses where one enters.
+  /// `starts` are the addresses of the screens that need no link to open them.
   package static func document(modules: [UserModule], screens: [ScreenKind], starts: Set<String>) -> JSON {
     let users = modules.map { module -> JSON in
       [

@@ -1,5 +1,5 @@
-/// A field of a state that clients aren't shown: it makes no difference between two states, so that a screen's cursor
-/// changes when clients see something else, and only then.
+/// A field of a state that clients do not see. States that differ only in hidden fields are equal,
+/// so a screen's cursor changes only when clients see a change.
 @propertyWrapper
 struct HiddenField<Value: Sendable>: Sendable, Equatable {
   var wrappedValue: Value

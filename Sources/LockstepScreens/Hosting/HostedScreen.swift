@@ -3,31 +3,34 @@ import LockstepJSON
 import LockstepReactor
 import LockstepThreading
 
-/// What a screen runs on, whatever its reactor.
+/// Runs the reactor of one screen, whatever its type.
 package protocol ScreenEngine: AnyObject, Sendable {
-  /// What it shows now.
+  /// The state that clients see now.
   var shown: EncodedState { get }
 
-  /// Which of its states that is, without a look at it.
+  /// The number of that state, without encoding it.
   var number: UInt64 { get }
 
-  /// Has actions done as one step, and returns when all that they cause at once is shown.
+  /// The failures since the screen was opened.
+  var failures: ScreenFailures { get }
+
+  /// Performs actions as one step; returns when all that they cause at once is shown.
   ///
   /// - Parameters:
-  ///   - actions: Actions as clients send them; each is read before any is done.
-  ///   - network: Where they come from.
-  ///   - isWanted: Whether to do them where a state of this number is shown.
-  /// - Throws: `StepRefused` with a `Refusal`, `StepUnwanted`; `AdmissionError`; `CancellationError` when the screen ends.
+  ///   - actions: Actions as clients send them. All are read before the first is performed.
+  ///   - network: The client's network.
+  ///   - isWanted: Asked at the step's turn, with the number of the state shown then.
+  /// - Throws: `StepRefusal`, `StepConditionError`, `AdmissionError`; `CancellationError` when the
+  ///   screen ends.
   func act(
     _ actions: [JSON],
     from network: ClientNetwork,
     isWanted: @escaping @Sendable (_ number: UInt64) -> Bool
   ) async throws
 
-  /// Runs until it's closed; returns when all that it has begun has ended.
+  /// Runs until the screen is closed; returns when all its effects have ended.
   func run() async
 
-  /// Ends it.
   func close()
 }
 
@@ -39,40 +42,65 @@ package struct EncodedState: Sendable {
   package let encoded: [UInt8]
 }
 
+/// What a running screen reports to the directory, on the thread that caused it.
+struct ScreenObserver: Sendable {
+  let stateShown: @Sendable () -> Void
+  /// Called with a failure and whether it is the screen's first.
+  let failed: @Sendable (_ failure: ScreenFailure, _ isFirst: Bool) -> Void
+}
+
 /// A reactor that runs as a screen.
 final class HostedScreen<R: Reactor>: ScreenEngine {
-  /// What was shown last. It's encoded when somebody asks: a short one once for all who do. A long one is made anew each time: kept, it
-  /// would take several times as much memory as the state.
+  /// The newest state. It is encoded when a client asks. A short encoding is kept for all clients;
+  /// a long one is not, because it would take several times as much memory as the state.
   private struct Slot: Sendable {
     var number: UInt64 = 1
     var state: R.State
     var encoded: [UInt8]?
+    var failures = ScreenFailures()
   }
 
-  /// How long an encoding may be to be kept.
+  /// The longest encoding that is kept, in bytes.
   static var keptLength: Int { 4_096 }
 
-  /// How many steps may be unsettled: waiting, or with work that takes time.
+  /// How many steps may be unsettled: waiting, or with an effect that runs.
   static var capacity: Int { 256 }
 
   private let slot: LockedState<Slot>
-  private let host: ReactorHost<BatchReactor<R>>
+  private let host: ReactorHost<R>
   private let declaration: ScreenDeclaration<R>
+  private let observer: ScreenObserver
 
-  init(_ reactor: R, _ declaration: ScreenDeclaration<R>, stateShown: @escaping @Sendable () -> Void) {
+  init(_ reactor: R, _ declaration: ScreenDeclaration<R>, _ observer: ScreenObserver) {
     let slot = LockedState(Slot(state: reactor.initialState))
     self.slot = slot
     self.declaration = declaration
-    // Told by the reducing loop itself: once a step is reduced, what it has shown is in the slot.
-    host = ReactorHost(BatchReactor(base: reactor), capacity: Self.capacity) { trace in
-      guard case .state(let state) = trace else { return }
-      let replaced = slot.withLock { slot -> R.State in
-        defer { slot = Slot(number: slot.number + 1, state: state) }
-        return slot.state
+    self.observer = observer
+    // The reducing loop calls this, so a state is in the slot before its step returns.
+    host = ReactorHost(reactor, capacity: Self.capacity) { trace in
+      switch trace {
+      case .state(let state):
+        let replaced = slot.withLock { slot -> R.State in
+          defer { (slot.number, slot.state, slot.encoded) = (slot.number + 1, state, nil) }
+          return slot.state
+        }
+        withExtendedLifetime(replaced) {}
+        observer.stateShown()
+      case .failure(let failure):
+        Self.record(ScreenFailure(failure), slot, observer)
+      default: break
       }
-      withExtendedLifetime(replaced) {}
-      stateShown()
     }
+    let initial = host.currentState
+    slot.withLock { $0.state = initial }
+  }
+
+  private static func record(_ failure: ScreenFailure, _ slot: LockedState<Slot>, _ observer: ScreenObserver) {
+    let count = slot.withLock { slot in
+      slot.failures.add(failure)
+      return slot.failures.count
+    }
+    observer.failed(failure, count == 1)
   }
 
   var shown: EncodedState {
@@ -85,20 +113,28 @@ final class HostedScreen<R: Reactor>: ScreenEngine {
 
   var number: UInt64 { slot.withLock { $0.number } }
 
+  var failures: ScreenFailures { slot.withLock { $0.failures } }
+
   func act(
     _ actions: [JSON],
     from network: ClientNetwork,
     isWanted: @escaping @Sendable (_ number: UInt64) -> Bool
   ) async throws {
     let slot = slot
-    let step = BatchReactor<R>.Action(actions: try read(actions, from: network)) {
-      isWanted(slot.withLock { $0.number })
+    do {
+      try await host.perform(read(actions, from: network)) { isWanted(slot.withLock { $0.number }) }
+    } catch let refusal as StepRefusal {
+      // A `Refusal` is the client's fault, which its response explains. Any other error is the
+      // server's.
+      if !(refusal.reason is Refusal || refusal.reason is UnreadableActionsError) {
+        Self.record(ScreenFailure(origin: "action", error: refusal.reason), slot, observer)
+      }
+      throw refusal
     }
-    _ = try await host.submit(step).reduced()
   }
 
-  /// Throws the faults of all actions, each at its place among them, as those of the first that has one.
-  private func read(_ actions: [JSON], from network: ClientNetwork) throws(StepRefused) -> [R.Action] {
+  /// Reads all actions. Throws the faults of all of them, as a refusal of the first that has one.
+  private func read(_ actions: [JSON], from network: ClientNetwork) throws(StepRefusal) -> [R.Action] {
     var read: [R.Action] = []
     var faults: [FieldFault] = []
     var firstFailed: Int?
@@ -111,14 +147,14 @@ final class HostedScreen<R: Reactor>: ScreenEngine {
       }
     }
     guard let firstFailed else { return read }
-    throw StepRefused(index: firstFailed, reason: UnreadableActionsError(faults: faults))
+    throw StepRefusal(index: firstFailed, reason: UnreadableActionsError(faults: faults))
   }
 
   func run() async { await host.run() }
   func close() { host.close() }
 }
 
-/// Actions can't be read: all faults of all of them, by their places among them.
+/// The faults of actions that the server cannot read. Pointers begin with the action's index.
 package struct UnreadableActionsError: Error {
   package let faults: [FieldFault]
 }

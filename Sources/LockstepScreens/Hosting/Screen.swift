@@ -1,15 +1,15 @@
 import LockstepAccounts
 import Synchronization
 
-/// A screen that somebody has opened.
+/// An open screen.
 package final class Screen: Sendable {
-  /// What lets one in: 128 random bits, in hexadecimal.
+  /// 128 random bits, in hexadecimal. A client that knows the id of an anonymous screen may use it.
   package let id: String
   package let kind: String
-  /// Whose it is; nil: whoever knows its id.
+  /// The session that it belongs to; `nil` if it is anonymous.
   package let session: LiveSession?
   package let engine: any ScreenEngine
-  /// Tells its cursors from those of other screens, and tells nothing of its id.
+  /// Tells its cursors from those of other screens, and reveals nothing about its id.
   private let tag: String
   private let lastUse: Atomic<Int64>
   private let watchers = Atomic(0)
@@ -24,20 +24,19 @@ package final class Screen: Sendable {
     lastUse = Atomic(now)
   }
 
-  /// The cursor of its state of that number.
+  /// The cursor of the state with this number.
   package func cursor(_ number: UInt64) -> String { "\(tag).\(number)" }
 
-  /// Whether it has ended.
   package var isEnded: Bool { ended.load(ordering: .acquiring) || session?.isEnded ?? false }
 
-  /// When it ends, by the monotonic clock, unless somebody asks before.
+  /// When it ends unless a request comes before, by the monotonic clock.
   var deadline: Int64 {
     watchers.load(ordering: .acquiring) > 0 ? .max : lastUse.load(ordering: .relaxed) + ScreenDirectory.lifetime
   }
 
   func use(at now: Int64) { lastUse.store(now, ordering: .relaxed) }
 
-  /// From now on a request waits for it, and it doesn't end by itself.
+  /// A request waits for the screen, so it does not expire until `endWatching`.
   package func beginWatching() { watchers.add(1, ordering: .acquiringAndReleasing) }
 
   package func endWatching(at now: Int64) {

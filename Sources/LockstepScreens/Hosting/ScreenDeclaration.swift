@@ -4,27 +4,26 @@ import LockstepJSON
 import LockstepReactor
 import LockstepSync
 
-/// What clients know of a screen's reactor: the source of reading its actions, of writing its state and of the catalogue.
+/// Describes a screen's reactor to clients. It decodes actions, encodes states and describes both
+/// in the catalogue.
 struct ScreenDeclaration<R: Reactor>: Sendable {
   let name: String
   let actions: [ActionCase<R.Action>]
   let state: ValueFormat<R.State>
 }
 
-/// What the product knows of a kind of screen: how one is opened, what it takes and what it shows.
+/// A kind of screen: how it is opened, which actions it takes and which state it shows.
 package struct ScreenKind: Sendable {
   package let name: String
-  /// Whether only who is logged in may open one, which belongs to that session then.
+  /// Whether opening one needs a session. The screen then belongs to that session.
   package let needsSession: Bool
   package let actions: JSON
   package let arguments: JSON
   package let state: JSON
-  private let makeEngine:
-    @Sendable (LiveSession?, _ arguments: JSON, _ stateShown: @escaping @Sendable () -> Void) async throws ->
-      any ScreenEngine
+  private let makeEngine: @Sendable (LiveSession?, _ arguments: JSON, ScreenObserver) async throws -> any ScreenEngine
 
-  /// A kind of screen that anybody may open.
-  static func forAnybody<R>(
+  /// A kind of screen that any client may open.
+  static func withoutSession<R>(
     _ declaration: ScreenDeclaration<R>,
     make: @escaping @Sendable () -> R
   ) -> ScreenKind {
@@ -34,8 +33,7 @@ package struct ScreenKind: Sendable {
     }
   }
 
-  /// A kind of screen of a session, with the arguments that it's opened with. `make` throws a `Refusal` where there can't be
-  /// one.
+  /// A kind of screen of a session, with the arguments to open it. `make` may throw a `Refusal`.
   static func forSession<R, each Argument: Sendable>(
     _ declaration: ScreenDeclaration<R>,
     _ argument: repeat PayloadField<each Argument>,
@@ -46,7 +44,7 @@ package struct ScreenKind: Sendable {
     return ScreenKind(declaration, needsSession: true, arguments: members) { session, arguments in
       guard let session else { throw SessionEndedError() }
       var reader = PayloadReader(arguments)
-      // Nobody's network matters to what is opened.
+      // No argument depends on the client's network.
       let values = (repeat (each argument).read(&reader, ClientNetwork(host: "")))
       try reader.finish()
       return try await make(session, repeat try present(each values))
@@ -64,18 +62,13 @@ package struct ScreenKind: Sendable {
     actions = declaration.actions.catalogue()
     self.arguments = .closedSchema(of: arguments)
     state = declaration.state.schema
-    makeEngine = { session, arguments, stateShown in
-      HostedScreen(try await make(session, arguments), declaration, stateShown: stateShown)
+    makeEngine = { session, arguments, observer in
+      HostedScreen(try await make(session, arguments), declaration, observer)
     }
   }
 
-  /// Makes what a new screen of a session runs on. `stateShown` is told of each new state, by whatever thread shows it. Throws
-  /// a `Refusal` where these arguments aren't enough, or where there can't be such a screen.
-  func engine(
-    for session: LiveSession?,
-    arguments: JSON,
-    stateShown: @escaping @Sendable () -> Void
-  ) async throws -> any ScreenEngine {
-    try await makeEngine(session, arguments, stateShown)
+  /// Makes the engine of a new screen. Throws a `Refusal` if the arguments do not suffice.
+  func engine(for session: LiveSession?, arguments: JSON, _ observer: ScreenObserver) async throws -> any ScreenEngine {
+    try await makeEngine(session, arguments, observer)
   }
 }

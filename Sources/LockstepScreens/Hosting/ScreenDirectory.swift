@@ -1,79 +1,85 @@
 import LockstepAccounts
 import LockstepCollections
 import LockstepJSON
+import LockstepLogging
 import LockstepStore
 import LockstepSync
 import LockstepThreading
 
-/// The screens that are open.
+/// The open screens.
 ///
-/// A screen ends a quarter of an hour after its last request, with its session, or with the server. It costs no timer: its
-/// deadline is looked at once it may have come, and only then.
+/// A screen ends 15 minutes after its last request, with its session, or with the server. Screens
+/// need no timers: the directory checks a deadline when it may have passed.
 package final class ScreenDirectory: Sendable {
   /// How long a screen lives after its last request, in nanoseconds: 15 minutes.
   static let lifetime: Int64 = 15 * 60 * 1_000_000_000
 
-  /// After how long without a request a screen of nobody's makes room for another, in nanoseconds, and how often that is looked for.
-  private static let unused: Int64 = 60 * 1_000_000_000
-  private static let lookInterval: Int64 = 1_000_000_000
+  /// An anonymous screen without a request for this long may be evicted, in nanoseconds.
+  private static let evictableAfter: Int64 = 60 * 1_000_000_000
+  /// The shortest time between two searches for evictable screens, in nanoseconds.
+  private static let evictionInterval: Int64 = 1_000_000_000
 
   private struct Contents: Sendable {
     var screens: [String: Screen] = [:]
     var bySession: [SessionID: Set<String>] = [:]
-    /// How many belong to nobody.
+    /// How many screens belong to no session.
     var anonymous = 0
-    /// When to look again for those that make room.
-    var nextLook: Int64 = 0
+    var nextEviction: Int64 = 0
     var expiry = ExpiryWheel()
-    /// How many were opened, by their kinds.
+    /// How many screens were opened, by kind.
     var opened: [String: Int] = [:]
-    /// How many have ended, by why.
+    /// How many failures screens had, by kind.
+    var failures: [String: Int] = [:]
     var ended: [ScreenEnd: Int] = [:]
   }
 
-  /// Who waits for a screen's state.
-  package let room: WaiterRegistry<String>
-  /// What was answered to those who may ask again.
-  package let answers = ScreenIdempotency()
+  /// The requests that wait for a screen's state, by the screen's id.
+  package let waiters: WaiterRegistry<String>
+  /// The responses to requests with an idempotency key.
+  package let responses = ScreenIdempotency()
   private let limits: ScreenLimits
   private let random: @Sendable () -> UInt64
   private let monotonic: @Sendable () -> Int64
+  private let logger: Logger
   private let contents = LockedState(Contents())
   private let tasks = TaskScope(branches: 256)
 
-  /// - Parameters:
-  ///   - limits: How many there may be.
-  ///   - waiting: How many may wait for them.
-  ///   - random: Random bits that nobody can foretell.
-  ///   - monotonic: The server's clock, in nanoseconds.
+  /// `random` must be unpredictable. `monotonic` is the server's clock, in nanoseconds.
   package init(
     limits: ScreenLimits,
     waiting: WaitingLimits,
     random: @escaping @Sendable () -> UInt64,
-    monotonic: @escaping @Sendable () -> Int64
+    monotonic: @escaping @Sendable () -> Int64,
+    logger: Logger
   ) {
     self.limits = limits
     self.random = random
     self.monotonic = monotonic
-    room = WaiterRegistry(waiting)
+    self.logger = logger
+    waiters = WaiterRegistry(waiting)
   }
 
-  /// How many are open.
   var count: Int { contents.withLock { $0.screens.count } }
 
-  /// What there is to measure of them now.
-  package var figures: ScreenMetrics {
-    contents.withLock { ScreenMetrics(open: $0.screens.count, opened: $0.opened, ended: $0.ended) }
+  package var metrics: ScreenMetrics {
+    contents.withLock { contents in
+      ScreenMetrics(
+        open: contents.screens.count,
+        opened: contents.opened,
+        failures: contents.failures,
+        ended: contents.ended
+      )
+    }
   }
 
-  /// Opens a screen, which runs from then on.
+  /// Opens a screen and runs it.
   ///
-  /// - Throws: `TooManyScreensError`, `SessionEndedError`, and what refuses to make it.
+  /// - Throws: `TooManyScreensError`, `SessionEndedError`, and the errors of `ScreenKind.engine`.
   package func open(_ kind: ScreenKind, for session: LiveSession?, arguments: JSON) async throws -> Screen {
     endExpired()
-    if session == nil { makeRoomForAnybody() }
+    if session == nil { evictAnonymous() }
     let id = word() + word()
-    let engine = try await kind.engine(for: session, arguments: arguments) { [room] in room.wake(id) }
+    let engine = try await kind.engine(for: session, arguments: arguments, observer(of: id, kind))
     let now = monotonic()
     let screen = Screen(id: id, tag: word(), kind: kind.name, session: session, engine: engine, now: now)
     do {
@@ -83,7 +89,7 @@ package final class ScreenDirectory: Sendable {
       end(screen, .server)
       throw error
     }
-    // Looked at after it can be found: whoever ends the session ends what can be found.
+    // Checked after the insertion: a session that ends from now on finds the screen and ends it.
     if session?.isEnded ?? false {
       end(screen, .session)
       throw SessionEndedError()
@@ -91,8 +97,26 @@ package final class ScreenDirectory: Sendable {
     return screen
   }
 
-  /// A screen of a kind and of a session; nil where there is none, also where it's another's or has ended. Its time begins
-  /// anew.
+  private func observer(of id: String, _ kind: ScreenKind) -> ScreenObserver {
+    ScreenObserver(
+      stateShown: { [waiters] in waiters.wake(id) },
+      failed: { [weak self] failure, isFirst in self?.record(failure, of: kind, isFirst: isFirst) }
+    )
+  }
+
+  /// Counts every failure, and logs the first of each screen.
+  private func record(_ failure: ScreenFailure, of kind: ScreenKind, isFirst: Bool) {
+    contents.withLock { $0.failures[kind.name, default: 0] += 1 }
+    guard isFirst else { return }
+    logger.log(
+      .warning,
+      "a screen had a failure; its further ones are only counted",
+      ["screen": .string(kind.name), "origin": .string(failure.origin), "error": .string(failure.message)]
+    )
+  }
+
+  /// Finds an open screen of a kind and a session, and renews its time. Returns `nil` for the
+  /// screens of other sessions too.
   package func find(_ id: String, kind: String, of session: LiveSession?) -> Screen? {
     endExpired()
     guard let screen = contents.withLock({ $0.screens[id] }), screen.kind == kind, !screen.isEnded,
@@ -104,12 +128,12 @@ package final class ScreenDirectory: Sendable {
     return screen
   }
 
-  /// Ends a screen; those who wait for it are told.
+  /// Ends a screen and notifies its waiters.
   package func end(_ screen: Screen, _ reason: ScreenEnd) {
     screen.end()
     contents.withLock { Self.remove(screen, reason, &$0) }
-    if screen.session == nil { answers.forget(.screen(screen.id)) }
-    room.wake(screen.id)
+    if screen.session == nil { responses.forget(.screen(screen.id)) }
+    waiters.wake(screen.id)
   }
 
   /// Ends the screens of sessions that have ended.
@@ -120,7 +144,6 @@ package final class ScreenDirectory: Sendable {
     for screen in screens { end(screen, .session) }
   }
 
-  /// Ends those whose time is over.
   func endExpired() {
     let now = monotonic()
     let expired = contents.withLock { contents -> [Screen] in
@@ -139,31 +162,33 @@ package final class ScreenDirectory: Sendable {
     for screen in expired { end(screen, .idle) }
   }
 
-  /// Ends those that belong to nobody and that nobody has asked for in a minute, where there are as many as there may be: whoever opens all
-  /// there are keeps nobody else out unless they also use them all the time.
-  private func makeRoomForAnybody() {
+  /// Ends idle anonymous screens when all anonymous slots are taken. A client that opens all of
+  /// them keeps others out only as long as it uses them all.
+  private func evictAnonymous() {
     let now = monotonic()
-    let unused = contents.withLock { contents -> [Screen] in
-      // Looking through all of them isn't for each that is refused.
-      guard contents.anonymous >= limits.anonymous, now >= contents.nextLook else { return [] }
-      contents.nextLook = now + Self.lookInterval
-      return contents.screens.values.filter { $0.session == nil && $0.deadline <= now + Self.lifetime - Self.unused }
+    let idle = contents.withLock { contents -> [Screen] in
+      // A search visits every screen, so refused requests must not each cause one.
+      guard contents.anonymous >= limits.anonymous, now >= contents.nextEviction else { return [] }
+      contents.nextEviction = now + Self.evictionInterval
+      let latestDeadline = now + Self.lifetime - Self.evictableAfter
+      return contents.screens.values.filter { $0.session == nil && $0.deadline <= latestDeadline }
     }
-    for screen in unused { end(screen, .idle) }
+    for screen in idle { end(screen, .idle) }
   }
 
-  /// Looks after what nobody asks for any more, every minute of this clock, until it's shut down.
-  package func lookAfter(by clock: any Clock<Duration>) throws(TaskScope.ShutDown) {
+  /// Ends expired screens and forgets old responses, every minute of this clock, until the
+  /// shutdown.
+  package func startExpiry(by clock: any Clock<Duration>) throws(TaskScope.ShutDown) {
     try tasks.start { [weak self] in
       while (try? await clock.sleep(for: .seconds(60))) != nil {
         guard let self else { return }
         endExpired()
-        answers.forget(before: monotonic() - Self.lifetime)
+        responses.forget(before: monotonic() - Self.lifetime)
       }
     }
   }
 
-  /// Ends all of them. Blocks until the last has ended.
+  /// Ends all screens. Blocks until the last has ended.
   package func shutDown() {
     for screen in contents.withLock({ Array($0.screens.values) }) { end(screen, .server) }
     tasks.shutDown()
@@ -206,44 +231,43 @@ package final class ScreenDirectory: Sendable {
 
 /// Why a screen has ended.
 package enum ScreenEnd: String, Sendable, CaseIterable {
-  /// Somebody has closed it.
+  /// A client closed it.
   case closed
-  /// Nobody has asked for it for as long as one lives.
+  /// It had no request for its lifetime, or it was evicted.
   case idle
-  /// Its session has ended.
+  /// Its session ended.
   case session
-  /// The server stops.
+  /// The server shut down.
   case server
 }
 
-/// There are as many screens as may be.
+/// A limit of screens is reached.
 package enum TooManyScreensError: Error, Equatable {
   case ofSession
   case anonymous
   case inAll
 }
 
-/// Deadlines by the minute. A deadline that is moved to a later time is moved without a word to the wheel: its key comes
-/// up, and is put in again.
+/// Deadlines by the minute. A screen may extend its deadline without an update of the wheel: when
+/// its key comes up, the directory schedules it again.
 struct ExpiryWheel: Sendable {
   private static let slot: Int64 = 60 * 1_000_000_000
 
   private var keys: [Int64: [String]] = [:]
-  /// The first slot that has any.
+  /// The first slot with a key.
   private var first = Int64.max
 
-  /// Has a key come up within a minute after a deadline.
+  /// The key comes up within a minute after the deadline.
   mutating func schedule(_ key: String, at deadline: Int64) {
     let slot = deadline / Self.slot + 1
     keys[slot, default: []].append(key)
     first = min(first, slot)
   }
 
-  /// The keys that come up.
   mutating func takeDue(at now: Int64) -> [String] {
     let last = now / Self.slot
     guard first <= last else { return [] }
-    // No more slots than a screen's life has minutes.
+    // There are at most as many slots as a screen's lifetime has minutes.
     let due = keys.keys.filter { $0 <= last }.sorted()
     defer { first = keys.keys.min() ?? .max }
     return due.flatMap { keys.removeValue(forKey: $0) ?? [] }

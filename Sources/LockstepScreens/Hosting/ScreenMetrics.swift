@@ -1,7 +1,9 @@
-/// What is measured of screens.
+/// What `/metrics` shows of screens.
 package struct ScreenMetrics: Sendable {
   package let open: Int
-  /// By their kinds.
+  /// By kind.
   package let opened: [String: Int]
+  /// By kind.
+  package let failures: [String: Int]
   package let ended: [ScreenEnd: Int]
 }

@@ -2,7 +2,7 @@ import LockstepCollections
 import LockstepReactor
 
 extension ValueFormat<ValidationResult> {
-  /// What is known about an input.
+  /// The judgement on an input.
   package static var validation: ValueFormat {
     ValueFormat(
       .member("kind", .text(oneOf: ["ok", "empty", "validating", "failed"]), \.kind),

@@ -2,16 +2,15 @@ import LockstepHTTP
 import LockstepHTTPClient
 import LockstepJSON
 
-/// An upstream that gets profiles by `POST`, and takes one with any status of 2xx.
+/// An upstream that gets profiles by `POST` and accepts one with a 2xx status.
 ///
-/// Redirects aren't followed: a profile goes where the operator said and nowhere else.
+/// Redirects are not followed: a profile goes only to the configured URL.
 public final class HTTPProfileUpstream: ProfileUpstream {
   private let url: UpstreamURL
   private let client: HTTPClient
 
-  /// An upstream, with a thread of its own for what is on its way.
-  ///
-  /// Throws, in words for the operator, when there is no libcurl or no thread.
+  /// An upstream with a thread of its own for transfers. Throws if libcurl or the thread is not
+  /// available.
   public convenience init(_ url: UpstreamURL, bounds: HTTPClient.Bounds = HTTPClient.Bounds()) throws {
     var configuration = HTTPClient.Configuration(userAgent: "lockstep/\(lockstepVersion)")
     configuration.bounds = bounds
@@ -23,10 +22,10 @@ public final class HTTPProfileUpstream: ProfileUpstream {
     client = try HTTPClient(configuration)
   }
 
-  /// How many profiles are on their way now.
+  /// How many transfers are running.
   var sending: Int { client.running }
 
-  /// See `ProfileUpstream`.
+  /// Sends the profile as JSON.
   nonisolated(nonsending) public func send(_ profile: OutgoingProfile) async throws(UpstreamError) {
     let status: Int
     do throws(TransferError) {
@@ -37,13 +36,13 @@ public final class HTTPProfileUpstream: ProfileUpstream {
     switch status {
     case 200..<300: return
     case 300..<400:
-      throw UpstreamError(.refused(status: status), detail: "\(url) answers with the redirect \(status)")
-    case 400..<500: throw UpstreamError(.refused(status: status), detail: "\(url) answers with \(status)")
-    default: throw UpstreamError(.failed(status: status), detail: "\(url) answers with \(status)")
+      throw UpstreamError(.refused(status: status), detail: "\(url) responded with the redirect \(status)")
+    case 400..<500: throw UpstreamError(.refused(status: status), detail: "\(url) responded with \(status)")
+    default: throw UpstreamError(.failed(status: status), detail: "\(url) responded with \(status)")
     }
   }
 
-  /// Cancels what is on its way and ends the thread. Blocks for a moment. To be called when nobody sends any more.
+  /// Cancels running transfers and ends the thread. Blocks briefly. Do not call `send` afterwards.
   public func shutDown() { client.shutDown() }
 }
 

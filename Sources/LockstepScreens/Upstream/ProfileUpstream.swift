@@ -3,22 +3,23 @@ import LockstepJSON
 
 /// A profile on its way to an upstream.
 public struct OutgoingProfile: Sendable, Equatable {
-  /// Whose it is.
+  /// The user whose profile it is.
   public let user: UserID
-  /// Where they work; nil where they haven't said.
+  /// The user's company; `nil` if not set.
   public let companyName: String?
-  /// What they do there; nil where they haven't said.
+  /// The user's position; `nil` if not set.
   public let position: String?
 
-  /// A profile of its parts.
+  /// Makes a profile.
   public init(user: UserID, companyName: String?, position: String?) {
     self.user = user
     self.companyName = companyName
     self.position = position
   }
 
-  /// As it's sent: `{"user","companyName","position"}`; what isn't said is null. Whose it is stands beside the rest and not
-  /// in a header field, since bodies are what is queued, logged and signed.
+  /// The request body: `{"user","companyName","position"}`, with `null` for a field that is not
+  /// set. The user is in the body, not in a header field, because bodies are what servers queue,
+  /// log and sign.
   var json: JSON {
     [
       "user": .string(user.description), "companyName": companyName.map(JSON.string) ?? .null,
@@ -27,20 +28,20 @@ public struct OutgoingProfile: Sendable, Equatable {
   }
 }
 
-/// Who has to take a profile before it's saved.
+/// Another server that must accept a profile before it is saved.
 public protocol ProfileUpstream: Sendable {
-  /// Returns when the upstream has taken the profile, or throws why it hasn't.
+  /// Returns when the upstream has accepted the profile.
   ///
-  /// Cancelling the task ends the wait at once; the profile may have arrived all the same. The same profile may be sent
-  /// again; of two at a time nobody knows which arrives last.
+  /// Cancelling the task ends the wait at once, but the profile may still arrive. The same profile
+  /// may be sent again. Two profiles sent at the same time may arrive in either order.
   nonisolated(nonsending) func send(_ profile: OutgoingProfile) async throws(UpstreamError)
 }
 
-/// Where there is no upstream: takes everything at once.
+/// Accepts every profile at once: for a server without an upstream.
 public struct LocalProfileUpstream: ProfileUpstream {
-  /// One that takes everything.
+  /// An upstream that accepts everything.
   public init() {}
 
-  /// See `ProfileUpstream`.
+  /// Returns at once.
   nonisolated(nonsending) public func send(_ profile: OutgoingProfile) async throws(UpstreamError) {}
 }

@@ -1,50 +1,51 @@
-/// Why an upstream hasn't taken what was sent.
+/// Why an upstream did not accept a profile.
 public struct UpstreamError: Error, Equatable, Sendable, CustomStringConvertible {
-  /// What happened.
+  /// The kind of failure.
   public enum Kind: Sendable, Equatable {
-    /// It can't be reached: its name isn't known, nobody listens, it isn't who it should be, or the connection broke.
+    /// No connection: unknown name, refused, wrong certificate, or broken.
     case unreachable
-    /// It took longer than it may. What was sent may have arrived.
+    /// The response took too long. The profile may have arrived.
     case timedOut
-    /// It doesn't want it: this status, of 4xx, or of 3xx, since redirects aren't followed.
+    /// The upstream refused the profile with a 4xx status, or with a 3xx one (redirects are not
+    /// followed).
     case refused(status: Int)
-    /// It couldn't: this status, of 5xx; or what it answered isn't an answer, and then there is none.
+    /// The upstream failed with a 5xx status, or with `nil` if its response was not valid HTTP.
     case failed(status: Int?)
-    /// As much is on its way already as may be.
+    /// Too many transfers are running.
     case overloaded
-    /// Whoever waited for it was cancelled, or the server stops.
+    /// The waiting task was cancelled, or the server shuts down.
     case cancelled
   }
 
-  /// What happened.
+  /// The kind of failure.
   public let kind: Kind
-  /// For an operator: what exactly happened. No credentials and nothing of what was sent are in it.
+  /// The exact cause, for the operator. It contains no credentials and no part of the profile.
   public let detail: String
 
-  /// A failure of its parts.
+  /// Makes an error.
   public init(_ kind: Kind, detail: String) {
     self.kind = kind
     self.detail = detail
   }
 
-  /// Whether the same may well succeed when it's sent again.
+  /// Whether a retry may succeed.
   public var mayPass: Bool {
     switch kind {
     case .unreachable, .timedOut, .overloaded: true
-    // Who is asked to be patient, and who answers too early data, may come again.
+    // Request timeout, too early, too many requests.
     case .refused(let status): [408, 425, 429].contains(status)
     case .failed(let status): status != 501 && status != 505
     case .cancelled: false
     }
   }
 
-  /// What happened in a sentence for people: nothing of the machinery in it.
+  /// What happened, in a sentence for users.
   public var message: String {
     switch kind {
-    case .unreachable: "The service that keeps profiles can't be reached."
-    case .timedOut: "The service that keeps profiles takes too long to answer."
+    case .unreachable: "The service that keeps profiles cannot be reached."
+    case .timedOut: "The service that keeps profiles takes too long to respond."
     case .refused where mayPass: "The service that keeps profiles is busy."
-    case .refused: "The service that keeps profiles doesn't accept this."
+    case .refused: "The service that keeps profiles does not accept this."
     case .failed: "The service that keeps profiles has a problem."
     case .overloaded: "Too many profiles are being saved at the moment."
     case .cancelled: "Saving was stopped."

@@ -1,26 +1,26 @@
-/// Where an upstream is: a URL of `http` or `https`.
+/// The address of an upstream: a URL of `http` or `https`.
 ///
-/// Printed in any way it shows the scheme, the host and the port alone: the user and the password in it, but the path and
-/// the query as well, may be what lets one in.
+/// Its descriptions show only the scheme, host and port. The user, password, path and query may be
+/// secret.
 public struct UpstreamURL: Sendable, Equatable, CustomStringConvertible, CustomDebugStringConvertible,
   CustomReflectable
 {
-  /// Why a text isn't one.
+  /// Why a text is not such a URL.
   public struct Fault: Error, Equatable {
-    /// In words that go on after “it”.
+    /// Completes a sentence that begins with “it”.
     public let reason: String
   }
 
-  /// The whole URL, with all that is secret in it.
+  /// The whole URL, with its secret parts.
   public let text: String
   /// For example `https://people.example:8443`.
   public let description: String
 
-  /// Reads a URL as people write it: absolute, of ASCII, without a fragment, to 2,048 bytes.
+  /// Reads an absolute URL: ASCII, no fragment, at most 2,048 bytes.
   public init(_ text: String) throws(Fault) {
     guard text.utf8.count <= 2_048 else { throw Fault(reason: "is longer than 2048 bytes") }
     guard text.utf8.allSatisfy({ (0x21...0x7E).contains($0) && !"\"<>\\^`{|}#".utf8.contains($0) }) else {
-      throw Fault(reason: "has a character that stands in no URL; write it in percent-encoding, and without a fragment")
+      throw Fault(reason: "has a character that is not allowed in a URL; percent-encode it, and leave out the fragment")
     }
     let scheme = text.lowercased()
     guard let start = ["https://", "http://"].first(where: { scheme.hasPrefix($0) }) else {
@@ -32,13 +32,13 @@ public struct UpstreamURL: Sendable, Equatable, CustomStringConvertible, CustomD
       throw Fault(reason: "has no host and port such as people.example or 10.0.0.7:8080")
     }
     guard port.isEmpty || (Int(port).map { (1...65_535).contains($0) } ?? false) else {
-      throw Fault(reason: "has a port that isn't between 1 and 65535")
+      throw Fault(reason: "has a port that is not between 1 and 65535")
     }
     self.text = text
     description = start + place.lowercased()
   }
 
-  /// The digits behind the host's colon, empty where there is none; nil when the host isn't one.
+  /// The digits after the host's colon, empty without a port; `nil` if the host is not valid.
   private static func port(behindHostOf place: Substring) -> Substring? {
     let host: Substring
     if place.hasPrefix("[") {

@@ -3,20 +3,20 @@ import LockstepModules
 import LockstepReactor
 import LockstepThreading
 
-/// The users whose state somebody follows: to each of them it's announced what was committed.
+/// The users whose state an open screen follows. Publishes each committed state to their screens.
 ///
-/// The newest replaces what is older, so that who is slow misses states, never the latest one. Who isn't followed costs
-/// nothing.
+/// A newer state replaces an older one, so a slow screen misses states, but never the latest. A
+/// user whom no screen follows costs nothing.
 package final class FollowedUsers: Sendable {
   private struct Followed: Sendable {
     let subject = DispatchSubject<UserSnapshot?>()
-    /// The state that was known last.
+    /// The newest known state.
     var state: UserState?
   }
 
   private struct Contents: Sendable {
     var users: [UserID: Followed] = [:]
-    /// How many may be there before those are swept away that nobody follows any more.
+    /// The number of users at which those without a screen are removed.
     var bound = 64
   }
 
@@ -24,11 +24,10 @@ package final class FollowedUsers: Sendable {
 
   package init() {}
 
-  /// How many users are known, followed or not any more.
   var count: Int { contents.withLock { $0.users.count } }
 
-  /// What will be announced of a user, from now on.
-  func announcements(of user: UserID) -> BoundValue<UserSnapshot?> {
+  /// The states of a user that are published from now on.
+  func publications(of user: UserID) -> BoundValue<UserSnapshot?> {
     contents.withLock { contents in
       if contents.users.count >= contents.bound {
         contents.users = contents.users.filter { $0.value.subject.subscriberCount > 0 }
@@ -40,16 +39,16 @@ package final class FollowedUsers: Sendable {
     }
   }
 
-  /// A state of a user who is followed was found in the store.
-  func note(_ state: UserState, of user: UserID) {
+  /// Remembers the state that a screen read from the store, unless a newer one was published.
+  func remember(_ state: UserState, of user: UserID) {
     contents.withLock { contents in
       guard contents.users[user]?.state == nil else { return }
       contents.users[user]?.state = state
     }
   }
 
-  /// A state was committed. To be called by one thread at a time, in the order of the commits.
-  package func announce(_ state: UserState, of user: UserID, _ registered: RegisteredDefaults) {
+  /// Publishes a committed state. Called by one thread at a time, in the order of the commits.
+  package func publish(_ state: UserState, of user: UserID, _ registered: RegisteredDefaults) {
     let followed = contents.withLock { contents -> Followed? in
       guard let followed = contents.users[user] else { return nil }
       guard followed.subject.subscriberCount > 0 else {
@@ -62,8 +61,8 @@ package final class FollowedUsers: Sendable {
     followed?.subject.dispatch(UserSnapshot(state, registered))
   }
 
-  /// What is registered for everybody has changed. To be called by the same thread.
-  package func announce(_ registered: RegisteredDefaults) {
+  /// Publishes changed registered defaults. Called by the same thread.
+  package func publish(_ registered: RegisteredDefaults) {
     for followed in contents.withLock({ Array($0.users.values) }) {
       guard let state = followed.state else { continue }
       followed.subject.dispatch(UserSnapshot(state, registered))
@@ -72,7 +71,7 @@ package final class FollowedUsers: Sendable {
 }
 
 extension UserSnapshot {
-  /// What a state shows, before what is registered for everybody.
+  /// The user's own values; for those not set, the registered defaults.
   init(_ state: UserState, _ registered: RegisteredDefaults) {
     let suite = DefaultsAction.standardSuite
     let own = state.map(DefaultsAction.collection(suite))

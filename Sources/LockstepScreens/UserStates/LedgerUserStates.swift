@@ -6,7 +6,7 @@ import LockstepStore
 import LockstepSync
 import LockstepThreading
 
-/// Users' states as they are in the store: read from memory, and changed on the one path on which all changes go.
+/// Users' states in the store: read from memory, and changed through the ledger.
 package struct LedgerUserStates: UserStates {
   let cache: StateCache
   let registry: RegisteredLedger
@@ -14,8 +14,8 @@ package struct LedgerUserStates: UserStates {
   let ledger: Ledger
   let favorites: FavoritesModule
   let profile: ProfileModule
-  /// A step on a screen may cause hundreds of writes, and a user has many screens: so many of them are on their way at once, and no
-  /// more than the writer takes of one user; the others wait for their turn.
+  /// One step may cause hundreds of writes, and a user may have many screens. This limits the
+  /// concurrent writes of a user to as many as the writer thread accepts; the others wait.
   let turns: FairShareLimiter<UserID>
 
   package init(
@@ -36,23 +36,20 @@ package struct LedgerUserStates: UserStates {
     self.turns = turns
   }
 
-  /// See `UserStates`.
   package func follow(_ session: LiveSession) async throws -> FollowedState {
-    // Before the look: what is committed meanwhile is announced.
-    let announced = followed.announcements(of: session.user)
+    // Bound before the state is read, so that no commit in between is missed.
+    let published = followed.publications(of: session.user)
     let hot = try await cache.load(session.user)
-    followed.note(hot.state, of: session.user)
-    return FollowedState(announced, found: UserSnapshot(hot.state, registry.current))
+    followed.remember(hot.state, of: session.user)
+    return FollowedState(published, found: UserSnapshot(hot.state, registry.current))
   }
 
-  /// See `UserStates`.
   package func toggleFavorite(_ id: String, _ content: FavoriteContent, by session: LiveSession)
     async throws(StateChangeError)
   {
     try await commit(favorites.action(.toggle(id: id, content)), by: session)
   }
 
-  /// See `UserStates`.
   package func saveProfile(_ fields: [String: String], by session: LiveSession) async throws(StateChangeError) {
     let fields = JSONObject(fields.sorted { $0.key < $1.key }.map { ($0.key, .string($0.value)) })
     try await commit(profile.action(.save(fields)), by: session)
@@ -63,7 +60,7 @@ package struct LedgerUserStates: UserStates {
       user: session.user,
       session: session,
       actions: [action],
-      // It has no key, so nothing of what it leads to is kept.
+      // Without an idempotency key, no response is kept.
       answer: { _ in StoredResponse(status: 200, fields: [], body: nil) },
       refusal: { _ in nil }
     )
@@ -82,7 +79,7 @@ package struct LedgerUserStates: UserStates {
       case .notFound(let detail), .conflict(let detail), .quotaExceeded(let detail): detail
       }
     case is SessionEndedError: "The session has ended: log in again."
-    default: "It can't be saved at the moment. Try again."
+    default: "The change cannot be saved at the moment. Try again."
     }
   }
 }

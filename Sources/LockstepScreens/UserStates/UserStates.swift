@@ -3,33 +3,34 @@ import LockstepCollections
 import LockstepModules
 import LockstepReactor
 
-/// A user's state and how it's changed, as screens need it.
+/// Reads and changes a user's state for screens.
 package protocol UserStates: Sendable {
-  /// The state of a session's user, and all that becomes of it from then on.
+  /// The state of a session's user, and all its later states.
   func follow(_ session: LiveSession) async throws -> FollowedState
 
-  /// Adds a favorite with this content, or removes it where it is.
+  /// Adds a favorite with this content, or removes it if it exists.
   func toggleFavorite(_ id: String, _ content: FavoriteContent, by session: LiveSession) async throws(StateChangeError)
 
-  /// Saves fields of the profile.
   func saveProfile(_ fields: [String: String], by session: LiveSession) async throws(StateChangeError)
 }
 
-/// A state wasn't changed.
+/// Why a state was not changed.
 package struct StateChangeError: Error, Equatable {
-  /// Why, in a sentence for people.
+  /// A sentence for users.
   let message: String
 }
 
-/// What screens know of a user at one moment.
+/// The parts of a user's state that screens show.
 ///
-/// A value that takes no more room than a reference: each screen that waits has several of it in the frames of its tasks.
+/// It is as small as a reference, because each waiting screen keeps several copies in its tasks'
+/// frames.
 @dynamicMemberLookup
 struct UserSnapshot: Sendable, Equatable {
   struct Contents: Sendable, Equatable {
     var favorites = ListState()
     var profile = MapState()
-    /// The user's defaults `language` and `timeZone`, or what the app has registered for all; nil where they're no strings.
+    /// The user's defaults `language` and `timeZone`, own or registered; `nil` if they are not
+    /// strings.
     var language: String?
     var timeZone: String?
   }
@@ -58,32 +59,29 @@ struct UserSnapshot: Sendable, Equatable {
   }
 }
 
-/// A user's state, followed from one moment on: nothing falls between what it was and what becomes of it.
+/// A user's state at one moment and all its later states, without a gap between them.
 package struct FollowedState: Sendable {
-  private let announced: BoundValue<UserSnapshot?>
+  private let published: BoundValue<UserSnapshot?>
   private let found: UserSnapshot
 
-  /// - Parameters:
-  ///   - announced: What was announced since before `found` was looked up.
-  ///   - found: What was found.
-  init(_ announced: BoundValue<UserSnapshot?>, found: UserSnapshot) {
-    self.announced = announced
+  /// `published` was bound before `found` was read.
+  init(_ published: BoundValue<UserSnapshot?>, found: UserSnapshot) {
+    self.published = published
     self.found = found
   }
 
-  /// The latest.
-  var latest: UserSnapshot { announced.value ?? found }
+  var latest: UserSnapshot { published.value ?? found }
 
-  /// What is announced, as `element` makes it: the latest where it has been already, then each newer one.
+  /// The newest published state, if any, then each newer one, converted by `element`.
   func changes<Element: Sendable>(
     as element: @escaping @Sendable (UserSnapshot) async -> Element
   ) -> FollowedChanges<Element> {
-    FollowedChanges(states: announced.values, element: element)
+    FollowedChanges(states: published.values, element: element)
   }
 }
 
-/// What becomes of a user's state, made into something else: one sequence instead of several around each other, each of which
-/// would keep its frame in every screen that waits.
+/// Published states of a user, converted. It is one sequence, because a chain of sequences would
+/// keep a frame of each in every waiting screen.
 struct FollowedChanges<Element: Sendable>: AsyncSequence, Sendable {
   typealias Failure = Never
 

@@ -4,7 +4,7 @@ import Testing
 @testable import LockstepModules
 @testable import LockstepScreens
 
-@Suite("Whose state is followed")
+@Suite("Whose state is followed", .timeLimit(.minutes(1)))
 struct FollowedUsersTests {
   private static func user(_ number: UInt64) -> UserID {
     UserID(UUIDv7(milliseconds: 0, random12: 0, random62: number))
@@ -19,11 +19,11 @@ struct FollowedUsersTests {
   @Test("Each hears of one user alone, from the moment on at which they begin, and of the latest")
   func hears() {
     let followed = FollowedUsers()
-    followed.announce(Self.state("a"), of: Self.user(1), RegisteredDefaults())
-    let (one, other) = (followed.announcements(of: Self.user(1)), followed.announcements(of: Self.user(2)))
+    followed.publish(Self.state("a"), of: Self.user(1), RegisteredDefaults())
+    let (one, other) = (followed.publications(of: Self.user(1)), followed.publications(of: Self.user(2)))
     #expect(one.value == nil)
-    followed.announce(Self.state("b"), of: Self.user(1), RegisteredDefaults())
-    followed.announce(Self.state("c"), of: Self.user(1), RegisteredDefaults())
+    followed.publish(Self.state("b"), of: Self.user(1), RegisteredDefaults())
+    followed.publish(Self.state("c"), of: Self.user(1), RegisteredDefaults())
     #expect(one.value?.favorites.items.map(\.id.text) == ["c"])
     #expect(other.value == nil)
   }
@@ -31,14 +31,14 @@ struct FollowedUsersTests {
   @Test("What is registered for all reaches who follows, behind what they have set themselves")
   func registered() {
     let followed = FollowedUsers()
-    let (one, other) = (followed.announcements(of: Self.user(1)), followed.announcements(of: Self.user(2)))
-    followed.note(Self.state("a"), of: Self.user(1))
+    let (one, other) = (followed.publications(of: Self.user(1)), followed.publications(of: Self.user(2)))
+    followed.remember(Self.state("a"), of: Self.user(1))
     let own = UserState(DefaultsAction.collection("standard"), .map(MapState(texts: ["language": #""fr""#])))
-    followed.note(own, of: Self.user(2))
+    followed.remember(own, of: Self.user(2))
     var registered = RegisteredDefaults()
     registered.apply("language", in: "standard", value: Array(#""de""#.utf8), revision: 1)
     registered.apply("timeZone", in: "standard", value: Array("7".utf8), revision: 2)
-    followed.announce(registered)
+    followed.publish(registered)
     #expect(one.value?.language == "de" && one.value?.timeZone == nil)
     #expect(one.value?.favorites.items.map(\.id.text) == ["a"])
     #expect(other.value?.language == "fr")
@@ -48,15 +48,15 @@ struct FollowedUsersTests {
   func forgets() {
     let followed = FollowedUsers()
     do {
-      let brief = followed.announcements(of: Self.user(0))
+      let brief = followed.publications(of: Self.user(0))
       #expect(brief.value == nil)
     }
-    followed.announce(Self.state("a"), of: Self.user(0), RegisteredDefaults())
+    followed.publish(Self.state("a"), of: Self.user(0), RegisteredDefaults())
     #expect(followed.count == 0)
-    let kept = followed.announcements(of: Self.user(1_000))
-    for number in 1..<500 { _ = followed.announcements(of: Self.user(UInt64(number))) }
+    let kept = followed.publications(of: Self.user(1_000))
+    for number in 1..<500 { _ = followed.publications(of: Self.user(UInt64(number))) }
     #expect(followed.count <= 64)
-    followed.announce(Self.state("a"), of: Self.user(1_000), RegisteredDefaults())
+    followed.publish(Self.state("a"), of: Self.user(1_000), RegisteredDefaults())
     #expect(kept.value != nil)
   }
 }

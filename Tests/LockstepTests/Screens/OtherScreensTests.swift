@@ -8,7 +8,7 @@ import Testing
 @testable import LockstepCollections
 @testable import LockstepScreens
 
-@Suite("Each other screen, over a socket, with the real store")
+@Suite("Each other screen, over a socket, with the real store", .timeLimit(.minutes(1)))
 struct OtherScreensTests {
   @Test("Whoever follows the list's links alone sees a photo, toggles it, and the list follows")
   func photoDetail() async throws {
@@ -183,7 +183,7 @@ struct OtherScreensTests {
       let screen = try await users.signUp().open("workingHistory")
       _ = try await screen.act(Self.saving)
       try await screen.shows("unreachable") { state in
-        state["prompt"]?["message"] == "The service that keeps profiles can't be reached."
+        state["prompt"]?["message"] == "The service that keeps profiles cannot be reached."
       }
     }
   }

@@ -9,7 +9,7 @@ import Testing
 @testable import LockstepStore
 @testable import LockstepSync
 
-@Suite("A write on a screen that is sent again with its key is done once")
+@Suite("A write on a screen that is sent again with its key is done once", .timeLimit(.minutes(1)))
 struct ScreenAnswersTests {
   private static let key = ["Idempotency-Key: k"]
   private static let owner = ScreenIdempotency.Owner.screen("s")
@@ -132,7 +132,7 @@ struct ScreenAnswersTests {
         let answer = try await users.ask("DELETE", "/v1/reactors/login/\(name)", Self.key)
         #expect(answer.status == 404)
       }
-      #expect(users.running.withLock { $0?.components.screens?.answers.ownerCount } == 0)
+      #expect(users.running.withLock { $0?.components.screens?.responses.ownerCount } == 0)
     }
   }
 
@@ -194,7 +194,7 @@ struct ScreenAnswersTests {
         let action = #"{"type":"setUsername","payload":{"value":"\#(text)"}}"#
         #expect(try await screen.act(action, ["Idempotency-Key: \(key)"]).status == 200)
       }
-      let answers = try #require(users.running.withLock { $0?.components.screens?.answers })
+      let answers = try #require(users.running.withLock { $0?.components.screens?.responses })
       #expect(answers.bytes > 20_000)
       for _ in 0..<2 { #expect(try await screen.ask("DELETE", screen.href, nil, Self.key).status == 204) }
       #expect(answers.bytes < 2_000)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import LockstepCollections
 
-@Suite("Screens are counted")
+@Suite("Screens are counted", .timeLimit(.minutes(1)))
 struct ScreenFiguresTests {
   @Test("Those that are open, those that were opened by their kind, and those that have ended by why")
   func figures() async throws {
@@ -18,13 +18,16 @@ struct ScreenFiguresTests {
       users.advance(by: 16 * 60)
       _ = try await users.open("/v1/reactors/login", token: nil)
       let lines = try await users.ask("GET", "/metrics").text.split(separator: "\n").filter {
-        $0.hasPrefix("lockstep_screens")
+        $0.hasPrefix("lockstep_screen")
       }
       #expect(
         lines == [
           "lockstep_screens 1", #"lockstep_screens_opened_total{screen="favoritesTop"} 2"#,
           #"lockstep_screens_opened_total{screen="login"} 1"#,
           #"lockstep_screens_opened_total{screen="workingHistory"} 2"#,
+          #"lockstep_screen_failures_total{screen="favoritesTop"} 0"#,
+          #"lockstep_screen_failures_total{screen="login"} 0"#,
+          #"lockstep_screen_failures_total{screen="workingHistory"} 0"#,
           #"lockstep_screens_ended_total{reason="closed"} 1"#, #"lockstep_screens_ended_total{reason="idle"} 1"#,
           #"lockstep_screens_ended_total{reason="session"} 2"#, #"lockstep_screens_ended_total{reason="server"} 0"#,
         ]

@@ -6,7 +6,7 @@ import Testing
 @testable import LockstepCollections
 @testable import LockstepScreens
 
-@Suite("The form of one's working history")
+@Suite("The form of one's working history", .timeLimit(.minutes(1)))
 struct WorkingHistoryReactorTests {
   private typealias Input = WorkingHistoryReactor.Input
 
@@ -116,7 +116,7 @@ struct WorkingHistoryReactorTests {
     world.test.advance(by: .seconds(2))
     world.test.receive { state in
       state.isLoading = false
-      state.prompt = .init(id: "2.1", message: "The service that keeps profiles can't be reached.")
+      state.prompt = .init(id: "2.1", message: "The service that keeps profiles cannot be reached.")
     }
     world.test.send(.save) { state in
       state.isLoading = true
@@ -138,8 +138,8 @@ struct WorkingHistoryReactorTests {
     world.type("A", "B")
     world.test.send(.save) { $0.isLoading = true }
     let messages = [
-      "The service that keeps profiles can't be reached.", "The service that keeps profiles has a problem.",
-      "The service that keeps profiles doesn't accept this.",
+      "The service that keeps profiles cannot be reached.", "The service that keeps profiles has a problem.",
+      "The service that keeps profiles does not accept this.",
     ]
     for (index, message) in messages.enumerated() {
       world.test.send(.answer(prompt: "1.\(index)", choice: "retry"))

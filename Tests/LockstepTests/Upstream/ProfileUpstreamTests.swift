@@ -9,7 +9,7 @@ import Testing
 @testable import LockstepCollections
 @testable import LockstepScreens
 
-@Suite("The upstream of profiles")
+@Suite("The upstream of profiles", .timeLimit(.minutes(1)))
 struct ProfileUpstreamTests {
   private static let user = Identifier<User>("01890a5d-ac96-774b-bcce-b302099a8057")
 
@@ -92,7 +92,8 @@ struct ProfileUpstreamTests {
       #expect(failure?.kind == kind && (failure?.mayPass ?? false) == mayPass)
       guard let failure else { return }
       #expect(
-        failure.detail.contains("http://127.0.0.1:\(server.port) answers with") && failure.detail.contains("\(status)")
+        failure.detail.contains("http://127.0.0.1:\(server.port) responded with")
+          && failure.detail.contains("\(status)")
       )
       #expect(!"\(failure) \(failure.message)".contains("s3cret"))
     }

@@ -1,13 +1,13 @@
 import LockstepCollections
 import LockstepReactor
 
-/// The list of a user's favorites, as a screen: it follows what any device does to them.
+/// The list of a user's favorites as a screen. It follows changes from all devices.
 struct FavoritesTopReactor: Reactor {
   struct State: Sendable, Equatable {
     var favoriteIds: [String]
-    /// Where to go: going to the same place twice is two goings.
+    /// The screen to open. A pulse, because a second tap on the same row is a second event.
     @Pulse var route: Route?
-    /// Whether somebody looks.
+    /// Whether the client shows the screen.
     @HiddenField var isActive = true
   }
 
@@ -55,14 +55,14 @@ struct FavoritesTopReactor: Reactor {
     mutation.merging(user.changes { .favorites(Self.ids($0)) })
   }
 
-  /// While nobody looks nothing new is shown, and then at once all that there is.
+  /// Hides states while the client does not show the screen.
   func transform(state: Flow<State>) -> Flow<State> { state.filter(\.isActive) }
 
   private static func ids(_ user: UserSnapshot) -> [String] { user.favorites.items.map(\.id.text) }
 }
 
 extension FavoritesTopReactor {
-  /// What clients know of it. `link` is the way to a route's place.
+  /// `link` returns the address that a route leads to.
   static func declaration(link: @escaping @Sendable (Route) -> String?) -> ScreenDeclaration<FavoritesTopReactor> {
     let route = ValueFormat<Route>(
       .member("name", .text) { _ in "photoDetail" },

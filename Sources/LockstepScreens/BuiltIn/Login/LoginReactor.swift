@@ -5,7 +5,8 @@ import LockstepReactor
 import LockstepStore
 import LockstepTime
 
-/// Logging in, as a screen. The password is in memory alone, from when it's typed until it's used, and shows nowhere.
+/// A login form as a screen. The password is only in memory, until it was right, and no state shows
+/// it.
 struct LoginReactor: Reactor {
   struct State: Sendable, Equatable {
     /// As typed.
@@ -15,10 +16,10 @@ struct LoginReactor: Reactor {
     var error: String?
     var session: LoginSession?
     @HiddenField var password = Password("")
-    /// Whether somebody looks.
+    /// Whether the client shows the screen.
     @HiddenField var isActive = true
 
-    var usernameValidation: ValidationResult { LoginReactor.validation(ofUsername: username) }
+    var usernameValidation: ValidationResult { LoginReactor.usernameValidator.validate(username) }
     var isLoginEnabled: Bool { !isExecuting && [usernameValidation, passwordValidation].areAllValid }
   }
 
@@ -39,7 +40,18 @@ struct LoginReactor: Reactor {
   }
 
   let accounts: any LogInService
-  let rules: PasswordRules
+  /// The rules for new passwords do not apply: they may have changed since the user chose one.
+  let maximumPasswordBytes: Int
+
+  private static let usernameValidator = Validator<String>(normalise: { $0.trimmingWhitespace() }) { text in
+    if text.isEmpty { return .empty }
+    do throws(EmailAddress.Invalid) {
+      _ = try EmailAddress(text)
+      return .ok
+    } catch {
+      return .failed(message: error.description)
+    }
+  }
 
   var initialState: State { State() }
 
@@ -49,11 +61,11 @@ struct LoginReactor: Reactor {
     case .setPassword(let password): return .just(.password(password, validation(of: password)))
     case .setActive(let isActive): return .just(.active(isActive))
     case .submit(let network):
-      // A second tap asks for nothing else than the first.
+      // A second tap changes nothing.
       if state.isExecuting { return .none }
       guard state.isLoginEnabled else {
         return .failure(
-          Refusal.conflict("It can't be submitted: isLoginEnabled is false, and the validations say why.")
+          Refusal.conflict("The login cannot be submitted: isLoginEnabled is false. The validations say why.")
         )
       }
       let credentials = Credentials(
@@ -75,7 +87,6 @@ struct LoginReactor: Reactor {
     case .executing:
       state.isExecuting = true
       state.error = nil
-      // Whoever logs in anew has done with the last one.
       state.session = nil
     case .failed(let message):
       state.isExecuting = false
@@ -89,61 +100,49 @@ struct LoginReactor: Reactor {
     }
   }
 
-  /// While nobody looks nothing new is shown, and then at once all that there is.
+  /// Hides states while the client does not show the screen.
   func transform(state: Flow<State>) -> Flow<State> { state.filter(\.isActive) }
 
   private func logIn(_ credentials: Credentials) async -> Mutation {
     do throws(AccountsError) {
       return .loggedIn(LoginSession(try await accounts.logIn(credentials)))
     } catch {
-      // What a store says is for the operator.
-      if case .store = error { return .failed("Logging in isn't possible at the moment. Try again.") }
+      // The description of a store's error is for the operator.
+      if case .store = error { return .failed("Logging in is not possible at the moment. Try again.") }
       return .failed(error.description)
     }
   }
 
   private func validation(of password: Password) -> ValidationResult {
     if password.byteCount == 0 { return .empty }
-    return rules.faults(in: password, of: nil).first.map { .failed(message: $0) } ?? .ok
-  }
-
-  private static func validation(ofUsername text: String) -> ValidationResult {
-    let trimmed = text.trimmingWhitespace()
-    if trimmed.isEmpty { return .empty }
-    do throws(EmailAddress.Invalid) {
-      _ = try EmailAddress(trimmed)
-      return .ok
-    } catch {
-      return .failed(message: error.description)
-    }
+    return password.byteCount <= maximumPasswordBytes
+      ? .ok : .failed(message: "The password is longer than \(maximumPasswordBytes) bytes.")
   }
 }
 
-/// What of accounts a login needs.
+/// The part of `AccountsService` that logging in needs.
 package protocol LogInService: Sendable {
-  /// See `AccountsService`.
   func logIn(_ credentials: Credentials) async throws(AccountsError) -> SignedIn
 }
 
 extension StoredAccounts: LogInService {}
 
-/// The session that a login has led to.
+/// The session that a login started.
 struct LoginSession: Sendable, Equatable {
   let id: SessionID
   let token: Token
   let expiresAt: Timestamp
   let user: User
 
-  init(_ entered: SignedIn) {
-    id = entered.session.id
-    token = entered.token
-    expiresAt = entered.session.expiresAt
-    user = entered.user
+  init(_ signedIn: SignedIn) {
+    id = signedIn.session.id
+    token = signedIn.token
+    expiresAt = signedIn.session.expiresAt
+    user = signedIn.user
   }
 }
 
 extension LoginReactor {
-  /// What clients know of it.
   static var declaration: ScreenDeclaration<LoginReactor> {
     let user = ValueFormat<User>(
       .member("id", .text, \.id.description),

@@ -3,7 +3,7 @@ import LockstepCollections
 import LockstepJSON
 
 extension PayloadField {
-  /// A password, which nothing shows again.
+  /// A password. No state contains it.
   static func password(_ name: String) -> PayloadField where Value == Password {
     PayloadField([SchemaMember(name: name, schema: ["type": "string", "writeOnly": true])]) { reader, _ in
       guard let text = reader.text(name) else { return nil }

@@ -5,16 +5,17 @@ import LockstepModules
 import LockstepReactor
 import LockstepTime
 
-/// One photo as a screen: whether it's a favorite, and since when.
+/// One photo as a screen: whether it is a favorite, and since when.
 struct PhotoDetailReactor: Reactor {
   struct State: Sendable, Equatable {
     let photoId: String
-    /// Its title as a favorite, also after it was removed: with that it's added again.
+    /// Its title as a favorite. It stays after a removal, so that the photo can be added again with
+    /// it.
     var title: String?
     var isFavorite = false
-    /// For people: in their language, by their clocks.
+    /// In the user's language and time zone.
     var dateAdded: String?
-    /// Why the last toggle changed nothing.
+    /// Why the last toggle failed.
     var error: String?
     @HiddenField var content = FavoriteContent()
   }
@@ -28,7 +29,6 @@ struct PhotoDetailReactor: Reactor {
     case failed(String?)
   }
 
-  /// A favorite as the screen shows it.
   struct Favorite: Sendable {
     let content: FavoriteContent
     let dateAdded: String?
@@ -67,7 +67,7 @@ struct PhotoDetailReactor: Reactor {
     case .toggleFavorite:
       .concat(
         state.error == nil ? .none : .just(.failed(nil)),
-        // That it's a favorite now, or isn't any more, is announced to this screen like to all others.
+        // The screen follows the user's state, so the change arrives as for all other screens.
         .run { [states, session] emit in
           do throws(StateChangeError) {
             try await states.toggleFavorite(state.photoId, state.content, by: session)
@@ -107,7 +107,6 @@ struct PhotoDetailReactor: Reactor {
 }
 
 extension PhotoDetailReactor {
-  /// What clients know of it.
   static var declaration: ScreenDeclaration<PhotoDetailReactor> {
     ScreenDeclaration(
       name: "photoDetail",

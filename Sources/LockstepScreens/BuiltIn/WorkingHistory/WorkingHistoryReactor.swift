@@ -3,27 +3,26 @@ import LockstepCollections
 import LockstepModules
 import LockstepReactor
 
-/// The form in which users say where they work.
+/// The form for a user's company and position.
 ///
-/// A field follows the profile, whoever changes that, until somebody types in it; once it's saved it follows again. Saving
-/// asks the upstream first, then changes the profile as any client does. The newest save wins; one that fails asks whether to
-/// try again.
+/// A field follows the profile until the user types in it, and again once it is saved. A save asks
+/// the upstream first, then changes the profile. The newest save wins. A save that fails asks
+/// whether to retry.
 struct WorkingHistoryReactor: Reactor {
   struct State: Sendable, Equatable {
     var companyName = Input()
     var position = Input()
     var isLoading = false
     var prompt: Prompt?
-    /// How often it was saved.
+    /// How many saves succeeded.
     var saved = 0
-    /// How many saves were begun.
+    /// How many saves were started.
     @HiddenField var saves = 0
 
     var saveEnabled: Bool { [companyName.validation, position.validation].areAllValid }
   }
 
   struct Input: Sendable, Equatable {
-    /// As typed.
     var text = ""
     @HiddenField var isTyped = false
 
@@ -32,7 +31,6 @@ struct WorkingHistoryReactor: Reactor {
 
   /// A question about a save that failed.
   struct Prompt: Sendable, Equatable {
-    /// Tells it from those before and after it.
     let id: String
     let message: String
   }
@@ -42,7 +40,7 @@ struct WorkingHistoryReactor: Reactor {
     case cancel
   }
 
-  struct HandlerResult: Sendable, Equatable {
+  struct PromptAnswer: Sendable, Equatable {
     let prompt: String
     let choice: Choice
   }
@@ -61,7 +59,7 @@ struct WorkingHistoryReactor: Reactor {
     case saving
     case failed(Prompt)
     case answered(Choice)
-    /// These texts, as they were typed; the profile is this now.
+    /// The saved texts, as typed, and the profile after the save.
     case saved(companyName: String, position: String, UserSnapshot)
   }
 
@@ -69,8 +67,8 @@ struct WorkingHistoryReactor: Reactor {
   let states: any UserStates
   let user: FollowedState
   let upstream: any ProfileUpstream
-  /// The last answer to a prompt: whoever asked waits for its own.
-  private let answers = Latest<HandlerResult?>(nil)
+  /// The last answer to a prompt. A save waits for the answer to its own.
+  private let answers = Latest<PromptAnswer?>(nil)
 
   init(session: LiveSession, states: any UserStates, user: FollowedState, upstream: any ProfileUpstream) {
     self.session = session
@@ -91,12 +89,14 @@ struct WorkingHistoryReactor: Reactor {
     case .setPosition(let text): return .just(.position(text))
     case .save:
       guard state.saveEnabled else {
-        return .failure(Refusal.conflict("It can't be saved: saveEnabled is false, and the validations say why."))
+        return .failure(Refusal.conflict("The profile cannot be saved: saveEnabled is false. The validations say why."))
       }
       return .concat(.just(.saving), .run { try await save(state, $0) })
     case .answer(let prompt, let text):
       guard prompt == state.prompt?.id else {
-        return .failure(Refusal.conflict("That isn't the prompt that stands: it was answered, or another has come."))
+        return .failure(
+          Refusal.conflict("This is not the current prompt: it was answered, or a newer one replaced it.")
+        )
       }
       guard let choice = Choice(rawValue: text) else {
         let choices = Choice.allCases.map(\.rawValue).joined(separator: ", ")
@@ -104,7 +104,7 @@ struct WorkingHistoryReactor: Reactor {
       }
       return .concat(
         .just(.answered(choice)),
-        .run { [answers] _ in answers.publish(HandlerResult(prompt: prompt, choice: choice)) }
+        .run { [answers] _ in answers.publish(PromptAnswer(prompt: prompt, choice: choice)) }
       )
     }
   }
@@ -131,7 +131,7 @@ struct WorkingHistoryReactor: Reactor {
     case .saved(let companyName, let position, let user):
       state.isLoading = false
       state.saved += 1
-      // What was typed meanwhile isn't saved.
+      // Text that was typed during the save is not saved.
       if state.companyName.text == companyName { state.companyName.isTyped = false }
       if state.position.text == position { state.position.isTyped = false }
       state.follow(user)
@@ -142,7 +142,7 @@ struct WorkingHistoryReactor: Reactor {
     mutation.merging(user.changes { .profile($0) })
   }
 
-  private func save(_ state: State, _ emit: Emit<Mutation>) async throws {
+  private func save(_ state: State, _ emit: Emitter<Mutation>) async throws {
     let (companyName, position) = (state.companyName.text, state.position.text)
     let fields = ["companyName": companyName.trimmingWhitespace(), "position": position.trimmingWhitespace()]
     let profile = OutgoingProfile(
@@ -160,7 +160,7 @@ struct WorkingHistoryReactor: Reactor {
 }
 
 extension WorkingHistoryReactor.State {
-  /// Takes over the profile where nothing was typed.
+  /// Copies the profile into fields without typed text.
   fileprivate mutating func follow(_ user: UserSnapshot) {
     if !companyName.isTyped { companyName.text = user.profile["companyName"]?.json.stringValue ?? "" }
     if !position.isTyped { position.text = user.profile["position"]?.json.stringValue ?? "" }
@@ -171,13 +171,13 @@ extension WorkingHistoryReactor.State {
 private final class SavePrompt: RetryPrompt {
   private let save: Int
   private let attempts = Latest(0)
-  private let answers: Latest<WorkingHistoryReactor.HandlerResult?>
-  private let emit: Emit<WorkingHistoryReactor.Mutation>
+  private let answers: Latest<WorkingHistoryReactor.PromptAnswer?>
+  private let emit: Emitter<WorkingHistoryReactor.Mutation>
 
   init(
     save: Int,
-    answers: Latest<WorkingHistoryReactor.HandlerResult?>,
-    emit: Emit<WorkingHistoryReactor.Mutation>
+    answers: Latest<WorkingHistoryReactor.PromptAnswer?>,
+    emit: Emitter<WorkingHistoryReactor.Mutation>
   ) {
     self.save = save
     self.answers = answers
@@ -193,7 +193,7 @@ private final class SavePrompt: RetryPrompt {
     return false
   }
 
-  /// Nothing is beyond trying again.
+  /// Never called: every error may be retried.
   func inform(of error: any Error) async {}
 
   private static func message(for error: any Error) -> String {
@@ -206,12 +206,11 @@ private final class SavePrompt: RetryPrompt {
 }
 
 extension WorkingHistoryReactor {
-  /// What clients know of it.
   static var declaration: ScreenDeclaration<WorkingHistoryReactor> {
     let choices = Choice.allCases.map(\.rawValue)
     let prompt = ValueFormat<Prompt>(
       .member("id", .text, \.id),
-      .member("title", .text) { _ in "The profile wasn't saved" },
+      .member("title", .text) { _ in "The profile was not saved" },
       .member("message", .text, \.message),
       .member("choices", .list(of: .text(oneOf: choices))) { _ in choices }
     )

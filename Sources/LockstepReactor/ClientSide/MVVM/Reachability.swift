@@ -1,32 +1,32 @@
-/// Whether the other side can be reached: injected, so that a test or a platform says so.
+/// Whether a server can be reached. The platform, or a test, updates it.
 public final class Reachability: Sendable {
-  /// What is known of the way to the other side.
+  /// Whether a server can be reached.
   public enum Status: Sendable, Hashable {
-    /// Requests have a chance.
+    /// Requests may succeed.
     case reachable
-    /// Requests are pointless now.
+    /// Requests would fail.
     case unreachable
   }
 
   private let status: Latest<Status>
 
-  /// Starts with what is known.
+  /// Starts with a status.
   public init(_ status: Status = .reachable) {
     self.status = Latest(status)
   }
 
-  /// What is known now.
+  /// The current status.
   public var current: Status { status.value }
 
-  /// What is known at once, then every change.
+  /// The current status at once, then every change.
   public var values: LatestValues<Status> { status.values }
 
-  /// Says what is known now; called by whoever watches the network, or by a test.
+  /// Sets the status. Call it from the code that watches the network, or from a test.
   public func update(_ status: Status) {
     self.status.publish(status)
   }
 
-  /// Waits until the other side can be reached; throws `CancellationError` when cancelled before.
+  /// Waits until the server can be reached. Throws `CancellationError` if cancelled before.
   public func waitUntilReachable() async throws(CancellationError) {
     for await status in values where status == .reachable { return }
     throw CancellationError()

@@ -1,17 +1,18 @@
-/// Asks a person what to do about an error.
+/// Asks the user what to do about an error.
 public protocol RetryPrompt: Sendable {
-  /// Asks whether to try again. Returns when there is an answer.
+  /// Asks whether to try again. Returns when the user has answered.
   func confirmRetry(after error: any Error) async -> Bool
 
-  /// Tells of an error that trying again cannot mend.
+  /// Shows an error that a retry cannot fix.
   func inform(of error: any Error) async
 }
 
-/// Runs `work`; on an error asks, on consent runs it again, on refusal ends quietly with `nil`.
+/// Runs `work`. On an error, asks the user whether to run it again. Returns `nil` if the user
+/// declines.
 ///
-/// An error that `canRetry` says no to is only told of, and ends quietly too. Cancellation goes
-/// through, unasked, whatever error `work` makes of it. Attempts are bounded by the patience of whom
-/// the prompt asks.
+/// An error for which `canRetry` returns `false` is only shown; the result is `nil`. If the task is
+/// cancelled, throws `CancellationError` without asking. The user decides how many attempts there
+/// are.
 public func retryWhenConfirmed<Value>(
   _ prompt: some RetryPrompt,
   canRetry: (any Error) -> Bool = { _ in true },
@@ -28,17 +29,17 @@ public func retryWhenConfirmed<Value>(
         return nil
       }
       let wantsToRetry = await prompt.confirmRetry(after: error)
-      // A prompt that was cancelled has no answer, whatever it says.
+      // The result of a cancelled prompt does not count.
       if !wantsToRetry && !Task.isCancelled { return nil }
     }
   }
   throw CancellationError()
 }
 
-/// Runs `work` up to `attempts` times *in total* (less than 1 counts as 1), and throws the last error.
+/// Runs `work` up to `attempts` times *in total* (at least once), and throws the last error.
 ///
-/// `pause` waits before each further attempt and is given its number, the second being 2. Cancellation
-/// is not tried again.
+/// `pause` waits before each further attempt. Its argument is the number of that attempt, beginning
+/// with 2. Cancellation is not retried.
 public func retry<Value>(
   attempts: Int,
   isolation: isolated (any Actor)? = #isolation,

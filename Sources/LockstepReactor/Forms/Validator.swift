@@ -1,9 +1,9 @@
-/// How an input is made comparable, and judged: normalise first, then check what remains.
+/// Normalises an input, then checks the result.
 public struct Validator<Input: Sendable>: Sendable {
   private let normaliseInput: @Sendable (Input) -> Input
   private let check: @Sendable (Input) -> ValidationResult
 
-  /// A rule. `normalise` must give the same for what it has given (trimming twice is trimming once).
+  /// Makes a validator. `normalise` must be idempotent, as trimming is.
   public init(
     normalise: @escaping @Sendable (Input) -> Input = { $0 },
     check: @escaping @Sendable (Input) -> ValidationResult
@@ -12,17 +12,17 @@ public struct Validator<Input: Sendable>: Sendable {
     self.check = check
   }
 
-  /// The form of the input that is checked, sent and stored.
+  /// The form of the input to check, send and store.
   public func normalise(_ input: Input) -> Input {
     normaliseInput(input)
   }
 
-  /// The judgement on the normalised input.
+  /// Checks the normalised input.
   public func validate(_ input: Input) -> ValidationResult {
     check(normaliseInput(input))
   }
 
-  /// Both rules: this one's judgement unless it is valid, then the other's.
+  /// Both validators: the other one checks what this one finds valid.
   public func and(_ other: Validator) -> Validator {
     Validator(normalise: { other.normalise(normalise($0)) }) { input in
       let first = check(input)
@@ -32,7 +32,7 @@ public struct Validator<Input: Sendable>: Sendable {
 }
 
 extension Validator where Input == String {
-  /// Text without white space around it, of `length` characters.
+  /// Trimmed text of `length` characters.
   public static func text(_ length: ClosedRange<Int>, tooShort: String, tooLong: String) -> Validator {
     Validator(normalise: { $0.trimmingWhitespace() }) { text in
       if text.isEmpty { return .empty }
@@ -52,11 +52,11 @@ extension StringProtocol {
 }
 
 extension Effect {
-  /// Validation that takes time: `validating` at once, and the judgement when it is there.
+  /// Validation that takes time: `validating` at once, then the result of `check`.
   ///
-  /// Give the action the policy ``EffectPolicy/latest(_:)``: then the newest input wins, and the
-  /// judgement on an older one is never reduced. `pause` lets a person finish typing first. When the
-  /// check throws, the judgement is `unchecked`, and the error is reported as that of the action.
+  /// Give the action the policy ``EffectPolicy/latest(_:)``, so that the newest input wins. `pause`
+  /// lets the user finish typing. If `check` throws, the result is `unchecked` and the host reports
+  /// the error.
   public static func validating(
     pause: Duration,
     clock: any Clock<Duration>,

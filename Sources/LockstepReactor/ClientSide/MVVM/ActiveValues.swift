@@ -1,14 +1,14 @@
 extension LatestValues {
-  /// These values while `isActive`; none while it is not, and on activation the latest, once.
+  /// These values while `isActive` is true. On activation, the latest value if it differs.
   ///
-  /// What changed in between is not made up for, and a value that the watcher has already is not
-  /// repeated. Ends when either source ends; what is newest then is given before, if it may be.
+  /// Values from an inactive period are skipped. The sequence ends when either source ends, after
+  /// the newest value if it is active.
   public func active(while isActive: LatestValues<Bool>) -> ActiveValues<Value> {
     ActiveValues(values: self, isActive: isActive)
   }
 }
 
-/// The values of a source while another says that somebody looks.
+/// The values of a source while another source is true.
 public struct ActiveValues<Value: Sendable & Equatable>: AsyncSequence, Sendable {
   /// The element.
   public typealias Element = Value
@@ -23,16 +23,16 @@ public struct ActiveValues<Value: Sendable & Equatable>: AsyncSequence, Sendable
     Iterator(values: values.source, isActive: isActive.source)
   }
 
-  /// One watcher and what it was given last.
+  /// One watcher, and the last value it was given.
   public struct Iterator: AsyncIteratorProtocol {
     let values: Latest<Value>
     let isActive: Latest<Bool>
     var delivered: Value?
 
-    /// The next value that may be shown; `nil` at the end or on cancellation.
+    /// The next value while active; `nil` at the end or on cancellation.
     public mutating func next(isolation actor: isolated (any Actor)?) async -> Value? {
       while !Task.isCancelled {
-        // In this order, so that a value published after the deactivation is not given.
+        // In this order, so that a value published after the deactivation is not delivered.
         let newest = values.look()
         let activity = isActive.look()
         if activity.value, newest.value != delivered {

@@ -1,20 +1,20 @@
-/// Whether anything of what it tracks is running.
+/// Whether any tracked work is running.
 ///
-/// Counted from the start of the work to its end of any kind: value, error, cancellation.
+/// Work counts from its start to its end, by value, error or cancellation.
 public final class ActivityIndicator: Sendable {
   private let count = AwaitableState(0)
   private let busy = Latest(false)
 
-  /// An indicator that is idle.
+  /// Makes an idle indicator.
   public init() {}
 
-  /// Whether something is running.
+  /// Whether work is running.
   public var isBusy: Bool { busy.value }
 
-  /// Busy or idle at once, then every change that lasts until the watcher looks.
+  /// Whether work is running: at once, then every change. Slow watchers skip short changes.
   public var values: LatestValues<Bool> { busy.values }
 
-  /// Runs `work`, and is busy for as long.
+  /// Runs `work` and is busy until it ends.
   public func track<Value>(
     isolation: isolated (any Actor)? = #isolation,
     _ work: () async throws -> Value
@@ -25,7 +25,7 @@ public final class ActivityIndicator: Sendable {
   }
 
   private func add(_ change: Int) {
-    // Published under the lock of the count, so that the last change is also the last published.
+    // Published under the lock of the count, so that the last change is also published last.
     let wake = count.withState { count in
       let wasBusy = count > 0
       count += change

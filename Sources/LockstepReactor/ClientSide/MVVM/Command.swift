@@ -1,7 +1,7 @@
-/// Work that a person starts: one at a time, and only while its inputs allow it.
+/// Work that a user starts: one run at a time, and only while the input allows it.
 ///
-/// The gate closes before the work starts, and the inputs that the gate was opened for are the
-/// inputs that the work is given: both are one step. Of inputs given in a row the newest counts.
+/// `execute` checks the input, disables the command and passes that same input to the work in one
+/// atomic step. The newest input counts.
 public final class Command<Input: Sendable, Output: Sendable>: Sendable {
   private struct Gate: Sendable {
     var input: Input
@@ -19,12 +19,12 @@ public final class Command<Input: Sendable, Output: Sendable>: Sendable {
   private let outputSubject = DispatchSubject<Output>()
   private let errorSubject = DispatchSubject<any Error>()
 
-  /// A command that does `work` on its newest input.
+  /// Makes a command that runs `work` with its newest input.
   ///
   /// - Parameters:
   ///   - input: The first input.
-  ///   - isAllowed: Whether the command may run with an input. Called once for each, when it is given.
-  ///   - work: What the command does.
+  ///   - isAllowed: Whether the command may run with an input. Called once for each input.
+  ///   - work: The work.
   public init(
     input: Input,
     isAllowed: @escaping @Sendable (Input) -> Bool = { _ in true },
@@ -37,23 +37,23 @@ public final class Command<Input: Sendable, Output: Sendable>: Sendable {
     self.work = work
   }
 
-  /// Whether `execute` would run now: allowed, and not executing.
+  /// Whether `execute` would run now: the input is allowed, and no run is executing.
   public var isEnabled: Bool { enabledFlag.value }
-  /// Enabled or not at once, then every change.
+  /// Whether it is enabled: at once, then every change.
   public var enabled: LatestValues<Bool> { enabledFlag.values }
-  /// Whether the work runs.
+  /// Whether the work is running.
   public var isExecuting: Bool { executingFlag.value }
-  /// Executing or not at once, then every change.
+  /// Whether the work is running: at once, then every change.
   public var executing: LatestValues<Bool> { executingFlag.values }
-  /// What the work gives, from now on.
+  /// The results of the work, from now on.
   public func values() -> EventStream<Output> { outputSubject.events() }
-  /// What the work throws, from now on. Cancellation is no error.
+  /// The errors of the work, from now on. Cancellation is not an error.
   public func errors() -> EventStream<any Error> { errorSubject.events() }
 
-  /// Gives the command new inputs. A run that is under way keeps those it started with.
+  /// Replaces the input. A running execution keeps the input it started with.
   public func update(_ input: Input) {
     let allowed = isAllowed(input)
-    // The old input is handed out, so that it is released after the lock.
+    // Returns the old input, so that it is released after the lock.
     _ = change { gate -> Input in
       let replaced = gate.input
       gate.input = input
@@ -62,7 +62,7 @@ public final class Command<Input: Sendable, Output: Sendable>: Sendable {
     }
   }
 
-  /// Runs the work in the calling task with the newest input, or refuses and does nothing.
+  /// Runs the work in the calling task with the newest input, unless the command is not enabled.
   @discardableResult
   public func execute() async -> CommandOutcome<Output> {
     let admitted = change { gate -> Result<Input, CommandOutcome<Output>.Refusal> in
@@ -84,14 +84,14 @@ public final class Command<Input: Sendable, Output: Sendable>: Sendable {
       outputSubject.dispatch(output)
       return .value(output)
     } catch {
-      // Cancelled work may say so by any error, such as that of a connection that was closed.
+      // Cancelled work may throw any error, for example that of a closed connection.
       if error is CancellationError || Task.isCancelled { return .cancelled }
       errorSubject.dispatch(error)
       return .failed(error)
     }
   }
 
-  /// The flags follow the gate under its lock, so that what is seen last is what is.
+  /// Publishes the flags under the lock of the gate, so that the last published ones are current.
   private func change<Result: Sendable>(_ body: (inout Gate) -> Result) -> Result {
     let (result, wakes) = gate.withState { gate in
       let before = gate
@@ -112,17 +112,17 @@ public final class Command<Input: Sendable, Output: Sendable>: Sendable {
 public enum CommandOutcome<Output: Sendable>: Sendable {
   /// Why a command did not run.
   public enum Refusal: Error, Hashable {
-    /// Its inputs do not allow it.
+    /// The input does not allow it.
     case disabled
-    /// It is running already.
+    /// It is already running.
     case executing
   }
 
-  /// The work gave this.
+  /// The result of the work.
   case value(Output)
-  /// The work threw this.
+  /// The error of the work.
   case failed(any Error)
-  /// The work was cancelled, and threw for that reason.
+  /// The work was cancelled.
   case cancelled
   /// The work was not started.
   case refused(Refusal)

@@ -2,41 +2,59 @@
 @usableFromInline
 struct RunningEffect<R: Reactor> {
   @usableFromInline let action: R.Action
-  @usableFromInline let receipt: Receipt<R.State>?
+  @usableFromInline let owner: EffectOwner<R>
   @usableFromInline let lane: Lane?
   @usableFromInline let signal: CancelSignal?
-  /// Set when a newer effect of the lane won. What it still emits is dropped.
+  /// Set when a newer effect of the lane won. The host drops what this one still emits.
   @usableFromInline var isCancelled = false
 
   @inlinable
-  init(action: R.Action, receipt: Receipt<R.State>?, lane: Lane?, signal: CancelSignal?) {
+  init(action: R.Action, owner: EffectOwner<R>, lane: Lane?, signal: CancelSignal?) {
     self.action = action
-    self.receipt = receipt
+    self.owner = owner
     self.lane = lane
     self.signal = signal
   }
 }
 
-/// What runs in a lane and what waits for it.
+/// What is settled when an effect ends.
+@usableFromInline
+enum EffectOwner<R: Reactor> {
+  case action(Receipt<R.State>?)
+  case step(StepProgress)
+}
+
+/// The effects that one lane runs, and the actions and steps that wait for it.
 @usableFromInline
 struct LaneQueue<R: Reactor> {
-  @usableFromInline typealias Waiting = (action: R.Action, receipt: Receipt<R.State>?)
+  @usableFromInline
+  enum Waiting {
+    case action(R.Action, Receipt<R.State>?)
+    case step(WaitingStep<R>)
+
+    @inlinable var receipt: Receipt<R.State>? {
+      switch self {
+      case .action(_, let receipt): receipt
+      case .step(let step): step.step.receipt
+      }
+    }
+  }
 
   @usableFromInline var running: [EffectID] = []
-  /// Cancelled, but not at their end yet.
+  /// Cancelled effects that have not ended yet.
   @usableFromInline var unwinding: [EffectID] = []
   @usableFromInline var waiting = FirstInFirstOut<Waiting>()
 
   @inlinable
   init() {}
 
-  /// Something of the lane runs that nobody cancelled, or will.
+  /// Whether an effect that is not cancelled runs or waits.
   @inlinable var isTaken: Bool { !running.isEmpty || !waiting.isEmpty }
 
-  /// Nothing of the lane runs any more, cancelled or not.
+  /// Whether no effect runs, cancelled or not.
   @inlinable var isQuiet: Bool { running.isEmpty && unwinding.isEmpty }
 
-  /// Counts what runs as cancelled, and says what that was.
+  /// Marks the running effects as cancelled and returns them.
   @inlinable
   mutating func cancelAll() -> [EffectID] {
     defer { running = [] }

@@ -1,14 +1,14 @@
-/// A typed channel through which facts are announced to everybody who subscribed.
+/// A typed channel that sends each element to all of its subscribers.
 ///
-/// The order is fixed by `dispatch`, which is synchronous: every subscriber sees the elements of
-/// all senders in the same order. Dispatching runs no code of the subscribers and never waits for
-/// them; each has a bounded queue (`events()`) or a slot for the newest (`BoundValue`).
+/// `dispatch` is synchronous and fixes the order: all subscribers see all elements in the same
+/// order. Dispatching runs no code of the subscribers and never waits for them. Each subscriber has
+/// a bounded queue (``events(capacity:)``) or a slot for the newest element (``BoundValue``).
 public final class DispatchSubject<Element: Sendable>: Sendable {
-  /// Puts an element where a subscriber will find it; hands back whom to wake, and garbage to be
-  /// released after the lock.
+  /// Stores an element for a subscriber. Returns the tasks to wake, and a value to release after
+  /// the lock.
   typealias Sink = @Sendable (Element) -> (garbage: (any Sendable)?, wake: Wake)
 
-  /// What is left to do when an element has been put everywhere, and no lock is held any more.
+  /// The tasks to wake after a dispatch, when no lock is held.
   struct Delivery: Sendable {
     fileprivate let received: [(garbage: (any Sendable)?, wake: Wake)]
 
@@ -30,22 +30,22 @@ public final class DispatchSubject<Element: Sendable>: Sendable {
 
   private let subscribers = AwaitableState(Subscribers())
 
-  /// A subject that nobody listens to yet. What is dispatched to nobody is gone.
+  /// Makes a subject. Elements dispatched without a subscriber are dropped.
   public init() {}
 
-  /// Announces `element` to everybody subscribed at this moment.
+  /// Sends `element` to the current subscribers.
   public func dispatch(_ element: Element) {
     dispatchDeferringWake(element).complete()
   }
 
-  /// Announces without waking anybody, for a caller that holds a lock of its own.
+  /// Dispatches without waking tasks, for a caller that holds a lock of its own.
   func dispatchDeferringWake(_ element: Element) -> Delivery {
     subscribers.withState { subscribers in
       Delivery(received: subscribers.list.members.map { $0.receive(element) })
     }
   }
 
-  /// Ends every stream after what it still holds. Later elements are gone.
+  /// Ends every stream after its queued elements. Later elements are dropped.
   public func finish() {
     let wakes = subscribers.withState { subscribers in
       subscribers.isFinished = true
@@ -56,10 +56,10 @@ public final class DispatchSubject<Element: Sendable>: Sendable {
     for wake in wakes { wake.resume() }
   }
 
-  /// Subscribes *now*, not when the first element is awaited, so nothing falls between.
+  /// Subscribes *now*, not when the first element is awaited, so no element is missed.
   ///
-  /// `capacity` is how many events may wait for a slow reader before the oldest is dropped, and the
-  /// reader told so.
+  /// `capacity` is how many events may wait for a slow reader. Beyond it the oldest is dropped and
+  /// the reader gets an ``EventsLostError``.
   public func events(capacity: Int = 256) -> EventStream<Element> {
     let queue = EventQueue<Element>(capacity: capacity)
     let id = subscribe(
@@ -73,7 +73,7 @@ public final class DispatchSubject<Element: Sendable>: Sendable {
     return EventStream(subscription: subscription)
   }
 
-  /// How many subscribers there are, for tests and metrics.
+  /// The number of subscribers, for tests and metrics.
   public var subscriberCount: Int {
     subscribers.withState(\.list.count)
   }
@@ -91,7 +91,7 @@ public final class DispatchSubject<Element: Sendable>: Sendable {
   }
 
   func unsubscribe(_ id: Int) {
-    // The subscriber is released after the lock: its end may run a deinitializer.
+    // Released after the lock, because releasing a subscriber may run a deinitializer.
     let removed = subscribers.withState { $0.list.remove(number: id) }
     withExtendedLifetime(removed) {}
   }

@@ -1,24 +1,24 @@
-/// What is known about an input.
+/// The judgement on an input.
 public enum ValidationResult: Sendable, Hashable {
-  /// It may be used; the message says so, and may be empty.
+  /// The input is valid. The message may be empty.
   case ok(message: String)
-  /// Nothing was put in yet. Not valid, and no reason to complain.
+  /// There is no input yet. Not valid, but not an error to show.
   case empty
-  /// An answer is on its way. Not valid until it is there.
+  /// The check is running. Not valid until it has ended.
   case validating
-  /// It may not be used; the message says why.
+  /// The input is not valid. The message says why.
   case failed(message: String)
 
-  /// Valid, with nothing to say about it.
+  /// Valid, without a message.
   public static let ok = ValidationResult.ok(message: "")
 
-  /// Whether the input may be used.
+  /// Whether the input is valid.
   public var isValid: Bool {
     if case .ok = self { return true }
     return false
   }
 
-  /// What to tell a person; empty when there is nothing to tell.
+  /// The message for the user; may be empty.
   public var message: String {
     switch self {
     case .ok(let message), .failed(let message): message
@@ -28,7 +28,7 @@ public enum ValidationResult: Sendable, Hashable {
 }
 
 extension Sequence<ValidationResult> {
-  /// The one enabled flag of a form: every input is valid.
+  /// Whether every input is valid: the enabled flag of a form.
   public var areAllValid: Bool {
     allSatisfy(\.isValid)
   }

@@ -1,0 +1,36 @@
+import LockstepReactor
+
+/// A failure that no client got as a response: of an effect, or of a stream that the reactor
+/// merges.
+package struct ScreenFailure: Sendable {
+  /// What failed: `action`, `actionStream`, `mutationStream` or `stateStream`.
+  package let origin: String
+  package let error: any Error
+
+  /// The start of the error's description. It never contains the action, which may hold a password.
+  package var message: String { String(String(describing: error).prefix(500)) }
+}
+
+extension ScreenFailure {
+  init<Action>(_ failure: ReactorFailure<Action>) {
+    origin =
+      switch failure.origin {
+      case .action: "action"
+      case .actionStream: "actionStream"
+      case .mutationStream: "mutationStream"
+      case .stateStream: "stateStream"
+      }
+    error = failure.error
+  }
+}
+
+/// The failures of one screen since it was opened.
+package struct ScreenFailures: Sendable {
+  package private(set) var count = 0
+  package private(set) var last: ScreenFailure?
+
+  mutating func add(_ failure: ScreenFailure) {
+    count += 1
+    last = failure
+  }
+}

@@ -1,0 +1,241 @@
+import LockstepJSON
+import LockstepReactor
+import LockstepReactorTesting
+import Synchronization
+import Testing
+
+@testable import LockstepCollections
+@testable import LockstepLogging
+@testable import LockstepScreens
+@testable import LockstepSync
+@testable import LockstepTime
+
+@Suite("Hosted screens follow the whole reactor protocol", .timeLimit(.minutes(1)))
+struct HostedScreenTests {
+  private let clock = VirtualClock()
+  private let merged = DispatchSubject<String>()
+
+  /// A running screen, its states and its failures.
+  private func world() -> (screen: HostedScreen<Recorder>, seen: EntryLog, failures: EntryLog) {
+    let (seen, failures) = (EntryLog(), EntryLog())
+    let reactor = Recorder(clock: clock, merged: merged)
+    let observer = ScreenObserver(
+      stateShown: { seen.add("shown") },
+      failed: { failures.add("\($0.origin): \($0.message)\($1 ? " (first)" : "")") }
+    )
+    let screen = HostedScreen(reactor, Recorder.declaration, observer)
+    clock.start { await screen.run() }
+    clock.settle()
+    return (screen, seen, failures)
+  }
+
+  /// Performs actions as one step and returns how that ended.
+  @discardableResult
+  private func act(_ screen: HostedScreen<Recorder>, _ actions: String...) -> String {
+    let outcome = EntryLog()
+    let json = actions.map { action -> JSON in ["type": "do", "payload": ["value": .string(action)]] }
+    clock.start {
+      do {
+        try await screen.act(json, from: ClientNetwork(host: "")) { _ in true }
+        outcome.add("done")
+      } catch {
+        outcome.add("\((error as? StepRefusal)?.reason ?? error)")
+      }
+    }
+    clock.settle()
+    return outcome.entries.first ?? "waits"
+  }
+
+  private func state(_ screen: HostedScreen<Recorder>) -> String {
+    String(decoding: screen.shown.encoded, as: UTF8.self)
+  }
+
+  @Test("The initial state is transformed, and so are actions, mutations and states")
+  func transforms() {
+    let (screen, _, _) = world()
+    #expect(state(screen) == #""<start>""#)
+    act(screen, "a", "dropped action", "dropped mutation", "b")
+    #expect(state(screen) == #""<start A B>""#)
+    act(screen, "hidden")
+    #expect(state(screen) == #""<start A B>""#)
+    act(screen, "c")
+    #expect(state(screen) == #""<start A B HIDDEN C>""#)
+  }
+
+  @Test("What the reactor merges is handled like all else")
+  func merges() {
+    let (screen, _, _) = world()
+    merged.dispatch("from a service")
+    clock.settle()
+    #expect(state(screen) == #""<start FROM A SERVICE>""#)
+  }
+
+  @Test("Each immediate mutation is reduced once, and a step shows one state")
+  func reducesOnce() {
+    let (screen, seen, _) = world()
+    Recorder.reductions.withLock { $0 = [:] }
+    act(screen, "once 1", "once 2", "once 3")
+    let reductions = Recorder.reductions.withLock { $0.filter { $0.key.hasPrefix("ONCE") } }
+    #expect(reductions == ["ONCE 1": 1, "ONCE 2": 1, "ONCE 3": 1])
+    #expect(seen.entries == ["shown"] && screen.number == 2)
+  }
+
+  @Test("The policies of actions hold: all, latest, first and serial")
+  func policies() {
+    let (screen, _, _) = world()
+    for action in ["all 1", "all 2", "latest 1", "latest 2", "first 1", "first 2"] {
+      #expect(act(screen, action) == "done")
+    }
+    #expect(act(screen, "serial 1") == "done")
+    #expect(act(screen, "serial 2") == "waits")
+    clock.advance(by: .seconds(1))
+    #expect(state(screen) == #""<start ALL 1 ALL 2 LATEST 2 FIRST 1 SERIAL 1>""#)
+    clock.advance(by: .seconds(1))
+    #expect(state(screen) == #""<start ALL 1 ALL 2 LATEST 2 FIRST 1 SERIAL 1 SERIAL 2>""#)
+  }
+
+  @Test("Failures at once, later and in a merged stream are recorded; the client's own faults are not")
+  func failures() {
+    let (screen, _, failures) = world()
+    #expect(act(screen, "a", "fail at once") == "\(Broken())")
+    #expect(act(screen, "refuse").contains("conflict"))
+    #expect(screen.failures.count == 1 && screen.failures.last?.message == "\(Broken())")
+    #expect(act(screen, "fail later") == "done")
+    clock.advance(by: .seconds(1))
+    act(screen, "fail the stream")
+    let broken = "\(Broken())"
+    #expect(failures.entries == ["action: \(broken) (first)", "action: \(broken)", "mutationStream: \(broken)"])
+    #expect(screen.failures.count == 3 && screen.failures.last?.origin == "mutationStream")
+    #expect(state(screen) == #""<start>""#)
+  }
+
+  @Test("The directory counts failures by kind, and logs the first of each screen")
+  func counted() async throws {
+    let log = EntryLog()
+    let logger = Logger(level: .debug, format: .text, now: { Timestamp(millisecondsSince1970: 0) }) {
+      log.add(String(decoding: $0, as: UTF8.self))
+    }
+    let directory = ScreenDirectory(
+      limits: ScreenLimits(),
+      waiting: WaitingLimits(),
+      random: { UInt64.random(in: 0 ... .max) },
+      monotonic: { 0 },
+      logger: logger
+    )
+    let kind = ScreenKind.withoutSession(Recorder.declaration) { [clock, merged] in
+      Recorder(clock: clock, merged: merged)
+    }
+    for _ in 0..<2 {
+      let screen = try await directory.open(kind, for: nil, arguments: [])
+      for _ in 0..<2 {
+        await #expect(throws: StepRefusal.self) {
+          let action: JSON = ["type": "do", "payload": ["value": "fail at once"]]
+          try await screen.engine.act([action], from: ClientNetwork(host: "")) { _ in true }
+        }
+      }
+      #expect(screen.engine.failures.count == 2)
+    }
+    #expect(directory.metrics.failures == ["recorder": 4])
+    let line =
+      "1970-01-01T00:00:00.000Z WARNING a screen had a failure; its further ones are only counted "
+      + #"screen=recorder origin=action error="\#(Broken())""#
+    #expect(log.entries.map { $0.filter { $0 != "\n" } } == [line, line])
+    directory.shutDown()
+  }
+}
+
+private struct Broken: Error {}
+
+/// Entries that any thread may add.
+private final class EntryLog: Sendable {
+  private let stored = Mutex<[String]>([])
+
+  var entries: [String] { stored.withLock { $0 } }
+
+  func add(_ entry: String) { stored.withLock { $0.append(entry) } }
+}
+
+/// Collects words. Its transforms put words in capitals, drop some, and put the state in brackets.
+private struct Recorder: Reactor {
+  static let reductions = Mutex<[String: Int]>([:])
+
+  static let declaration = ScreenDeclaration<Recorder>(
+    name: "recorder",
+    actions: [ActionCase("do", .typed("value")) { $0 }],
+    state: .text
+  )
+
+  let clock: VirtualClock
+  let merged: DispatchSubject<String>
+  private let failing = DispatchSubject<Bool>()
+
+  init(clock: VirtualClock, merged: DispatchSubject<String>) {
+    self.clock = clock
+    self.merged = merged
+  }
+
+  var initialState: String { "start" }
+
+  func mutate(_ action: String, in state: String) -> Effect<String> {
+    switch action {
+    case "fail at once": .failure(Broken())
+    case "refuse": .failure(Refusal.conflict("No."))
+    case "fail later":
+      .run { [clock] _ in
+        try await clock.sleep(for: .seconds(1))
+        throw Broken()
+      }
+    case "fail the stream": .run { [failing] _ in failing.dispatch(true) }
+    case _ where policy(for: action) != .all || action.hasPrefix("all"):
+      .run { [clock] emit in
+        try await clock.sleep(for: .seconds(1))
+        try await emit(action)
+      }
+    default: .just(action)
+    }
+  }
+
+  static func reduce(_ state: inout String, _ mutation: String) {
+    reductions.withLock { $0[mutation, default: 0] += 1 }
+    state += " \(mutation)"
+  }
+
+  func policy(for action: String) -> EffectPolicy {
+    switch action.split(separator: " ").first {
+    case "latest": .latest("latest")
+    case "first": .first("first")
+    case "serial": .serial("serial")
+    default: .all
+    }
+  }
+
+  func transform(action: Flow<String>) -> Flow<String> {
+    action.merging(merged.events().ignoringLosses).filter { $0 != "dropped action" }
+  }
+
+  func transform(mutation: Flow<String>) -> Flow<String> {
+    let failures = failing.events().ignoringLosses
+    return mutation.merging(FailingStream(events: failures))
+      .compactMap { $0 == "dropped mutation" ? nil : $0.uppercased() }
+  }
+
+  func transform(state: Flow<String>) -> Flow<String> {
+    state.compactMap { $0.hasSuffix("HIDDEN") ? nil : "<\($0)>" }
+  }
+}
+
+/// Throws at the first event.
+private struct FailingStream: AsyncSequence, Sendable {
+  let events: EventsWithGaps<Bool>
+
+  func makeAsyncIterator() -> Iterator { Iterator(events: events.makeAsyncIterator()) }
+
+  struct Iterator: AsyncIteratorProtocol {
+    var events: EventsWithGaps<Bool>.Iterator
+
+    mutating func next(isolation actor: isolated (any Actor)?) async throws(Broken) -> String? {
+      if await events.next(isolation: actor) != nil { throw Broken() }
+      return nil
+    }
+  }
+}
