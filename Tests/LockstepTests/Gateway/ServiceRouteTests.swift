@@ -214,7 +214,7 @@ struct ServiceRouteTests {
       let refused = try await client.response()
       #expect(refused.status == 415)
       #expect(refused.field("Accept-Encoding") == "identity")
-      #expect(refused.text.contains("in the coding \(coding.split(separator: " ").last ?? ""), and none is taken"))
+      #expect(refused.text.contains("has the coding \(coding.split(separator: " ").last ?? ""), and none is supported"))
       #expect(try await client.response().status == 200)
       #expect(try await client.response().status == 200)
     }

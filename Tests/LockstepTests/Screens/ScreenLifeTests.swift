@@ -134,7 +134,7 @@ struct ScreenLifeTests {
     "What opening doesn't know is refused, not passed over",
     arguments: [
       ("login", #"{"foo":1}"#, "/foo"), ("login", #"{"arguments":{"x":1}}"#, "/arguments/x"),
-      ("login?x=1", "{}", "/arguments/x"),
+      ("login?photoId=1", "{}", "/arguments/photoId"),
       ("workingHistory", #"{"bogus":2}"#, "/bogus"),
     ]
   )

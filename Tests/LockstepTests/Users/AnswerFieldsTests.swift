@@ -55,7 +55,7 @@ struct AnswerFieldsTests {
   func methods() async throws {
     let allowed: [(path: String, methods: String)] = [
       ("/v1/users", "POST, OPTIONS"), ("/v1/sessions", "GET, HEAD, POST, OPTIONS"),
-      ("/v1/sessions/x", "DELETE, OPTIONS"),
+      ("/v1/sessions/x", "GET, HEAD, DELETE, OPTIONS"),
       ("/v1/me", "GET, HEAD, DELETE, OPTIONS"), ("/v1/me/password", "PUT, OPTIONS"),
       ("/v1/me/export", "GET, HEAD, OPTIONS"),
       ("/v1/favorites", "GET, HEAD, OPTIONS"), ("/v1/favorites/a", "GET, HEAD, PUT, PATCH, DELETE, OPTIONS"),

@@ -195,7 +195,7 @@ struct IdempotencyTests {
       let first = try await ada.put("/v1/favorites/a", #"{"title":"A"}"#, Self.key)
       for (method, path, body) in [
         ("PUT", "/v1/favorites/a", #"{"title":"B"}"#), ("PUT", "/v1/favorites/b", #"{"title":"A"}"#),
-        ("PATCH", "/v1/favorites/a", #"{"title":"A"}"#), ("PUT", "/v1/favorites/a?x=1", #"{"title":"A"}"#),
+        ("PATCH", "/v1/favorites/a", #"{"title":"A"}"#),
       ] {
         let answer = try await ada.ask(method, path, body, Self.key)
         #expect(answer.status == 422, "\(method) \(path)")
