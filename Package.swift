@@ -121,7 +121,7 @@ let package = Package(
       name: "LockstepCommand",
       dependencies: [
         "Lockstep", "LockstepAccounts", "LockstepCollections", "LockstepHTTP", "LockstepHTTPServer", "LockstepJSON",
-        "LockstepLogging", "LockstepMaintenance", "LockstepMiddleware", "LockstepScreens", "LockstepStore",
+        "LockstepLogging", "LockstepMaintenance", "LockstepMiddleware", "LockstepScreens", "LockstepSQLite", "LockstepStore",
         "LockstepThreading", "LockstepTime",
       ]
     ),

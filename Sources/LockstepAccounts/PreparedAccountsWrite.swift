@@ -1,13 +1,12 @@
 import LockstepSQLite
 import LockstepStore
 
-/// A change to accounts whose slow part is over: passwords are hashed and checked, only the store is left.
+/// A change to accounts after its slow part: passwords are hashed and verified, and only the write is left.
 ///
-/// `run(in:)` is the body of a unit of the writer, which may do more in the same transaction, such as keeping the answer
-/// under an idempotency key. Whatever may have changed since the slow part is looked at again there. When the transaction
-/// is on disk, and not before, `StoredAccounts.finish(_:)` takes what has ended out of memory.
+/// `run(in:)` runs in a transaction on the writer thread, which may contain more, such as a stored response. It checks
+/// again whatever may have changed since the slow part. After the commit `StoredAccounts.finish(_:)` must be called.
 public struct PreparedAccountsWrite<Value: Sendable>: Sendable {
-  /// What was written, once the transaction is on disk.
+  /// The result of a write that may not be committed yet.
   public struct Written: Sendable {
     package let value: Value
     let ended: [EndedSession]
@@ -19,8 +18,7 @@ public struct PreparedAccountsWrite<Value: Sendable>: Sendable {
     self.body = body
   }
 
-  /// Writes, within the transaction that the connection is in. Throws `AccountsError` where the change can't be made, or
-  /// SQLite's; then the transaction, or the savepoint around this, must be undone.
+  /// Writes within the connection's transaction. If it throws, the transaction or its savepoint must be rolled back.
   public func run(in connection: SQLiteConnection) throws -> Written {
     let (value, ended) = try body(connection)
     return Written(value: value, ended: ended)

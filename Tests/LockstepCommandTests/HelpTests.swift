@@ -7,7 +7,7 @@ struct HelpTests {
   /// Each option's default, as the help says it.
   private static let defaults: [(name: String, text: String)] = [
     ("--host", "Default 127.0.0.1"), ("--port", "Default 8080"), ("--data", "Default ./lockstep.db"),
-    ("--threads", "Default: one a core"), ("--cors-origin", "Default: none"),
+    ("--threads", "Default: one per core"), ("--cors-origin", "Default: none"),
     ("--trusted-proxy", "Default: none"), ("--profile-upstream", "Default: none"),
     ("--registration", "Default open"), ("--token-days", "Default 90"), ("--password-min", "Default 8"),
     ("--admin-token", "Default: none"), ("--max-favorites", "Default 10000"),
@@ -16,7 +16,7 @@ struct HelpTests {
     ("--max-history-bytes", "Default 64MiB"),
     ("--cache-mb", "Default 64"), ("--max-wait", "Default 55"), ("--max-waits-per-user", "Default 64"),
     ("--max-waits", "Default 100000"), ("--max-connections", "Default 10000"),
-    ("--rate-limit", "Default: any number"), ("--rate-limit-address", "Default: any number"),
+    ("--rate-limit", "Default: no limit"), ("--rate-limit-address", "Default: no limit"),
     ("--max-request-line", "Default 8KiB"), ("--max-header-section", "Default 32KiB"),
     ("--max-header-fields", "Default 100"), ("--max-body", "Default 1MiB"), ("--max-body-memory", "Default 256MiB"),
     ("--head-timeout", "Default 10s"),
@@ -82,11 +82,13 @@ struct HelpTests {
 
   @Test("Values in the help are read back as what they say", arguments: [0, 1, 1023, 1024, 8192, 1_048_576, 1_572_864])
   func sizes(bytes: Int) throws {
-    #expect(try OptionValue.size(OptionValue.text(size: bytes), in: 0...Int.max) == bytes)
+    let format = OptionFormat.size(0...Int.max)
+    #expect(try format.read(#require(format.text(bytes))) == bytes)
   }
 
   @Test("So are times", arguments: [1, 500, 1000, 1500, 10_000, 3_600_000, 86_400_000])
   func times(milliseconds: Int) throws {
-    #expect(try OptionValue.time(OptionValue.text(time: .milliseconds(milliseconds))) == .milliseconds(milliseconds))
+    let format = OptionFormat.time()
+    #expect(try format.read(#require(format.text(.milliseconds(milliseconds)))) == .milliseconds(milliseconds))
   }
 }

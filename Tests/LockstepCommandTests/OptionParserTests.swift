@@ -83,7 +83,7 @@ struct OptionParserTests {
   ]
 
   private func parse(_ arguments: [String], _ environment: [String: String] = [:]) throws -> Configuration {
-    try OptionParser.configuration(arguments: arguments, environment: environment)
+    try OptionParser.settings(of: ServeCommand.syntax, arguments: arguments) { environment[$0] }
   }
 
   private func refusal(_ arguments: [String], _ environment: [String: String] = [:]) -> String? {

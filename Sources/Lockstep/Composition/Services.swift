@@ -23,7 +23,7 @@ public struct Services: Sendable {
   /// What screens work with; nil where there are no users.
   var screens: ScreenServices?
   /// What there is to measure of the store's files and pools now; nil where there is no store.
-  var figures: (@Sendable () -> StoreMetrics)?
+  var metrics: (@Sendable () -> StoreMetrics)?
   /// Ends them all, when nobody uses them any more. Blocks until what they do is done.
   public var shutDown: @Sendable () -> Void
 
@@ -81,7 +81,7 @@ public struct Services: Sendable {
       )
       services.users = users
       let path = configuration.data
-      services.figures = { [readers = store.readers] in
+      services.metrics = { [readers = store.readers] in
         StoreMetrics(
           size: StoreSize(ofStoreAt: path),
           waiting: [

@@ -53,17 +53,17 @@ struct UserServices: Sendable {
     )
   }
 
-  /// Where operators' commands are carried out.
-  func orderDesk(_ time: StoreTime, logger: Logger) -> AdminCommandProcessor {
+  /// Runs the admin commands of `lockstep user`.
+  func adminCommands(_ time: StoreTime, logger: Logger) -> AdminCommandProcessor {
     let cache = cache
     return AdminCommandProcessor(
       accounts: accounts,
       readers: readers.readers,
       writer: writer,
-      forget: { cache.forget($0) },
+      evict: { cache.forget($0) },
       now: { Timestamp(millisecondsSince1970: time.millisecondsSince1970()) },
-      note: { kind, user in
-        logger.log(.info, "an operator's order was carried out", ["order": .string(kind), "user": .string("\(user)")])
+      log: { kind, user in
+        logger.log(.info, "admin command run", ["order": .string(kind), "user": .string("\(user)")])
       }
     )
   }
@@ -76,8 +76,8 @@ struct UserServices: Sendable {
   }
 
   /// What there is to measure of them now.
-  var figures: UserMetrics {
-    let (waiting, cached) = (room.figures, cache.size)
+  var metrics: UserMetrics {
+    let (waiting, cached) = (room.metrics, cache.size)
     return UserMetrics(
       writer: writer.statistics,
       waitingRequests: waiting.waiting,
@@ -86,8 +86,8 @@ struct UserServices: Sendable {
       cacheBytes: cached.bytes,
       cacheLoads: cache.loads,
       sessions: accounts.directory.count,
-      attempts: accounts.limiter.figures,
-      history: upkeep.figures
+      attempts: accounts.limiter.metrics,
+      history: upkeep.metrics
     )
   }
 
@@ -161,7 +161,7 @@ struct UserServices: Sendable {
       keysInUse: keysInUse,
       upkeep: upkeep,
       era: era,
-      endings: accounts.directory.endings,
+      sessionEndings: accounts.directory.sessionEndings,
       now: now,
       announce: { user, state in
         room.wake(user)

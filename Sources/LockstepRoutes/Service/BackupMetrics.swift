@@ -1,7 +1,7 @@
 import LockstepMaintenance
 import LockstepMiddleware
 
-extension BackupScheduler.Figures {
+extension BackupScheduler.Metrics {
   /// Writes their families.
   func write(to page: inout MetricsPage) {
     page.single("lockstep_backups_total", .counter, "Backups made since the server started.", Double(made))

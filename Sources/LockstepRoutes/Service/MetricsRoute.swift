@@ -18,7 +18,7 @@ package struct MetricsRoute: Sendable {
     /// Nil where there are no screens.
     let screens: (@Sendable () -> ScreenMetrics)?
     /// Nil where no backups are made.
-    let backups: (@Sendable () -> BackupScheduler.Figures)?
+    let backups: (@Sendable () -> BackupScheduler.Metrics)?
     /// The limits on requests that are set.
     let rates: [RateMeter]
     let droppedLogLines: @Sendable () -> Int
@@ -31,7 +31,7 @@ package struct MetricsRoute: Sendable {
       users: (@Sendable () -> UserMetrics)?,
       store: (@Sendable () -> StoreMetrics)?,
       screens: (@Sendable () -> ScreenMetrics)?,
-      backups: (@Sendable () -> BackupScheduler.Figures)?,
+      backups: (@Sendable () -> BackupScheduler.Metrics)?,
       rates: [RateMeter],
       droppedLogLines: @escaping @Sendable () -> Int,
       uptimeSeconds: @escaping @Sendable () -> Double

@@ -11,7 +11,7 @@ package struct UserMetrics: Sendable {
   let cacheBytes: Int
   let cacheLoads: Int
   let sessions: Int
-  let attempts: AttemptLimiter.Figures
+  let attempts: AttemptLimiter.Metrics
   let history: (writtenBytes: Int, prunedRevisions: Int)
 
   package init(
@@ -22,7 +22,7 @@ package struct UserMetrics: Sendable {
     cacheBytes: Int,
     cacheLoads: Int,
     sessions: Int,
-    attempts: AttemptLimiter.Figures,
+    attempts: AttemptLimiter.Metrics,
     history: (writtenBytes: Int, prunedRevisions: Int)
   ) {
     self.writer = writer

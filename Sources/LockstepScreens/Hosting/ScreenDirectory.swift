@@ -62,7 +62,7 @@ package final class ScreenDirectory: Sendable {
   var count: Int { contents.withLock { $0.screens.count } }
 
   /// What there is to measure of them now.
-  package var figures: ScreenMetrics {
+  package var metrics: ScreenMetrics {
     contents.withLock { ScreenMetrics(open: $0.screens.count, opened: $0.opened, ended: $0.ended) }
   }
 

@@ -48,10 +48,10 @@ struct FollowersTests {
       }
       (process, port) = try await server.start(threads: 1 + random.below(2))
       for place in followers.indices { try await followers[place].catchUp(at: port) }
-      if round % 25 == 0 { print("Followers: \(round) rounds, \(server.figures)") }
+      if round % 25 == 0 { print("Followers: \(round) rounds, \(server.counts)") }
     }
     await server.kill(process)
-    print("Followers: \(rounds) rounds, \(server.figures)")
+    print("Followers: \(rounds) rounds, \(server.counts)")
   }
 
   private static func write(

@@ -12,8 +12,8 @@ struct ConcealedTests {
     let name = "holder"
   }
 
-  private static let mint = TokenIssuer(key: TokenKey { 1 }, random: { 0x0123_4567_89AB_CDEF })
-  private static var token: Token { mint.make() }
+  private static let issuer = TokenIssuer(key: TokenKey { 1 }, random: { 0x0123_4567_89AB_CDEF })
+  private static var token: Token { issuer.make() }
 
   private static func everyPrintOf(_ value: Any) -> String {
     var dumped = ""
