@@ -1,13 +1,13 @@
 import LockstepCollections
 
 /// What a client sends to sign up or to log in, unchecked.
-public struct Credentials: Sendable {
-  public let email: String
-  public let password: Password
-  public let device: String?
-  public let network: ClientNetwork
+package struct Credentials: Sendable {
+  package let email: String
+  package let password: Password
+  package let device: String?
+  package let network: ClientNetwork
 
-  public init(email: String, password: Password, device: String?, network: ClientNetwork) {
+  package init(email: String, password: Password, device: String?, network: ClientNetwork) {
     self.email = email
     self.password = password
     self.device = device
@@ -16,9 +16,9 @@ public struct Credentials: Sendable {
 }
 
 /// A user with a new session.
-public struct SignedIn: Sendable {
-  public let user: User
-  public let session: Session
+package struct SignedIn: Sendable {
+  package let user: User
+  package let session: Session
   /// The session's token, which only this response contains.
-  public let token: Token
+  package let token: Token
 }

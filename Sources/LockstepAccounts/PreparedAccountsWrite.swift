@@ -5,9 +5,9 @@ import LockstepStore
 ///
 /// `run(in:)` runs in a transaction on the writer thread, which may contain more, such as a stored response. It checks
 /// again whatever may have changed since the slow part. After the commit `StoredAccounts.finish(_:)` must be called.
-public struct PreparedAccountsWrite<Value: Sendable>: Sendable {
+package struct PreparedAccountsWrite<Value: Sendable>: Sendable {
   /// The result of a write that may not be committed yet.
-  public struct Written: Sendable {
+  package struct Written: Sendable {
     package let value: Value
     let ended: [EndedSession]
   }
@@ -19,7 +19,7 @@ public struct PreparedAccountsWrite<Value: Sendable>: Sendable {
   }
 
   /// Writes within the connection's transaction. If it throws, the transaction or its savepoint must be rolled back.
-  public func run(in connection: SQLiteConnection) throws -> Written {
+  package func run(in connection: SQLiteConnection) throws -> Written {
     let (value, ended) = try body(connection)
     return Written(value: value, ended: ended)
   }

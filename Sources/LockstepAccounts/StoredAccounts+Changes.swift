@@ -4,7 +4,7 @@ import LockstepStore
 
 extension StoredAccounts {
   /// Ends a session. Throws `noSuchSession` if the user has no such session.
-  public func revoking(_ session: SessionID, of user: UserID) -> PreparedAccountsWrite<Void> {
+  package func revoking(_ session: SessionID, of user: UserID) -> PreparedAccountsWrite<Void> {
     PreparedAccountsWrite { connection in
       guard let ended = try SessionRecords(connection: connection).end(session, of: user) else {
         throw AccountsError.noSuchSession
@@ -14,7 +14,7 @@ extension StoredAccounts {
   }
 
   /// The faults of a new password that do not depend on the user.
-  public func faults(inNew password: Password) -> [FieldFault] {
+  package func faults(inNew password: Password) -> [FieldFault] {
     var check = FieldCheck()
     check.add(configuration.passwordRules.faults(in: password, of: nil), at: "/new")
     return check.faults
@@ -23,7 +23,7 @@ extension StoredAccounts {
   /// Changes the password and ends every other session.
   ///
   /// Throws `invalid`, `wrongPassword`, `tooManyAttempts`, `sessionEnded`.
-  public func prepareChangePassword(
+  package func prepareChangePassword(
     from current: Password,
     to new: Password,
     in session: LiveSession
@@ -46,7 +46,7 @@ extension StoredAccounts {
   /// Deletes the user and all data.
   ///
   /// Throws `wrongPassword`, `tooManyAttempts`, `sessionEnded`.
-  public func prepareErase(
+  package func prepareErase(
     confirmedBy password: Password,
     in session: LiveSession
   ) async throws(AccountsError) -> PreparedAccountsWrite<Void> {

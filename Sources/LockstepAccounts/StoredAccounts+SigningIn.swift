@@ -8,24 +8,25 @@ extension StoredAccounts {
   private static let expiryGrace: Int64 = 86_400_000
 
   /// The faults that need no look into the store.
-  public func signUpFaults(in credentials: Credentials) -> [FieldFault] { check(signingUp: credentials).faults }
+  package func signUpFaults(in credentials: Credentials) -> [FieldFault] { check(signingUp: credentials).faults }
 
   /// The faults that do not depend on the user.
-  public func logInFaults(in credentials: Credentials) -> [FieldFault] {
+  package func logInFaults(in credentials: Credentials) -> [FieldFault] {
     var check = FieldCheck()
     _ = Self.device(credentials, &check)
     return check.faults
   }
 
   /// Logs in: `prepareLogIn(_:)` and the commit.
-  public func logIn(_ credentials: Credentials) async throws(AccountsError) -> SignedIn {
+  package func logIn(_ credentials: Credentials) async throws(AccountsError) -> SignedIn {
     try await commit(prepareLogIn(credentials))
   }
 
   /// Creates a user and the first session.
   ///
   /// Throws `invalid` with every fault, `addressTaken`, `registrationClosed`, `tooManyAttempts`.
-  public func prepareSignUp(_ credentials: Credentials) async throws(AccountsError) -> PreparedAccountsWrite<SignedIn> {
+  package func prepareSignUp(_ credentials: Credentials) async throws(AccountsError) -> PreparedAccountsWrite<SignedIn>
+  {
     guard configuration.registration == .open else { throw .registrationClosed }
     let (given, device, faults) = check(signingUp: credentials)
     guard let address = given, faults.isEmpty else { throw .invalid(faults) }
@@ -54,7 +55,7 @@ extension StoredAccounts {
   ///
   /// Throws `wrongCredentials`, `disabled`, `tooManyAttempts`, and `invalid` for the device's name. `passwordRules` do not
   /// apply: a password stays valid after the rules for new ones change.
-  public func prepareLogIn(_ credentials: Credentials) async throws(AccountsError) -> PreparedAccountsWrite<SignedIn> {
+  package func prepareLogIn(_ credentials: Credentials) async throws(AccountsError) -> PreparedAccountsWrite<SignedIn> {
     var check = FieldCheck()
     let device = Self.device(credentials, &check)
     try check.finish()

@@ -9,9 +9,8 @@ import LockstepTime
 /// A method `prepare…` does the slow part of a change and returns a `PreparedAccountsWrite`, so that a caller can write
 /// more in the same transaction. `commit(_:)` writes it. When `commit` returns, the change is on disk, and sessions that
 /// it ended are refused.
-public final class StoredAccounts: Sendable {
-  /// Finds the session of a token.
-  public let directory: SessionDirectory
+package final class StoredAccounts: Sendable {
+  package let directory: SessionDirectory
 
   package let configuration: AccountsConfiguration
   let hasher: any PasswordHashing
@@ -23,7 +22,7 @@ public final class StoredAccounts: Sendable {
   private let time: StoreTime
 
   /// `random` must be unpredictable: `Sodium.randomWord`.
-  public init(
+  package init(
     readers: ReaderPool,
     writer: DatabaseWriter,
     tokenKey: TokenKey,
@@ -50,24 +49,24 @@ public final class StoredAccounts: Sendable {
   }
 
   /// Ends the ended sessions in memory. Call it after the commit and before the response.
-  public func finish<Value>(_ written: PreparedAccountsWrite<Value>.Written) -> Value {
+  package func finish<Value>(_ written: PreparedAccountsWrite<Value>.Written) -> Value {
     directory.end(written.ended)
     return written.value
   }
 
   /// The user; nil after the user was erased.
-  public func user(_ id: UserID) async throws(AccountsError) -> User? {
+  package func user(_ id: UserID) async throws(AccountsError) -> User? {
     try await read { try UserRecords(connection: $0).account(id)?.user }
   }
 
   /// The user's sessions, oldest first.
-  public func sessions(of user: UserID) async throws(AccountsError) -> [Session] {
+  package func sessions(of user: UserID) async throws(AccountsError) -> [Session] {
     let now = now
     return try await read { try SessionRecords(connection: $0).sessions(of: user, at: now) }.map(directory.latest)
   }
 
   /// The account's members of an export, without secrets; nil after the user was erased.
-  public func export(_ user: UserID, from connection: SQLiteConnection) throws -> JSONObject? {
+  package func export(_ user: UserID, from connection: SQLiteConnection) throws -> JSONObject? {
     guard let account = try UserRecords(connection: connection).account(user) else { return nil }
     let sessions = try SessionRecords(connection: connection).sessions(of: user, at: now).map(directory.latest)
     return AccountsExport.json(account, sessions)

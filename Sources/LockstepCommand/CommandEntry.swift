@@ -40,7 +40,9 @@ struct CommandEntry: Sendable {
       do {
         return try body(OptionParser.settings(of: syntax, arguments: arguments, variable: Terminal.variable))
       } catch let error as OptionParser.UsageError {
-        Terminal.error("lockstep \(syntax.name): \(error.message) `lockstep \(syntax.name) --help` lists the options.\n")
+        Terminal.error(
+          "lockstep \(syntax.name): \(error.message) `lockstep \(syntax.name) --help` lists the options.\n"
+        )
         return .usage
       } catch {
         Terminal.error("lockstep \(syntax.name): \(error)\n")

@@ -64,7 +64,8 @@ struct Completions {
     for command in commands {
       for option in command.options where option.placeholder != nil {
         let choices = option.choices
-        let action = option.takesFile ? "COMPREPLY=($(compgen -f -- \"$word\"))" : choices.isEmpty ? "" : complete(choices)
+        let action =
+          option.takesFile ? "COMPREPLY=($(compgen -f -- \"$word\"))" : choices.isEmpty ? "" : complete(choices)
         text += "    \"\(command.name) \(option.name)\") \(action.isEmpty ? "" : "\(action); ")return ;;\n"
       }
     }

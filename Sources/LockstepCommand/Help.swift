@@ -32,7 +32,8 @@ enum Help {
       for option in options {
         text += "  \([option.name, option.placeholder].compactMap { $0 }.joined(separator: " "))\n"
         // Every option of `serve` has a variable, which its notes say once.
-        let variable = option.hasVariable && syntax.name != ServeCommand.syntax.name ? " Or set \(option.variable)." : ""
+        let variable =
+          option.hasVariable && syntax.name != ServeCommand.syntax.name ? " Or set \(option.variable)." : ""
         text += wrapped(option.help + variable).map { "      \($0)\n" }.joined()
       }
     }

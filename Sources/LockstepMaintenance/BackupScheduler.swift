@@ -79,7 +79,9 @@ package final class BackupScheduler: Sendable {
       let (path, bytes) = try await pool.run { try self.write() }
       let duration = time.elapsed() - start
       let now = time.millisecondsSince1970()
-      currentMetrics.withLock { $0 = Metrics(made: $0.made + 1, failures: $0.failures, last: now, bytes: bytes, duration: duration) }
+      currentMetrics.withLock {
+        $0 = Metrics(made: $0.made + 1, failures: $0.failures, last: now, bytes: bytes, duration: duration)
+      }
       logger.log(.info, "backup made", ["file": .string(path), "bytes": .integer(Int64(bytes))])
       return true
     } catch {

@@ -3,7 +3,7 @@ import LockstepSQLite
 import LockstepTestSupport
 import Testing
 
-@Suite("The command ends as scripts expect it to")
+@Suite("The command ends as scripts expect it to", .timeLimit(.minutes(10)))
 struct CommandTests {
   /// Arguments, variables, the code, and what standard output or standard error begins with.
   private static let runs: [(arguments: [String], variables: [String: String], code: Int32, text: String)] = [
@@ -32,7 +32,8 @@ struct CommandTests {
     (["backup", "--to", "{folder}/b", "--data", "{folder}/x"], [:], 66, "lockstep backup: There is no file"),
     (["backup", "--to", "{folder}/b"], ["LOCKSTEP_DATA": "/nowhere/x"], 66, "There is no file /nowhere/x"),
     (
-      ["backup", "--to", "/dev/null"], ["LOCKSTEP_FORCE": "1", "LOCKSTEP_DATA": "/etc/passwd"], 73, "/dev/null exists already"
+      ["backup", "--to", "/dev/null"], ["LOCKSTEP_FORCE": "1", "LOCKSTEP_DATA": "/etc/passwd"], 73,
+      "/dev/null exists already"
     ),
     (["restore"], [:], 64, "lockstep restore: --from is missing"),
     (["restore", "--from", "/etc/passwd", "--data", "{folder}/x"], [:], 65, "is no SQLite database"),

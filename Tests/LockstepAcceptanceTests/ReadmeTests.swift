@@ -2,7 +2,7 @@ import Glibc
 import LockstepTestSupport
 import Testing
 
-@Suite("The README tells the truth")
+@Suite("The README tells the truth", .timeLimit(.minutes(10)))
 struct ReadmeTests {
   /// What stands behind `$ curl http://127.0.0.1:8080` in the README: the path, and the answer below it.
   private static func questions() throws -> [(path: String, answer: String)] {

@@ -2,7 +2,7 @@ import Testing
 
 @testable import LockstepCommand
 
-@Suite("The help names all there is")
+@Suite("The help names all there is", .timeLimit(.minutes(5)))
 struct HelpTests {
   /// Each option's default, as the help says it.
   private static let defaults: [(name: String, text: String)] = [
@@ -32,7 +32,7 @@ struct HelpTests {
   private var entries: [String: String] {
     var entries: [String: String] = [:]
     var name = ""
-    for line in Help.serve.split(separator: "\n") where line.hasPrefix("  ") {
+    for line in Help.text(of: ServeCommand.syntax).split(separator: "\n") where line.hasPrefix("  ") {
       let text = line.drop { $0 == " " }
       if line.hasPrefix("  --") {
         name = String(text.prefix { $0 != " " })
@@ -60,16 +60,19 @@ struct HelpTests {
   @Test("A value's place is shown beside the name, and a switch has none")
   func placeholders() {
     for option in ServeOptions.all {
-      let line = Help.serve.split(separator: "\n").first {
+      let line = Help.text(of: ServeCommand.syntax).split(separator: "\n").first {
         $0 == "  \(option.name)" || $0.hasPrefix("  \(option.name) ")
       }
       #expect(line.map(String.init) == "  \(option.name)\(option.placeholder.map { " \($0)" } ?? "")")
     }
-    #expect(Help.serve.contains("\n  --access-log\n"))
-    #expect(Help.serve.contains("\n  --log-format text|json\n"))
+    #expect(Help.text(of: ServeCommand.syntax).contains("\n  --access-log\n"))
+    #expect(Help.text(of: ServeCommand.syntax).contains("\n  --log-format text|json\n"))
   }
 
-  @Test("Lines fit a terminal of 120 columns", arguments: [Help.command, Help.serve] + Command.all().map { $0.help() })
+  @Test(
+    "Lines fit a terminal of 120 columns",
+    arguments: [Help.command, Help.text(of: ServeCommand.syntax)] + Command.all().map { $0.help() }
+  )
   func width(text: String) {
     for line in text.split(separator: "\n") { #expect(line.count <= 120, "\(line)") }
     #expect(text.hasSuffix("\n"))

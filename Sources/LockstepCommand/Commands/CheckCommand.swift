@@ -56,7 +56,8 @@ enum CheckText {
   private static func line(of area: CheckReport.Area, _ report: CheckReport) -> String {
     let count = report.counts[area, default: 0]
     if !report.isWhole, ![.file, .schema, .references].contains(area) {
-      return "not checked: start a server with this lockstep once, which migrates the store to schema \(report.knownSchema)"
+      return
+        "not checked: start a server with this lockstep once, which migrates the store to schema \(report.knownSchema)"
     }
     if report.counts[.schema] != nil, ![.file, .schema].contains(area) { return "not checked" }
     switch (area, count) {

@@ -87,7 +87,8 @@ extension OptionFormat where Value == Int {
         case let (size, overflows) = number.multipliedReportingOverflow(by: factor), !overflows, range.contains(size)
       else {
         throw OptionValueError(
-          reason: "it must be a size such as 65536, 64KiB or 1MiB, from \(range.lowerBound) to \(range.upperBound) bytes"
+          reason:
+            "it must be a size such as 65536, 64KiB or 1MiB, from \(range.lowerBound) to \(range.upperBound) bytes"
         )
       }
       return size
@@ -143,7 +144,8 @@ extension OptionFormat where Value == RateLimit {
       }
     }
     throw OptionValueError(
-      reason: "it must be a number and a time of whole seconds such as 100/10s, or 100/10s,20; numbers from 1 to 1000000"
+      reason:
+        "it must be a number and a time of whole seconds such as 100/10s, or 100/10s,20; numbers from 1 to 1000000"
     )
   }
 }

@@ -11,7 +11,7 @@ final class FollowedServer: Sendable {
   static let keptRevisions = 100
 
   /// What happened in all, to be shown.
-  struct Figures: Sendable {
+  struct Counts: Sendable {
     var writes = 0
     var refusals = 0
     var polls = 0

@@ -4,7 +4,7 @@ import LockstepSQLite
 import LockstepTestSupport
 import Testing
 
-@Suite("The operator's commands, on a store that is served")
+@Suite("The operator's commands, on a store that is served", .timeLimit(.minutes(10)))
 struct OperatorTests {
   private let folder: TemporaryDirectory
 
@@ -204,7 +204,8 @@ struct OperatorTests {
     let damaged = try await run("check", name: "damaged")
     #expect(damaged.code == .exit(65) && damaged.output.contains("users         DAMAGED: 1 found"), "\(damaged.output)")
     #expect(
-      damaged.output.contains("the first difference is at “a”") && damaged.output.contains("lockstep restore --from <backup>")
+      damaged.output.contains("the first difference is at “a”")
+        && damaged.output.contains("lockstep restore --from <backup>")
     )
   }
 

@@ -3,7 +3,7 @@ import Testing
 @testable import LockstepAccounts
 @testable import LockstepCollections
 
-@Suite("The limit of attempts")
+@Suite("The limit of attempts", .timeLimit(.minutes(5)))
 struct AttemptLimiterTests {
   private static let limits: AttemptLimits = {
     var limits = AttemptLimits()

@@ -6,7 +6,7 @@ import Testing
 @testable import LockstepAccounts
 @testable import LockstepCollections
 
-@Suite("Erasing and exporting accounts")
+@Suite("Erasing and exporting accounts", .timeLimit(.minutes(5)))
 struct LeavingTests {
   private let fixture: AccountsFixture
 

@@ -4,7 +4,7 @@ import Testing
 @testable import LockstepAccounts
 @testable import LockstepCollections
 
-@Suite("Signing up")
+@Suite("Signing up", .timeLimit(.minutes(5)))
 struct SigningUpTests {
   private let fixture: AccountsFixture
 

@@ -17,7 +17,7 @@ import LockstepHTTPServer
 @testable import LockstepSync
 @testable import LockstepTime
 
-@Suite("Admin commands, with a server")
+@Suite("Admin commands, with a server", .timeLimit(.minutes(5)))
 struct ServedAdminCommandTests {
   /// An administrator beside a server. It never times out, because its clock stands still.
   private static func administrator(_ users: ServerFixture) throws -> AccountAdministrator {
@@ -103,6 +103,17 @@ struct ServedAdminCommandTests {
     }
   }
 
+  @Test("Raising the minimum concerns new passwords only: a shorter one still logs in")
+  func shortPassword() async throws {
+    try await ServerFixture.run({ $0.accounts.passwordRules.minimumCharacters = 64 }) { users in
+      let administrator = try Self.administrator(users)
+      let (address, hash) = (try EmailAddress("ada@example.com"), try await Self.hash("short"))
+      try await Self.run(.add(address, hash), on: administrator.newUser(), users)
+      #expect(try await users.post("/v1/sessions", #"{"email":"ada@example.com","password":"short"}"#).status == 201)
+      #expect(try await users.post("/v1/users", #"{"email":"bob@example.com","password":"short"}"#).status != 201)
+    }
+  }
+
   @Test("An erased user is gone from memory, tables and file, also from the admin command")
   func erase() async throws {
     try await ServerFixture.run { users in
@@ -153,7 +164,7 @@ struct ServedAdminCommandTests {
   }
 }
 
-@Suite("Admin commands, without a server or with one that does nothing")
+@Suite("Admin commands, without a server or with one that does nothing", .timeLimit(.minutes(5)))
 struct UnservedAdminCommandTests {
   private let fixture: SyncFixture
 
@@ -177,9 +188,13 @@ struct UnservedAdminCommandTests {
     try administrator.run(AdminCommand(.enable, user))
     try administrator.run(AdminCommand(.resetPassword(PasswordHash("new")), user))
     #expect(try rows("SELECT disabled_at, password_hash, password_version FROM users") == [["NULL", "new", "2"]])
-    try administrator.run(AdminCommand(.add(try EmailAddress("bob@example.com"), PasswordHash("h")), administrator.newUser()))
+    try administrator.run(
+      AdminCommand(.add(try EmailAddress("bob@example.com"), PasswordHash("h")), administrator.newUser())
+    )
     #expect(throws: MaintenanceError.addressTaken("BOB@example.com")) {
-      try administrator.run(AdminCommand(.add(try EmailAddress("BOB@example.com"), PasswordHash("h")), administrator.newUser()))
+      try administrator.run(
+        AdminCommand(.add(try EmailAddress("BOB@example.com"), PasswordHash("h")), administrator.newUser())
+      )
     }
     try administrator.run(AdminCommand(.erase, user))
     #expect(throws: MaintenanceError.noSuchUser("\(user)")) { try administrator.run(AdminCommand(.enable, user)) }

@@ -8,7 +8,7 @@ import Testing
 @testable import LockstepMaintenance
 @testable import LockstepStore
 
-@Suite("A backup of a store")
+@Suite("A backup of a store", .timeLimit(.minutes(5)))
 struct StoreBackupTests {
   private struct GivenUp: Error {}
 

@@ -10,7 +10,7 @@ import Testing
 @testable import LockstepStore
 @testable import LockstepSync
 
-@Suite("A check of a store")
+@Suite("A check of a store", .timeLimit(.minutes(5)))
 struct StoreCheckTests {
   /// A store with two users and some history, which was closed.
   private static func made() async throws -> SyncFixture {
@@ -46,7 +46,10 @@ struct StoreCheckTests {
     ("DELETE FROM journal WHERE revision >> 20 = 2", .users, "the journal has 4 of the 5 revisions from 1 to 5"),
     ("UPDATE journal SET mutations = '[' WHERE revision >> 20 = 3", .texts, "journal: a text of user"),
     ("UPDATE defaults SET value = 'dark' WHERE key = 'theme'", .texts, "defaults: a text of user"),
-    ("UPDATE journal SET collection = 'nonsense'", .users, "the journal has entries of nonsense, which is not a collection"),
+    (
+      "UPDATE journal SET collection = 'nonsense'", .users,
+      "the journal has entries of nonsense, which is not a collection"
+    ),
     (
       "INSERT INTO snapshots SELECT id, 'favorites', 5 << 20, '{}' FROM users", .users,
       "the snapshot of favorites at revision 5 cannot be read"

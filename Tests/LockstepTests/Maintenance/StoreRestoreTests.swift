@@ -9,7 +9,7 @@ import Testing
 @testable import LockstepMaintenance
 @testable import LockstepStore
 
-@Suite("A backup in the place of a store")
+@Suite("A backup in the place of a store", .timeLimit(.minutes(5)))
 struct StoreRestoreTests {
   private let files: StoreFixture
 
