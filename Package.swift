@@ -124,7 +124,8 @@ let package = Package(
       name: "LockstepCommand",
       dependencies: [
         "Lockstep", "LockstepAccounts", "LockstepCollections", "LockstepHTTP", "LockstepHTTPServer", "LockstepJSON",
-        "LockstepLogging", "LockstepMaintenance", "LockstepMiddleware", "LockstepScreens", "LockstepStore",
+        "LockstepLogging", "LockstepMaintenance", "LockstepMiddleware", "LockstepScreens", "LockstepSQLite",
+        "LockstepStore",
         "LockstepThreading", "LockstepTime",
       ]
     ),

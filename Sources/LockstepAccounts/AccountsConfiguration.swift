@@ -1,23 +1,23 @@
-/// What whoever runs the server may choose about accounts.
+/// The settings for accounts.
 public struct AccountsConfiguration: Sendable, Equatable {
-  /// Who may sign up.
+  /// Whether new users may sign up.
   public enum Registration: String, Sendable, CaseIterable {
-    /// Everybody.
+    /// Clients may sign up.
     case open
-    /// Nobody.
+    /// Only the operator adds users.
     case closed
   }
 
-  /// Who may sign up. Default: everybody.
+  /// Whether new users may sign up. Default: open.
   public var registration = Registration.open
-  /// What a new password must be.
+  /// The rules for new passwords. Existing passwords stay valid when they change.
   public var passwordRules = PasswordRules()
-  /// How long after its last use a token ends; some minutes at least, since uses are noted to the minute. Default: 90
-  /// days.
+  /// How long after its last use a token expires; at least some minutes, because uses are recorded to the minute. Default:
+  /// 90 days.
   public var tokenLifetime = Duration.seconds(90 * 86_400)
-  /// How many sessions a user may have. A login beyond it ends the one that wasn't used for longest. Default: 1,000.
+  /// How many sessions a user may have. One more login ends the least recently used session. Default: 1,000.
   public var sessionsPerUser = 1_000
-  /// How many sessions are kept in memory, some 300 bytes each. Default: 100,000.
+  /// How many sessions are kept in memory, about 300 bytes each. Default: 100,000.
   public var sessionsInMemory = 100_000
   /// How many wrong passwords may be tried.
   public var attempts = AttemptLimits()

@@ -4,38 +4,38 @@ import LockstepSQLite
 import LockstepStore
 import LockstepThreading
 
-/// Why something about an account wasn't done. Nothing was changed then.
+/// Why a change to an account failed. Nothing was changed.
 public enum AccountsError: Error, Sendable, Equatable {
-  /// What was sent breaks these rules: all of them, not only the first.
+  /// Every fault of the request.
   case invalid([FieldFault])
-  /// Somebody has signed up with this address already.
+  /// Another user has this address.
   case addressTaken
-  /// Nobody may sign up here.
+  /// Signing up is not allowed here.
   case registrationClosed
-  /// The address or the password is wrong; which of the two isn't told.
+  /// The address or the password is wrong; the client must not learn which.
   case wrongCredentials
-  /// The password that was asked for again is wrong.
+  /// The password that confirms a change is wrong.
   case wrongPassword
-  /// The account has been disabled. Only told to who knows its password.
+  /// The account is disabled. Only a client with the right password learns this.
   case disabled
-  /// The session that asks has ended meanwhile, or its user is gone.
+  /// The session has ended, or its user was erased.
   case sessionEnded
   /// The user has no such session.
   case noSuchSession
   /// The account or the session is not as a precondition of the request requires. Has its present document and tag.
   case changed(current: JSON, tag: String)
-  /// Too many wrong passwords, or sign-ups: how many seconds to wait, at least 1.
+  /// Too many wrong passwords or sign-ups; wait this many seconds, at least 1.
   case tooManyAttempts(retryAfter: Int)
-  /// Too much work waits. Try again in a moment.
+  /// The server has too much work. Retry in a moment.
   case overloaded
-  /// The store failed, or has been closed.
+  /// The store failed or is closed.
   case store(StoreError)
-  /// There wasn't enough memory to hash a password.
+  /// There was not enough memory to hash a password.
   case outOfMemory
 }
 
 extension AccountsError {
-  /// What was thrown by work on another thread: an error of its own, SQLite's, or that there is no room in the queue.
+  /// The error for whatever a worker thread or the store has thrown.
   package init(thrown error: any Error) {
     self =
       switch error {
@@ -43,29 +43,29 @@ extension AccountsError {
       case let error as SQLiteError: .store(.database(error))
       case is WorkerPool.Overloaded: .overloaded
       case is WorkerPool.ShutDown: .store(.closed)
-      // Nothing else is thrown there.
+      // They throw nothing else.
       default: .store(.database(SQLiteError(extendedCode: 1, message: "\(error)", path: "")))
       }
   }
 }
 
 extension AccountsError: CustomStringConvertible {
-  /// What happened, and what to do.
+  /// What happened and what to do.
   public var description: String {
     switch self {
     case .invalid(let faults): faults.map { "\($0.pointer): \($0.detail)" }.joined(separator: " ")
-    case .addressTaken: "There is an account with this e-mail address already: log in instead."
-    case .registrationClosed: "This server accepts no new accounts. Ask whoever runs it for one."
+    case .addressTaken: "An account with this e-mail address exists already. Log in instead."
+    case .registrationClosed: "This server accepts no new accounts. Ask its operator for one."
     case .wrongCredentials: "The e-mail address or the password is wrong."
     case .wrongPassword: "The password is wrong."
-    case .disabled: "The account has been disabled. Ask whoever runs this server."
-    case .sessionEnded: "The session has ended: log in again."
+    case .disabled: "The account is disabled. Ask the server's operator."
+    case .sessionEnded: "The session has ended. Log in again."
     case .noSuchSession: "There is no such session."
     case .changed: "What this is about has another ETag than the request requires."
     case .tooManyAttempts(let seconds): "Too many attempts. Try again in \(seconds) seconds."
-    case .overloaded: "Too much work waits for the server. Try again in a moment."
+    case .overloaded: "The server has too much work. Try again in a moment."
     case .store(let error): error.description
-    case .outOfMemory: "There isn't enough memory to hash a password. Give the server more, or fewer hashes at a time."
+    case .outOfMemory: "There is not enough memory to hash a password. Give the server more memory."
     }
   }
 }

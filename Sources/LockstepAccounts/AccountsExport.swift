@@ -2,7 +2,7 @@ import LockstepCollections
 import LockstepJSON
 import LockstepStore
 
-/// What is told of an account: everything but its secrets.
+/// An account as JSON, without its secrets.
 package enum AccountsExport {
   package static func json(_ account: Account, _ sessions: [Session]) -> JSONObject {
     [

@@ -1,10 +1,10 @@
 import LockstepCollections
 
-/// Gathers all faults of what somebody has sent, so that they hear of every one at once.
+/// Collects all faults of a request, so that the client learns every one at once.
 struct FieldCheck {
   private(set) var faults: [FieldFault] = []
 
-  /// The field's value as `read` makes it; nil, and a fault, when it throws.
+  /// The value that `read` returns; nil, and a fault, if it throws.
   mutating func value<Value, Invalid: Error & CustomStringConvertible>(
     at pointer: String,
     _ read: () throws(Invalid) -> Value
@@ -12,17 +12,16 @@ struct FieldCheck {
     do throws(Invalid) {
       return try read()
     } catch {
-      faults.append(FieldFault(pointer: pointer, detail: error.description))
+      add([error.description], at: pointer)
       return nil
     }
   }
 
-  /// Adds faults of a field.
   mutating func add(_ details: [String], at pointer: String) {
     faults += details.map { FieldFault(pointer: pointer, detail: $0) }
   }
 
-  /// Throws all that was found.
+  /// Throws all faults.
   func finish() throws(AccountsError) {
     if !faults.isEmpty { throw .invalid(faults) }
   }

@@ -1,14 +1,13 @@
 import LockstepSQLite
 import LockstepStore
 
-/// A change to accounts whose slow part is over: passwords are hashed and checked, only the store is left.
+/// A change to accounts after its slow part: passwords are hashed and verified, and only the write is left.
 ///
-/// `run(in:)` is the body of a unit of the writer, which may do more in the same transaction, such as keeping the answer
-/// under an idempotency key. Whatever may have changed since the slow part is looked at again there. When the transaction
-/// is on disk, and not before, `StoredAccounts.finish(_:)` takes what has ended out of memory.
-public struct PreparedAccountsWrite<Value: Sendable>: Sendable {
-  /// What was written, once the transaction is on disk.
-  public struct Written: Sendable {
+/// `run(in:)` runs in a transaction on the writer thread, which may contain more, such as a stored response. It checks
+/// again whatever may have changed since the slow part. After the commit `StoredAccounts.finish(_:)` must be called.
+package struct PreparedAccountsWrite<Value: Sendable>: Sendable {
+  /// The result of a write that may not be committed yet.
+  package struct Written: Sendable {
     package let value: Value
     let ended: [EndedSession]
   }
@@ -27,9 +26,8 @@ public struct PreparedAccountsWrite<Value: Sendable>: Sendable {
     }
   }
 
-  /// Writes, within the transaction that the connection is in. Throws `AccountsError` where the change can't be made, or
-  /// SQLite's; then the transaction, or the savepoint around this, must be undone.
-  public func run(in connection: SQLiteConnection) throws -> Written {
+  /// Writes within the connection's transaction. If it throws, the transaction or its savepoint must be rolled back.
+  package func run(in connection: SQLiteConnection) throws -> Written {
     let (value, ended) = try body(connection)
     return Written(value: value, ended: ended)
   }

@@ -4,32 +4,25 @@ import LockstepSQLite
 import LockstepStore
 import LockstepTime
 
-/// Accounts in the store.
+/// The accounts in the store: sign up, log in, sessions and changes.
 ///
-/// Each change comes in two forms: the method of `AccountsService`, which does all of it, and a `prepare…` that does the
-/// slow part and gives an `PreparedAccountsWrite`, for whoever has more to write in the same transaction.
-public final class StoredAccounts: AccountsService {
-  /// Who a token belongs to.
-  public let directory: SessionDirectory
+/// A method `prepare…` does the slow part of a change and returns a `PreparedAccountsWrite`, so that a caller can write
+/// more in the same transaction. `commit(_:)` writes it. When `commit` returns, the change is on disk, and sessions that
+/// it ended are refused.
+package final class StoredAccounts: Sendable {
+  package let directory: SessionDirectory
 
   package let configuration: AccountsConfiguration
   let hasher: any PasswordHashing
   package let limiter: AttemptLimiter
-  let mint: TokenIssuer
+  let tokenIssuer: TokenIssuer
   private let ids: UUIDv7Generator
   private let readers: ReaderPool
   private let writer: DatabaseWriter
   private let time: TimeSource
 
-  /// - Parameters:
-  ///   - readers: Where is read.
-  ///   - writer: Where is written.
-  ///   - tokenKey: The store's, from `TokenKey.findOrMake`.
-  ///   - hasher: What hashes passwords.
-  ///   - random: Random numbers that nobody can foretell: `Sodium.randomWord`.
-  ///   - time: Where the time comes from.
-  ///   - configuration: What may be chosen.
-  public init(
+  /// `random` must be unpredictable: `Sodium.randomWord`.
+  package init(
     readers: ReaderPool,
     writer: DatabaseWriter,
     tokenKey: TokenKey,
@@ -43,31 +36,31 @@ public final class StoredAccounts: AccountsService {
     self.hasher = hasher
     self.time = time
     self.configuration = configuration
-    mint = TokenIssuer(key: tokenKey, random: random)
+    tokenIssuer = TokenIssuer(key: tokenKey, random: random)
     ids = UUIDv7Generator(now: time.millisecondsSince1970, random: random)
     limiter = AttemptLimiter(configuration.attempts, elapsed: time.elapsed)
     directory = SessionDirectory(
       readers: readers,
       writer: writer,
-      mint: mint,
+      tokenIssuer: tokenIssuer,
       lifetime: configuration.tokenLifetime,
       capacity: configuration.sessionsInMemory
     )
   }
 
-  /// To be called when the transaction that holds it is on disk, before anybody is told: what has ended ends in memory.
-  public func finish<Value>(_ written: PreparedAccountsWrite<Value>.Written) -> Value {
+  /// Ends the ended sessions in memory. Call it after the commit and before the response.
+  package func finish<Value>(_ written: PreparedAccountsWrite<Value>.Written) -> Value {
     directory.end(written.ended)
     return written.value
   }
 
-  /// See `AccountsService`.
-  public func user(_ id: UserID) async throws(AccountsError) -> User? {
+  /// The user; nil after the user was erased.
+  package func user(_ id: UserID) async throws(AccountsError) -> User? {
     try await read { try UserRecords(connection: $0).account(id)?.user }
   }
 
-  /// See `AccountsService`.
-  public func sessions(of user: UserID) async throws(AccountsError) -> [Session] {
+  /// The user's sessions, oldest first.
+  package func sessions(of user: UserID) async throws(AccountsError) -> [Session] {
     let now = now
     return try await read { try SessionRecords(connection: $0).sessions(of: user, at: now) }.map(directory.latest)
   }
@@ -78,13 +71,8 @@ public final class StoredAccounts: AccountsService {
     return sessions.first { $0.session.id == id }.map(directory.latest)
   }
 
-  /// See `AccountsService`.
-  public func export(_ user: UserID) async throws(AccountsError) -> JSONObject? {
-    try await read { try self.export(user, from: $0) }
-  }
-
-  /// What `export(_:)` gives, read through a connection on which others may read their parts of the same moment.
-  public func export(_ user: UserID, from connection: SQLiteConnection) throws -> JSONObject? {
+  /// The account's members of an export, without secrets; nil after the user was erased.
+  package func export(_ user: UserID, from connection: SQLiteConnection) throws -> JSONObject? {
     guard let account = try UserRecords(connection: connection).account(user) else { return nil }
     let sessions = try SessionRecords(connection: connection).sessions(of: user, at: now).map(directory.latest)
     return AccountsExport.json(account, sessions)
@@ -106,8 +94,8 @@ public final class StoredAccounts: AccountsService {
   }
 
   package func commit<Value>(_ write: PreparedAccountsWrite<Value>) async throws(AccountsError) -> Value {
-    directory.endings.begin()
-    defer { directory.endings.finish() }
+    directory.sessionEndings.begin()
+    defer { directory.sessionEndings.finish() }
     do {
       return finish(try await writer.write { try write.run(in: $0) })
     } catch {

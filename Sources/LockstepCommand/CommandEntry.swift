@@ -1,59 +1,51 @@
-/// A command as the list of all has it, whatever its settings are.
+import Glibc
+
+/// A command in the list of all commands, whatever the type of its settings.
 struct CommandEntry: Sendable {
-  /// What the completions know of an option.
-  struct OptionShape: Sendable {
+  /// An option or operand, for the completions.
+  struct Word: Sendable {
     let name: String
     /// Nil for a switch.
     let placeholder: String?
     let help: String
+
+    /// The values of an option that takes a choice: `text|json`.
+    var choices: [String] {
+      guard let placeholder, placeholder.contains("|"), !placeholder.hasPrefix("<") else { return [] }
+      return placeholder.split(separator: "|").map(String.init)
+    }
+
+    var takesFile: Bool { ["<file>", "<folder>"].contains(placeholder) }
   }
 
   let name: String
   let summary: String
   let help: @Sendable () -> String
-  let options: [OptionShape]
-  /// What stands for the words that belong to no option.
-  let operands: [String]
-  /// Runs it to its end with what comes behind its name.
+  let options: [Word]
+  let operands: [Word]
+  /// Runs the command with the arguments after its name.
   let run: @Sendable ([String]) -> ExitCode
 
-  /// A command of a form: `body` is given what was asked for, by variables too, and does it.
+  /// A command that parses its arguments and variables and passes the settings to `body`.
   ///
-  /// Whatever `body` throws is told on standard error behind the command's name, and ends it with the code that belongs to
-  /// it.
-  init<Settings>(
-    _ form: CommandSyntax<Settings>,
-    _ defaults: Settings,
-    _ body: @escaping @Sendable (Settings) throws -> ExitCode
-  ) {
-    self.init(form) { arguments in
-      try body(
-        OptionParser.settings(
-          defaults,
-          of: form,
-          arguments: arguments,
-          environment: ProcessVariables.of(form)
-        )
-      )
-    }
-  }
-
-  /// A command that reads its arguments by itself.
-  init<Settings>(_ form: CommandSyntax<Settings>, _ body: @escaping @Sendable ([String]) throws -> ExitCode) {
-    name = form.name
-    summary = form.summary
-    help = { Help.text(of: form) }
-    options = form.options.map { OptionShape(name: $0.name, placeholder: $0.placeholder, help: $0.help) }
-    operands = form.operands.map(\.placeholder)
+  /// An error that `body` throws goes to standard error after the command's name, and decides the exit code.
+  init<Settings>(_ syntax: CommandSyntax<Settings>, _ body: @escaping @Sendable (Settings) throws -> ExitCode) {
+    name = syntax.name
+    summary = syntax.summary
+    help = { Help.text(of: syntax) }
+    options = syntax.options.map { Word(name: $0.name, placeholder: $0.placeholder, help: $0.help) }
+    operands = syntax.operands.map { Word(name: $0.name, placeholder: $0.placeholder, help: $0.help) }
     run = { arguments in
-      if arguments.contains("--help") || arguments.contains("-h") { return Terminal.print(Help.text(of: form)) }
+      if arguments.contains("--help") || arguments.contains("-h") { return Terminal.print(Help.text(of: syntax)) }
       do {
-        return try body(arguments)
+        return try body(OptionParser.settings(of: syntax, arguments: arguments, variable: Terminal.variable))
       } catch let error as OptionParser.UsageError {
-        Terminal.error("lockstep \(form.name): \(error.message) `lockstep \(form.name) --help` lists the options.\n")
+        Terminal.error(
+          "lockstep \(syntax.name): \(error.message) `lockstep \(syntax.name) --help` lists the options.\n"
+        )
         return .usage
       } catch {
-        Terminal.error("lockstep \(form.name): \(error)\n")
+        Terminal.error("lockstep \(syntax.name): \(error)\n")
         return ExitCode(for: error)
       }
     }

@@ -1,27 +1,21 @@
-/// How a command is called: the parser, the variables, the help and the completions are made of it.
-struct CommandSyntax<Settings: Sendable>: Sendable {
-  /// A word that belongs to no option, such as a user's address.
-  struct Operand: Sendable {
-    /// What stands for it in the help: `<address>`.
-    let placeholder: String
-    /// Sets it.
-    let apply: @Sendable (inout Settings, String) throws(OptionValueError) -> Void
-  }
-
+/// How a command is called: the parser, the variables, the help and the completions are made from it.
+struct CommandSyntax<Settings: CommandSettings>: Sendable {
   /// The words that call it: `serve`, `user add`.
   let name: String
-  /// What it does, in a line among those of the others.
+  /// One line for the list of all commands.
   let summary: String
-  /// What it does, as its own help says it; lines of at most 120 characters.
+  /// The beginning of the command's own help; lines of at most 100 characters.
   let about: String
-  /// What is said behind the usage; empty where there is nothing more to say.
+  /// The text after the usage.
   var notes = ""
-  /// The words that it needs, in their order.
-  var operands: [Operand] = []
+  /// The arguments that are not options, in order. Each is an option whose name is its placeholder, such as `<user>`.
+  var operands: [CommandOption<Settings>] = []
   let options: [CommandOption<Settings>]
+  /// A sentence if the settings contradict each other.
+  var fault: @Sendable (Settings) -> String? = { _ in nil }
 
-  /// The first line of what it takes: `lockstep user add <address> [options]`.
+  /// The first line of the help: `lockstep user add <address> [options]`.
   var usage: String {
-    (["lockstep", name] + operands.map(\.placeholder) + (options.isEmpty ? [] : ["[options]"])).joined(separator: " ")
+    (["lockstep", name] + operands.map(\.name) + (options.isEmpty ? [] : ["[options]"])).joined(separator: " ")
   }
 }

@@ -1,59 +1,58 @@
-/// Scripts by which shells complete the command's words.
-enum Completions {
-  static func script(for shell: CompletionsCommand.Shell, _ commands: [CommandEntry]) -> String {
-    switch shell {
-    case .bash: bash(commands)
-    case .zsh: zsh(commands)
-    case .fish: fish(commands)
-    }
+/// Scripts with which shells complete the words of the command line.
+struct Completions {
+  /// A first word, and the commands that begin with it.
+  private struct Group {
+    let word: String
+    var commands: [CommandEntry]
+
+    /// The second words; empty if the first word is a command by itself.
+    var seconds: [Substring] { commands.map { $0.name.dropFirst(word.count + 1) }.filter { !$0.isEmpty } }
+    var summary: String { seconds.isEmpty ? commands[0].summary : "\(word) …" }
   }
 
-  /// The first words, each once, in their order.
-  private static func firstWords(_ commands: [CommandEntry]) -> [String] {
-    commands.reduce(into: []) { words, command in
+  private let commands: [CommandEntry]
+  private let groups: [Group]
+
+  init(_ commands: [CommandEntry]) {
+    self.commands = commands
+    groups = commands.reduce(into: []) { groups, command in
       let word = String(command.name.prefix { $0 != " " })
-      if !words.contains(word) { words.append(word) }
+      if groups.last?.word != word { groups.append(Group(word: word, commands: [])) }
+      groups[groups.count - 1].commands.append(command)
     }
   }
 
-  /// The second words of commands that share their first.
-  private static func secondWords(_ first: String, _ commands: [CommandEntry]) -> [String] {
-    commands.compactMap { $0.name.hasPrefix("\(first) ") ? String($0.name.dropFirst(first.count + 1)) : nil }
-  }
-
-  /// The values of an option, or of an operand, that takes a choice: `text|json`.
-  private static func choices(_ placeholder: String?) -> [String] {
-    guard let placeholder, placeholder.contains("|"), !placeholder.hasPrefix("<") else { return [] }
-    return placeholder.split(separator: "|").map(String.init)
-  }
-
-  private static func isFile(_ placeholder: String?) -> Bool {
-    placeholder.map { ["<file>", "<folder>"].contains($0) } ?? false
+  func script(for shell: CompletionsCommand.Shell) -> String {
+    switch shell {
+    case .bash: bash
+    case .zsh: zsh
+    case .fish: fish
+    }
   }
 
   // MARK: bash
 
-  private static func bash(_ commands: [CommandEntry]) -> String {
-    let first = firstWords(commands)
-    let groups = first.filter { !secondWords($0, commands).isEmpty }
+  private var bash: String {
+    func complete(_ words: some Sequence<some StringProtocol>) -> String {
+      "COMPREPLY=($(compgen -W \"\(words.joined(separator: " "))\" -- \"$word\"))"
+    }
     var text = """
       # Completions of lockstep for bash: lockstep completions bash
       _lockstep() {
         local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} command=${COMP_WORDS[1]}
         COMPREPLY=()
         if ((COMP_CWORD == 1)); then
-          COMPREPLY=($(compgen -W "\(first.joined(separator: " ")) --help --version" -- "$word"))
+          \(complete(groups.map(\.word) + ["--help", "--version"]))
           return
         fi
         case $command in
 
       """
-    for group in groups {
-      let words = secondWords(group, commands).joined(separator: " ")
+    for group in groups where !group.seconds.isEmpty {
       text += """
-            \(group))
+            \(group.word))
               if ((COMP_CWORD == 2)); then
-                COMPREPLY=($(compgen -W "\(words) --help" -- "$word"))
+                \(complete(group.seconds + ["--help"]))
                 return
               fi
               command="$command ${COMP_WORDS[2]}"
@@ -63,60 +62,46 @@ enum Completions {
     }
     text += "  esac\n  case \"$command $before\" in\n"
     for command in commands {
-      for option in command.options {
-        let words = choices(option.placeholder)
-        if !words.isEmpty {
-          text +=
-            "    \"\(command.name) \(option.name)\")"
-            + " COMPREPLY=($(compgen -W \"\(words.joined(separator: " "))\" -- \"$word\")); return ;;\n"
-        } else if isFile(option.placeholder) {
-          text += "    \"\(command.name) \(option.name)\") COMPREPLY=($(compgen -f -- \"$word\")); return ;;\n"
-        } else if option.placeholder != nil {
-          text += "    \"\(command.name) \(option.name)\") return ;;\n"
-        }
+      for option in command.options where option.placeholder != nil {
+        let choices = option.choices
+        let action =
+          option.takesFile ? "COMPREPLY=($(compgen -f -- \"$word\"))" : choices.isEmpty ? "" : complete(choices)
+        text += "    \"\(command.name) \(option.name)\") \(action.isEmpty ? "" : "\(action); ")return ;;\n"
       }
     }
     text += "  esac\n  case $command in\n"
     for command in commands {
-      let words = command.operands.flatMap { choices($0) } + command.options.map(\.name) + ["--help"]
-      text += "    \"\(command.name)\") COMPREPLY=($(compgen -W \"\(words.joined(separator: " "))\" -- \"$word\")) ;;\n"
+      let words = command.operands.flatMap(\.choices) + command.options.map(\.name) + ["--help"]
+      text += "    \"\(command.name)\") \(complete(words)) ;;\n"
     }
     return text + "  esac\n}\ncomplete -F _lockstep lockstep\n"
   }
 
   // MARK: zsh
 
-  private static func zsh(_ commands: [CommandEntry]) -> String {
+  private var zsh: String {
     var text = """
       #compdef lockstep
       # Completions of lockstep for zsh: lockstep completions zsh
       _lockstep() {
         local -a words_of_commands
         if ((CURRENT == 2)); then
-          words_of_commands=(
+      \(describe(groups.map { ($0.word, $0.summary) }))
+          return
+        fi
+        case ${words[2]} in
 
       """
-    for word in firstWords(commands) {
-      let summary = commands.first { $0.name == word }?.summary ?? "\(word) …"
-      text += "      \(quoted("\(word):\(summary)"))\n"
-    }
-    text += "    )\n    _describe command words_of_commands\n    return\n  fi\n  case ${words[2]} in\n"
-    for word in firstWords(commands) {
-      text += "    \(word))\n"
-      let second = secondWords(word, commands)
-      if second.isEmpty, let command = commands.first(where: { $0.name == word }) {
-        text += zshArguments(command, dropping: 1)
+    for group in groups {
+      text += "    \(group.word))\n"
+      if group.seconds.isEmpty {
+        text += arguments(of: group.commands[0], dropping: 1)
       } else {
-        text += "      if ((CURRENT == 3)); then\n        words_of_commands=(\n"
-        for command in commands where command.name.hasPrefix("\(word) ") {
-          text += "          \(quoted("\(command.name.dropFirst(word.count + 1)):\(command.summary)"))\n"
-        }
-        text += "        )\n        _describe command words_of_commands\n        return\n      fi\n"
-        text += "      case ${words[3]} in\n"
-        for command in commands where command.name.hasPrefix("\(word) ") {
-          text +=
-            "        \(command.name.dropFirst(word.count + 1)))\n" + zshArguments(command, dropping: 2)
-            + "          ;;\n"
+        text += "      if ((CURRENT == 3)); then\n"
+        text += describe(zip(group.seconds, group.commands).map { (String($0), $1.summary) })
+        text += "\n        return\n      fi\n      case ${words[3]} in\n"
+        for (word, command) in zip(group.seconds, group.commands) {
+          text += "        \(word))\n" + arguments(of: command, dropping: 2) + "          ;;\n"
         }
         text += "      esac\n"
       }
@@ -125,63 +110,62 @@ enum Completions {
     return text + "  esac\n}\n_lockstep \"$@\"\n"
   }
 
-  private static func zshArguments(_ command: CommandEntry, dropping count: Int) -> String {
-    var lines = ["      shift \(count) words", "      ((CURRENT -= \(count)))", "      _arguments \\"]
-    for option in command.options {
-      let help = option.help.prefix { $0 != "." && $0 != ";" && $0 != ":" }.filter { $0 != "[" && $0 != "]" }
-      var specification = "\(option.name)[\(help)]"
-      if let placeholder = option.placeholder {
-        let words = choices(placeholder)
-        let action = words.isEmpty ? (isFile(placeholder) ? "_files" : " ") : "(\(words.joined(separator: " ")))"
-        specification += ":\(placeholder.filter { $0 != "<" && $0 != ">" && $0 != ":" }):\(action)"
-      }
-      lines.append("        \(quoted(specification)) \\")
+  private func describe(_ words: [(word: String, summary: String)]) -> String {
+    let lines = words.map { "      \(quoted("\($0.word):\($0.summary)"))\n" }
+    return "    words_of_commands=(\n\(lines.joined())    )\n    _describe command words_of_commands"
+  }
+
+  private func arguments(of command: CommandEntry, dropping count: Int) -> String {
+    func action(_ word: CommandEntry.Word) -> String {
+      if word.takesFile { return "_files" }
+      return word.choices.isEmpty ? " " : "(\(word.choices.joined(separator: " ")))"
     }
-    for operand in command.operands {
-      let words = choices(operand)
-      lines.append(
-        "        \(quoted(":\(operand.filter { $0 != "<" && $0 != ">" }):\(words.isEmpty ? " " : "(\(words.joined(separator: " ")))")")) \\"
-      )
+    var specifications = command.options.map { option in
+      let help = option.help.prefix { !".;:".contains($0) }.filter { !"[]".contains($0) }
+      let value = option.placeholder.map { ":\($0.filter { !"<>:".contains($0) }):\(action(option))" }
+      return "\(option.name)[\(help)]\(value ?? "")"
     }
-    return lines.joined(separator: "\n") + "\n        '--help[what it takes]'\n"
+    specifications += command.operands.map { ":\($0.name.filter { !"<>".contains($0) }):\(action($0))" }
+    specifications.append("--help[print the help]")
+    return "      shift \(count) words\n      ((CURRENT -= \(count)))\n      _arguments \\\n"
+      + specifications.map { "        \(quoted($0))" }.joined(separator: " \\\n") + "\n"
   }
 
   // MARK: fish
 
-  private static func fish(_ commands: [CommandEntry]) -> String {
+  private var fish: String {
     var text = "# Completions of lockstep for fish: lockstep completions fish\ncomplete -c lockstep -f\n"
-    for word in firstWords(commands) {
-      let summary = commands.first { $0.name == word }?.summary ?? "\(word) …"
-      text += "complete -c lockstep -n __fish_use_subcommand -a \(word) -d \(quoted(summary))\n"
+    func complete(_ condition: String, _ rest: String) {
+      text += "complete -c lockstep -n \(quoted(condition)) \(rest)\n"
+    }
+    for group in groups { complete("__fish_use_subcommand", "-a \(group.word) -d \(quoted(group.summary))") }
+    for group in groups {
+      let others = group.seconds.joined(separator: " ")
+      for (word, command) in zip(group.seconds, group.commands) {
+        complete(
+          "__fish_seen_subcommand_from \(group.word); and not __fish_seen_subcommand_from \(others)",
+          "-a \(word) -d \(quoted(command.summary))"
+        )
+      }
     }
     for command in commands {
-      let words = command.name.split(separator: " ").map(String.init)
-      if words.count == 2 {
-        let others = secondWords(words[0], commands).joined(separator: " ")
-        let condition = "__fish_seen_subcommand_from \(words[0]); and not __fish_seen_subcommand_from \(others)"
-        text += "complete -c lockstep -n \(quoted(condition)) -a \(words[1]) -d \(quoted(command.summary))\n"
-      }
-      let condition = words.map { "__fish_seen_subcommand_from \($0)" }.joined(separator: "; and ")
+      let condition = command.name.split(separator: " ").map { "__fish_seen_subcommand_from \($0)" }
+        .joined(separator: "; and ")
       for option in command.options {
-        let name = option.name.hasPrefix("--") ? "-l \(option.name.dropFirst(2))" : "-s \(option.name.dropFirst(1))"
-        let values = choices(option.placeholder)
-        let value =
-          option.placeholder == nil
-          ? ""
-          : isFile(option.placeholder)
-            ? " -r -F" : values.isEmpty ? " -x" : " -x -a \(quoted(values.joined(separator: " ")))"
-        let help = String(option.help.prefix { $0 != "." && $0 != ";" })
-        text += "complete -c lockstep -n \(quoted(condition)) \(name)\(value) -d \(quoted(help))\n"
+        let name = option.name.hasPrefix("--") ? "-l \(option.name.dropFirst(2))" : "-s \(option.name.dropFirst())"
+        let values = option.choices.isEmpty ? "" : " -a \(quoted(option.choices.joined(separator: " ")))"
+        let value = option.placeholder == nil ? "" : option.takesFile ? " -r -F" : " -x\(values)"
+        complete(condition, "\(name)\(value) -d \(quoted(String(option.help.prefix { !".;".contains($0) })))")
       }
-      for operand in command.operands where !choices(operand).isEmpty {
-        text += "complete -c lockstep -n \(quoted(condition)) -a \(quoted(choices(operand).joined(separator: " ")))\n"
+      for operand in command.operands where !operand.choices.isEmpty {
+        complete(condition, "-a \(quoted(operand.choices.joined(separator: " ")))")
       }
     }
     return text
   }
 
-  /// In single quotes, which every shell takes as they are.
-  private static func quoted(_ text: String) -> String {
+  /// In single quotes, inside which shells expand nothing.
+  private func quoted(_ text: String) -> String {
     "'\(text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''"))'"
   }
 }

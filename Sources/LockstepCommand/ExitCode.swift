@@ -1,56 +1,82 @@
-import Lockstep
+import LockstepCollections
 import LockstepMaintenance
+import LockstepSQLite
+import LockstepStore
 
-/// How the command ends, after BSD's `sysexits.h`, so that scripts can tell one failure from another.
+/// The exit codes, after BSD's `sysexits.h`, so that scripts can tell failures apart.
 enum ExitCode: Int32 {
   case success = 0
-  /// What was asked about isn't so: the server isn't ready.
+  /// The server is not ready.
   case no = 1
   /// The command line or a variable is wrong.
   case usage = 64
-  /// A store or a backup is damaged, or no store of ours.
+  /// A store or a backup is damaged, or is not a Lockstep store.
   case data = 65
-  /// A file that is to be read isn't there, or can't be read.
+  /// A file to read does not exist or cannot be read.
   case noInput = 66
   /// There is no such user.
   case noUser = 67
-  /// Something the command needs can't be had: the address is taken, the thread can't start.
+  /// A resource that the command needs is not available: an address, a thread.
   case unavailable = 69
-  /// A module of this program isn't declared as it must be.
+  /// A module of this program is declared wrongly.
   case program = 70
-  /// A file can't be made, or would have to be overwritten.
+  /// A file cannot be created, or would have to be overwritten.
   case cannotCreate = 73
-  /// The store can't be opened or written, or the text can't be printed.
+  /// The store cannot be opened or written, or standard output cannot be written.
   case store = 74
-  /// It can't be done now, and may be done later: somebody else has the store, the server has too much to do.
+  /// A later attempt may succeed: another process has the store, or the server is busy.
   case temporary = 75
-  /// Ended by a second signal before everything was finished, or by SIGINT before an order was carried out.
+  /// Ended by a second signal, or by SIGINT before an admin command ran.
   case interrupted = 130
-  /// Ended by SIGTERM before an order was carried out.
+  /// Ended by SIGTERM before an admin command ran.
   case terminated = 143
 
-  /// The code of an error that ends a command.
+  /// The code for an error that ends a command.
   init(for error: any Error) {
-    if let failure = error as? CommandError {
-      self = failure.code
-      return
-    }
     self =
-      switch FailureCategory(error) {
-      case .request: .usage
-      case .program: .program
-      case .data: .data
-      case .missingFile: .noInput
-      case .missingUser: .noUser
-      case .taken: .cannotCreate
-      case .store: .store
-      case .passing: .temporary
-      case .unavailable: .unavailable
+      switch error {
+      case let error as CommandError: error.code
+      case let error as MaintenanceError: Self.code(for: error)
+      case is InvalidModuleError: .program
+      case let error as StoreError: Self.code(for: error)
+      case let error as SQLiteError: Self.code(for: error)
+      default: .unavailable
       }
+  }
+
+  private static func code(for error: MaintenanceError) -> ExitCode {
+    switch error {
+    case .exists, .notAFile, .cannotMake, .addressTaken: .cannotCreate
+    case .missing: .noInput
+    case .damaged: .data
+    case .sameFile, .unknownCursor: .usage
+    case .noSuchUser, .erased: .noUser
+    case .beingMade, .notTaken, .olderSchema, .replaced: .temporary
+    }
+  }
+
+  private static func code(for error: StoreError) -> ExitCode {
+    switch error {
+    case .notAFile, .onlyLog, .notAStore, .newerSchema, .unknownMigration, .changedMigration, .inconsistent: .data
+    case .missingModule, .otherKindOfModule, .newerModule, .outlivesUsers: .data
+    case .database(let error): code(for: error)
+    case .inUse, .overloaded, .closed: .temporary
+    case .cannotLock, .replaced: .store
+    case .noThread: .unavailable
+    }
+  }
+
+  private static func code(for error: SQLiteError) -> ExitCode {
+    switch error.kind {
+    case .corrupt, .notADatabase, .mismatch: .data
+    case .cannotOpen: .noInput
+    case .busy: .temporary
+    default: .store
+    }
   }
 }
 
-/// Why a command couldn't do what it was asked for, and how it ends.
+/// Why a command failed, and its exit code.
 struct CommandError: Error, Equatable, CustomStringConvertible {
   let code: ExitCode
   /// What happened and what to do, in sentences.

@@ -1,59 +1,48 @@
 /// The texts of `--help`, made from the tables that the parser uses.
 enum Help {
-  /// That of the whole command.
-  static let command = overview(
+  /// The help of the whole command.
+  static let command =
     """
-    Lockstep keeps an app's state in lockstep on all of a user's devices: a state server over plain HTTP.
+    Lockstep is a state server: it keeps an app's state in lockstep on all of a user's devices, over plain HTTP.
 
     Usage: lockstep <command>
 
 
-    """,
-    Command.all(),
-    and: [("--help", "This text; behind a command, what that one takes."), ("--version", "The version.")]
-  )
-
-  static var serve: String { text(of: ServeCommand.form) }
-
-  /// That of several commands which share their first word.
-  static func group(_ name: String) -> String {
-    overview(
-      "Usage: lockstep \(name) <command>\n\n",
-      Command.all().filter { $0.name.hasPrefix("\(name) ") },
-      and: []
+    """
+    + table(
+      Command.all().map { ($0.name, $0.summary) } + [
+        ("--help", "Print this text; after a command, its options."), ("--version", "Print the version."),
+      ]
     )
+
+  /// The help of the commands that share their first word.
+  static func group(_ name: String) -> String {
+    let commands = Command.all().filter { $0.name.hasPrefix("\(name) ") }
+    return "Usage: lockstep \(name) <command>\n\n" + table(commands.map { ($0.name, $0.summary) })
   }
 
-  /// That of one command.
-  static func text<Settings>(of form: CommandSyntax<Settings>) -> String {
-    var text = "\(form.about)\n\nUsage: \(form.usage)\n"
-    if !form.notes.isEmpty { text += "\n\(form.notes)\n" }
+  /// The help of one command.
+  static func text<Settings>(of syntax: CommandSyntax<Settings>) -> String {
+    var text = "\(syntax.about)\n\nUsage: \(syntax.usage)\n"
+    if !syntax.notes.isEmpty { text += "\n\(syntax.notes)\n" }
     for group in OptionGroup.allCases {
-      let options = form.options.filter { $0.group == group }
+      let options = syntax.options.filter { $0.group == group }
       if options.isEmpty { continue }
       text += "\n\(group.rawValue):\n"
-      for option in options { text += entry(option) }
+      for option in options {
+        text += "  \([option.name, option.placeholder].compactMap { $0 }.joined(separator: " "))\n"
+        // Every option of `serve` has a variable, which its notes say once.
+        let variable =
+          option.hasVariable && syntax.name != ServeCommand.syntax.name ? " Or set \(option.variable)." : ""
+        text += wrapped(option.help + variable).map { "      \($0)\n" }.joined()
+      }
     }
     return text
   }
 
-  private static func overview(
-    _ head: String,
-    _ commands: [CommandEntry],
-    and others: [(name: String, summary: String)]
-  ) -> String {
-    let rows = commands.map { ($0.name, $0.summary) } + others
-    let width = rows.reduce(0) { max($0, $1.0.count) } + 3
-    return head
-      + rows.map { name, summary in
-        "  \(name)\(String(repeating: " ", count: width - name.count))\(summary)\n"
-      }
-      .joined()
-  }
-
-  private static func entry<Settings>(_ option: CommandOption<Settings>) -> String {
-    let head = [option.name, option.placeholder].compactMap { $0 }.joined(separator: " ")
-    return "  \(head)\n" + wrapped(option.help).map { "      \($0)\n" }.joined()
+  private static func table(_ rows: [(name: String, summary: String)]) -> String {
+    let width = rows.reduce(0) { max($0, $1.name.count) } + 3
+    return rows.map { "  \($0)\(String(repeating: " ", count: width - $0.count))\($1)\n" }.joined()
   }
 
   private static func wrapped(_ text: String) -> [String] {

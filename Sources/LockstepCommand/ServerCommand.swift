@@ -2,22 +2,31 @@ import Glibc
 import Lockstep
 import LockstepCollections
 
-/// The command, as a program's `main.swift` runs it:
+/// The command line of a server, to be called from a program's `main.swift`:
 ///
 ///     import LockstepCommand
 ///
 ///     ServerCommand.run([.shopping])
 public enum ServerCommand {
-  /// Does what the process's arguments say (`serve`, `--help`, `--version`), and ends the process.
+  /// Runs the command that the process's arguments name (`serve`, `check`, `--help`), and ends the process.
   ///
-  /// `serve` takes every option of `lockstep serve`, from the command line and from variables, and serves until SIGTERM or
-  /// SIGINT. To be called first of all, on the main thread and before any other thread is started: it says who gets signals.
+  /// Options come from the command line and from variables, as for `lockstep`. Call this first, on the main thread and
+  /// before any other thread starts, because it decides which threads get signals.
   ///
-  /// - Parameter modules: What this server keeps for users besides favorites, defaults and profiles.
+  /// - Parameter modules: The modules of this server in addition to favorites, defaults and profiles.
   public static func run(_ modules: [UserModule] = []) -> Never {
-    StandardStreams.takePlaces()
-    // Before there is any secret in memory: a command is given passwords, and prints what users keep.
+    openStandardStreams()
+    // Before any secret is in memory: commands read passwords and print users' data.
     ProcessLimits.forbidDumps()
     exit(Command.run(Array(CommandLine.arguments.dropFirst()), modules).rawValue)
+  }
+
+  /// Opens those of descriptors 0 to 2 that the process was started without. Otherwise the next file or socket would get
+  /// the number, and the log would be written to it.
+  private static func openStandardStreams() {
+    for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) < 0 && errno == EBADF {
+      // The lowest free number is this one. Read-only, so that writing to a missing stream still fails.
+      _ = open("/dev/null", O_RDONLY)
+    }
   }
 }

@@ -1,2 +1,2 @@
-/// The product's version, as `lockstep --version`, the index and the metrics tell it.
-public let lockstepVersion = "0.1.0"
+/// The product's version, as in `lockstep --version`, the index and the metrics.
+public let lockstepVersion = "0.2.0"

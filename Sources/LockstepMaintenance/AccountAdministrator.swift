@@ -1,37 +1,26 @@
-import Glibc
 import LockstepCollections
 import LockstepSQLite
 import LockstepStore
 import LockstepTime
 
-/// Where an operator's command works on the accounts of a store, whether or not a server uses it.
+/// Reads and changes the accounts of a store for an operator's command, with or without a running server.
 ///
-/// Without a server the command does by itself what it's asked for, and keeps servers away meanwhile. With one it leaves an
-/// order in the store, which the server takes, and waits until all of it is over: nothing that the server holds in memory is
-/// changed behind its back.
-public struct AccountAdministrator: Sendable {
-  /// How long an order waits for the server.
-  public static let patience = Duration.seconds(15)
-  /// How often the command looks whether it's done.
-  static let glance = Duration.milliseconds(50)
+/// Without a server the command does the work itself and locks the store meanwhile. With a server it inserts an admin
+/// command into the store and waits until the server has run it, so that the server's memory stays consistent.
+package struct AccountAdministrator: Sendable {
+  /// How long an admin command waits for the server.
+  package static let patience = Duration.seconds(15)
+  static let pollInterval = Duration.milliseconds(50)
 
-  /// The store's file.
-  public let path: String
+  let path: String
   let time: TimeSource
   let pause: @Sendable (Duration) -> Void
   let interruption: (any Interruption)?
   let randomWord: @Sendable () -> UInt64
   var migrator = Migrator()
 
-  /// An office for the store in this file.
-  ///
-  /// - Parameters:
-  ///   - path: The file, which must exist.
-  ///   - time: Where the time comes from.
-  ///   - interruption: Who may tell the command to end while a server has its order, which is withdrawn then.
-  ///   - pause: Sleeps on this thread.
-  /// - Throws: `Sodium.Unavailable` where there are no random numbers.
-  public init(
+  /// `pause` sleeps on this thread. `interruption` can withdraw an admin command that the server has not run.
+  package init(
     path: String,
     time: TimeSource = .system,
     interruption: (any Interruption)? = nil,
@@ -46,32 +35,27 @@ public struct AccountAdministrator: Sendable {
 
   private var now: Timestamp { Timestamp(millisecondsSince1970: time.millisecondsSince1970()) }
 
-  /// An id for somebody who is to be added.
-  public func newUser() -> UserID {
+  /// An id for a new user.
+  package func newUser() -> UserID {
     UserID(UUIDv7Generator(now: time.millisecondsSince1970, random: randomWord).next())
   }
 
-  /// Reads from the store, all of one moment, beside whoever uses it. What the store's schema is, is looked at first.
+  /// Reads from the store at one moment, also while a server uses it. The store must have the current schema.
   func read<Result>(_ body: (SQLiteConnection) throws -> Result) throws -> Result {
-    guard StorePath.isFile(path) else { throw MaintenanceError.missing(path: path) }
-    let connection = try SQLiteConnection(path: path, options: .init(access: .readOnly, journal: .asFound))
+    let connection = try StorePath.openForReading(path)
     return try connection.snapshot {
-      let schema = try migrator.examine(connection)
-      guard schema == migrator.last else {
-        throw MaintenanceError.olderSchema(path: path, found: schema, known: migrator.last)
-      }
+      try migrator.expectCurrentSchema(of: connection, path: path)
       return try body(connection)
     }
   }
 
-  /// The next users, in the order in which they signed up; none where there are no more. `last` is behind whom; nil: from the
-  /// beginning. Nothing is held in the store when this returns.
-  public func users(after last: UserID?) throws -> [UserListing] {
+  /// The next users after `last` in the order of signing up; empty at the end. No transaction stays open.
+  package func users(after last: UserID?) throws -> [UserListing] {
     try read { try UserListing.page(after: last, from: $0, at: now) }
   }
 
-  /// Who is meant by an address or an id.
-  public func user(_ name: String) throws -> User {
+  /// The user with this address or id.
+  package func user(_ name: String) throws -> User {
     try read { connection in
       let users = UserRecords(connection: connection)
       let account =
@@ -83,29 +67,29 @@ public struct AccountAdministrator: Sendable {
     }
   }
 
-  /// Has an order carried out, and returns when all of it is over.
+  /// Runs an admin command, and returns when its effects are complete.
   ///
-  /// - Throws: `MaintenanceError`: that there is no such user, that the address is taken, or that the server that uses the store
-  ///   doesn't take the order; `StoreError`, `SQLiteError`. Nothing was changed then. `AdminCommandInterruptedError`, which says what holds.
-  public func carryOut(_ order: AdminCommand) throws {
-    guard StorePath.isFile(path) else { throw MaintenanceError.missing(path: path) }
-    switch try alone(order) ?? leave(order) ?? alone(order) {
+  /// Throws `MaintenanceError`, `StoreError` or `SQLiteError` if nothing was changed, and `AdminCommandInterruptedError`
+  /// after an interruption.
+  package func run(_ command: AdminCommand) throws {
+    try StorePath.expectFile(path)
+    switch try runAlone(command) ?? runByServer(command) ?? runAlone(command) {
     case .done: return
-    case .noSuchUser: throw MaintenanceError.noSuchUser("\(order.user)")
+    case .noSuchUser: throw MaintenanceError.noSuchUser("\(command.user)")
     case .addressTaken:
-      guard case .add(let address, _) = order.work else { return }
+      guard case .add(let address, _) = command.work else { return }
       throw MaintenanceError.addressTaken(address.text)
     case nil: throw MaintenanceError.notTaken(path: path)
     }
   }
 
-  /// Does it; nil where a server uses the store.
-  private func alone(_ order: AdminCommand) throws -> AdminCommand.Outcome? {
+  /// Runs the command in this process; nil if a server uses the store.
+  private func runAlone(_ command: AdminCommand) throws -> AdminCommand.Outcome? {
     do {
       let store = try DurableStore(path: path, time: time, migrator: migrator)
       defer { store.close() }
       let now = now
-      return try store.write { try order.perform(in: $0, at: now).outcome }
+      return try store.write { try command.run(in: $0, at: now).outcome }
     } catch StoreError.inUse {
       return nil
     }
@@ -113,38 +97,38 @@ public struct AccountAdministrator: Sendable {
 
   // MARK: With a server
 
-  /// Leaves it to the server; nil where that doesn't take it in time. Then it never will.
-  private func leave(_ order: AdminCommand) throws -> AdminCommand.Outcome? {
-    // Looked at before anything is written.
+  /// Lets the server run the command; nil if the command timed out and was withdrawn.
+  private func runByServer(_ command: AdminCommand) throws -> AdminCommand.Outcome? {
+    // Check the schema before anything is written.
     try read { _ in }
     let connection = try SQLiteConnection(path: path, options: .init(journal: .asFound))
-    // The server empties the log. What is overwritten must not stay in free space.
+    // The server does the checkpoints. Overwritten secrets must not stay in free space.
     try connection.execute("PRAGMA wal_autocheckpoint = 0; PRAGMA secure_delete = ON")
     let records = AdminCommandRecords(connection: connection)
     let id = hexadecimal((0..<16).map { _ in UInt8(truncatingIfNeeded: randomWord()) })
-    // From here on ending would leave an order that a server carries out though nobody waits for it.
+    // If this process ended from here on, the server would still run the command.
     interruption?.hold()
     defer { interruption?.release() }
-    try connection.transaction { try records.insert(order, id: id, at: now) }
+    try connection.transaction { try records.insert(command, id: id, at: now) }
     let deadline = time.elapsed() + Self.patience
     while true {
-      if let standing = try records.standing(of: id), standing.isSettled || standing.outcome != nil && !isServed {
-        try connection.transaction { try records.forget(id) }
-        // A server that could write it has written it in a form that this program knows: they have the same schema.
-        return standing.outcome ?? .done
+      if let status = try records.status(of: id), status.isComplete || status.outcome != nil && !isServed {
+        try connection.transaction { try records.delete(id) }
+        // The server has the same schema, so that this program knows every outcome it writes.
+        return status.outcome ?? .done
       }
-      if interruption?.hasCome == true {
+      if interruption?.isInterrupted == true {
         if try withdraw(id, connection) { throw AdminCommandInterruptedError.withdrawn }
-        // Without an outcome the store is locked, and it's tried again. The server drops what it has done by itself.
-        if let outcome = try records.standing(of: id)?.outcome { throw AdminCommandInterruptedError.tooLate(outcome) }
+        // Without an outcome the store was locked: try again. The server deletes rows of finished commands itself.
+        if let outcome = try records.status(of: id)?.outcome { throw AdminCommandInterruptedError.tooLate(outcome) }
       }
       if time.elapsed() >= deadline, try withdraw(id, connection) { return nil }
-      pause(Self.glance)
+      pause(Self.pollInterval)
     }
   }
 
-  /// Whether the order is withdrawn. Who has the store locked for too long is asked again: an order that stays is carried
-  /// out.
+  /// Whether the command was withdrawn. If the store is locked, the caller must try again, because the server would run
+  /// a command that stays.
   private func withdraw(_ id: String, _ connection: SQLiteConnection) throws -> Bool {
     do {
       return try connection.transaction { try AdminCommandRecords(connection: connection).withdraw(id) }
@@ -153,10 +137,39 @@ public struct AccountAdministrator: Sendable {
     }
   }
 
-  /// Whether a server uses the store now: where none does, nothing is in any memory.
+  /// Whether a server uses the store now. Without one, no memory can be out of date.
   private var isServed: Bool {
     guard let place = StorePath.resolved(path) else { return false }
-    // Let go of at once.
+    // The lock is released at once.
     return (try? StoreLock(store: place)) == nil
+  }
+}
+
+/// A source of interruptions, such as signals, for a command that must not end while a server has its admin command.
+package protocol Interruption: Sendable {
+  /// From now on interruptions are only recorded.
+  func hold()
+
+  /// Whether there was an interruption since `hold()`.
+  var isInterrupted: Bool { get }
+
+  /// From now on an interruption ends the command again.
+  func release()
+}
+
+/// An interruption while a server had the admin command.
+package enum AdminCommandInterruptedError: Error, Sendable, Equatable, CustomStringConvertible {
+  /// The command was withdrawn and will not run.
+  case withdrawn
+  /// The command had already run, with this outcome.
+  case tooLate(AdminCommand.Outcome)
+
+  package var description: String {
+    switch self {
+    case .withdrawn: "Interrupted. The admin command was withdrawn, and nothing was changed."
+    case .tooLate(.done): "Interrupted too late: the server has run the admin command."
+    case .tooLate(.noSuchUser): "Interrupted. There is no such user in the store, and nothing was changed."
+    case .tooLate(.addressTaken): "Interrupted. A user with this address exists already, and nothing was changed."
+    }
   }
 }

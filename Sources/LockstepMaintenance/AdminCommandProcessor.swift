@@ -5,57 +5,55 @@ import LockstepStore
 import LockstepThreading
 import LockstepTime
 
-/// Where a server does what operators' commands ask for while it serves.
+/// Runs pending admin commands in a server.
 ///
-/// An order is done in one transaction of the writer's, with all that it changes and what became of it. Then what it ended
-/// ends in memory, as when a user does it themselves: tokens are refused, those who wait are told. Only then does the order
-/// count as settled, which the command waits for. So when a command says that somebody is locked out, they are.
+/// One transaction contains the command's changes and its outcome. Then the ended sessions end in memory, as if the user
+/// had ended them: tokens are refused and waiters notified. Only then is the command marked as complete, for which the
+/// operator's command waits. So when `lockstep user disable` returns, the user is locked out.
 ///
-/// A server that dies in between has nothing in memory any more: the next one only has to say so. So there is one desk for a
-/// store at a time: to a second one, what the first is just doing would look like what a dead server has left.
+/// A command with an outcome that is not complete was left by a server that died. There must be only one processor for a
+/// store: a second one would take the first one's running command for such a leftover.
 package struct AdminCommandProcessor: Sendable {
-  /// How long an order waits at most until it's looked at.
-  static let interval = Duration.seconds(1)
+  static let pollInterval = Duration.seconds(1)
 
   let accounts: StoredAccounts
   let readers: ReaderPool
   let writer: DatabaseWriter
-  /// Forgets the state of a user who is gone.
-  let forget: @Sendable (UserID) -> Void
+  /// Evicts the state of an erased user.
+  let evict: @Sendable (UserID) -> Void
   let now: @Sendable () -> Timestamp
-  /// Told of each order that was carried out: what kind, and about whom.
-  let note: @Sendable (String, UserID) -> Void
+  /// Called for each command that was run, with its kind and user.
+  let log: @Sendable (String, UserID) -> Void
 
   package init(
     accounts: StoredAccounts,
     readers: ReaderPool,
     writer: DatabaseWriter,
-    forget: @escaping @Sendable (UserID) -> Void,
+    evict: @escaping @Sendable (UserID) -> Void,
     now: @escaping @Sendable () -> Timestamp,
-    note: @escaping @Sendable (String, UserID) -> Void
+    log: @escaping @Sendable (String, UserID) -> Void
   ) {
     self.accounts = accounts
     self.readers = readers
     self.writer = writer
-    self.forget = forget
+    self.evict = evict
     self.now = now
-    self.note = note
+    self.log = log
   }
 
-  /// Looks once a second until the task is cancelled. What can't be done, because the store fails, is tried again.
-  package func attend(by clock: any Clock<Duration>) async {
-    while (try? await clock.sleep(for: Self.interval)) != nil {
-      try? await work()
+  /// Runs pending commands once a second until the task is cancelled. Commands that fail with the store are retried.
+  package func run(by clock: any Clock<Duration>) async {
+    while (try? await clock.sleep(for: Self.pollInterval)) != nil {
+      try? await runPending()
     }
   }
 
-  /// Does all that is asked for now, in order. One that fails keeps none of the others from being done; the last error is
-  /// thrown when all have been tried.
-  func work() async throws {
+  /// Runs all pending commands in order. After a failure it continues with the others, and throws the last error.
+  func runPending() async throws {
     var failure: (any Error)?
-    for id in try await readers.read({ try AdminCommandRecords(connection: $0).unsettled() }) {
+    for id in try await readers.read({ try AdminCommandRecords(connection: $0).incomplete() }) {
       do {
-        try await work(id)
+        try await run(id)
       } catch {
         failure = error
       }
@@ -63,20 +61,20 @@ package struct AdminCommandProcessor: Sendable {
     if let failure { throw failure }
   }
 
-  private func work(_ id: String) async throws {
+  private func run(_ id: String) async throws {
     let now = now()
     let write = PreparedAccountsWrite { connection -> (AdminCommand?, [EndedSession]) in
       let records = AdminCommandRecords(connection: connection)
-      try records.dropStale(at: now)
-      // Withdrawn, or done by a server that has died since.
-      guard let order = try records.waiting(id) else { return (nil, []) }
-      let (outcome, ended) = try order.perform(in: connection, at: now)
-      try records.note(outcome, of: id)
-      return (order, ended)
+      try records.deleteStale(at: now)
+      // Nil if it was withdrawn, or a server ran it and died before it was complete.
+      guard let command = try records.pending(id) else { return (nil, []) }
+      let (outcome, ended) = try command.run(in: connection, at: now)
+      try records.setOutcome(outcome, of: id)
+      return (command, ended)
     }
-    let order = try await accounts.commit(write)
-    if let order, order.kind == "erase" { forget(order.user) }
-    try await writer.write { try AdminCommandRecords(connection: $0).settle(id, at: now) }
-    if let order { note(order.kind, order.user) }
+    let command = try await accounts.commit(write)
+    if let command, command.kind == "erase" { evict(command.user) }
+    try await writer.write { try AdminCommandRecords(connection: $0).complete(id, at: now) }
+    if let command { log(command.kind, command.user) }
   }
 }

@@ -2,14 +2,12 @@ import Glibc
 import LockstepHTTP
 import LockstepTime
 
-/// The folder in which a server keeps the backups of its store: `<store>-<identity>-<time>.db`, the newest last. The identity
-/// is the beginning of the store's.
+/// The folder with a server's backups: `<store>-<identity>-<time>.db`. The identity is the beginning of the store's.
 ///
-/// What has another name is somebody else's, and is never touched: another store's backups in the same folder, those of the
-/// store that was there before one was restored, or one that was given a name of its own to be kept.
+/// Files with other names are never touched: backups of another store, backups of a store that was replaced by a restored
+/// one, and backups that the operator has renamed to keep them.
 struct BackupFolder {
   let path: String
-  /// What the names begin with: the store's file name without its ending, and its identity's beginning.
   private let prefix: String
 
   init(path: String, store: String, identity: String) {
@@ -22,17 +20,17 @@ struct BackupFolder {
   /// The file of a backup that is made at this moment.
   func file(at moment: Timestamp) -> String { "\(path)/\(prefix)\(Self.text(of: moment)).db" }
 
-  /// When the newest was made; nil where there is none.
+  /// The time of the newest backup.
   var newest: Timestamp? { names(endingIn: ".db").last.flatMap { moment(of: $0) } }
 
-  /// Makes the folder, for its owner only, where it isn't there.
+  /// Creates a missing folder, for its owner only.
   func make() throws(MaintenanceError) {
     if mkdir(path, 0o700) == 0 || errno == EEXIST { return }
     throw .cannotMake(path: path, reason: errno)
   }
 
-  /// Removes the oldest, so that so many are left, among them the one that was just made. Those whose time is after that one's
-  /// were made by a clock that was wrong: they go first.
+  /// Deletes the oldest backups so that `count` are left, among them `made`, the newest. Names with a later time come from
+  /// a wrong clock, and are deleted first.
   func removeOldest(keeping count: Int, after made: String) {
     let names = names(endingIn: ".db")
     let isLater = { (name: String) in "\(path)/\(name)" > made }
@@ -41,7 +39,7 @@ struct BackupFolder {
     }
   }
 
-  /// Removes what servers that were killed left behind in the making.
+  /// Deletes incomplete backups of servers that were killed.
   func removeLeftBehind() {
     for name in names(endingIn: ".db\(PartialFile.suffix)") where PartialFile.isLeftBehind("\(path)/\(name)") {
       unlink("\(path)/\(name)")
@@ -49,13 +47,13 @@ struct BackupFolder {
     }
   }
 
-  /// The names that are of this form, oldest first.
+  /// The names of this form, oldest first.
   func names(endingIn suffix: String) -> [String] {
     guard let folder = opendir(path) else { return [] }
     defer { closedir(folder) }
     var names: [String] = []
     while let entry = readdir(folder) {
-      // The C library's until the next call; the name ends with a zero byte within its 256.
+      // The buffer is valid until the next call; the name ends with a zero byte within its 256 bytes.
       let name = withUnsafeBytes(of: entry.pointee.d_name) { bytes in
         String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
       }
@@ -70,7 +68,7 @@ struct BackupFolder {
 
   // MARK: Times in names
 
-  /// `20261121T165022Z`: no colons, which some file systems don't take.
+  /// `20261121T165022Z`, without colons, which some file systems refuse.
   static func text(of moment: Timestamp) -> String {
     String(moment.description.prefix(19).filter { $0 != "-" && $0 != ":" }) + "Z"
   }

@@ -1,49 +1,38 @@
 /// What a check of a store has found.
-public struct CheckReport: Sendable, Equatable {
-  /// What was looked at.
-  public enum Area: String, Sendable, CaseIterable {
-    /// The file, as SQLite knows it: pages, indexes, columns.
+package struct CheckReport: Sendable, Equatable {
+  package enum Area: String, Sendable, CaseIterable {
+    /// Pages, indexes and columns, checked by SQLite.
     case file
-    /// The tables, indexes and whatever else the file consists of.
     case schema
-    /// Rows that refer to others.
     case references = "foreign keys"
-    /// Which store it is, and the key of its tokens.
+    /// The store's identity and the key of its tokens.
     case identity
-    /// Texts that have to be JSON.
+    /// Columns that must be JSON.
     case texts
-    /// What each user's tables hold, beside what their journal rebuilds.
+    /// Each user's tables against the journal.
     case users
-    /// How much users have. More than is allowed is no damage: quotas may have been lowered.
+    /// Users above their quotas. This is not damage: quotas may have been lowered.
     case quotas
   }
 
-  /// Something that isn't as it should be.
-  public struct Finding: Sendable, Equatable {
-    /// Where.
-    public let area: Area
-    /// What, in a sentence.
-    public let what: String
+  package struct Finding: Sendable, Equatable {
+    package let area: Area
+    /// What is wrong, in a sentence.
+    package let what: String
   }
 
-  /// The store's file.
-  public let store: String
-  /// Its schema.
-  public let schema: Int
-  /// The last that this program knows. Of a store with an earlier one only the file, its schema and its references are looked at.
-  public let knownSchema: Int
-  /// Its identity, where it has one.
-  public internal(set) var identity: String?
-  /// How many pages the file has.
-  public internal(set) var pages = 0
-  /// How many bytes each has.
-  public internal(set) var pageSize = 0
-  /// How many users there are.
-  public internal(set) var users = 0
-  /// What was found, at most a hundred of each area.
-  public private(set) var findings: [Finding] = []
-  /// How many findings there are of each area, listed or not.
-  public private(set) var counts: [Area: Int] = [:]
+  package let store: String
+  package let schema: Int
+  /// The newest schema that this program knows. In a store with an older one, only the first three areas are checked.
+  package let knownSchema: Int
+  package internal(set) var identity: String?
+  package internal(set) var pages = 0
+  package internal(set) var pageSize = 0
+  package internal(set) var users = 0
+  /// At most `StoreCheck.listed` of each area.
+  package private(set) var findings: [Finding] = []
+  /// How many findings each area has, listed or not.
+  package private(set) var counts: [Area: Int] = [:]
 
   init(store: String, schema: Int, knownSchema: Int) {
     self.store = store
@@ -51,11 +40,10 @@ public struct CheckReport: Sendable, Equatable {
     self.knownSchema = knownSchema
   }
 
-  /// Whether something is damaged.
-  public var isDamaged: Bool { counts.contains { $0.key != .quotas && $0.value > 0 } }
+  package var isDamaged: Bool { counts.contains { $0.key != .quotas && $0.value > 0 } }
 
-  /// Whether all was looked at.
-  public var isWhole: Bool { schema == knownSchema }
+  /// Whether all areas were checked.
+  package var isWhole: Bool { schema == knownSchema }
 
   mutating func add(_ area: Area, _ what: String) {
     counts[area, default: 0] += 1

@@ -1,14 +1,13 @@
-/// How fast something goes through a file that others need too.
-public struct CopyThrottle: Sendable {
-  /// The most bytes a second; nil: as fast as it can.
-  public var bytesPerSecond: Int?
-  /// How much time has passed since some fixed moment.
-  public var elapsed: @Sendable () -> Duration
-  /// Sleeps on this thread; throws where the work is to be given up.
-  public var pause: @Sendable (Duration) throws -> Void
+/// Limits how fast a file is copied, so that a server's writes do not wait for the disk.
+package struct CopyThrottle: Sendable {
+  /// Nil sets no limit.
+  let bytesPerSecond: Int?
+  /// The time since a fixed moment.
+  let elapsed: @Sendable () -> Duration
+  /// Sleeps on this thread; throws to abandon the copy.
+  let pause: @Sendable (Duration) throws -> Void
 
-  /// A pace of its parts.
-  public init(
+  package init(
     bytesPerSecond: Int?,
     elapsed: @escaping @Sendable () -> Duration,
     pause: @escaping @Sendable (Duration) throws -> Void
@@ -18,7 +17,7 @@ public struct CopyThrottle: Sendable {
     self.pause = pause
   }
 
-  /// Pauses where so many bytes since `start` were too many; always gives the word to `pause`, so that it can end the work.
+  /// Pauses if there were too many bytes since `start`. It always calls `pause`, which can abandon the copy.
   func keep(since start: Duration, bytes: Int) throws {
     guard let bytesPerSecond else { return try pause(.zero) }
     let due = Duration.nanoseconds(Int64(Double(bytes) / Double(max(1, bytesPerSecond)) * 1_000_000_000))

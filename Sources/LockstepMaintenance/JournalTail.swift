@@ -3,35 +3,32 @@ import LockstepSQLite
 import LockstepStore
 import LockstepTime
 
-/// Follows what happens to one user, from the store's file, beside the server that writes it.
+/// Follows one user's journal in the store's file while a server writes it.
 ///
-/// It belongs to one thread. Nothing is held between two looks, so that the store's log goes on as ever.
-public struct JournalTail {
-  /// One action that changed something.
-  public struct Entry: Sendable, Equatable {
-    /// The user's state behind it, as clients are told.
-    public let cursor: String
-    /// When it was done.
-    public let at: Timestamp
-    /// What the device is called that asked for it; nil where it has no name, or is logged out.
-    public let device: String?
-    /// The session that asked for it, where there was one.
-    public let session: String?
-    /// The collection that it changed.
-    public let collection: String
-    /// What was asked for, as JSON: `{"type": …, "payload": …}`.
-    public let action: String
-    /// What did happen, as JSON: an array of such.
-    public let mutations: String
+/// It belongs to one thread. It keeps no transaction open between two reads, so that checkpoints can proceed.
+package struct JournalTail {
+  /// One action and its mutations.
+  package struct Entry: Sendable, Equatable {
+    /// The cursor of the state after the action.
+    package let cursor: String
+    package let at: Timestamp
+    /// The session's device; nil if it has no name or the session has ended.
+    package let device: String?
+    package let session: String?
+    package let collection: String
+    /// JSON: `{"type": …, "payload": …}`.
+    package let action: String
+    /// JSON: an array of mutations.
+    package let mutations: String
   }
 
-  /// Where it begins.
-  public enum Start: Sendable, Equatable {
-    /// With so many of the last entries.
+  /// Where to begin.
+  package enum Start: Sendable, Equatable {
+    /// With this number of the last entries.
     case last(Int)
-    /// Behind a cursor.
+    /// After a cursor.
     case cursor(String)
-    /// With what was done at a moment or later.
+    /// With the first entry at this moment or later.
     case time(Timestamp)
   }
 
@@ -44,40 +41,29 @@ public struct JournalTail {
   private var version: Int?
   private let start: Start
 
-  /// Follows a user of the store in this file.
-  ///
-  /// - Throws: `MaintenanceError.missing`, `StoreError` where it's no store that this program knows, `SQLiteError`.
-  public init(of user: UserID, in path: String, from start: Start) throws {
-    guard StorePath.isFile(path) else { throw MaintenanceError.missing(path: path) }
+  package init(of user: UserID, in path: String, from start: Start) throws {
+    let connection = try StorePath.openForReading(path)
     self.path = path
     self.user = user
     self.start = start
+    self.connection = connection
     file = FileIdentity(path: path)
-    connection = try SQLiteConnection(path: path, options: .init(access: .readOnly, journal: .asFound))
-    let migrator = Migrator()
-    let connection = connection
     store = try connection.snapshot {
-      let schema = try migrator.examine(connection)
-      guard schema == migrator.last else {
-        throw MaintenanceError.olderSchema(path: path, found: schema, known: migrator.last)
-      }
+      try Migrator().expectCurrentSchema(of: connection, path: path)
       return try connection.first("SELECT id FROM store") { row in try row[0] as String } ?? ""
     }
   }
 
-  /// What happened since the last time, oldest first; the first time what there is to begin with.
+  /// The entries since the last call, oldest first, in whole revisions; about `limit` of them, and the rest on the next call.
   ///
-  /// - Parameter limit: How many entries about; what is left comes the next time.
-  /// - Returns: The entries, of whole transactions; none where nothing has happened.
-  /// - Throws: `MaintenanceError.erased` where the user is gone, `MaintenanceError.replaced` where the file is another one now,
-  ///   `MaintenanceError.unknownCursor`; `SQLiteError`.
-  public mutating func look(limit: Int = 100) throws -> [Entry] {
+  /// Throws `MaintenanceError.erased` after the user was erased, `.replaced` after the file was replaced, `.unknownCursor`.
+  package mutating func read(limit: Int = 100) throws -> [Entry] {
     if file != FileIdentity(path: path) { throw MaintenanceError.replaced(path: path) }
-    // Goes up with each commit of another connection; to ask costs next to nothing.
+    // Increases with each commit of another connection; a cheap query.
     let now = try connection.first("PRAGMA data_version") { row in try row[0] as Int }
     if last != nil, now == version { return [] }
     let (user, connection) = (user, connection)
-    let from = try last ?? beginning()
+    let from = try last ?? firstRevision()
     var reached = from
     let entries = try connection.snapshot {
       guard try UserRecords(connection: connection).account(user) != nil else { throw MaintenanceError.erased }
@@ -87,12 +73,11 @@ public struct JournalTail {
       }
     }
     last = reached
-    // Where there may be more, it's looked again whatever the version says.
+    // If there may be more entries, the next call reads again whatever the version.
     version = entries.count < limit ? now : nil
     return entries
   }
 
-  /// Whole revisions: one that has many actions is never told in part.
   private static let entries: StaticString = """
     SELECT j.revision, j.at, j.session_id, s.device, j.collection, j.action, j.mutations
     FROM journal AS j LEFT JOIN sessions AS s ON s.user_id = j.user_id AND s.id = j.session_id
@@ -116,8 +101,8 @@ public struct JournalTail {
     )
   }
 
-  /// The revision behind which to begin.
-  private func beginning() throws -> Revision {
+  /// The revision after which to begin.
+  private func firstRevision() throws -> Revision {
     switch start {
     case .last(let count):
       let first = try connection.first(

@@ -1,73 +1,65 @@
 import Glibc
 
-/// Why something that an operator asked for wasn't done, each with a sentence that says what to do. What was there is as it
-/// was.
-public enum MaintenanceError: Error, Sendable, Equatable {
-  /// There is a file already where one was to be made.
+/// Why an operator's command failed. Nothing was changed.
+package enum MaintenanceError: Error, Sendable, Equatable {
+  /// The file to create exists.
   case exists(path: String)
-  /// There is no file.
   case missing(path: String)
-  /// A file can't be made; the reason is an `errno`.
+  /// The reason is an `errno`.
   case cannotMake(path: String, reason: Int32)
-  /// What has the name is a device, a folder, a link or the like.
+  /// The path names a device, a folder, a link or the like.
   case notAFile(path: String)
-  /// Somebody else is making the same file.
+  /// Another process is writing the same file.
   case beingMade(path: String)
-  /// A file is damaged: what SQLite says of it first.
   case damaged(path: String, what: String)
-  /// The file is to be restored of itself.
+  /// The backup and the store are the same file.
   case sameFile(path: String)
-  /// There is no such user in the store.
   case noSuchUser(String)
-  /// The address is somebody's already.
   case addressTaken(String)
-  /// A server uses the store, and hasn't taken the order in time. It's withdrawn.
+  /// The server did not run the admin command in time. The command was withdrawn.
   case notTaken(path: String)
-  /// A server uses the store, and its schema isn't the one that this program knows.
   case olderSchema(path: String, found: Int, known: Int)
-  /// A cursor isn't of the user's history in this store.
   case unknownCursor(String)
-  /// The file was replaced while it was followed.
+  /// The file was replaced while a command followed it.
   case replaced(path: String)
-  /// The user was erased while they were followed.
+  /// The user was erased while a command followed the journal.
   case erased
 }
 
 extension MaintenanceError: CustomStringConvertible {
-  /// What happened, and what to do.
-  public var description: String {
+  package var description: String {
     switch self {
     case .exists(let path):
-      "\(path) is there already. Name another file, or say --force to have it replaced."
+      "\(path) exists already. Name another file, or add --force to replace it."
     case .missing(let path):
-      "There is no file \(path). Name the one that is there: --data, or the variable LOCKSTEP_DATA, says which."
+      "There is no file \(path). Set --data or the variable LOCKSTEP_DATA to an existing store."
     case .cannotMake(let path, let reason):
-      "\(path) can't be written: \(String(cString: strerror(reason))). Check that the folder exists, that this process may "
-        + "write it, and that there is room."
+      "\(path) cannot be written: \(String(cString: strerror(reason))). Check that its folder exists, that this process may "
+        + "write to it, and that the disk has free space."
     case .notAFile(let path):
-      "\(path) is no regular file, and isn't replaced. Name another, or the place of one that is to be made."
+      "\(path) is not a regular file, and is not replaced. Name another file."
     case .beingMade(let path):
-      "Somebody else is writing \(path) at this moment. Wait until that is done, or name another file."
+      "Another process is writing \(path) now. Wait until it has finished, or name another file."
     case .damaged(let path, let what):
-      "\(path) is damaged: \(what). `lockstep check` tells more; use a backup that is whole."
+      "\(path) is damaged: \(what). `lockstep check` lists all damage; use an intact backup."
     case .sameFile(let path):
-      "\(path) can't be restored from itself. Name the backup with --from, and the store with --data."
+      "\(path) is both the backup and the store. Name the backup with --from, and the store with --data."
     case .noSuchUser(let name):
-      "There is no user \(name) in the store. `lockstep user list` shows who there is."
+      "There is no user \(name) in the store. `lockstep user list` lists all users."
     case .addressTaken(let address):
-      "There is a user with the address \(address) already."
+      "A user with the address \(address) exists already."
     case .notTaken(let path):
-      "A server uses the store \(path), and hasn't done it in time: it's too busy, stops, or hangs. The order was withdrawn, "
-        + "and nothing was changed. Try again; or stop the server, and try again then."
+      "The server that uses the store \(path) did not run the admin command in time: it is busy, shutting down or hanging. "
+        + "The command was withdrawn, and nothing was changed. Try again, or stop the server first."
     case .olderSchema(let path, let found, let known):
-      "The store \(path) has schema \(found), and this lockstep works with \(known): an older lockstep serves it. Use that "
-        + "one's own command, or restart the server with this one."
+      "The store \(path) has schema \(found), and this lockstep needs schema \(known): an older lockstep serves the store. "
+        + "Use the command of that version, or restart the server with this one."
     case .unknownCursor(let text):
-      "The cursor \(text) isn't of this user's history in this store, or of what is no longer kept. Begin with a time instead."
+      "The cursor \(text) is not in this user's history in this store, or that history was pruned. Begin with a time instead."
     case .replaced(let path):
-      "The file \(path) was replaced by another one. Begin anew to follow that."
+      "The file \(path) was replaced. Run the command again to follow the new file."
     case .erased:
-      "The user has been erased."
+      "The user was erased."
     }
   }
 }

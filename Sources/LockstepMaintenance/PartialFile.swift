@@ -1,23 +1,22 @@
 import Glibc
 import LockstepStore
 
-/// A file in the making, beside the one that it is to become: `<target>.partial`, which nobody takes for a whole one.
+/// An incomplete file that gets its real name when it is complete: `<target>.partial`.
 ///
-/// Only one may make it at a time, which a lock (`flock`) sees to that ends with the process. So one that was left behind by
-/// a process that was killed is known by having no lock, and is made anew.
+/// A lock (`flock`), which ends with the process, admits one writer at a time. An incomplete file without a lock was left
+/// by a process that was killed, and is replaced.
 package final class PartialFile {
   static let suffix = ".partial"
-  /// What SQLite may leave beside a database, and what must not lie beside another one of the same name.
+  /// Files that SQLite may leave beside a database. They must not lie beside a different database of the same name.
   static let companions = ["-wal", "-shm", "-journal"]
 
   let path: String
   private let target: String
-  /// For the lock and to sync by. SQLite's own locks on the file, which closing this lets go of, keep nobody away: nobody
-  /// else opens a partial file.
+  /// For the lock and `fsync`. Closing it releases SQLite's locks on the file, but no other process opens a partial file.
   private let descriptor: Int32
   private var isPublished = false
 
-  /// Makes it, empty and for its owner only. Throws `MaintenanceError.beingMade` where somebody else is at it.
+  /// Creates the file, empty and for its owner only. Throws `MaintenanceError.beingMade` if another process writes it.
   init(target: String) throws(MaintenanceError) {
     self.target = target
     path = target + Self.suffix
@@ -33,21 +32,20 @@ package final class PartialFile {
     close(descriptor)
   }
 
-  /// Returns when all that was written to the file so far is on disk.
+  /// Returns when everything written so far is on disk.
   func sync() throws(MaintenanceError) {
     guard fsync(descriptor) == 0 else { throw .cannotMake(path: path, reason: errno) }
   }
 
-  /// Has it belong to whom the target belongs, or where there is none its folder, where this process may see to that: who
-  /// restores a store as root mustn't keep the server from opening it.
+  /// Gives the file the owner of the target or of its folder, if the process may do that. Otherwise the server could not open
+  /// a store that root has restored.
   func takeOwner() {
     var before = stat()
     guard stat(target, &before) == 0 || stat(StorePath.folder(of: target), &before) == 0 else { return }
     _ = fchown(descriptor, before.st_uid, before.st_gid)
   }
 
-  /// Gives it its name, in the place of what had that before, and returns when that is on disk. To be called once, with
-  /// nothing open that writes it.
+  /// Renames the file to the target, and returns when that is on disk. Call it once, after all writers are closed.
   func publish() throws(MaintenanceError) {
     try sync()
     guard rename(path, target) == 0 else { throw .cannotMake(path: target, reason: errno) }
@@ -57,7 +55,7 @@ package final class PartialFile {
 
   private static func openLocked(_ path: String, target: String) throws(MaintenanceError) -> Int32 {
     while true {
-      // A new one always: what lies there may be somebody else's, who would have all that is written into it.
+      // Always a new file: the owner of an existing file could read everything written to it.
       let descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
       if descriptor < 0, errno == EEXIST {
         try removeLeftBehind(path, target: target)
@@ -65,7 +63,7 @@ package final class PartialFile {
       }
       guard descriptor >= 0 else { throw .cannotMake(path: path, reason: errno) }
       try lock(descriptor, path, target: target)
-      // Somebody may have taken it for one that was left behind, between the two calls, and removed it.
+      // Between the two calls another process may have removed it as left behind.
       if FileIdentity(descriptor: descriptor) == FileIdentity(path: path), fchmod(descriptor, 0o600) == 0 {
         return descriptor
       }
@@ -73,7 +71,7 @@ package final class PartialFile {
     }
   }
 
-  /// Removes what has the name, unless somebody is making it.
+  /// Removes a file of this name, unless a process is writing it.
   private static func removeLeftBehind(_ path: String, target: String) throws(MaintenanceError) {
     guard StorePath.isFileItself(path) || !StorePath.isTaken(path) else { throw .notAFile(path: path) }
     let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
@@ -83,12 +81,12 @@ package final class PartialFile {
     }
     try lock(descriptor, path, target: target)
     defer { close(descriptor) }
-    // Whoever had it may have given it its name between the calls: then another has the name, or none.
+    // Its writer may have renamed it between the calls: then the name belongs to another file, or to none.
     guard FileIdentity(descriptor: descriptor) == FileIdentity(path: path), unlink(path) != 0 else { return }
     throw .cannotMake(path: path, reason: errno)
   }
 
-  /// Throws where somebody else has the lock; the file is closed then.
+  /// Throws if another process has the lock, and closes the file.
   private static func lock(_ descriptor: Int32, _ path: String, target: String) throws(MaintenanceError) {
     guard flock(descriptor, LOCK_EX | LOCK_NB) != 0 else { return }
     let reason = errno
@@ -96,7 +94,7 @@ package final class PartialFile {
     throw reason == EWOULDBLOCK ? .beingMade(path: target) : .cannotMake(path: path, reason: reason)
   }
 
-  /// Whether a file that has this form of name is one that nobody makes any more.
+  /// Whether no process is writing this partial file.
   static func isLeftBehind(_ path: String) -> Bool {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
     guard descriptor >= 0 else { return false }
@@ -104,7 +102,6 @@ package final class PartialFile {
     return flock(descriptor, LOCK_EX | LOCK_NB) == 0
   }
 
-  /// Removes what lies beside a database of this path.
   package static func removeCompanions(of path: String) {
     for suffix in companions { unlink(path + suffix) }
   }

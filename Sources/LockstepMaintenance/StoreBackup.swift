@@ -1,61 +1,48 @@
 import LockstepSQLite
 import LockstepStore
 
-/// Makes a copy of a store, as it is at one moment, while a server, of this process or another, serves on it.
+/// Copies a store as it is at one moment, while a server of this or another process uses it.
 ///
-/// The copy is one file for its owner only, which needs nothing beside it and can be restored, or looked at with the `sqlite3`
-/// shell. It has its name only once all of it is on disk and SQLite has found every page of it whole: what has the name can
-/// be relied on, whatever happens to the process or the disk meanwhile.
-///
-/// Everybody's password hashes and sessions are in it: it's to be kept as safe as the store.
-public struct StoreBackup: Sendable {
+/// The backup is one file for its owner only. It gets its name after all of it is on disk and SQLite has checked every
+/// page, so that a file with the name is complete whatever happens to the process or the disk. It contains password hashes
+/// and sessions: it must be kept as safe as the store.
+package struct StoreBackup: Sendable {
   /// How many pages are copied between two pauses: 1 MiB of 4-KiB pages.
   static let stepPages = 256
-  /// After how many bytes what was written is brought to the disk. Left to the end it would be brought there all at once,
-  /// and the server's own commits would wait behind it.
+  /// How many bytes are copied between two syncs. One sync at the end would delay the server's commits.
   static let syncBytes = 8 * 1024 * 1024
 
-  /// The store's file.
-  public var store: String
-  /// How fast it goes.
-  public var pace: CopyThrottle
-  /// The schemas that are known.
+  let store: String
+  var throttle: CopyThrottle
   var migrator = Migrator()
 
-  /// A backup of the store in this file.
-  public init(of store: String, pace: CopyThrottle) {
+  package init(of store: String, throttle: CopyThrottle) {
     self.store = store
-    self.pace = pace
+    self.throttle = throttle
   }
 
-  /// Makes the copy, on this thread.
+  /// Makes the backup on this thread and returns its size in bytes.
   ///
-  /// - Parameters:
-  ///   - path: The file that it is to be.
-  ///   - overwriting: Whether a file that has the name may be replaced. It is, in one step, when the new one is whole. What is
-  ///     no regular file never is.
-  ///   - progress: Told how far it is, now and then.
-  /// - Returns: How many bytes it has.
-  /// - Throws: `MaintenanceError`, `StoreError` where it's no store of ours, `SQLiteError`, and what the pace's pause throws. No
-  ///   file is left then, and what had the name before still has it.
+  /// With `overwriting` a complete backup replaces an existing regular file in one step. If this throws, it leaves no new
+  /// file and an existing file stays.
   @discardableResult
-  public func write(
+  package func write(
     to path: String,
     overwriting: Bool = false,
     progress: (CopyProgress) -> Void = { _ in }
   ) throws -> Int {
-    guard StorePath.isFile(store) else { throw MaintenanceError.missing(path: store) }
+    try StorePath.expectFile(store)
     try expectPlace(path, overwriting)
     if StorePath.resolved(path) == StorePath.resolved(store) { throw MaintenanceError.sameFile(path: store) }
     let file = try PartialFile(target: path)
     let bytes = try copy(to: file, progress)
-    // Looked at again: somebody may have made one meanwhile.
+    // Again: another process may have created the file meanwhile.
     try expectPlace(path, overwriting)
     try file.publish()
     return bytes
   }
 
-  /// Throws where something has the name that isn't to be replaced: it would be gone, a device's file too.
+  /// Throws if the path names something that must not be replaced, such as a device.
   private func expectPlace(_ path: String, _ overwriting: Bool) throws(MaintenanceError) {
     guard StorePath.isTaken(path) else { return }
     guard overwriting else { throw .exists(path: path) }
@@ -63,12 +50,12 @@ public struct StoreBackup: Sendable {
   }
 
   private func copy(to file: PartialFile, _ progress: (CopyProgress) -> Void) throws -> Int {
-    let source = try SQLiteConnection(path: store, options: .init(access: .readOnly, journal: .asFound))
+    let source = try StorePath.openForReading(store)
     try migrator.examine(source)
     let copy = try SQLiteConnection(path: file.path, options: .init(journal: .asFound))
-    // There is nothing in it that could be undone.
+    // A new file has nothing to roll back to.
     try copy.execute("PRAGMA journal_mode = MEMORY")
-    let start = pace.elapsed()
+    let start = throttle.elapsed()
     var synced = 0
     var bytes = 0
     try source.copy(to: copy, stepPages: Self.stepPages) { step in
@@ -78,7 +65,7 @@ public struct StoreBackup: Sendable {
         try file.sync()
         synced = step.copiedBytes
       }
-      try pace.keep(since: start, bytes: step.copiedBytes)
+      try throttle.keep(since: start, bytes: step.copiedBytes)
     }
     try copy.leaveWriteAheadLog()
     if let fault = try copy.damage(.pages).first { throw MaintenanceError.damaged(path: store, what: fault) }

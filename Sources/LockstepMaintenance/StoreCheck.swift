@@ -3,34 +3,26 @@ import LockstepSQLite
 import LockstepStore
 import LockstepSync
 
-/// Looks through a whole store for what shouldn't be so, beside whoever serves on it, and changes nothing.
+/// Checks a whole store for damage, also while a server uses it, and changes nothing.
 ///
-/// Each part is of one moment: the file as a whole, and each user. While the file is looked at, the store's log can't start
-/// from its beginning again, and grows by what is written.
-public struct StoreCheck: Sendable {
-  /// How far a check is.
-  public struct Progress: Sendable {
-    /// Users whose state was rebuilt.
-    public let users: Int
-    /// All of them.
-    public let ofUsers: Int
+/// Each part is read at one moment: the file as a whole, and each page of users. While the file is checked, the WAL cannot
+/// restart from its beginning, and grows with every write.
+package struct StoreCheck: Sendable {
+  package struct Progress: Sendable {
+    package let users: Int
+    package let ofUsers: Int
   }
 
-  /// How many findings of one kind are listed.
+  /// How many findings of each area are listed.
   static let listed = 100
 
-  /// The store's file.
-  public var store: String
-  /// How much a user may have of favorites.
-  public var favorites: FavoritesQuota
-  /// How much a user may have of defaults.
-  public var defaults: DefaultsQuota
+  private let store: String
+  private let favorites: FavoritesQuota
+  private let defaults: DefaultsQuota
   private let modules: [UserModule]
   private let migrator: Migrator
 
-  /// A check of the store in this file, against these quotas; `modules` is what its server keeps for users besides favorites,
-  /// defaults and profiles.
-  public init(
+  package init(
     of store: String,
     favorites: FavoritesQuota = .init(),
     defaults: DefaultsQuota = .init(),
@@ -43,67 +35,54 @@ public struct StoreCheck: Sendable {
     self.defaults = defaults
   }
 
-  /// Looks through it, on this thread.
-  ///
-  /// - Parameter progress: Told how far it is, now and then.
-  /// - Returns: what was found.
-  /// - Throws: `MaintenanceError` and `StoreError` where there is no store that this program knows, or nothing of it can be read.
-  public func run(progress: (Progress) -> Void = { _ in }) throws -> CheckReport {
-    guard StorePath.isFile(store) else { throw MaintenanceError.missing(path: store) }
-    let connection = try SQLiteConnection(path: store, options: .init(access: .readOnly, journal: .asFound))
+  /// Checks the store on this thread. Throws if the file is not a store that this program knows, or nothing can be read.
+  package func run(progress: (Progress) -> Void = { _ in }) throws -> CheckReport {
+    let connection = try StorePath.openForReading(store)
     var report = try connection.snapshot {
       var report = CheckReport(store: store, schema: try migrator.examine(connection), knownSchema: migrator.last)
-      try lookAtFile(connection, &report)
-      try lookAtSchema(connection, &report)
-      if report.counts[.schema] == nil { try lookAtReferences(connection, &report) }
+      try checkFile(connection, &report)
+      try guarding(.schema, &report) { report in
+        for fault in try migrator.schemaFaults(of: connection) { report.add(.schema, fault) }
+      }
+      if report.counts[.schema] == nil { try checkReferences(connection, &report) }
       return report
     }
     guard report.isWhole, report.counts[.schema] == nil else { return report }
     let unreadable = try connection.snapshot {
-      try lookAtIdentity(connection, &report)
-      return try lookAtTexts(connection, &report)
+      try guarding(.identity, &report) { report in
+        report.identity = try connection.first("SELECT id FROM store") { row in try row[0] as String }
+        for fault in try connection.identityFaults() { report.add(.identity, fault) }
+      }
+      return try checkTexts(connection, &report)
     }
-    try lookAtUsers(connection, except: unreadable, &report, progress)
+    try guarding(.users, &report) { report in try checkUsers(connection, except: unreadable, &report, progress) }
     return report
   }
 
-  private func lookAtFile(_ connection: SQLiteConnection, _ report: inout CheckReport) throws {
+  private func checkFile(_ connection: SQLiteConnection, _ report: inout CheckReport) throws {
     report.pages = try connection.first("PRAGMA page_count") { row in try row[0] as Int } ?? 0
     report.pageSize = try connection.first("PRAGMA page_size") { row in try row[0] as Int } ?? 0
     for words in try connection.damage(.everything) { report.add(.file, words) }
   }
 
-  private func lookAtReferences(_ connection: SQLiteConnection, _ report: inout CheckReport) throws {
+  private func checkReferences(_ connection: SQLiteConnection, _ report: inout CheckReport) throws {
     try guarding(.references, &report) { report in
       for missing in try connection.missingReferences(limit: Self.listed) {
         let row = missing.row.map { " \($0)" } ?? ""
-        report.add(.references, "row\(row) of \(missing.table) refers to one of \(missing.parent) that isn't there")
+        report.add(.references, "row\(row) of \(missing.table) refers to a missing row of \(missing.parent)")
       }
     }
   }
 
-  private func lookAtSchema(_ connection: SQLiteConnection, _ report: inout CheckReport) throws {
-    try guarding(.schema, &report) { report in
-      for fault in try migrator.schemaFaults(of: connection) { report.add(.schema, fault) }
-    }
-  }
-
-  private func lookAtIdentity(_ connection: SQLiteConnection, _ report: inout CheckReport) throws {
-    try guarding(.identity, &report) { report in
-      report.identity = try connection.first("SELECT id FROM store") { row in try row[0] as String }
-      for fault in try connection.identityFaults() { report.add(.identity, fault) }
-    }
-  }
-
-  /// Whose JSON can't be read: nothing can be rebuilt of it.
-  private func lookAtTexts(_ connection: SQLiteConnection, _ report: inout CheckReport) throws -> Set<String> {
+  /// The users with invalid JSON, whose states cannot be rebuilt.
+  private func checkTexts(_ connection: SQLiteConnection, _ report: inout CheckReport) throws -> Set<String> {
     var users: Set<String> = []
     for (table, sql) in Self.texts {
       try guarding(.texts, &report) { report in
         try connection.forEach(sql) { row in
           let user: String = try row[0]
           users.insert(user)
-          report.add(.texts, "\(table): a text of user \(user) is no JSON")
+          report.add(.texts, "\(table): a text of user \(user) is not valid JSON")
         }
       }
     }
@@ -119,34 +98,31 @@ public struct StoreCheck: Sendable {
     ("registered_defaults", "SELECT suite FROM registered_defaults WHERE value IS NOT NULL AND NOT json_valid(value)"),
   ]
 
-  private func lookAtUsers(
+  private func checkUsers(
     _ connection: SQLiteConnection,
     except unreadable: Set<String>,
     _ report: inout CheckReport,
     _ progress: (Progress) -> Void
   ) throws {
-    try guarding(.users, &report) { report in
-      let count = try connection.first("SELECT count(*) FROM users") { row in try row[0] as Int } ?? 0
-      report.users = count
-      var last = ""
-      var done = 0
-      while let (end, looked) = try lookAtPage(connection, after: last, except: unreadable, &report) {
-        last = end
-        done += looked
-        progress(Progress(users: done, ofUsers: count))
-      }
+    report.users = try connection.first("SELECT count(*) FROM users") { row in try row[0] as Int } ?? 0
+    var last = ""
+    var done = 0
+    while let (end, checked) = try checkPage(connection, after: last, except: unreadable, &report) {
+      last = end
+      done += checked
+      progress(Progress(users: done, ofUsers: report.users))
     }
   }
 
-  /// Looks at the next users, all of one moment. Gives the last one's id and how many there were; nil where there are none.
-  private func lookAtPage(
+  /// Checks the next users at one moment. Returns the last id and the number of users; nil at the end.
+  private func checkPage(
     _ connection: SQLiteConnection,
     after last: String,
     except unreadable: Set<String>,
     _ report: inout CheckReport
   ) throws -> (last: String, count: Int)? {
     let check = UserCheck(
-      states: ExportedModules.states(with: modules),
+      states: ModuleTables(ofStoreWith: modules),
       favorites: favorites,
       defaults: defaults,
       connection: connection
@@ -157,16 +133,16 @@ public struct StoreCheck: Sendable {
       }
       for id in ids where !unreadable.contains(id) {
         guard let user = UserID(id) else {
-          report.add(.users, "“\(id)” is no id of a user")
+          report.add(.users, "“\(id)” is not a user id")
           continue
         }
-        try guarding(.users, of: id, &report) { report in try check.look(at: user, &report) }
+        try guarding(.users, of: id, &report) { report in try check.check(user, &report) }
       }
       return ids.last.map { ($0, ids.count) }
     }
   }
 
-  /// Goes on behind what can't be read, with a finding.
+  /// Turns damage that `body` meets into a finding.
   private func guarding(
     _ area: CheckReport.Area,
     of user: String? = nil,
@@ -179,7 +155,7 @@ public struct StoreCheck: Sendable {
     } catch let error as SQLiteError where [.corrupt, .mismatch, .notADatabase].contains(error.kind) {
       report.add(area, "\(place)\(error.message)")
     } catch let error as SnapshotDamagedError {
-      report.add(area, "\(place)the snapshot of \(error.collection) at revision \(error.revision) can't be read")
+      report.add(area, "\(place)the snapshot of \(error.collection) at revision \(error.revision) cannot be read")
     }
   }
 }

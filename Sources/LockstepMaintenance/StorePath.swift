@@ -1,15 +1,27 @@
 import Glibc
+import LockstepSQLite
+import LockstepStore
 
-/// Where a file is, whatever it's called.
+/// Questions about the path of a store or a backup.
 package enum StorePath {
-  /// The folder that a path's last name is in.
+  /// Throws unless there is a regular file.
+  static func expectFile(_ path: String) throws(MaintenanceError) {
+    if !isFile(path) { throw .missing(path: path) }
+  }
+
+  /// Opens an existing store or backup for reading, also while a server uses it.
+  static func openForReading(_ path: String) throws -> SQLiteConnection {
+    try expectFile(path)
+    return try SQLiteConnection(path: path, options: .init(access: .readOnly, journal: .asFound))
+  }
+
   static func folder(of path: String) -> String {
     guard let slash = path.lastIndex(of: "/") else { return "." }
     return slash == path.startIndex ? "/" : String(path[..<slash])
   }
 
-  /// The absolute path without symbolic links, as SQLite tells it, of a file that may not be there yet; nil where its folder
-  /// isn't.
+  /// The absolute path without symbolic links, as SQLite reports it; nil if the folder does not exist. The file need not
+  /// exist.
   static func resolved(_ path: String) -> String? {
     if let whole = real(path) { return whole }
     let name = path.split(separator: "/", omittingEmptySubsequences: false).last ?? ""
@@ -17,25 +29,24 @@ package enum StorePath {
     return folder == "/" ? "/\(name)" : "\(folder)/\(name)"
   }
 
-  /// Whether there is a regular file.
   static func isFile(_ path: String) -> Bool {
     var status = stat()
     return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
   }
 
-  /// Whether a regular file has this name, and no link to one.
+  /// Whether the path itself is a regular file, not a link to one.
   static func isFileItself(_ path: String) -> Bool {
     var status = stat()
     return lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
   }
 
-  /// Whether others than its owner may read or write the file.
+  /// Whether users other than the owner may read or write the file.
   package static func isOpenToOthers(_ path: String) -> Bool {
     var status = stat()
     return stat(path, &status) == 0 && status.st_mode & 0o077 != 0
   }
 
-  /// Whether anything has this name, a broken link too.
+  /// Whether anything has this name, including a broken link.
   static func isTaken(_ path: String) -> Bool {
     var status = stat()
     return lstat(path, &status) == 0
@@ -43,8 +54,16 @@ package enum StorePath {
 
   private static func real(_ path: String) -> String? {
     guard let text = realpath(path, nil) else { return nil }
-    // The C library allocated it for this caller.
+    // `realpath` allocated it for the caller.
     defer { free(text) }
     return String(cString: text)
+  }
+}
+
+extension Migrator {
+  /// Throws if the store's schema is not the one that this program writes.
+  func expectCurrentSchema(of connection: SQLiteConnection, path: String) throws {
+    let schema = try examine(connection)
+    guard schema == last else { throw MaintenanceError.olderSchema(path: path, found: schema, known: last) }
   }
 }

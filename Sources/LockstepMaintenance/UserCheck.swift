@@ -4,44 +4,46 @@ import LockstepSQLite
 import LockstepStore
 import LockstepSync
 
-/// Looks whether a user's tables hold what their journal tells.
+/// Compares a user's tables with what the journal rebuilds.
 struct UserCheck {
   let states: ModuleTables
   let favorites: FavoritesQuota
   let defaults: DefaultsQuota
   let connection: SQLiteConnection
 
-  func look(at user: UserID, _ report: inout CheckReport) throws {
+  func check(_ user: UserID, _ report: inout CheckReport) throws {
     let present = try states.load(user, from: connection)
-    try lookForGaps(user, &report)
+    try checkForGaps(user, &report)
     for difference in try differences(of: user, from: present) { report.add(.users, "user \(user): \(difference)") }
     for excess in excesses(of: present) { report.add(.quotas, "user \(user): \(excess)") }
   }
 
-  /// What the tables hold otherwise than the journal and the snapshots tell.
+  /// How the tables differ from what the journal and the snapshots rebuild.
   private func differences(of user: UserID, from present: UserState) throws -> [String] {
-    let told = try connection.all(
+    let recorded = try connection.all(
       "SELECT collection FROM journal WHERE user_id = ?1 UNION SELECT collection FROM snapshots WHERE user_id = ?1",
       user
     ) { CollectionName(text: try $0[0] as String) }
-    let names = Set(told).union(present.collections.keys)
+    let names = Set(recorded).union(present.collections.keys)
     let rebuilt = try StateHistory(states: states).rebuild(names, of: user, at: present.revision, from: connection)
     return names.sorted().compactMap { name in
-      guard states.reducer(of: name.module) != nil else { return "the journal tells of \(name), which is no collection" }
+      guard states.reducer(of: name.module) != nil else {
+        return "the journal has entries of \(name), which is not a collection"
+      }
       return difference(of: name, present.collections[name], rebuilt[name].flatMap { $0.revision > .none ? $0 : nil })
     }
   }
 
   private func difference(of name: CollectionName, _ table: CollectionState?, _ journal: CollectionState?) -> String? {
     guard table != journal else { return nil }
-    guard let table else { return "\(name): the journal tells of it, the tables hold nothing" }
-    guard let journal else { return "\(name): the tables hold it, the journal tells nothing of it" }
-    let place = firstDifference(table, journal).map { ", which first differ at “\($0)”" } ?? ""
-    return "\(name): the tables hold \(table.count) elements of revision \(table.revision), the journal gives "
+    guard let table else { return "\(name): the journal has entries, the tables are empty" }
+    guard let journal else { return "\(name): the tables have elements, the journal has no entries" }
+    let place = firstDifference(table, journal).map { "; the first difference is at “\($0)”" } ?? ""
+    return "\(name): the tables have \(table.count) elements of revision \(table.revision), the journal gives "
       + "\(journal.count) of revision \(journal.revision)\(place)"
   }
 
-  /// The key of the first element that isn't the same.
+  /// The key of the first element that differs.
   private func firstDifference(_ table: CollectionState, _ journal: CollectionState) -> String? {
     switch (table, journal) {
     case (.list(let left), .list(let right)):
@@ -55,8 +57,8 @@ struct UserCheck {
     }
   }
 
-  /// Revisions of one history have no gaps.
-  private func lookForGaps(_ user: UserID, _ report: inout CheckReport) throws {
+  /// The revisions of a user have no gaps.
+  private func checkForGaps(_ user: UserID, _ report: inout CheckReport) throws {
     let row = try connection.first(
       """
       SELECT count(DISTINCT revision >> 20), min(revision >> 20), max(revision >> 20) FROM journal WHERE user_id = ?
@@ -80,6 +82,6 @@ struct UserCheck {
     for (name, suite) in suites {
       rows += [("keys in \(name)", suite.count, defaults.keys), ("bytes in \(name)", suite.bytes, defaults.bytes)]
     }
-    return rows.filter { $0.has > $0.may }.map { "\($0.has) \($0.what), of \($0.may) that are allowed" }
+    return rows.filter { $0.has > $0.may }.map { "\($0.has) \($0.what), the quota is \($0.may)" }
   }
 }

@@ -6,26 +6,24 @@ import LockstepSQLite
 import LockstepStore
 import LockstepSync
 
-/// All that is stored about a user, as one document of one moment.
+/// Writes everything that is stored about a user, as one JSON document of one moment.
 ///
-/// It's told in pieces, because a journal may be longer than the memory is large. That what is told last is of the same
-/// moment as what is told first follows from what it is: the state is held in memory as it was, and neither an entry of the
-/// journal nor a snapshot ever changes. They can only go: where one does before it was told, because the user is erased or
-/// the past is pruned, the answer is cut, so that the client sees that it isn't whole.
+/// The document is written in pieces, because a journal may be larger than memory. All pieces are of one moment: the state
+/// stays in memory, and journal entries and snapshots never change. They can only be pruned or erased meanwhile; then the
+/// response is cut off, so that the client sees that it is incomplete.
 package struct UserExport: Sendable {
-  /// About how much of the journal is read at a time.
+  /// How much of the journal is read at a time, approximately.
   static let pieceBytes = 1024 * 1024
 
   let store: String
-  /// What is told of the account; nil where there is no such user.
+  /// The account's members of the document; nil without such a user.
   let account: @Sendable (UserID, SQLiteConnection) throws -> JSONObject?
   let states: ModuleTables
-  /// The user's present state.
   let present: @Sendable (UserID) async throws -> UserState
-  /// The revision of what is registered for everybody.
+  /// The revision of the registered defaults.
   let registered: @Sendable () -> Revision
   let readers: UserReaders
-  /// The server's own modules.
+  /// The modules besides favorites, defaults and profiles.
   package let own: [UserModule]
 
   package init(
@@ -46,33 +44,31 @@ package struct UserExport: Sendable {
     self.own = own
   }
 
-  /// Writes the document; false where there is no such user.
+  /// Writes the document; false without such a user.
   package func write(_ user: UserID, to writer: any BodyWriter) async throws -> Bool {
     guard let contents = try await contents(of: user) else { return false }
     try await write(contents, of: user, to: writer)
     return true
   }
 
-  // MARK: What there is
-
   package func contents(of user: UserID) async throws -> Contents? {
     let state = try await present(user)
     return try await readers.read(for: user) { try gather(of: user, state, from: $0) }
   }
 
-  /// What is in a document: its short parts, and which the long ones are.
+  /// The short parts of a document, and the names of the long parts.
   package struct Contents: Sendable {
     package let cursor: String
-    /// The account's members, with the brace before them and none behind.
+    /// The account's members after an opening brace.
     let account: [UInt8]
     let state: UserState
-    /// The journal's first revision; nil where it's empty.
+    /// The journal's first revision; nil if it is empty.
     let journal: Revision?
     let snapshots: [Snapshots.Name]
-    /// The keys whose answers are kept.
+    /// The idempotency keys with stored responses, as JSON.
     let keys: [UInt8]
 
-    /// The same tag means the same bytes: the state and the journal follow from the cursor, as far back as they are kept.
+    /// Equal tags mean equal bytes: the cursor determines the state and the part of the journal that is kept.
     package var tag: String {
       let kept = snapshots.map { "\($0.collection) \($0.revision.rawValue)" }.joined(separator: "\n")
       return Digest.text(of: account + keys + Array("\(cursor) \(journal?.rawValue ?? 0)\n\(kept)".utf8))
@@ -101,10 +97,8 @@ package struct UserExport: Sendable {
     )
   }
 
-  // MARK: Telling it
-
   package func write(_ contents: Contents, of user: UserID, to writer: any BodyWriter) async throws {
-    var pieces = Pieces(writer: writer)
+    var pieces = PieceBuffer(writer: writer)
     try await pieces.append(contents.account)
     try await pieces.append(#","cursor":"\#(contents.cursor)","favorites":"#.utf8)
     try await pieces.append(contents.state.list(FavoritesReactor.collection))
@@ -122,7 +116,7 @@ package struct UserExport: Sendable {
     try await pieces.append(#","journal":["#.utf8)
     try await write(journalOf: user, contents, to: &pieces)
     try await pieces.append(#"],"snapshots":["#.utf8)
-    // Where the beginning of the journal is gone they are all that tells of it.
+    // They are all that remains of history whose journal entries were pruned.
     for (index, name) in contents.snapshots.enumerated() {
       try await write(name, of: user, isFirst: index == 0, to: &pieces)
     }
@@ -132,8 +126,7 @@ package struct UserExport: Sendable {
     try await pieces.send()
   }
 
-  /// What is kept by the modules that this server was built with.
-  private func write(modulesOf contents: Contents, to pieces: inout Pieces) async throws {
+  private func write(modulesOf contents: Contents, to pieces: inout PieceBuffer) async throws {
     try await pieces.append(#","modules":{"#.utf8)
     for (index, module) in own.enumerated() {
       try await pieces.append(name: module.name, isFirst: index == 0)
@@ -145,7 +138,7 @@ package struct UserExport: Sendable {
     try await pieces.append("}".utf8)
   }
 
-  private func write(journalOf user: UserID, _ contents: Contents, to pieces: inout Pieces) async throws {
+  private func write(journalOf user: UserID, _ contents: Contents, to pieces: inout PieceBuffer) async throws {
     guard let first = contents.journal else { return }
     let (store, end) = (store, contents.state.revision)
     var last = Revision.none
@@ -153,9 +146,9 @@ package struct UserExport: Sendable {
       let start = last
       let page = try await readers.read(for: user) { connection in
         let journal = Journal(connection: connection)
-        // What goes, goes from the beginning: where the last one told is still there, so are all behind it.
-        let isThere = try start == .none ? journal.firstRevision(of: user) == first : journal.knows(start, of: user)
-        guard isThere else { throw GoneMeanwhile() }
+        // History is pruned from its beginning: if the last written entry still exists, so do all later ones.
+        let exists = try start == .none ? journal.firstRevision(of: user) == first : journal.knows(start, of: user)
+        guard exists else { throw PrunedError() }
         return try JournalPage(
           of: user,
           after: start,
@@ -166,24 +159,24 @@ package struct UserExport: Sendable {
           store: store
         )
       }
-      guard let reached = page.last else { throw GoneMeanwhile() }
+      guard let reached = page.last else { throw PrunedError() }
       if start != .none { try await pieces.append(",".utf8) }
       try await pieces.append(page.entries)
       last = reached
     }
   }
 
-  /// A collection as it was, in the form in which the feed tells a whole one.
+  /// Writes a snapshot in the form of a whole collection of the feed.
   private func write(
     _ name: Snapshots.Name,
     of user: UserID,
     isFirst: Bool,
-    to pieces: inout Pieces
+    to pieces: inout PieceBuffer
   ) async throws {
     let found = try await readers.read(for: user) { connection in
       try Snapshots(connection: connection).latest(of: name.collection, of: user, upTo: name.revision)
     }
-    guard let found, found.revision == name.revision else { throw GoneMeanwhile() }
+    guard let found, found.revision == name.revision else { throw PrunedError() }
     let cursor = Cursor(store: store, revision: name.revision).text
     try await pieces.append((isFirst ? #"{"collection":"# : #",{"collection":"#).utf8)
     try await pieces.append(JSON.string(name.collection.description).encoded())
@@ -199,12 +192,12 @@ package struct UserExport: Sendable {
     try await pieces.append("}".utf8)
   }
 
-  /// Something that was there when the document began is gone before it was told.
-  private struct GoneMeanwhile: Error {}
+  /// A part of the document was pruned or erased before it was written.
+  private struct PrunedError: Error {}
 }
 
-/// Gathers the many short parts of a body, so that not each of them is sent by itself.
-private struct Pieces {
+/// Joins the many short parts of a body into pieces of useful size.
+private struct PieceBuffer {
   private static let length = 64 * 1024
 
   let writer: any BodyWriter

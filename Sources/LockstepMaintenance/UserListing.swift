@@ -2,26 +2,16 @@ import LockstepCollections
 import LockstepSQLite
 import LockstepTime
 
-/// What an operator sees of a user.
-public struct UserListing: Sendable, Equatable {
-  /// Who it is.
-  public let user: User
-  /// Since when nobody may log in; nil as a rule.
-  public let disabledAt: Timestamp?
-  /// How many devices are logged in.
-  public let sessions: Int
-  /// When one of them was last seen, to the minute; nil where none is logged in.
-  public let lastSeenAt: Timestamp?
+/// A user in `lockstep user list`.
+package struct UserListing: Sendable, Equatable {
+  package let user: User
+  /// Since when the user is disabled.
+  package let disabledAt: Timestamp?
+  package let sessions: Int
+  /// When a session was last seen, to the minute; nil without sessions.
+  package let lastSeenAt: Timestamp?
 
-  /// Some of a store's users, in the order in which they signed up.
-  ///
-  /// - Parameters:
-  ///   - last: Behind whom to begin; nil: at the beginning.
-  ///   - limit: How many at most.
-  ///   - connection: The store, in a transaction.
-  ///   - now: Sessions that have expired by then aren't counted.
-  /// - Returns: The users; none where there are no more.
-  /// - Throws: `SQLiteError`.
+  /// The next users after `last` in the order of signing up, with the sessions that have not expired.
   static func page(
     after last: UserID?,
     limit: Int = 500,

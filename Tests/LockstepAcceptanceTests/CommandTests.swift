@@ -3,22 +3,22 @@ import LockstepSQLite
 import LockstepTestSupport
 import Testing
 
-@Suite("The command ends as scripts expect it to")
+@Suite("The command ends as scripts expect it to", .timeLimit(.minutes(10)))
 struct CommandTests {
   /// Arguments, variables, the code, and what standard output or standard error begins with.
   private static let runs: [(arguments: [String], variables: [String: String], code: Int32, text: String)] = [
-    ([], [:], 64, "Lockstep keeps an app's state"), (["--help"], [:], 0, "Lockstep keeps an app's state"),
-    (["-h"], [:], 0, "Lockstep keeps"), (["help"], [:], 0, "Lockstep keeps"), (["--version"], [:], 0, "lockstep "),
-    (["version"], [:], 0, "lockstep "), (["--version", "junk"], [:], 64, "lockstep: “junk” is one word too many"),
-    (["version", "--port"], [:], 64, "lockstep: “--port” is one word too many"),
+    ([], [:], 64, "Lockstep is a state server"), (["--help"], [:], 0, "Lockstep is a state server"),
+    (["-h"], [:], 0, "Lockstep is"), (["help"], [:], 0, "Lockstep is"), (["--version"], [:], 0, "lockstep 0.2.0"),
+    (["version"], [:], 0, "lockstep "), (["--version", "junk"], [:], 64, "lockstep: unexpected argument “junk”"),
+    (["version", "--port"], [:], 64, "lockstep: unexpected argument “--port”"),
     (["serve", "--port", "0", "--data", "/dev/null"], [:], 74, "lockstep serve: /dev/null is no regular file"),
     (["serve", "--port", "0", "--data", "{folder}/"], [:], 74, "lockstep serve: "),
-    (["serve", "--help"], [:], 0, "Serve until SIGTERM"),
-    (["serve", "--port", "x", "-h"], [:], 0, "Serve until SIGTERM"),
+    (["serve", "--help"], [:], 0, "Run the server until SIGTERM"),
+    (["serve", "--port", "x", "-h"], [:], 0, "Run the server until SIGTERM"),
     (["srve"], [:], 64, "lockstep: there is no command “srve”."), (["--serve"], [:], 64, "lockstep: there is no"),
     (["serve", "--prot", "1"], [:], 64, "lockstep serve: there is no option --prot. `lockstep serve --help`"),
-    (["serve", "--port", "x"], [:], 64, "lockstep serve: --port can't be “x”: it must be a whole number"),
-    (["serve"], ["LOCKSTEP_PORT": "x"], 64, "lockstep serve: LOCKSTEP_PORT can't be “x”"),
+    (["serve", "--port", "x"], [:], 64, "lockstep serve: --port cannot be “x”: it must be a whole number"),
+    (["serve"], ["LOCKSTEP_PORT": "x"], 64, "lockstep serve: LOCKSTEP_PORT cannot be “x”"),
     (
       ["serve", "--host", "256.1.1.1", "--port", "0", "--data", "{folder}/x.db"], [:], 69,
       "lockstep serve: cannot listen"
@@ -32,15 +32,16 @@ struct CommandTests {
     (["backup", "--to", "{folder}/b", "--data", "{folder}/x"], [:], 66, "lockstep backup: There is no file"),
     (["backup", "--to", "{folder}/b"], ["LOCKSTEP_DATA": "/nowhere/x"], 66, "There is no file /nowhere/x"),
     (
-      ["backup", "--to", "/dev/null"], ["LOCKSTEP_FORCE": "1", "LOCKSTEP_DATA": "/etc/passwd"], 73, "/dev/null is there"
+      ["backup", "--to", "/dev/null"], ["LOCKSTEP_FORCE": "1", "LOCKSTEP_DATA": "/etc/passwd"], 73,
+      "/dev/null exists already"
     ),
     (["restore"], [:], 64, "lockstep restore: --from is missing"),
     (["restore", "--from", "/etc/passwd", "--data", "{folder}/x"], [:], 65, "is not a SQLite database"),
     (["restore", "--from", "{folder}/none", "--data", "{folder}/x"], [:], 66, "lockstep restore: There is no file"),
     (
-      ["health", "--url", "https://a.example"], [:], 64, "lockstep health: --url can't be “https://a.example”: it must"
+      ["health", "--url", "https://a.example"], [:], 64, "lockstep health: --url cannot be “https://a.example”: it must"
     ),
-    (["health", "--timeout", "0"], [:], 64, "lockstep health: --timeout can't be “0”"),
+    (["health", "--timeout", "0"], [:], 64, "lockstep health: --timeout cannot be “0”"),
   ]
 
   @Test("Each way to call it has its exit code and its words", arguments: runs)
@@ -125,7 +126,7 @@ struct CommandTests {
     #expect(await process.ended() == .exit(1))
     #expect(
       process.errors
-        == #"lockstep health: the server isn't ready: it answers 503. \u{1b}]0;owned\u{7}\u{9b}2J"# + "\n"
+        == #"lockstep health: the server is not ready: its response is 503. \u{1b}]0;owned\u{7}\u{9b}2J"# + "\n"
     )
   }
 

@@ -2,7 +2,7 @@ import Glibc
 import LockstepTestSupport
 import Testing
 
-@Suite("What is in a server's memory stays there")
+@Suite("What is in a server's memory stays there", .timeLimit(.minutes(10)))
 struct DumpTests {
   /// Starts a shell's command with none of root's powers: with them anybody may look into anything.
   private static func spawn(_ command: String) throws -> pid_t {

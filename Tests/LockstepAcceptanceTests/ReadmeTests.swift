@@ -2,7 +2,7 @@ import Glibc
 import LockstepTestSupport
 import Testing
 
-@Suite("The README")
+@Suite("The README", .timeLimit(.minutes(10)))
 struct ReadmeTests {
   private static let address = "http://127.0.0.1:8080"
   private static let hasTools = access("/usr/bin/curl", X_OK) == 0 && access("/usr/bin/jq", X_OK) == 0

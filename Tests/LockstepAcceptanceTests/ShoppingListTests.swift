@@ -3,7 +3,7 @@ import LockstepJSON
 import LockstepTestSupport
 import Testing
 
-@Suite("The example is a whole server: a shopping list beside all else")
+@Suite("The example is a whole server: a shopping list beside all else", .timeLimit(.minutes(10)))
 struct ShoppingListTests {
   private static let password = "correct horse"
 

@@ -2,7 +2,7 @@ import Glibc
 import LockstepTestSupport
 import Testing
 
-@Suite("Signals stop the server as an operator expects")
+@Suite("Signals stop the server as an operator expects", .timeLimit(.minutes(10)))
 struct SignalTests {
   @Test(
     "The first signal drains: a request that is on its way is answered, then it ends with 0",

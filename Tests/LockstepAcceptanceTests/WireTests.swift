@@ -2,7 +2,7 @@ import Glibc
 import LockstepTestSupport
 import Testing
 
-@Suite("The binary serves whoever speaks HTTP, and outlives whoever doesn't")
+@Suite("The binary serves whoever speaks HTTP, and outlives whoever doesn't", .timeLimit(.minutes(10)))
 struct WireTests {
   private static let request = "GET /healthz HTTP/1.1\r\nHost: h\r\n\r\n"
 

@@ -2,12 +2,12 @@ import Testing
 
 @testable import LockstepCommand
 
-@Suite("The help names all there is")
+@Suite("The help names all there is", .timeLimit(.minutes(5)))
 struct HelpTests {
   /// Each option's default, as the help says it.
   private static let defaults: [(name: String, text: String)] = [
     ("--host", "Default 127.0.0.1"), ("--port", "Default 8080"), ("--data", "Default ./lockstep.db"),
-    ("--threads", "Default: one a core"), ("--cors-origin", "Default: none"),
+    ("--threads", "Default: one per core"), ("--cors-origin", "Default: none"),
     ("--trusted-proxy", "Default: none"), ("--profile-upstream", "Default: none"),
     ("--registration", "Default open"), ("--token-days", "Default 90"), ("--password-min", "Default 8"),
     ("--admin-token", "Default: none"), ("--max-favorites", "Default 10000"),
@@ -16,7 +16,7 @@ struct HelpTests {
     ("--max-history-bytes", "Default 64MiB"),
     ("--cache-mb", "Default 64"), ("--max-wait", "Default 55"), ("--max-waits-per-user", "Default 64"),
     ("--max-waits", "Default 100000"), ("--max-connections", "Default 10000"),
-    ("--rate-limit", "Default: any number"), ("--rate-limit-address", "Default: any number"),
+    ("--rate-limit", "Default: no limit"), ("--rate-limit-address", "Default: no limit"),
     ("--max-request-line", "Default 8KiB"), ("--max-header-section", "Default 32KiB"),
     ("--max-header-fields", "Default 100"), ("--max-body", "Default 1MiB"), ("--max-body-memory", "Default 256MiB"),
     ("--head-timeout", "Default 10s"),
@@ -32,7 +32,7 @@ struct HelpTests {
   private var entries: [String: String] {
     var entries: [String: String] = [:]
     var name = ""
-    for line in Help.serve.split(separator: "\n") where line.hasPrefix("  ") {
+    for line in Help.text(of: ServeCommand.syntax).split(separator: "\n") where line.hasPrefix("  ") {
       let text = line.drop { $0 == " " }
       if line.hasPrefix("  --") {
         name = String(text.prefix { $0 != " " })
@@ -60,16 +60,19 @@ struct HelpTests {
   @Test("A value's place is shown beside the name, and a switch has none")
   func placeholders() {
     for option in ServeOptions.all {
-      let line = Help.serve.split(separator: "\n").first {
+      let line = Help.text(of: ServeCommand.syntax).split(separator: "\n").first {
         $0 == "  \(option.name)" || $0.hasPrefix("  \(option.name) ")
       }
       #expect(line.map(String.init) == "  \(option.name)\(option.placeholder.map { " \($0)" } ?? "")")
     }
-    #expect(Help.serve.contains("\n  --access-log\n"))
-    #expect(Help.serve.contains("\n  --log-format text|json\n"))
+    #expect(Help.text(of: ServeCommand.syntax).contains("\n  --access-log\n"))
+    #expect(Help.text(of: ServeCommand.syntax).contains("\n  --log-format text|json\n"))
   }
 
-  @Test("Lines fit a terminal of 120 columns", arguments: [Help.command, Help.serve] + Command.all().map { $0.help() })
+  @Test(
+    "Lines fit a terminal of 120 columns",
+    arguments: [Help.command, Help.text(of: ServeCommand.syntax)] + Command.all().map { $0.help() }
+  )
   func width(text: String) {
     for line in text.split(separator: "\n") { #expect(line.count <= 120, "\(line)") }
     #expect(text.hasSuffix("\n"))
@@ -82,11 +85,13 @@ struct HelpTests {
 
   @Test("Values in the help are read back as what they say", arguments: [0, 1, 1023, 1024, 8192, 1_048_576, 1_572_864])
   func sizes(bytes: Int) throws {
-    #expect(try OptionValue.size(OptionValue.text(size: bytes), in: 0...Int.max) == bytes)
+    let format = OptionFormat.size(0...Int.max)
+    #expect(try format.read(#require(format.text(bytes))) == bytes)
   }
 
   @Test("So are times", arguments: [1, 500, 1000, 1500, 10_000, 3_600_000, 86_400_000])
   func times(milliseconds: Int) throws {
-    #expect(try OptionValue.time(OptionValue.text(time: .milliseconds(milliseconds))) == .milliseconds(milliseconds))
+    let format = OptionFormat.time()
+    #expect(try format.read(#require(format.text(.milliseconds(milliseconds)))) == .milliseconds(milliseconds))
   }
 }

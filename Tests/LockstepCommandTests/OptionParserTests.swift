@@ -5,7 +5,7 @@ import Testing
 
 @testable import LockstepCommand
 
-@Suite("Options are read from the command line and from variables")
+@Suite("Options are read from the command line and from variables", .timeLimit(.minutes(5)))
 struct OptionParserTests {
   /// One option: a value that isn't the default, and whether a configuration has it.
   struct Case: Sendable, CustomTestStringConvertible {
@@ -83,7 +83,7 @@ struct OptionParserTests {
   ]
 
   private func parse(_ arguments: [String], _ environment: [String: String] = [:]) throws -> Configuration {
-    try OptionParser.configuration(arguments: arguments, environment: environment)
+    try OptionParser.settings(of: ServeCommand.syntax, arguments: arguments) { environment[$0] }
   }
 
   private func refusal(_ arguments: [String], _ environment: [String: String] = [:]) -> String? {

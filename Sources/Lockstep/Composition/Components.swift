@@ -67,7 +67,7 @@ struct Components: Sendable {
     )
     var parts = [services.users.map { users in { @Sendable in users.write(to: &$0) } }, services.writeMetrics]
     parts.append(screens.map { screens in { @Sendable in $0.add(screens.metrics) } })
-    parts.append(backups.map { backups in { @Sendable in $0.add(backups.figures) } })
+    parts.append(backups.map { backups in { @Sendable in $0.add(backups.metrics) } })
     let metricsRoute = MetricsRoute(
       requests: metrics,
       server: serverCounters,

@@ -89,8 +89,10 @@ public final class LockstepServer: Sendable {
       responderOfLoop: { applications[$0].respond }
     )
     let clock = environment.clock
-    if let desk = services.users?.orderDesk(time, logger: logger) { try tasks.start { await desk.attend(by: clock) } }
-    if let backups { try tasks.start { await backups.attend(by: clock) } }
+    if let commands = services.users?.adminCommands(time, logger: logger) {
+      try tasks.start { await commands.run(by: clock) }
+    }
+    if let backups { try tasks.start { await backups.run(by: clock) } }
     components.logger.log(
       .info,
       "listening",

@@ -54,17 +54,17 @@ struct UserServices: Sendable {
     )
   }
 
-  /// Where operators' commands are carried out.
-  func orderDesk(_ time: TimeSource, logger: Logger) -> AdminCommandProcessor {
+  /// Runs the admin commands of `lockstep user`.
+  func adminCommands(_ time: TimeSource, logger: Logger) -> AdminCommandProcessor {
     let cache = cache
     return AdminCommandProcessor(
       accounts: accounts,
       readers: readers.readers,
       writer: writer,
-      forget: { cache.forget($0) },
+      evict: { cache.forget($0) },
       now: { Timestamp(millisecondsSince1970: time.millisecondsSince1970()) },
-      note: { kind, user in
-        logger.log(.info, "an operator's order was carried out", ["order": .string(kind), "user": .string("\(user)")])
+      log: { kind, user in
+        logger.log(.info, "admin command run", ["order": .string(kind), "user": .string("\(user)")])
       }
     )
   }
@@ -78,11 +78,11 @@ struct UserServices: Sendable {
 
   /// Writes their metrics.
   func write(to page: inout MetricsPage) {
-    let (waiters, cached, history) = (room.figures, cache.size, upkeep.figures)
+    let (waiters, cached, history) = (room.metrics, cache.size, upkeep.metrics)
     page.add(writer.statistics)
     page.addWaiters(waiting: waiters.waiting, wakings: waiters.wakings)
     page.addCache(users: cached.users, bytes: cached.bytes, loads: cache.loads)
-    page.addSessions(cached: accounts.directory.count, accounts.limiter.figures)
+    page.addSessions(cached: accounts.directory.count, accounts.limiter.metrics)
     page.addHistory(writtenBytes: history.writtenBytes, prunedRevisions: history.prunedRevisions)
   }
 
@@ -156,7 +156,7 @@ struct UserServices: Sendable {
       keysInUse: keysInUse,
       upkeep: upkeep,
       era: era,
-      endings: accounts.directory.endings,
+      sessionEndings: accounts.directory.sessionEndings,
       now: now,
       announce: { user, state in
         room.wake(user)

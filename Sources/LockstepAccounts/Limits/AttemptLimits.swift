@@ -1,37 +1,21 @@
-/// How many passwords may be tried before the answer is "too many requests".
+/// How many wrong passwords may be tried before the response is 429.
 ///
-/// Only wrong ones count. Behind a proxy that isn't trusted to name its clients all of them share the proxy's address:
-/// then give `perNetwork` room.
+/// Behind a proxy that is not trusted, all clients share the proxy's address; then raise `perNetwork`.
 public struct AttemptLimits: Sendable, Equatable {
-  /// Wrong passwords from one network, whosever. Default: 50, then one every 6 seconds.
-  public var perNetwork: Allowance
-  /// Wrong passwords for one account from networks that it's unknown from. Default: 10, then one a minute.
-  public var perAccount: Allowance
-  /// Wrong passwords for one account from a network that it has logged in from lately, each such network by itself.
-  /// Default: 10, then one a minute.
-  public var perKnownNetwork: Allowance
-  /// Wrong passwords within a session, where one is asked for again. Default: 10, then one a minute.
-  public var perSession: Allowance
-  /// New accounts from one network; nil for as many as the hashing allows. Default: nil, since a fair number depends on
-  /// who the users are: an office, a school or a proxy shows one address for all of them.
-  public var signUpsPerNetwork: Allowance?
-  /// How many networks, accounts and sessions are remembered in all, and how many logins that succeeded. Default: 65,536.
-  public var remembered: Int
+  /// Wrong passwords from one network, for any account. Default: 50, then one every 6 seconds.
+  public var perNetwork = RateLimit(requests: 1, seconds: 6, burst: 50)
+  /// Wrong passwords for one account from unknown networks. Default: 10, then one a minute.
+  public var perAccount = RateLimit(requests: 1, seconds: 60, burst: 10)
+  /// Wrong passwords for one account from each network where it has logged in lately. Default: 10, then one a minute.
+  public var perKnownNetwork = RateLimit(requests: 1, seconds: 60, burst: 10)
+  /// Wrong passwords that confirm a change, for each session. Default: 10, then one a minute.
+  public var perSession = RateLimit(requests: 1, seconds: 60, burst: 10)
+  /// New accounts from one network; nil sets no limit. Default: nil, because an office, a school or a proxy has one address
+  /// for all its users.
+  public var signUpsPerNetwork: RateLimit?
+  /// How many networks, accounts and sessions are tracked, and how many successful logins. Default: 65,536.
+  public var remembered = 65_536
 
-  /// Limits with their defaults.
-  public init(
-    perNetwork: Allowance = Allowance(burst: 50, every: .seconds(6)),
-    perAccount: Allowance = Allowance(burst: 10, every: .seconds(60)),
-    perKnownNetwork: Allowance = Allowance(burst: 10, every: .seconds(60)),
-    perSession: Allowance = Allowance(burst: 10, every: .seconds(60)),
-    signUpsPerNetwork: Allowance? = nil,
-    remembered: Int = 65_536
-  ) {
-    self.perNetwork = perNetwork
-    self.perAccount = perAccount
-    self.perKnownNetwork = perKnownNetwork
-    self.perSession = perSession
-    self.signUpsPerNetwork = signUpsPerNetwork
-    self.remembered = remembered
-  }
+  /// The defaults.
+  public init() {}
 }

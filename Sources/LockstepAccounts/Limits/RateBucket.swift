@@ -1,13 +1,13 @@
 import Synchronization
 
-/// How much of a limit somebody has used, as one moment: the one at which all of it is there again (the generic cell rate
-/// algorithm). Eight bytes, no lock, and no clock: the moments of the server's monotonic clock are handed in.
+/// How much of a limit one client has used: the moment at which its whole burst is available again. It takes eight bytes
+/// and no lock. Moments are of the server's monotonic clock, in nanoseconds.
 package struct RateBucket: ~Copyable, Sendable {
   package enum Outcome: Equatable {
     case taken
-    /// Nothing is left; so many nanoseconds later there is.
+    /// The limit is reached; a request is allowed after this many nanoseconds.
     case wait(Int64)
-    /// The bucket isn't anybody's any more: there may be a new one.
+    /// The bucket was evicted; there may be a new one.
     case closed
   }
 
@@ -16,39 +16,36 @@ package struct RateBucket: ~Copyable, Sendable {
   package init() {
   }
 
-  /// Uses one up, if there is one.
+  /// Counts a request if it is allowed.
   package func take(_ limit: RateLimit, at now: Int64) -> Outcome {
-    let (interval, span) = (limit.interval, limit.span)
     var restored = restoredAt.load(ordering: .relaxed)
     while true {
       if restored == .max { return .closed }
-      let next = max(restored, now) + interval
-      if next - now > span { return .wait(next - now - span) }
+      let wait = limit.wait(restored, at: now)
+      if wait > 0 { return .wait(wait) }
+      let next = limit.restored(after: restored, at: now)
       let (isTaken, present) = restoredAt.compareExchange(expected: restored, desired: next, ordering: .relaxed)
       if isTaken { return .taken }
       restored = present
     }
   }
 
-  /// Whether there is one to be used up.
+  /// Whether a request is allowed.
   package func hasAny(_ limit: RateLimit, at now: Int64) -> Bool {
     let restored = restoredAt.load(ordering: .relaxed)
-    return restored != .max && max(restored, now) - now <= limit.span - limit.interval
+    return restored != .max && limit.wait(restored, at: now) <= 0
   }
 
-  /// How long until all is there again, in nanoseconds.
+  /// The nanoseconds until the whole burst is available.
   package func recovery(at now: Int64) -> Int64 { max(restoredAt.load(ordering: .relaxed), now) - now }
 
-  /// From now on it is nobody's.
+  /// Marks the bucket as evicted.
   package func close() { restoredAt.store(.max, ordering: .relaxed) }
 }
 
-/// Whoever has a rate: a session, or an address.
+/// A session or an address with a rate limit. See `RateBucket` for the methods.
 package protocol RateLimited: AnyObject, Sendable {
-  /// See `RateBucket`.
   func take(_ limit: RateLimit, at now: Int64) -> RateBucket.Outcome
-  /// See `RateBucket`.
   func hasAny(_ limit: RateLimit, at now: Int64) -> Bool
-  /// See `RateBucket`.
   func recovery(at now: Int64) -> Int64
 }

@@ -1,21 +1,16 @@
-/// How many requests are answered: so many in each so many seconds, one after the other, and so many at once.
+/// How many requests are allowed in a time, and how many at once.
 ///
-/// What isn't used comes back steadily, as tokens into a bucket: with 100 in 10 seconds one every 100 milliseconds, until the burst
-/// is there again.
+/// Unused requests come back steadily, like tokens into a bucket: with 100 in 10 seconds one every 100 milliseconds, until
+/// the burst is complete.
 public struct RateLimit: Sendable, Equatable {
-  /// How many in `seconds`: from 1 to 1,000,000.
+  /// The requests in `seconds`: from 1 to 1,000,000.
   public let requests: Int
-  /// In how many seconds: from 1 to 86,400.
+  /// The seconds for `requests`: from 1 to 86,400.
   public let seconds: Int
-  /// How many at once: from 1 to 1,000,000.
+  /// The requests at once: from 1 to 1,000,000.
   public let burst: Int
 
-  /// A limit; what is out of bounds is the nearest that isn't.
-  ///
-  /// - Parameters:
-  ///   - requests: How many.
-  ///   - seconds: In how many seconds.
-  ///   - burst: How many at once; nil stands for as many as `requests`.
+  /// A limit. Values out of bounds become the nearest bound; `burst` is `requests` by default.
   public init(requests: Int, seconds: Int, burst: Int? = nil) {
     self.requests = Self.bounded(requests, 1_000_000)
     self.seconds = Self.bounded(seconds, 86_400)
@@ -24,12 +19,20 @@ public struct RateLimit: Sendable, Equatable {
 
   private static func bounded(_ number: Int, _ most: Int) -> Int { max(1, min(number, most)) }
 
-  /// How long until one more is there, in nanoseconds.
+  /// The nanoseconds until one more request is allowed.
   package var interval: Int64 { Int64(seconds) * 1_000_000_000 / Int64(requests) }
 
-  /// How long until all of a burst is there again: of the slowest limits, some decades.
+  /// The nanoseconds until a whole burst is allowed again; decades for the slowest limits.
   package var span: Int64 {
     let (span, overflows) = interval.multipliedReportingOverflow(by: Int64(burst))
     return overflows ? .max / 4 : min(span, .max / 4)
   }
+
+  // The generic cell rate algorithm: the state is one moment, the one at which the whole burst is available again.
+
+  /// The moment after one more request.
+  func restored(after restored: Int64, at now: Int64) -> Int64 { max(restored, now) + interval }
+
+  /// The nanoseconds until one more request is allowed; at most zero if it is allowed now.
+  func wait(_ restored: Int64, at now: Int64) -> Int64 { self.restored(after: restored, at: now) - now - span }
 }

@@ -1,7 +1,7 @@
-/// A bounded set of keys: those added or found most lately stay, at least half as many as there is room for.
+/// A bounded set of keys that keeps at least the `capacity / 2` most recently added or found.
 ///
-/// Two halves: what is added or found goes to the young one; when that is full, the old one is forgotten and the young
-/// one takes its place. So nothing has to be kept in order.
+/// A key that is added or found goes to the young half. When that is full, the old half is evicted and the young one takes
+/// its place, so that no order has to be maintained.
 struct RecentKeys<Key: Hashable & Sendable>: Sendable {
   private let half: Int
   private var young: Set<Key> = []
@@ -23,7 +23,7 @@ struct RecentKeys<Key: Hashable & Sendable>: Sendable {
     young.insert(key)
   }
 
-  /// Whether the key is there; then it counts as new.
+  /// Whether the key is in the set; it then counts as recent.
   mutating func find(_ key: Key) -> Bool {
     if young.contains(key) { return true }
     guard old.contains(key) else { return false }

@@ -2,44 +2,41 @@ import CLockstepSodium
 import LockstepStore
 import LockstepThreading
 
-/// How much work one hash takes, and so how much guessing takes.
+/// How much work one hash takes, and therefore each guess.
 public struct Argon2Strength: Sendable, Equatable {
-  /// The memory that each hash fills, in KiB. Default: 19 MiB, as OWASP advises for two passes.
+  /// The memory of each hash in KiB. Default: 19 MiB, as OWASP recommends for two passes.
   public var memoryKiB: Int
-  /// How often it goes through it. Default: 2.
+  /// How many times a hash passes over its memory. Default: 2.
   public var passes: Int
 
-  /// A strength with its defaults. libsodium's least is 8 KiB and one pass.
+  /// libsodium's minimum is 8 KiB and one pass.
   public init(memoryKiB: Int = 19 * 1024, passes: Int = 2) {
     self.memoryKiB = memoryKiB
     self.passes = passes
   }
 }
 
-/// argon2id by libsodium, on a pool of its own: a storm of logins makes logins slow, and nothing else.
+/// argon2id by libsodium on a pool of its own, so that many logins at once slow down only logins.
 ///
-/// The pool bounds the memory too: as many hashes run at a time as it has threads. It isn't shut down by this.
+/// The pool's number of threads limits how many hashes run at a time, and so the memory. The caller shuts the pool down.
 public struct Argon2Hasher: PasswordHashing {
   private let strength: Argon2Strength
   private let workers: WorkerPool
 
-  /// - Parameters:
-  ///   - sodium: libsodium, ready: hashing draws salts from it.
-  ///   - strength: How much work a hash takes.
-  ///   - workers: Where it's done.
+  /// `sodium` shows that libsodium is initialised: hashing draws salts from it.
   public init(_ sodium: Sodium, strength: Argon2Strength = Argon2Strength(), workers: WorkerPool) {
     self.strength = strength
     self.workers = workers
   }
 
-  /// Zeros for the salt and for what comes out: no password is known to give them, and none can be found.
+  /// The salt and the output are zeros. No password with that output is known or can be found.
   public var dummy: PasswordHash {
     let salt = String(repeating: "A", count: 22)
     let output = String(repeating: "A", count: 43)
     return PasswordHash("$argon2id$v=19$m=\(strength.memoryKiB),t=\(strength.passes),p=1$\(salt)$\(output)")
   }
 
-  /// See `PasswordHashing`.
+  /// Hashes a password with a new salt.
   public func hash(_ password: Password) async throws(AccountsError) -> PasswordHash {
     let (passes, memory) = (UInt64(strength.passes), strength.memoryKiB * 1024)
     return try await run {
@@ -54,29 +51,28 @@ public struct Argon2Hasher: PasswordHashing {
           crypto_pwhash_argon2id_ALG_ARGON2ID13
         )
         guard code == 0 else { throw AccountsError.outOfMemory }
-        // The text ends at its first zero byte: libsodium fills the rest of the array with them.
+        // libsodium fills the array after the text with zero bytes.
         return PasswordHash(String(decoding: text.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self))
       }
     }
   }
 
-  /// See `PasswordHashing`. libsodium compares in constant time.
+  /// libsodium compares in constant time.
   public func verify(_ password: Password, against hash: PasswordHash) async throws(AccountsError) -> Bool {
     try await run {
       password.withBytes { crypto_pwhash_str_verify(hash.text, $0, UInt64($0.count)) == 0 }
     }
   }
 
-  /// See `PasswordHashing`.
+  /// Derives bytes from a password and 16 bytes of salt.
   public func derive(_ count: Int, from password: Password, salt: [UInt8]) async throws(AccountsError) -> [UInt8] {
     let (passes, memory) = (UInt64(strength.passes), strength.memoryKiB * 1024)
     return try await run {
       try password.withBytes { bytes in
         var derived = [UInt8](repeating: 0, count: count)
-        // libsodium reads as many bytes of salt as it wants, whatever there are.
-        let salt = Array(
-          (salt + [UInt8](repeating: 0, count: Int(crypto_pwhash_SALTBYTES))).prefix(Int(crypto_pwhash_SALTBYTES))
-        )
+        // libsodium always reads this many bytes of salt.
+        let length = Int(crypto_pwhash_SALTBYTES)
+        let salt = Array((salt + [UInt8](repeating: 0, count: length)).prefix(length))
         let code = crypto_pwhash(
           &derived,
           UInt64(count),
@@ -93,7 +89,7 @@ public struct Argon2Hasher: PasswordHashing {
     }
   }
 
-  /// See `PasswordHashing`.
+  /// Whether the hash was made with another strength.
   public func isOutdated(_ hash: PasswordHash) -> Bool {
     crypto_pwhash_str_needs_rehash(hash.text, UInt64(strength.passes), strength.memoryKiB * 1024) != 0
   }

@@ -2,14 +2,13 @@ import CLockstepSodium
 import LockstepStore
 import Synchronization
 
-/// A password as somebody has typed it. It shows nowhere, and its bytes are wiped when nobody holds it any more.
+/// A password as the user typed it. It never appears in logs, and its bytes are wiped when it is released.
 ///
-/// Only this copy is wiped: those that the request was read through are freed like all memory. Hold it no longer than it
-/// takes to hash it.
+/// Only this copy is wiped; the buffers of the request are freed like all memory. Release it after hashing.
 public final class Password: Sendable, Redacted {
   private let bytes: Mutex<[CChar]>
 
-  /// A password of a text, compared byte for byte.
+  /// A password with the bytes of a text.
   public init(_ text: String) {
     bytes = Mutex(text.utf8.map(CChar.init(bitPattern:)))
   }
@@ -24,19 +23,19 @@ public final class Password: Sendable, Redacted {
   /// Its length in bytes of UTF-8.
   public var byteCount: Int { bytes.withLock { $0.count } }
 
-  /// How many characters (Unicode scalars) it has.
+  /// Its length in characters (Unicode scalars).
   public var characterCount: Int {
-    // All bytes but those that continue a character.
+    // All bytes except those that continue a character.
     bytes.withLock { bytes in bytes.count { UInt8(bitPattern: $0) & 0xC0 != 0x80 } }
   }
 
-  /// Whether it's this address, in whatever case.
+  /// Whether it equals the address, ignoring case.
   func isSame(as address: EmailAddress) -> Bool {
     let text = bytes.withLock { String(decoding: $0.map(UInt8.init(bitPattern:)), as: UTF8.self) }
     return text.lowercased() == address.key
   }
 
-  /// Lends the bytes, which must not be kept.
+  /// Passes the bytes to `body`, which must not keep them.
   func withBytes<Result>(_ body: ([CChar]) throws -> Result) rethrows -> Result {
     try body(bytes.withLock { $0 })
   }

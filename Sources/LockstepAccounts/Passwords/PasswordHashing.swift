@@ -1,22 +1,21 @@
 import LockstepStore
 
-/// Makes and checks hashes of passwords, which takes long on purpose, off the loops.
+/// Hashes and verifies passwords, which is slow on purpose and runs on other threads.
 ///
-/// Each computation may be refused: with `overloaded` when too many wait, with `store(.closed)` when the hasher has been
-/// shut down, with `outOfMemory`.
+/// Each call may throw `overloaded` if too many are waiting, `store(.closed)` after shutting down, and `outOfMemory`.
 public protocol PasswordHashing: Sendable {
-  /// A hash that no password has; checking one against it takes as long as against any other.
+  /// A hash that no password matches; verifying against it takes as long as against any other.
   var dummy: PasswordHash { get }
 
-  /// Hashes a password, with a salt of its own.
+  /// Hashes a password with a new salt.
   func hash(_ password: Password) async throws(AccountsError) -> PasswordHash
 
-  /// Whether the hash is the password's. A text that is no hash is nobody's.
+  /// Whether the password matches. Nothing matches a text that is not a hash.
   func verify(_ password: Password, against hash: PasswordHash) async throws(AccountsError) -> Bool
 
-  /// As many bytes as are asked for, made of a password and of 16 bytes of salt, always the same and at the price of a hash.
+  /// Derives bytes from a password and 16 bytes of salt, at the cost of a hash.
   func derive(_ count: Int, from password: Password, salt: [UInt8]) async throws(AccountsError) -> [UInt8]
 
-  /// Whether the hash was made with other parameters than those of now.
+  /// Whether the hash was made with other parameters than the present ones.
   func isOutdated(_ hash: PasswordHash) -> Bool
 }

@@ -1,20 +1,18 @@
 import LockstepStore
 
-/// What a new password must be. There are no rules about kinds of characters: they make passwords worse.
+/// The rules for new passwords. There are none about kinds of characters, which make passwords worse.
 public struct PasswordRules: Sendable, Equatable {
-  /// How many characters (Unicode scalars) it must have at least. Default: 8.
+  /// The fewest characters (Unicode scalars). Default: 8.
   public var minimumCharacters: Int
-  /// How many bytes of UTF-8 it may have. Default: 256.
-  public var maximumBytes: Int
+  /// The most bytes of UTF-8. Default: 256.
+  public var maximumBytes = 256
 
-  /// Rules with their defaults.
-  public init(minimumCharacters: Int = 8, maximumBytes: Int = 256) {
+  /// Rules with this minimum.
+  public init(minimumCharacters: Int = 8) {
     self.minimumCharacters = minimumCharacters
-    self.maximumBytes = maximumBytes
   }
 
-  /// Every rule that the password breaks, each a sentence; none when it's good. `address` is its user's, where that is
-  /// known to be one.
+  /// A sentence for every rule that the password breaks. `address` is its user's, if known.
   public func faults(in password: Password, of address: EmailAddress?) -> [String] {
     var faults: [String] = []
     if password.characterCount < minimumCharacters {

@@ -2,19 +2,19 @@ import LockstepCollections
 import LockstepStore
 import Synchronization
 
-/// A session in memory: what a request knows of who asks.
+/// A session in memory, which authenticated requests hold.
 ///
-/// There is one object for each session as long as any request holds it, so that ending the session reaches them all.
+/// All requests of a session share one object, so that ending the session reaches them all.
 public final class LiveSession: Sendable {
-  /// Which session it is.
+  /// The session's id.
   public let id: SessionID
-  /// Whose it is.
+  /// The session's user.
   public let user: UserID
   let tokenHash: TokenHash
   private let ended = Atomic(false)
   /// Milliseconds since 1970.
   private let freshUntil = Atomic<Int64>(0)
-  /// How much of the limit on requests of one token is used, where there is one.
+  /// For the rate limit of each token.
   private let rate = RateBucket()
 
   init(id: SessionID, user: UserID, tokenHash: TokenHash) {
@@ -23,13 +23,12 @@ public final class LiveSession: Sendable {
     self.tokenHash = tokenHash
   }
 
-  /// Whether it has been revoked or has expired. A request that is about to wait looks here once more after it has made
-  /// itself known to whoever is told of sessions that end: then none falls in between.
+  /// Whether it was revoked or has expired. A request that waits must check this again after it has registered its waiter, so
+  /// that it misses no ending.
   public var isEnded: Bool { ended.load(ordering: .acquiring) }
 
-  /// Whether whoever has authenticated with a token may take the same token for this session's once more, without asking
-  /// the directory: it hasn't ended, and its use was noted less than a minute ago. For connections that send the same token
-  /// again and again.
+  /// Whether a connection that sends the same token again may skip the directory: the session has not ended, and its use was
+  /// recorded less than a minute ago.
   public func isFresh(at now: Int64) -> Bool {
     !isEnded && now < freshUntil.load(ordering: .relaxed)
   }
@@ -39,7 +38,7 @@ public final class LiveSession: Sendable {
   func end() { ended.store(true, ordering: .releasing) }
 }
 
-// Kept with the session, so that it's found without a look anywhere, and goes with it: who has been out of memory begins anew.
+// Kept with the session, so that no lookup is needed. A session that was evicted from memory starts with a whole burst.
 extension LiveSession: RateLimited {
   package func take(_ limit: RateLimit, at now: Int64) -> RateBucket.Outcome { rate.take(limit, at: now) }
   package func hasAny(_ limit: RateLimit, at now: Int64) -> Bool { rate.hasAny(limit, at: now) }

@@ -4,81 +4,71 @@ import LockstepStore
 import LockstepThreading
 import LockstepTime
 
-/// Who a token belongs to, from memory: the first thing that every request asks.
+/// Finds the session of a token in memory or in the store.
 ///
-/// - A session that is in memory costs a hash of the token and one short lock. Nothing waits and nothing is written,
-///   but once a minute a note of when it was used and the cursor that it last asked from.
-/// - A session that isn't is read from the store, once however many requests ask for it at a time.
-/// - A token that somebody made up is refused by its tag, and one that was valid once from a bounded memory of such: no
-///   guessing fills the memory or makes the store read.
-/// - A session that ends is gone from memory before `end(_:)` returns, whatever is being read meanwhile, and those who
-///   listen are told.
+/// - A session in memory costs a hash of the token and one short lock. Its use and last cursor are written once a minute.
+/// - Other sessions are read from the store, in a single flight for all requests with the same token.
+/// - An invented token is refused by its tag, and a token that was valid once by a bounded set, so that guesses neither
+///   fill the memory nor read the store.
+/// - A session that ends is out of memory before `end(_:)` returns, also if it is being loaded, and listeners are notified.
 ///
-/// All event loops share one. Times are in milliseconds since 1970, handed in, so that a loop may read its clock once for
-/// many requests.
+/// All event loops share one directory. Times are in milliseconds since 1970.
 public final class SessionDirectory: Sendable {
-  /// What the memory says of a token.
-  public enum HandlerResult: Sendable {
-    /// Whose it is.
+  /// The result of a lookup in memory.
+  public enum Lookup: Sendable {
+    /// The token's session.
     case session(LiveSession)
-    /// It's nobody's.
+    /// The token is not valid.
     case refused
-    /// It may be somebody's: `load(_:at:)` knows.
+    /// The store must be read: `load(_:at:)`.
     case unknown(UnknownToken)
   }
 
-  /// A token that this store has made, and that isn't in memory.
+  /// A token that this store has made, without a session in memory.
   public struct UnknownToken: Sendable {
     fileprivate let hash: TokenHash
   }
 
   private struct Shard: Sendable {
     var table: SessionTable
-    /// Tokens that were valid once, or whose session has ended just now.
+    /// Tokens that were valid once.
     var refused: RecentKeys<TokenHash>
     var loading: [TokenHash: Loading] = [:]
   }
 
-  /// A session that is being read for those who wait for it.
+  /// A session that is being read from the store.
   private struct Loading: Sendable {
     var waiting: [CheckedContinuation<Turn, Never>] = []
-    /// Whether the session has ended since the reading began, so that what is read may be out of date.
+    /// Whether the session has ended since the read began.
     var hasEnded = false
   }
 
   private enum Turn: Sendable {
-    /// The caller reads for all.
+    /// The caller reads for all waiting requests.
     case lead
-    /// Somebody has read it.
+    /// Another request has read it.
     case share(Result<LiveSession?, AccountsError>)
   }
 
-  /// So many locks, so that loops rarely meet at one.
+  /// The number of locks, so that event loops rarely contend for one.
   private static let shardCount = 16
-  /// How many tokens that are known to be bad are remembered.
   private static let refusedCount = 16_384
 
-  /// What is being written that may end sessions.
-  package let endings = SessionEndingTracker()
+  package let sessionEndings = SessionEndingTracker()
 
   private let shards: [LockedState<Shard>]
   private let listeners = LockedState<[@Sendable ([SessionID]) -> Void]>([])
   private let readers: ReaderPool
-  private let notebook: SessionUsageWriter
-  private let mint: TokenIssuer
+  private let usageWriter: SessionUsageWriter
+  private let tokenIssuer: TokenIssuer
   private let lifetime: Int64
 
-  /// - Parameters:
-  ///   - readers: Where sessions are read that aren't in memory.
-  ///   - writer: Where their use is noted.
-  ///   - mint: What tokens are recognised by.
-  ///   - lifetime: How long after its last use a token ends.
-  ///   - capacity: How many sessions are kept in memory, some 300 bytes each; more only while requests hold them.
-  init(readers: ReaderPool, writer: DatabaseWriter, mint: TokenIssuer, lifetime: Duration, capacity: Int) {
+  /// `capacity` is the number of sessions in memory, about 300 bytes each; more only while requests hold them.
+  init(readers: ReaderPool, writer: DatabaseWriter, tokenIssuer: TokenIssuer, lifetime: Duration, capacity: Int) {
     self.readers = readers
-    self.mint = mint
+    self.tokenIssuer = tokenIssuer
     self.lifetime = lifetime.wholeMilliseconds
-    notebook = SessionUsageWriter(writer: writer)
+    usageWriter = SessionUsageWriter(writer: writer)
     shards = (0..<Self.shardCount).map { _ in
       LockedState(
         Shard(
@@ -89,26 +79,25 @@ public final class SessionDirectory: Sendable {
     }
   }
 
-  /// Whose token it is, as far as the memory knows, and notes its use at this time. `text` is the token as it came. Never
-  /// waits.
+  /// Looks a token up in memory, and records its use. It never waits.
   ///
-  /// Not generic: a request of every kind comes here from another module, where a generic function
-  /// would run unspecialized, at twenty times the cost.
-  public func authenticate(_ text: Slice<UnsafeRawBufferPointer>, at now: Int64) -> HandlerResult {
+  /// Not generic: every request comes here from another module, where a generic function would run
+  /// unspecialized, at twenty times the cost.
+  package func authenticate(_ text: Slice<UnsafeRawBufferPointer>, at now: Int64) -> Lookup {
     lookUp(text, at: now)
   }
 
-  func authenticate(_ text: some Collection<UInt8>, at now: Int64) -> HandlerResult { lookUp(text, at: now) }
+  func authenticate(_ text: some Collection<UInt8>, at now: Int64) -> Lookup { lookUp(text, at: now) }
 
-  private func lookUp(_ text: some Collection<UInt8>, at now: Int64) -> HandlerResult {
+  private func lookUp(_ text: some Collection<UInt8>, at now: Int64) -> Lookup {
     guard let token = Token(text) else { return .refused }
     let hash = token.hash
-    let (answer, notes) = shard(of: hash).withLock { shard in Self.answer(&shard, hash, now, lifetime) }
-    notebook.add(notes)
-    return answer ?? (mint.hasMade(token) ? .unknown(UnknownToken(hash: hash)) : .refused)
+    let (result, usage) = shard(of: hash).withLock { shard in Self.find(hash, in: &shard, now, lifetime) }
+    usageWriter.add(usage)
+    return result ?? (tokenIssuer.hasMade(token) ? .unknown(UnknownToken(hash: hash)) : .refused)
   }
 
-  /// Whose token it is, from the store; nil when it's nobody's. To be called when the memory doesn't know.
+  /// The session of a token that is not in memory, from the store; nil if the token is not valid.
   public func load(_ token: UnknownToken, at now: Int64) async throws(AccountsError) -> LiveSession? {
     let hash = token.hash
     switch await turn(hash) {
@@ -121,11 +110,11 @@ public final class SessionDirectory: Sendable {
       } catch {
         stored = .failure(AccountsError(thrown: error))
       }
-      return try settle(hash, stored, at: now).get()
+      return try finishLoading(hash, stored, at: now).get()
     }
   }
 
-  /// Whose token it is, from memory or, where that doesn't know, from the store; nil when it's nobody's.
+  /// The session of a token, from memory or the store; nil if the token is not valid.
   public func session(of text: some Collection<UInt8>, at now: Int64) async throws(AccountsError) -> LiveSession? {
     switch lookUp(text, at: now) {
     case .session(let session): session
@@ -134,30 +123,30 @@ public final class SessionDirectory: Sendable {
     }
   }
 
-  /// Remembers the cursor that a session has asked from; it's written together with the session's next use.
+  /// Records the cursor of a session's request; it is written with the session's next use.
   public func note(cursor: String, of session: LiveSession) {
     _ = shard(of: session.tokenHash).withLock { shard in
-      shard.table.use(session.tokenHash) { $0.ask(from: cursor) }
+      shard.table.use(session.tokenHash) { $0.setCursor(cursor) }
     }
   }
 
-  /// Tells `listener` of sessions that have ended, from now on: after `isEnded` of them says so, on whatever thread ends
-  /// them, which waits meanwhile. So it should be quick. Sessions that just expire aren't told.
+  /// Notifies `listener` of ended sessions from now on, after their `isEnded` is true. It runs on the thread that ends them
+  /// and must be quick. Expired sessions are not included.
   public func whenEnded(_ listener: @escaping @Sendable ([SessionID]) -> Void) {
     listeners.withLock { $0.append(listener) }
   }
 
-  /// Writes all that is only in memory: cursors, and times of use. To be called before the writer is shut down.
+  /// Writes cursors and times of use that are only in memory. Call it before the writer shuts down.
   public func flush() async throws(AccountsError) {
-    let notes = shards.flatMap { $0.withLock { $0.table.takeNotesOfForgotten() + $0.table.takeNotes() } }
+    let usage = shards.flatMap { $0.withLock { $0.table.takeEvictedUsage() + $0.table.takeUsage() } }
     do {
-      try await notebook.write(notes)
+      try await usageWriter.write(usage)
     } catch {
       throw AccountsError(thrown: error)
     }
   }
 
-  /// Takes sessions out of memory that are no longer in the store. To be called when their deletion is on disk.
+  /// Ends sessions in memory after their deletion is committed.
   func end(_ sessions: [EndedSession]) {
     if sessions.isEmpty { return }
     for ended in sessions {
@@ -171,7 +160,7 @@ public final class SessionDirectory: Sendable {
     for listener in listeners.withLock({ $0 }) { listener(ids) }
   }
 
-  /// What the store says of a session, with what the memory knows better.
+  /// A session from the store, with the newer use from memory.
   func latest(_ stored: StoredSession) -> Session {
     var session = stored.session
     guard let entry = shard(of: stored.tokenHash).withLock({ $0.table.peek(stored.tokenHash) }) else { return session }
@@ -188,21 +177,21 @@ public final class SessionDirectory: Sendable {
     shards[Int(truncatingIfNeeded: hash.words.y % UInt64(Self.shardCount))]
   }
 
-  /// What a shard knows of a token, nil for nothing; and what is to be written.
-  private static func answer(
-    _ shard: inout Shard,
+  /// The result for a token, nil if it is unknown; and uses for the store.
+  private static func find(
     _ hash: TokenHash,
+    in shard: inout Shard,
     _ now: Int64,
     _ lifetime: Int64
-  ) -> (HandlerResult?, [SessionUsage]) {
+  ) -> (Lookup?, [SessionUsage]) {
     let found = shard.table.use(hash) { entry -> (LiveSession, SessionUsage?)? in
       if entry.expiresAt <= now { return nil }
       return (entry.live, entry.use(at: now, lifetime: lifetime))
     }
     switch found {
-    case .some(.some((let session, let note))):
-      let notes = shard.table.takeNotesOfForgotten()
-      return (.session(session), note.map { notes + [$0] } ?? notes)
+    case .some(.some((let session, let use))):
+      let usage = shard.table.takeEvictedUsage()
+      return (.session(session), use.map { usage + [$0] } ?? usage)
     case .some(.none):
       shard.table.remove(hash)?.live.end()
       shard.refused.insert(hash)
@@ -228,28 +217,28 @@ public final class SessionDirectory: Sendable {
     }
   }
 
-  /// Takes in what was read, and tells everybody who waits for it.
-  private func settle(
+  /// Stores what was read, and resumes the waiting requests.
+  private func finishLoading(
     _ hash: TokenHash,
     _ stored: Result<StoredSession?, AccountsError>,
     at now: Int64
   ) -> Result<LiveSession?, AccountsError> {
-    let (result, waiting, notes) = shard(of: hash).withLock { shard in
+    let (result, waiting, usage) = shard(of: hash).withLock { shard in
       let loading = shard.loading.removeValue(forKey: hash) ?? Loading()
-      var notes: [SessionUsage] = []
+      var usage: [SessionUsage] = []
       let result = stored.map { stored -> LiveSession? in
         guard !loading.hasEnded, let stored, stored.session.expiresAt.millisecondsSince1970 > now else {
           shard.refused.insert(hash)
           return nil
         }
         var entry = SessionEntry(stored)
-        if let note = entry.use(at: now, lifetime: lifetime) { notes.append(note) }
+        if let use = entry.use(at: now, lifetime: lifetime) { usage.append(use) }
         shard.table.insert(entry)
         return entry.live
       }
-      return (result, loading.waiting, notes + shard.table.takeNotesOfForgotten())
+      return (result, loading.waiting, usage + shard.table.takeEvictedUsage())
     }
-    notebook.add(notes)
+    usageWriter.add(usage)
     for continuation in waiting { continuation.resume(returning: .share(result)) }
     return result
   }

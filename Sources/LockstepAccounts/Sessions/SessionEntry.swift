@@ -1,16 +1,16 @@
 import LockstepStore
 import LockstepTime
 
-/// A session in memory, and what is known of its use. Times are in milliseconds since 1970.
+/// A session in memory with its use. Times are in milliseconds since 1970.
 struct SessionEntry: Sendable {
-  /// How long a use goes unnoted: it's noted, and written, so often at most.
-  static let noteInterval: Int64 = 60_000
+  /// The shortest time between two recorded uses.
+  static let recordInterval: Int64 = 60_000
 
   private var session: LiveSession
   private(set) var lastSeenAt: Int64
   private(set) var expiresAt: Int64
   private(set) var cursor: String?
-  /// Whether the store doesn't know the cursor yet.
+  /// Whether the cursor is not in the store yet.
   private(set) var isUnwritten = false
 
   init(_ stored: StoredSession) {
@@ -18,34 +18,34 @@ struct SessionEntry: Sendable {
     lastSeenAt = stored.session.lastSeenAt.millisecondsSince1970
     expiresAt = stored.session.expiresAt.millisecondsSince1970
     cursor = stored.session.cursor
-    session.setFresh(until: min(lastSeenAt + Self.noteInterval, expiresAt))
+    session.setFresh(until: min(lastSeenAt + Self.recordInterval, expiresAt))
   }
 
   var live: LiveSession { session }
 
-  /// Whether anybody else holds the session.
+  /// Whether a request holds the session.
   var isHeld: Bool {
     mutating get { !isKnownUniquelyReferenced(&session) }
   }
 
-  /// Notes a use, once a minute at most, and then returns what is to be written.
+  /// Records a use at most once a minute, and then returns it for the store.
   mutating func use(at now: Int64, lifetime: Int64) -> SessionUsage? {
-    guard now - lastSeenAt >= Self.noteInterval else { return nil }
+    guard now - lastSeenAt >= Self.recordInterval else { return nil }
     lastSeenAt = now
     expiresAt = now + lifetime
-    session.setFresh(until: now + Self.noteInterval)
-    return written()
+    session.setFresh(until: now + Self.recordInterval)
+    return takeUsage()
   }
 
-  /// Remembers a cursor, which is written together with the next use.
-  mutating func ask(from cursor: String) {
+  /// Records the cursor of a request; it is written with the next use.
+  mutating func setCursor(_ cursor: String) {
     guard self.cursor != cursor else { return }
     self.cursor = cursor
     isUnwritten = true
   }
 
-  /// What is to be written, which then counts as written.
-  mutating func written() -> SessionUsage {
+  /// The use for the store; the cursor then counts as written.
+  mutating func takeUsage() -> SessionUsage {
     isUnwritten = false
     return SessionUsage(
       id: session.id,

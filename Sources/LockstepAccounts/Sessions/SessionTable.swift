@@ -1,15 +1,15 @@
 import LockstepStore
 
-/// A bounded number of sessions, found by their tokens' hashes: those used most lately stay, at least half as many as
-/// there is room for, and beyond that only those that a request still holds.
+/// A bounded number of sessions by their tokens' hashes. It keeps at least the `capacity / 2` most recently used sessions,
+/// and those that a request holds.
 ///
-/// Two halves: what is added, or found in the old one, goes to the young one; when that is full, the old one is forgotten
-/// and the young one takes its place. So finding one that is used all the time moves nothing.
+/// A session that is added, or found in the old half, goes to the young half. When that is full, the old half is evicted
+/// and the young one takes its place, so that finding an active session moves nothing.
 struct SessionTable: Sendable {
   private let half: Int
   private var young: [TokenHash: SessionEntry] = [:]
   private var old: [TokenHash: SessionEntry] = [:]
-  private var notesOfForgotten: [SessionUsage] = []
+  private var evictedUsage: [SessionUsage] = []
 
   init(capacity: Int) {
     half = max(1, capacity / 2)
@@ -17,7 +17,7 @@ struct SessionTable: Sendable {
 
   var count: Int { young.count + old.count }
 
-  /// Lends the entry to `body`, and keeps it among the lately used; nil without one.
+  /// Passes the entry to `body` and marks it as recently used; nil without an entry.
   mutating func use<Result>(_ hash: TokenHash, _ body: (inout SessionEntry) -> Result) -> Result? {
     if let index = young.index(forKey: hash) { return body(&young.values[index]) }
     guard var entry = old.removeValue(forKey: hash) else { return nil }
@@ -26,12 +26,12 @@ struct SessionTable: Sendable {
     return result
   }
 
-  /// The entry, which doesn't count as use.
+  /// The entry, without marking it as used.
   func peek(_ hash: TokenHash) -> SessionEntry? { young[hash] ?? old[hash] }
 
-  /// Adds an entry, for which others may have to go.
+  /// Adds an entry, which may evict others.
   mutating func insert(_ entry: SessionEntry) {
-    if young.count >= half { forgetOld() }
+    if young.count >= half { evictOld() }
     young[entry.live.tokenHash] = entry
   }
 
@@ -39,38 +39,38 @@ struct SessionTable: Sendable {
     young.removeValue(forKey: hash) ?? old.removeValue(forKey: hash)
   }
 
-  /// What was to be written of those that had to go, once.
-  mutating func takeNotesOfForgotten() -> [SessionUsage] {
-    // As a rule there are none, and this is asked at every use.
-    if notesOfForgotten.isEmpty { return [] }
-    defer { notesOfForgotten = [] }
-    return notesOfForgotten
+  /// The unwritten use of evicted sessions, once.
+  mutating func takeEvictedUsage() -> [SessionUsage] {
+    // Usually empty, and called on every use.
+    if evictedUsage.isEmpty { return [] }
+    defer { evictedUsage = [] }
+    return evictedUsage
   }
 
-  /// What is to be written of all those that are there, once.
-  mutating func takeNotes() -> [SessionUsage] { Self.takeNotes(&young) + Self.takeNotes(&old) }
+  /// The unwritten use of all sessions, once.
+  mutating func takeUsage() -> [SessionUsage] { Self.takeUsage(&young) + Self.takeUsage(&old) }
 
-  /// A session that a request holds stays: it must be found when it ends.
-  private mutating func forgetOld() {
+  /// Keeps the sessions that a request holds, because they must be found when they end.
+  private mutating func evictOld() {
     var kept: [TokenHash: SessionEntry] = [:]
     Self.forEach(&old) { entry in
       if entry.isHeld { kept[entry.live.tokenHash] = entry }
     }
     for hash in kept.keys { old[hash] = nil }
-    notesOfForgotten += Self.takeNotes(&old)
+    evictedUsage += Self.takeUsage(&old)
     old = young
     young = kept
   }
 
-  private static func takeNotes(_ entries: inout [TokenHash: SessionEntry]) -> [SessionUsage] {
-    var notes: [SessionUsage] = []
+  private static func takeUsage(_ entries: inout [TokenHash: SessionEntry]) -> [SessionUsage] {
+    var usage: [SessionUsage] = []
     forEach(&entries) { entry in
-      if entry.isUnwritten { notes.append(entry.written()) }
+      if entry.isUnwritten { usage.append(entry.takeUsage()) }
     }
-    return notes
+    return usage
   }
 
-  /// Lends each entry where it is. The dictionary's `indices` would hold a copy of it, and with it every session.
+  /// Passes each entry in place. The dictionary's `indices` would copy it and hold every session.
   private static func forEach(
     _ entries: inout [TokenHash: SessionEntry],
     _ body: (inout SessionEntry) -> Void

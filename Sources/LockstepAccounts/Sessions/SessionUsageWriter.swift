@@ -3,18 +3,17 @@ import LockstepSQLite
 import LockstepStore
 import LockstepThreading
 
-/// Writes notes about sessions to the store, many at a time, with nobody waiting for it.
+/// Writes the use of sessions to the store in batches, in the background.
 ///
-/// One unit is with the writer at a time; what is noted meanwhile goes into the next one. So a busy server writes large
-/// batches in transactions that it commits anyway, and an idle one writes at once. A note that can't be written is
-/// dropped: the session's next use makes another.
+/// The writer thread has one batch at a time; later uses go into the next one. So a busy server writes large batches within
+/// group commits, and an idle one writes at once. A use that cannot be written is dropped: the next one replaces it.
 final class SessionUsageWriter: Sendable {
-  /// How many are written in one unit, so that other writes never wait long for it.
+  /// The most uses of a batch, so that other writes do not wait long.
   private static let batch = 1_000
 
   private struct State: Sendable {
-    /// The latest of each session.
-    var notes: [SessionID: SessionUsage] = [:]
+    /// The latest use of each session.
+    var pending: [SessionID: SessionUsage] = [:]
     var isWriting = false
   }
 
@@ -25,24 +24,24 @@ final class SessionUsageWriter: Sendable {
     self.writer = writer
   }
 
-  /// Has the notes written, soon.
-  func add(_ notes: [SessionUsage]) {
-    if notes.isEmpty { return }
+  /// Writes the uses soon.
+  func add(_ usage: [SessionUsage]) {
+    if usage.isEmpty { return }
     let isFirst = state.withLock { state in
-      for note in notes { state.notes[note.id] = note }
+      for use in usage { state.pending[use.id] = use }
       defer { state.isWriting = true }
       return !state.isWriting
     }
     if isFirst { writeNext() }
   }
 
-  /// Returns when all notes that were added before are on disk, these included.
-  func write(_ notes: [SessionUsage]) async throws {
+  /// Returns when these and all earlier uses are on disk.
+  func write(_ usage: [SessionUsage]) async throws {
     let all = state.withLock { state in
-      for note in notes { state.notes[note.id] = note }
+      for use in usage { state.pending[use.id] = use }
       return Self.take(&state, limit: .max)
     }
-    // Those of a unit that is with the writer now are written before this one.
+    // The writer thread finishes a running batch first.
     try await writer.write { connection in try Self.write(all, to: connection) }
   }
 
@@ -51,34 +50,34 @@ final class SessionUsageWriter: Sendable {
       try writer.submit { connection in
         try Self.write(self.state.withLock { Self.take(&$0, limit: Self.batch) }, to: connection)
       } settled: { _ in
-        self.settled()
+        self.finished()
       }
     } catch {
-      // The writer has too much to do, or is closed. The notes stay, and the next one tries again.
+      // The writer is overloaded or closed. The next use tries again.
       state.withLock { $0.isWriting = false }
     }
   }
 
-  private func settled() {
+  private func finished() {
     let hasMore = state.withLock { state in
-      state.isWriting = !state.notes.isEmpty
+      state.isWriting = !state.pending.isEmpty
       return state.isWriting
     }
     if hasMore { writeNext() }
   }
 
   private static func take(_ state: inout State, limit: Int) -> [SessionUsage] {
-    let taken = Array(state.notes.values.prefix(limit))
-    if taken.count == state.notes.count {
-      state.notes = [:]
+    let taken = Array(state.pending.values.prefix(limit))
+    if taken.count == state.pending.count {
+      state.pending = [:]
     } else {
-      for note in taken { state.notes[note.id] = nil }
+      for use in taken { state.pending[use.id] = nil }
     }
     return taken
   }
 
-  private static func write(_ notes: [SessionUsage], to connection: SQLiteConnection) throws {
+  private static func write(_ usage: [SessionUsage], to connection: SQLiteConnection) throws {
     let records = SessionRecords(connection: connection)
-    for note in notes { try records.note(note) }
+    for use in usage { try records.update(use) }
   }
 }

@@ -1,19 +1,16 @@
 import CLockstepSodium
 import LockstepStore
 
-/// What a device shows instead of a password: `ls_` and 64 characters of base64url. It shows in no log and no error.
+/// A session's token: `ls_` and 64 characters of base64url. It never appears in logs or errors.
 ///
-/// They are 256 random bits and a tag of 128 bits, by which the server knows without asking the store whether a token can
-/// be one of its own (`TokenIssuer`). The tag adds nothing to what has to be guessed: the random bits are the secret.
+/// It contains 256 random bits, the secret, and a tag of 128 bits. By the tag the server refuses most invalid tokens without
+/// reading the store (`TokenIssuer`).
 public struct Token: Sendable, Equatable, Redacted {
-  /// What each token begins with, so that people and scanners for leaked secrets recognise it.
+  /// The prefix by which people and scanners for leaked secrets recognise a token.
   static let prefix = Array("ls_".utf8)
-  /// How many bytes its text has.
   static let byteCount = prefix.count + 64
 
-  /// The random bits.
   let secret: SIMD4<UInt64>
-  /// The tag.
   let tag: SIMD2<UInt64>
 
   init(secret: SIMD4<UInt64>, tag: SIMD2<UInt64>) {
@@ -21,12 +18,12 @@ public struct Token: Sendable, Equatable, Redacted {
     self.tag = tag
   }
 
-  /// Reads a token from its text; nil when it hasn't a token's form. Allocates nothing.
+  /// Parses a token; nil if the text has another form. Allocates nothing.
   public init?(_ text: some Collection<UInt8>) {
     guard text.count == Self.byteCount else { return nil }
     var bytes = text.makeIterator()
     for expected in Self.prefix where bytes.next() != expected { return nil }
-    // Eight characters are 48 bits: four such groups are three words.
+    // Eight characters are 48 bits; four such groups are three words.
     let values = Base64URL.values
     var groups = SIMD8<UInt64>()
     for index in 0..<8 {
@@ -41,13 +38,13 @@ public struct Token: Sendable, Equatable, Redacted {
     (groups.x << 16 | groups.y >> 32, groups.y << 32 | groups.z >> 16, groups.z << 48 | groups.w)
   }
 
-  /// The text, for the one answer that hands it out.
+  /// The text, for the one response that contains it.
   public var text: String {
     let words = [secret.x, secret.y, secret.z, secret.w, tag.x, tag.y]
     return String(decoding: Self.prefix + Base64URL.encode(words), as: UTF8.self)
   }
 
-  /// What is stored of it.
+  /// The form in the store.
   var hash: TokenHash {
     let bits = lockstep_bits384(words: (secret.x, secret.y, secret.z, secret.w, tag.x, tag.y))
     let words = lockstep_digest(bits).words

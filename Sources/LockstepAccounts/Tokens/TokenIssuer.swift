@@ -1,24 +1,20 @@
 import CLockstepSodium
 import LockstepStore
 
-/// Makes a store's tokens, and recognises them.
+/// Makes a store's tokens and recognises them.
 ///
-/// A token that somebody has made up is told from a real one by its tag, so that guessing costs the server one hash and
-/// never a look into the store. Whether a token is valid, only the store knows: whoever steals the key can spare
-/// themselves the tag, and still has 256 bits to guess.
+/// The tag distinguishes real tokens from invented ones, so that a guess costs the server one hash and no read of the store.
+/// Only the store knows whether a token is valid: an attacker with the key still has 256 bits to guess.
 struct TokenIssuer: Sendable {
   private let key: TokenKey
   private let random: @Sendable () -> UInt64
 
-  /// - Parameters:
-  ///   - key: The store's key.
-  ///   - random: Random numbers that nobody can foretell.
+  /// `random` must be unpredictable.
   init(key: TokenKey, random: @escaping @Sendable () -> UInt64) {
     self.key = key
     self.random = random
   }
 
-  /// A new token.
   func make() -> Token {
     let secret = SIMD4(random(), random(), random(), random())
     return Token(secret: secret, tag: tag(of: secret))
@@ -26,7 +22,7 @@ struct TokenIssuer: Sendable {
 
   /// Whether the token was made under this key.
   func hasMade(_ token: Token) -> Bool {
-    // Both words are compared whatever the first comparison says, so that the time taken tells nothing.
+    // Compares both words in constant time.
     let difference = tag(of: token.secret) ^ token.tag
     return (difference.x | difference.y) == 0
   }

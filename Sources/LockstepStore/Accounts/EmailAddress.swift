@@ -1,6 +1,6 @@
-/// An e-mail address that could be one: whether mail reaches anybody there, only sending some could tell.
+/// An e-mail address with a valid form. Whether it receives mail is not known.
 public struct EmailAddress: Sendable, Equatable {
-  /// Why a text is no address, in a sentence that doesn't repeat it.
+  /// Why a text is not an address, in a sentence that does not repeat it.
   public struct Invalid: Error, Equatable, CustomStringConvertible {
     /// The sentence.
     public let description: String
@@ -15,23 +15,23 @@ public struct EmailAddress: Sendable, Equatable {
 
   /// The address as it was given.
   public let text: String
-  /// What tells addresses apart: the text in lower case. Two addresses with the same key are the same.
+  /// The text in lower case. Addresses with the same key are the same.
   public let key: String
 
-  /// Checks a text: `local@domain`, 1 to 64 bytes before the one `@`, a domain of two or more labels behind it, 254 bytes
-  /// in all. Letters may be any of Unicode's. The quoted forms that RFC 5321 allows and nobody uses are refused.
+  /// Checks a text: `local@domain`, 1 to 64 bytes before the `@`, a domain of at least two labels after it, 254 bytes in
+  /// total. Unicode letters are allowed. The quoted forms of RFC 5321 are refused.
   public init(_ text: String) throws(Invalid) {
     guard !text.isEmpty else { throw Invalid("The address is empty.") }
     guard text.utf8.count <= Self.maximumBytes else {
       throw Invalid("The address is longer than \(Self.maximumBytes) bytes.")
     }
     guard text.unicodeScalars.allSatisfy(Self.isVisible) else {
-      throw Invalid("The address contains a space or a character that can't be seen.")
+      throw Invalid("The address contains a space or an invisible character.")
     }
     let parts = text.utf8.split(separator: UInt8(ascii: "@"), omittingEmptySubsequences: false)
     guard parts.count == 2 else {
       throw Invalid(
-        "The address has \(parts.count < 2 ? "no @" : "more than one @"): it should look like name@example.com."
+        "The address has \(parts.count < 2 ? "no @" : "more than one @"): it must look like name@example.com."
       )
     }
     try Self.checkLocalPart(parts[0])
@@ -51,19 +51,19 @@ public struct EmailAddress: Sendable, Equatable {
   }
 
   private static func checkLocalPart(_ local: Substring.UTF8View) throws(Invalid) {
-    guard !local.isEmpty else { throw Invalid("There is nothing before the @ of the address.") }
-    guard local.count <= 64 else { throw Invalid("What is before the @ of the address is longer than 64 bytes.") }
+    guard !local.isEmpty else { throw Invalid("The address has nothing before the @.") }
+    guard local.count <= 64 else { throw Invalid("The part of the address before the @ is longer than 64 bytes.") }
     guard !local.contains(where: "()<>[]\\,;:\"".utf8.contains) else {
-      throw Invalid("What is before the @ of the address contains one of ( ) < > [ ] \\ , ; : \"")
+      throw Invalid("The part of the address before the @ contains one of ( ) < > [ ] \\ , ; : \"")
     }
   }
 
   private static func checkDomain(_ domain: Substring.UTF8View) throws(Invalid) {
-    guard !domain.isEmpty else { throw Invalid("There is nothing behind the @ of the address.") }
+    guard !domain.isEmpty else { throw Invalid("The address has nothing after the @.") }
     let labels = domain.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
-    guard labels.count >= 2 else { throw Invalid("The address's domain has no dot: it should look like example.com.") }
+    guard labels.count >= 2 else { throw Invalid("The address's domain has no dot: it must look like example.com.") }
     guard labels.allSatisfy({ (1...63).contains($0.count) }) else {
-      throw Invalid("Between the dots of the address's domain there must be 1 to 63 bytes.")
+      throw Invalid("Each part of the address's domain must have 1 to 63 bytes.")
     }
     let hyphen = UInt8(ascii: "-")
     guard labels.allSatisfy({ $0.first != hyphen && $0.last != hyphen }) else {
@@ -74,7 +74,7 @@ public struct EmailAddress: Sendable, Equatable {
     }
   }
 
-  /// Bytes of letters that aren't ASCII are allowed: names of domains may be written in any script.
+  /// Bytes of letters beyond ASCII are allowed: domain names may use any script.
   private static func isDomainByte(_ byte: UInt8) -> Bool {
     switch byte {
     case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true

@@ -1,9 +1,9 @@
-/// What is stored of a password: enough to recognise it, and no way back to it.
+/// The stored form of a password, from which the password cannot be computed.
 public struct PasswordHash: Sendable, Equatable, Redacted {
-  /// The text that is stored, with the parameters that it was made with.
+  /// The stored text, which includes the hash's parameters.
   public let text: String
 
-  /// A hash that was stored as this text.
+  /// A hash with this stored text.
   public init(_ text: String) {
     self.text = text
   }

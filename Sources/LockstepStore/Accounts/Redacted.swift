@@ -1,7 +1,4 @@
-/// A value that must never show in a log, an error or a debugger's dump by accident: printed in any way, it shows its
-/// type's name alone.
-///
-/// What it holds is had only by asking for it by name.
+/// A secret that must not appear in logs, errors or debugger output: printed in any way, it shows only its type's name.
 public protocol Redacted: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {}
 
 extension Redacted {

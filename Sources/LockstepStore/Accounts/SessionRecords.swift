@@ -2,7 +2,7 @@ import LockstepCollections
 import LockstepSQLite
 import LockstepTime
 
-/// A session as the store has it.
+/// A session in the store.
 package struct StoredSession: Sendable {
   package var session: Session
   package var user: UserID
@@ -15,14 +15,14 @@ package struct StoredSession: Sendable {
   }
 }
 
-/// A session that is no more: what is needed to take it out of the memory.
+/// An ended session, with what is needed to evict it from memory.
 public struct EndedSession: Sendable, Equatable {
-  /// Which it was.
+  /// The session's id.
   public let id: SessionID
   package let tokenHash: TokenHash
 }
 
-/// What is written now and then about a session that is used.
+/// The use of a session, which is written at most once a minute.
 package struct SessionUsage: Sendable, Equatable {
   package let id: SessionID
   let user: UserID
@@ -30,7 +30,7 @@ package struct SessionUsage: Sendable, Equatable {
   let expiresAt: Timestamp
   let cursor: String?
 
-  package init(id: SessionID, user: UserID, lastSeenAt: Timestamp, expiresAt: Timestamp, cursor: String? = nil) {
+  package init(id: SessionID, user: UserID, lastSeenAt: Timestamp, expiresAt: Timestamp, cursor: String?) {
     self.id = id
     self.user = user
     self.lastSeenAt = lastSeenAt
@@ -39,7 +39,7 @@ package struct SessionUsage: Sendable, Equatable {
   }
 }
 
-/// The table `sessions`, within the transaction that the connection is in.
+/// The table `sessions`, within the connection's transaction.
 package struct SessionRecords {
   let connection: SQLiteConnection
 
@@ -76,13 +76,12 @@ package struct SessionRecords {
     )
   }
 
-  /// Whether there is a session. That of a user who was disabled or erased isn't there any more.
+  /// Whether the session exists. Disabling or erasing a user deletes the user's sessions.
   package func has(_ session: SessionID, of user: UserID) throws -> Bool {
-    try connection.first("SELECT 1 FROM sessions WHERE user_id = ? AND id = ?", user, session) { try $0[0] as Int }
-      != nil
+    try connection.first("SELECT 1 FROM sessions WHERE user_id = ? AND id = ?", user, session) { _ in true } ?? false
   }
 
-  /// All sessions of a user that haven't expired, oldest first.
+  /// The sessions of a user that have not expired, oldest first.
   package func sessions(of user: UserID, at now: Timestamp) throws -> [StoredSession] {
     try connection.all(
       """
@@ -95,22 +94,18 @@ package struct SessionRecords {
     )
   }
 
-  package func exists(_ id: SessionID, of user: UserID) throws -> Bool {
-    try connection.first("SELECT 1 FROM sessions WHERE user_id = ? AND id = ?", user, id) { _ in true } ?? false
-  }
-
-  package func note(_ note: SessionUsage) throws {
+  package func update(_ usage: SessionUsage) throws {
     try connection.run(
       "UPDATE sessions SET last_seen_at = ?, expires_at = ?, cursor = ? WHERE user_id = ? AND id = ?",
-      note.lastSeenAt,
-      note.expiresAt,
-      note.cursor,
-      note.user,
-      note.id
+      usage.lastSeenAt,
+      usage.expiresAt,
+      usage.cursor,
+      usage.user,
+      usage.id
     )
   }
 
-  /// Ends one session; nil when the user has no such.
+  /// Ends one session; nil if the user has no such session.
   package func end(_ id: SessionID, of user: UserID) throws -> EndedSession? {
     try connection.first(
       "DELETE FROM sessions WHERE user_id = ? AND id = ? RETURNING id, token_hash",
@@ -130,7 +125,7 @@ package struct SessionRecords {
     )
   }
 
-  /// Ends the sessions of a user that weren't used for longest, so that so many are left.
+  /// Ends the least recently used sessions of a user, so that `count` are left.
   package func endLeastRecentlyUsed(of user: UserID, keeping count: Int) throws -> [EndedSession] {
     try connection.all(
       """
@@ -145,7 +140,7 @@ package struct SessionRecords {
     )
   }
 
-  /// Deletes some of the sessions, whosever, that expired before a moment.
+  /// Deletes some sessions of any user that expired before a moment.
   package func removeExpired(before moment: Timestamp, limit: Int) throws -> [EndedSession] {
     try connection.all(
       """

@@ -1,8 +1,8 @@
 import LockstepSQLite
 
-/// What the store and the memory know of a token: its BLAKE2b-256, from which there is no way back.
+/// The BLAKE2b-256 of a token, by which the store and the memory find its session.
 ///
-/// 256 random bits need no salt and no slow hash: there is no list of likely ones.
+/// A token has 256 random bits, so that it needs neither a salt nor a slow hash.
 package struct TokenHash: Sendable, Hashable {
   package let words: SIMD4<UInt64>
 
@@ -10,8 +10,8 @@ package struct TokenHash: Sendable, Hashable {
     self.words = words
   }
 
-  /// One word is enough: whoever makes tokens whose hashes agree in it has done 2^32 hashes for each pair, and the table's
-  /// own seed spreads what remains.
+  /// One word is enough: an attacker needs 2^32 hashes for each pair of tokens that collide in it, and the hash table is
+  /// seeded.
   package func hash(into hasher: inout Hasher) {
     hasher.combine(words.x)
   }

@@ -1,6 +1,6 @@
 import LockstepSQLite
 
-/// The key under which a store's tokens are tagged. It's kept in the store, and shows nowhere else.
+/// The key of the tags in a store's tokens. It is kept only in the store.
 public struct TokenKey: Sendable, Equatable, Redacted, SQLiteConvertible {
   package let words: SIMD4<UInt64>
 
@@ -11,7 +11,7 @@ public struct TokenKey: Sendable, Equatable, Redacted, SQLiteConvertible {
   /// 32 bytes.
   public var sqliteValue: SQLiteValue { TokenHash(words: words).sqliteValue }
 
-  /// Takes 32 bytes only.
+  /// Reads exactly 32 bytes.
   public init?(sqliteValue: SQLiteValue) {
     guard let bits = TokenHash(sqliteValue: sqliteValue) else { return nil }
     words = bits.words
@@ -19,7 +19,7 @@ public struct TokenKey: Sendable, Equatable, Redacted, SQLiteConvertible {
 }
 
 extension TokenKey {
-  /// The store's key; where it has none yet, a new one. To be called at start, in a transaction.
+  /// The store's key, created if there is none. Call it once at start, in a transaction.
   public static func findOrMake(in connection: SQLiteConnection, random: () -> UInt64) throws -> TokenKey {
     let stored = try connection.first("SELECT key FROM token_key") { row in try row[0] as TokenKey }
     if let stored { return stored }

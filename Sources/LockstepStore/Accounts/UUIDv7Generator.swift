@@ -1,10 +1,10 @@
 import LockstepCollections
 import LockstepThreading
 
-/// Makes ids, each greater than the one before, also within a millisecond and when the clock goes back.
+/// Makes ids, each greater than the one before, also within a millisecond and after the clock goes back.
 ///
-/// Within one millisecond the random part goes up by a random step, so that the next id can't be told from the last one
-/// (RFC 9562, 6.2, method 2). Any thread may ask.
+/// Within one millisecond the random part increases by a random step, so that ids cannot be predicted (RFC 9562, 6.2,
+/// method 2). Any thread may call it.
 public final class UUIDv7Generator: Sendable {
   private struct Last: Sendable {
     var milliseconds: Int64 = -1
@@ -18,9 +18,7 @@ public final class UUIDv7Generator: Sendable {
   private let now: @Sendable () -> Int64
   private let random: @Sendable () -> UInt64
 
-  /// - Parameters:
-  ///   - now: The time in milliseconds since 1970.
-  ///   - random: Random numbers that nobody can foretell.
+  /// `now` is in milliseconds since 1970; `random` must be unpredictable.
   public init(now: @escaping @Sendable () -> Int64, random: @escaping @Sendable () -> UInt64) {
     self.now = now
     self.random = random
@@ -30,12 +28,12 @@ public final class UUIDv7Generator: Sendable {
   public func next() -> UUIDv7 {
     let (milliseconds, first, second) = (now(), random(), random())
     return last.withLock { last in
-      // A clock before 1970 or after the year 10,889, where 48 bits end, is wrong anyway; the id must still be one.
+      // 48 bits reach to the year 10,889; a clock beyond that or before 1970 is wrong, but must not break the id.
       let milliseconds = min(max(milliseconds, 0), 1 << 48 - 1)
       if milliseconds > last.milliseconds {
         last = Last(milliseconds: milliseconds, random: Self.fresh(first, second))
       } else {
-        // There is room for 2^41 such steps: no clock stands still for as many ids.
+        // There is room for 2^41 such steps, more than any clock stands still for.
         last.random += UInt128(first >> 32) + 1
       }
       return UUIDv7(
@@ -46,7 +44,7 @@ public final class UUIDv7Generator: Sendable {
     }
   }
 
-  /// 74 random bits of which the highest is zero, so that there is room to go up.
+  /// 74 random bits; the highest is zero, which leaves room for steps.
   private static func fresh(_ first: UInt64, _ second: UInt64) -> UInt128 {
     (UInt128(first) << 64 | UInt128(second)) & (1 << (randomBits - 1) - 1)
   }

@@ -2,34 +2,32 @@ import LockstepCollections
 import LockstepSQLite
 import LockstepTime
 
-/// What the store knows of a user.
+/// A user in the store.
 package struct Account: Sendable {
   package var user: User
   var emailKey: String
   package var passwordHash: PasswordHash
-  /// Goes up with each change of the password, and not when the same one is hashed anew.
+  /// Increases with each change of the password, but not when the same password gets a new hash.
   package var passwordVersion: Int
   package var passwordChangedAt: Timestamp
   package var isDisabled: Bool
+}
 
-  package init(
-    user: User,
-    emailKey: String,
-    passwordHash: PasswordHash,
-    passwordVersion: Int,
-    passwordChangedAt: Timestamp,
-    isDisabled: Bool
-  ) {
-    self.user = user
-    self.emailKey = emailKey
-    self.passwordHash = passwordHash
-    self.passwordVersion = passwordVersion
-    self.passwordChangedAt = passwordChangedAt
-    self.isDisabled = isDisabled
+extension Account {
+  /// A new user.
+  package init(_ id: UserID, _ address: EmailAddress, _ hash: PasswordHash, at now: Timestamp) {
+    self.init(
+      user: User(id: id, email: address.text, createdAt: now),
+      emailKey: address.key,
+      passwordHash: hash,
+      passwordVersion: 1,
+      passwordChangedAt: now,
+      isDisabled: false
+    )
   }
 }
 
-/// The table `users`, within the transaction that the connection is in.
+/// The table `users`, within the connection's transaction.
 package struct UserRecords {
   let connection: SQLiteConnection
 
@@ -59,7 +57,7 @@ package struct UserRecords {
     )
   }
 
-  /// Adds a user, unless another user has the address. Whether the user was added.
+  /// Inserts a user unless another user has the address. Whether the user was inserted.
   package func insert(_ account: Account) throws -> Bool {
     try connection.run(
       """
@@ -76,12 +74,11 @@ package struct UserRecords {
     ) == 1
   }
 
-  /// The same password under a new hash.
+  /// Stores a new hash of the same password.
   package func rehash(_ id: UserID, _ hash: PasswordHash) throws {
     try connection.run("UPDATE users SET password_hash = ? WHERE id = ?", hash.text, id)
   }
 
-  /// Another password.
   package func changePassword(of id: UserID, to hash: PasswordHash, at now: Timestamp) throws {
     try connection.run(
       """
@@ -94,13 +91,12 @@ package struct UserRecords {
     )
   }
 
-  /// Disables the account since then, or enables it (nil). Whether there is such a user.
+  /// Disables the user since a moment, or enables the user (nil). Whether there is such a user.
   package func setDisabled(_ id: UserID, since moment: Timestamp?) throws -> Bool {
     try connection.run("UPDATE users SET disabled_at = ? WHERE id = ?", moment, id) == 1
   }
 
-  /// Deletes the user, and with them every row of any table that refers to them. What the rows held is overwritten in the
-  /// file, and leaves the log with it.
+  /// Deletes the user and every row that refers to the user. The data is overwritten in the file and removed from the WAL.
   package func erase(_ id: UserID) throws {
     try connection.run("DELETE FROM users WHERE id = ?", id)
     connection.eraseLog()

@@ -2,44 +2,37 @@ import LockstepCollections
 import LockstepSQLite
 import LockstepTime
 
-/// What an operator asks for about one user.
-public struct AdminCommand: Sendable {
-  /// What is to be done.
-  public enum Work: Sendable {
-    /// Adds a user with this address and password.
+/// A change to one user's account that an operator asks for.
+package struct AdminCommand: Sendable {
+  package enum Work: Sendable {
     case add(EmailAddress, PasswordHash)
-    /// Lets the user in no more, and ends their sessions.
+    /// Refuses log-ins and ends all sessions.
     case disable
-    /// Lets the user in again.
     case enable
-    /// Gives the user another password, and ends their sessions.
+    /// Sets another password and ends all sessions.
     case resetPassword(PasswordHash)
-    /// Deletes the user and everything about them.
+    /// Deletes the user and all data.
     case erase
   }
 
-  /// What became of it.
-  public enum Outcome: String, Sendable {
-    /// It's done, and on disk.
+  /// If the outcome is not `done`, nothing was changed.
+  package enum Outcome: String, Sendable {
     case done
-    /// There is no such user. Nothing was changed.
     case noSuchUser
-    /// The address of who was to be added is somebody's. Nothing was changed.
+    /// Another user has the address of the user to add.
     case addressTaken
   }
 
-  /// Whom it's about; who is to be added gets this id.
-  public let user: UserID
-  /// What is to be done.
-  public let work: Work
+  /// The user to change, or the id of the user to add.
+  package let user: UserID
+  package let work: Work
 
-  /// An order of its parts.
-  public init(_ work: Work, _ user: UserID) {
+  package init(_ work: Work, _ user: UserID) {
     self.user = user
     self.work = work
   }
 
-  /// What is to be done, in a word.
+  /// The work in one word, as in the table and in the log.
   package var kind: String {
     switch work {
     case .add: "add"
@@ -50,46 +43,27 @@ public struct AdminCommand: Sendable {
     }
   }
 
-  /// Does it, within the transaction that the connection is in.
-  ///
-  /// - Returns: What became of it, and the sessions that have ended with it.
-  package func perform(in connection: SQLiteConnection, at now: Timestamp) throws -> (
+  /// Runs the command within the connection's transaction. Returns the outcome and the sessions that have ended.
+  package func run(in connection: SQLiteConnection, at now: Timestamp) throws -> (
     outcome: Outcome, ended: [EndedSession]
   ) {
-    let (users, sessions) = (UserRecords(connection: connection), SessionRecords(connection: connection))
-    if case .add(let address, let hash) = work { return (try add(address, hash, to: users, at: now), []) }
+    let users = UserRecords(connection: connection)
+    if case .add(let address, let hash) = work {
+      return (try users.insert(Account(user, address, hash, at: now)) ? .done : .addressTaken, [])
+    }
     guard try users.account(user) != nil else { return (.noSuchUser, []) }
-    switch work {
-    case .add: return (.addressTaken, [])
-    case .enable:
+    if case .enable = work {
       _ = try users.setDisabled(user, since: nil)
       return (.done, [])
-    case .disable:
-      _ = try users.setDisabled(user, since: now)
-    case .resetPassword(let hash):
-      try users.changePassword(of: user, to: hash, at: now)
-    case .erase:
-      let ended = try sessions.endAll(of: user)
-      try users.erase(user)
-      return (.done, ended)
     }
-    return (.done, try sessions.endAll(of: user))
-  }
-
-  private func add(
-    _ address: EmailAddress,
-    _ hash: PasswordHash,
-    to users: UserRecords,
-    at now: Timestamp
-  ) throws -> Outcome {
-    let account = Account(
-      user: User(id: user, email: address.text, createdAt: now),
-      emailKey: address.key,
-      passwordHash: hash,
-      passwordVersion: 1,
-      passwordChangedAt: now,
-      isDisabled: false
-    )
-    return try users.insert(account) ? .done : .addressTaken
+    // First, because erasing a user deletes the sessions too.
+    let ended = try SessionRecords(connection: connection).endAll(of: user)
+    switch work {
+    case .disable: _ = try users.setDisabled(user, since: now)
+    case .resetPassword(let hash): try users.changePassword(of: user, to: hash, at: now)
+    case .erase: try users.erase(user)
+    case .add, .enable: break
+    }
+    return (.done, ended)
   }
 }

@@ -2,18 +2,20 @@ import LockstepCollections
 import LockstepSQLite
 import LockstepTime
 
-/// The table `orders`, within the transaction that the connection is in.
+/// The admin commands in the table `orders`, within the connection's transaction.
 package struct AdminCommandRecords {
-  /// How long a row stays, in milliseconds: ten minutes, far longer than a command waits.
+  /// How long a row is kept, in milliseconds: ten minutes, far longer than an operator's command waits.
   static let lifetime: Int64 = 600_000
-  /// After how long nobody waits for an order any more, in milliseconds: what a command that was killed has left must not be
-  /// done by a server that is started hours later.
+  /// How long a command stays valid, in milliseconds. The operator's command may have been killed; a server that starts
+  /// hours later must not run what it left.
   static let validity: Int64 = 60_000
 
-  /// What is known of an order that a command waits for.
-  package struct Standing: Sendable, Equatable {
+  /// The status of a command that an operator waits for.
+  package struct Status: Sendable, Equatable {
+    /// Nil while the command is pending.
     package let outcome: AdminCommand.Outcome?
-    package let isSettled: Bool
+    /// Whether its effects have reached the server's memory.
+    package let isComplete: Bool
   }
 
   let connection: SQLiteConnection
@@ -22,10 +24,9 @@ package struct AdminCommandRecords {
     self.connection = connection
   }
 
-  /// Asks for something.
-  package func insert(_ order: AdminCommand, id: String, at now: Timestamp) throws {
+  package func insert(_ command: AdminCommand, id: String, at now: Timestamp) throws {
     var (address, hash): (EmailAddress?, PasswordHash?) = (nil, nil)
-    switch order.work {
+    switch command.work {
     case .add(let given, let made): (address, hash) = (given, made)
     case .resetPassword(let made): hash = made
     case .disable, .enable, .erase: break
@@ -34,28 +35,28 @@ package struct AdminCommandRecords {
       "INSERT INTO orders (id, at, kind, user_id, email, password_hash) VALUES (?, ?, ?, ?, ?, ?)",
       id,
       now,
-      order.kind,
-      order.user,
+      command.kind,
+      command.user,
       address?.text,
       hash?.text
     )
   }
 
-  /// Those that haven't been settled, oldest first.
-  package func unsettled() throws -> [String] {
+  /// The commands that are not complete, oldest first.
+  package func incomplete() throws -> [String] {
     try connection.all("SELECT id FROM orders WHERE settled_at IS NULL ORDER BY at, id") { row in try row[0] }
   }
 
-  /// Drops those that nobody waits for any more.
-  package func dropStale(at now: Timestamp) throws {
+  /// Deletes pending commands that are no longer valid.
+  package func deleteStale(at now: Timestamp) throws {
     try connection.run(
       "DELETE FROM orders WHERE outcome IS NULL AND at < ?",
       now.millisecondsSince1970 - Self.validity
     )
   }
 
-  /// What an order asks for; nil where it was withdrawn, is done already, or can't be read.
-  package func waiting(_ id: String) throws -> AdminCommand? {
+  /// A pending command; nil if it was withdrawn, has run, or cannot be read.
+  package func pending(_ id: String) throws -> AdminCommand? {
     try connection.first(
       "SELECT kind, user_id, email, password_hash FROM orders WHERE id = ? AND outcome IS NULL",
       id
@@ -75,8 +76,8 @@ package struct AdminCommandRecords {
     .flatMap { $0 }
   }
 
-  /// Notes what became of an order, and forgets whom it was about and its secrets.
-  package func note(_ outcome: AdminCommand.Outcome, of id: String) throws {
+  /// Records the outcome, and deletes the user and the secrets from the row.
+  package func setOutcome(_ outcome: AdminCommand.Outcome, of id: String) throws {
     try connection.run(
       "UPDATE orders SET outcome = ?, user_id = NULL, email = NULL, password_hash = NULL WHERE id = ?",
       outcome.rawValue,
@@ -84,29 +85,29 @@ package struct AdminCommandRecords {
     )
   }
 
-  /// Notes that all of an order is over, and lets old ones go.
-  package func settle(_ id: String, at now: Timestamp) throws {
+  /// Marks a command as complete, and deletes old rows.
+  package func complete(_ id: String, at now: Timestamp) throws {
     try connection.run("UPDATE orders SET settled_at = ? WHERE id = ?", now, id)
     try connection.run("DELETE FROM orders WHERE at < ?", now.millisecondsSince1970 - Self.lifetime)
   }
 
-  /// How an order stands; nil where there is none.
-  package func standing(of id: String) throws -> Standing? {
+  /// Nil if there is no such command.
+  package func status(of id: String) throws -> Status? {
     try connection.first("SELECT outcome, settled_at FROM orders WHERE id = ?", id) { row in
-      Standing(
+      Status(
         outcome: try (row[0] as String?).flatMap(AdminCommand.Outcome.init(rawValue:)),
-        isSettled: try (row[1] as Timestamp?) != nil
+        isComplete: try (row[1] as Timestamp?) != nil
       )
     }
   }
 
-  /// Withdraws an order that nobody has begun. Whether it was withdrawn.
+  /// Deletes a pending command. Whether it was still pending.
   package func withdraw(_ id: String) throws -> Bool {
     try connection.run("DELETE FROM orders WHERE id = ? AND outcome IS NULL", id) == 1
   }
 
-  /// Forgets an order whose outcome is known.
-  package func forget(_ id: String) throws {
+  /// Deletes a command whose outcome is known.
+  package func delete(_ id: String) throws {
     try connection.run("DELETE FROM orders WHERE id = ?", id)
   }
 }

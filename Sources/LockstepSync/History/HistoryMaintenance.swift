@@ -37,7 +37,7 @@ package final class HistoryMaintenance: Sendable {
   }
 
   /// How many bytes of history have been written since the server started, and how many revisions of it have gone.
-  package var figures: (writtenBytes: Int, prunedRevisions: Int) {
+  package var metrics: (writtenBytes: Int, prunedRevisions: Int) {
     (written.load(ordering: .relaxed), pruned.load(ordering: .relaxed))
   }
 

@@ -146,8 +146,8 @@ package struct AccountsLedger: Sendable {
     keeping answer: @escaping @Sendable (Value) -> (key: Key, answer: StoredResponse)
   ) async throws(AccountsError) -> Value {
     let now = now()
-    accounts.directory.endings.begin()
-    defer { accounts.directory.endings.finish() }
+    accounts.directory.sessionEndings.begin()
+    defer { accounts.directory.sessionEndings.finish() }
     do {
       let written = try await writer.write { connection in
         let written = try change.run(in: connection)

@@ -25,7 +25,7 @@ package final class Ledger: Sendable {
   private let keysInUse: InFlightKeys
   private let upkeep: HistoryMaintenance
   private let era: Era
-  private let endings: SessionEndingTracker
+  private let sessionEndings: SessionEndingTracker
   private let announce: @Sendable (UserID, UserState) -> Void
 
   /// - Parameters:
@@ -47,7 +47,7 @@ package final class Ledger: Sendable {
     keysInUse: InFlightKeys = InFlightKeys(),
     upkeep: HistoryMaintenance,
     era: Era,
-    endings: SessionEndingTracker,
+    sessionEndings: SessionEndingTracker,
     now: @escaping @Sendable () -> Timestamp,
     announce: @escaping @Sendable (UserID, UserState) -> Void = { _, _ in }
   ) {
@@ -58,7 +58,7 @@ package final class Ledger: Sendable {
     self.keysInUse = keysInUse
     self.upkeep = upkeep
     self.era = era
-    self.endings = endings
+    self.sessionEndings = sessionEndings
     self.now = now
     self.announce = announce
   }
@@ -158,7 +158,7 @@ package final class Ledger: Sendable {
   /// Refuses what a session asks for that has ended, also where only the store knows that yet.
   private func check(_ session: LiveSession, in connection: SQLiteConnection) throws {
     // In this order: what isn't under way any more has ended in memory.
-    let mayHaveEnded = endings.areUnderWay
+    let mayHaveEnded = sessionEndings.areUnderWay
     if session.isEnded { throw SessionEndedError() }
     if mayHaveEnded, try !SessionRecords(connection: connection).has(session.id, of: session.user) {
       throw SessionEndedError()

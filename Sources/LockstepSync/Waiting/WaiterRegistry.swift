@@ -76,7 +76,7 @@ package final class WaiterRegistry<Key: Hashable & Sendable>: Sendable {
   }
 
   /// How many wait, and how often anybody was woken.
-  package var figures: (waiting: Int, wakings: Int) {
+  package var metrics: (waiting: Int, wakings: Int) {
     (taken.load(ordering: .relaxed), wakings.load(ordering: .relaxed))
   }
 

@@ -6,57 +6,58 @@ import Synchronization
 import LockstepTestSupport
 import Testing
 
-/// The server is killed while devices write, again and again, and has to have kept its word each time.
-/// `LOCKSTEP_CRASH_ROUNDS` says how often, `LOCKSTEP_TEST_SEED` what the devices choose; scripts/crash-test sets both.
-@Suite("A server that is killed in the middle of its work")
-struct CrashTests {
-  private static let users = 3
-  private static let devicesOfEach = 3
+extension RestartTests {
+  /// The server is killed while devices write, again and again, and has to have kept its word each time.
+  /// `LOCKSTEP_CRASH_ROUNDS` says how often, `LOCKSTEP_TEST_SEED` what the devices choose; scripts/crash-test sets both.
+  @Suite("A server that is killed in the middle of its work", .timeLimit(.minutes(10 + crashRounds)))
+  struct CrashTests {
+    private static let users = 3
+    private static let devicesOfEach = 3
 
-  @Test("Has every acknowledged write, none twice, and answers repeated requests as it did before")
-  func crashes() async throws {
-    let variables = ProcessInfo.processInfo.environment
-    let rounds = variables["LOCKSTEP_CRASH_ROUNDS"].flatMap { Int($0) } ?? 5
-    let seed = TestSeed.make(for: "Crashes")
-    var random = SeededNumbers(seed: seed)
-    let folder = try TemporaryDirectory()
-    let store = CrashStore(folder: folder)
-    var clients = try await Self.clients(of: store, seed: seed)
-    var total = 0
-    for round in 1...rounds {
-      let threshold = 1 + random.below(40 * clients.count)
-      let (killed, acknowledged) = try await store.round(clients, threshold: threshold, delay: random.below(2000))
-      clients = killed
-      total += acknowledged
-      // Now and then one is killed while it opens what the last one left.
-      if random.once(in: 4) { try await store.killWhileStarting(after: random.below(20_000)) }
+    @Test("Has every acknowledged write, none twice, and answers repeated requests as it did before")
+    func crashes() async throws {
+      let rounds = crashRounds
+      let seed = TestSeed.make(for: "Crashes")
+      var random = SeededNumbers(seed: seed)
+      let folder = try TemporaryDirectory()
+      let store = CrashStore(folder: folder)
+      var clients = try await Self.clients(of: store, seed: seed)
+      var total = 0
+      for round in 1...rounds {
+        let threshold = 1 + random.below(40 * clients.count)
+        let (killed, acknowledged) = try await store.round(clients, threshold: threshold, delay: random.below(2000))
+        clients = killed
+        total += acknowledged
+        // Now and then one is killed while it opens what the last one left.
+        if random.once(in: 4) { try await store.killWhileStarting(after: random.below(20_000)) }
+        let (process, port) = try await store.start()
+        for place in clients.indices { try await clients[place].check(at: port) }
+        for user in 0..<Self.users { try await clients[user * Self.devicesOfEach].checkRebuilt(at: port) }
+        try store.expectSound()
+        process.send(SIGKILL)
+        #expect(await process.ended() == .signal(SIGKILL))
+        if round % 25 == 0 { print("Crashes: \(round) rounds, \(total) writes acknowledged") }
+      }
+      print("Crashes: \(rounds) rounds, \(total) writes acknowledged, slowest start \(store.slowestStart)")
+    }
+
+    private static func clients(of store: CrashStore, seed: UInt64) async throws -> [CrashClient] {
       let (process, port) = try await store.start()
-      for place in clients.indices { try await clients[place].check(at: port) }
-      for user in 0..<Self.users { try await clients[user * Self.devicesOfEach].checkRebuilt(at: port) }
-      try store.expectSound()
+      var clients: [CrashClient] = []
+      for user in 0..<users {
+        let client = try RawClient(port: port)
+        let body = #"{"email":"\#(user)@example.com","password":"a good password"}"#
+        try await client.send("POST /v1/users HTTP/1.1\r\nHost: h\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)")
+        let token = try #require(try JSON(parsing: try await client.response().body)["token"]?.stringValue)
+        for device in 0..<devicesOfEach {
+          let number = UInt64(user * devicesOfEach + device)
+          clients.append(CrashClient(prefix: "d\(number)-", token: token, seed: seed &+ number))
+        }
+      }
       process.send(SIGKILL)
       #expect(await process.ended() == .signal(SIGKILL))
-      if round % 25 == 0 { print("Crashes: \(round) rounds, \(total) writes acknowledged") }
+      return clients
     }
-    print("Crashes: \(rounds) rounds, \(total) writes acknowledged, slowest start \(store.slowestStart)")
-  }
-
-  private static func clients(of store: CrashStore, seed: UInt64) async throws -> [CrashClient] {
-    let (process, port) = try await store.start()
-    var clients: [CrashClient] = []
-    for user in 0..<users {
-      let client = try RawClient(port: port)
-      let body = #"{"email":"\#(user)@example.com","password":"a good password"}"#
-      try await client.send("POST /v1/users HTTP/1.1\r\nHost: h\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)")
-      let token = try #require(try JSON(parsing: try await client.response().body)["token"]?.stringValue)
-      for device in 0..<devicesOfEach {
-        let number = UInt64(user * devicesOfEach + device)
-        clients.append(CrashClient(prefix: "d\(number)-", token: token, seed: seed &+ number))
-      }
-    }
-    process.send(SIGKILL)
-    #expect(await process.ended() == .signal(SIGKILL))
-    return clients
   }
 }
 

@@ -11,7 +11,7 @@ final class FollowedServer: Sendable {
   static let keptRevisions = 100
 
   /// What happened in all, to be shown.
-  struct Figures: Sendable {
+  struct Counts: Sendable {
     var writes = 0
     var refusals = 0
     var polls = 0
@@ -25,7 +25,7 @@ final class FollowedServer: Sendable {
   }
 
   private struct Contents: Sendable {
-    var figures = Figures()
+    var counts = Counts()
     /// The bytes that were seen behind each ETag of a user's.
     var representations: [String: [UInt8]] = [:]
     /// The cursor that each follower has reached.
@@ -41,12 +41,12 @@ final class FollowedServer: Sendable {
     self.folder = folder
   }
 
-  var figures: Figures { contents.withLock { $0.figures } }
+  var counts: Counts { contents.withLock { $0.counts } }
 
   /// Whether the server was told to end, or is about to be: connections may break, and who waits be answered.
   var isEnding: Bool { contents.withLock { $0.isEnding } }
 
-  func count(_ change: (inout Figures) -> Void) { contents.withLock { change(&$0.figures) } }
+  func count(_ change: (inout Counts) -> Void) { contents.withLock { change(&$0.counts) } }
 
   func note(_ cursor: String, of follower: Int) { contents.withLock { $0.reached[follower] = cursor } }
 

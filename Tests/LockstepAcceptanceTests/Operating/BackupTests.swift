@@ -3,7 +3,7 @@ import LockstepJSON
 import LockstepTestSupport
 import Testing
 
-@Suite("The operator's commands on a store that is served")
+@Suite("The operator's commands on a store that is served", .timeLimit(.minutes(10)))
 struct BackupTests {
   private let folder: TemporaryDirectory
 

@@ -4,7 +4,7 @@ import LockstepSQLite
 import LockstepTestSupport
 import Testing
 
-@Suite("The operator's commands, on a store that is served")
+@Suite("The operator's commands, on a store that is served", .timeLimit(.minutes(10)))
 struct OperatorTests {
   private let folder: TemporaryDirectory
 
@@ -102,7 +102,7 @@ struct OperatorTests {
   }
 
   @Test(
-    "Who ends a command that a server hasn't obeyed yet has taken it back",
+    "A signal withdraws an admin command that the server has not run",
     arguments: [(SIGINT, 130), (SIGTERM, 143)] as [(Int32, Int32)]
   )
   func interrupted(signal: Int32, code: Int32) async throws {
@@ -120,7 +120,7 @@ struct OperatorTests {
     command.send(signal)
     #expect(await command.ended() == .exit(code))
     #expect(
-      command.errors == "lockstep user erase: Interrupted. The order was withdrawn, and nothing was changed.\n"
+      command.errors == "lockstep user erase: Interrupted. The admin command was withdrawn, and nothing was changed.\n"
     )
     #expect(try orders() == [0])
     server.send(SIGCONT)
@@ -129,15 +129,15 @@ struct OperatorTests {
     #expect(await server.ended() == .exit(0))
   }
 
-  @Test("What can't be done has its code and its words")
+  @Test("Each failure has its exit code and its text")
   func refusals() async throws {
     let (server, _) = try await LockstepProcess.serving(in: folder)
     _ = try await run("user", "add", "ada@example.com", input: "correct horse\n", name: "first")
     let cases: [(arguments: [String], input: String, code: Int32, words: String)] = [
-      (["user", "add", "ada@EXAMPLE.com"], "correct horse\n", 73, "with the address ada@EXAMPLE.com already"),
-      (["user", "add", "nonsense"], "x", 64, "<address> can't be “nonsense”: The address has no @"),
+      (["user", "add", "ada@EXAMPLE.com"], "correct horse\n", 73, "with the address ada@EXAMPLE.com exists already"),
+      (["user", "add", "nonsense"], "x", 64, "<address> cannot be “nonsense”: The address has no @"),
       (["user", "add", "bob@example.com"], "short\n", 64, "The password is shorter than 8 characters."),
-      (["user", "add", "bob@example.com"], "", 64, "the first line of standard input should be the new password"),
+      (["user", "add", "bob@example.com"], "", 64, "the first line of standard input must be the new password"),
       (["user", "add"], "", 64, "<address> is missing: lockstep user add <address> [options]"),
       (["user", "disable", "bob@example.com"], "", 67, "There is no user bob@example.com in the store."),
       (["user"], "", 64, "lockstep user <command>"), (["user", "none"], "", 64, "there is no command “user none”"),
@@ -145,9 +145,9 @@ struct OperatorTests {
       (["tail"], "", 64, "--user is missing"),
       (
         ["tail", "--user", "ada@example.com", "--since", "x"], "", 64,
-        "--since can't be “x”: it must be a cursor, a time"
+        "--since cannot be “x”: it must be a cursor, a time"
       ),
-      (["tail", "--user", "ada@example.com", "--since", "0.1.0"], "", 64, "isn't of this user's history"),
+      (["tail", "--user", "ada@example.com", "--since", "0.1.0"], "", 64, "is not in this user's history"),
     ]
     for (index, entry) in cases.enumerated() {
       try folder.write(Array(entry.input.utf8), to: "case.in")
@@ -195,16 +195,17 @@ struct OperatorTests {
     _ = try await ask(port, "PUT", "/v1/favorites/a", #"{"title":"A"}"#, token: token)
     let whole = try await run("check", name: "whole")
     #expect(whole.code == .exit(0) && whole.output.hasSuffix("\nNo damage.\n"), "\(whole.output)")
-    #expect(whole.output.contains("users         1: each has what the journal rebuilds"))
+    #expect(whole.output.contains("users         1: all as the journal rebuilds them"))
     let over = try await run("check", "--max-favorites", "0", name: "over")
-    #expect(over.code == .exit(0) && over.output.contains("1 favorites, of 0 that are allowed"))
+    #expect(over.code == .exit(0) && over.output.contains("1 favorites, the quota is 0"))
     server.send(SIGTERM)
     #expect(await server.ended() == .exit(0))
     try SQLiteConnection(path: store).run("UPDATE favorites SET title = 'B'")
     let damaged = try await run("check", name: "damaged")
     #expect(damaged.code == .exit(65) && damaged.output.contains("users         DAMAGED: 1 found"), "\(damaged.output)")
     #expect(
-      damaged.output.contains("first differ at “a”") && damaged.output.contains("lockstep restore --from <backup>")
+      damaged.output.contains("the first difference is at “a”")
+        && damaged.output.contains("lockstep restore --from <backup>")
     )
   }
 

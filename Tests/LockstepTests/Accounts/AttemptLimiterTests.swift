@@ -3,14 +3,16 @@ import Testing
 @testable import LockstepAccounts
 @testable import LockstepCollections
 
-@Suite("The limit of attempts")
+@Suite("The limit of attempts", .timeLimit(.minutes(5)))
 struct AttemptLimiterTests {
-  private static let limits = AttemptLimits(
-    perNetwork: Allowance(burst: 5, every: .seconds(10)),
-    perAccount: Allowance(burst: 3, every: .seconds(60)),
-    perKnownNetwork: Allowance(burst: 4, every: .seconds(30)),
-    perSession: Allowance(burst: 2, every: .seconds(60))
-  )
+  private static let limits: AttemptLimits = {
+    var limits = AttemptLimits()
+    limits.perNetwork = RateLimit(requests: 1, seconds: 10, burst: 5)
+    limits.perAccount = RateLimit(requests: 1, seconds: 60, burst: 3)
+    limits.perKnownNetwork = RateLimit(requests: 1, seconds: 30, burst: 4)
+    limits.perSession = RateLimit(requests: 1, seconds: 60, burst: 2)
+    return limits
+  }()
 
   private let clock = StoreClock()
   private let limiter: AttemptLimiter
@@ -119,7 +121,7 @@ struct AttemptLimiterTests {
   @Test("Sign-ups can be limited by network; those that came to nothing don't count")
   func limitedSignUps() throws {
     var limits = Self.limits
-    limits.signUpsPerNetwork = Allowance(burst: 2, every: .seconds(3_600))
+    limits.signUpsPerNetwork = RateLimit(requests: 1, seconds: 3_600, burst: 2)
     let limiter = AttemptLimiter(limits, elapsed: clock.time.elapsed)
     for _ in 0..<10 { limiter.abandoned(try limiter.signUp(account: "x", from: home)) }
     limiter.succeeded(try limiter.signUp(account: "a", from: home))

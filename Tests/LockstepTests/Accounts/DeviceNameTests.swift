@@ -3,7 +3,7 @@ import Testing
 @testable import LockstepCollections
 @testable import LockstepStore
 
-@Suite("A device's name")
+@Suite("A device's name", .timeLimit(.minutes(5)))
 struct DeviceNameTests {
   @Test(
     "Spaces around it are taken off, what is within stays",
@@ -20,8 +20,8 @@ struct DeviceNameTests {
   @Test(
     "An empty name, a long one and one with control characters are refused with the reason",
     arguments: [
-      ("", "The device's name is empty: leave it out instead."),
-      (" \t\n", "The device's name is empty: leave it out instead."),
+      ("", "The device's name is empty. Omit it instead."),
+      (" \t\n", "The device's name is empty. Omit it instead."),
       (String(repeating: "a", count: 129), "The device's name is longer than 128 characters."),
       ("a\nb", "The device's name contains a control character."),
       ("a\0b", "The device's name contains a control character."),

@@ -5,15 +5,15 @@ import Testing
 @testable import LockstepStore
 @testable import LockstepTime
 
-@Suite("Secrets")
+@Suite("Secrets", .timeLimit(.minutes(5)))
 struct ConcealedTests {
   private struct Holder {
     let secret: Any
     let name = "holder"
   }
 
-  private static let mint = TokenIssuer(key: TokenKey { 1 }, random: { 0x0123_4567_89AB_CDEF })
-  private static var token: Token { mint.make() }
+  private static let issuer = TokenIssuer(key: TokenKey { 1 }, random: { 0x0123_4567_89AB_CDEF })
+  private static var token: Token { issuer.make() }
 
   private static func everyPrintOf(_ value: Any) -> String {
     var dumped = ""

@@ -5,7 +5,7 @@ import Testing
 @testable import LockstepStore
 @testable import LockstepTime
 
-@Suite("The table of sessions in memory")
+@Suite("The table of sessions in memory", .timeLimit(.minutes(5)))
 struct SessionTableTests {
   private static func hash(_ number: Int) -> TokenHash { TokenHash(words: SIMD4(repeating: UInt64(number))) }
 
@@ -60,24 +60,24 @@ struct SessionTableTests {
   }
 
   @Test("A cursor that wasn't written is given out when its session has to go, once")
-  func notes() {
+  func usage() {
     var table = SessionTable(capacity: 4)
     table.insert(Self.entry(1_000))
-    _ = table.use(Self.hash(1_000)) { $0.ask(from: "c1") }
-    #expect(table.takeNotesOfForgotten().isEmpty)
+    _ = table.use(Self.hash(1_000)) { $0.setCursor("c1") }
+    #expect(table.takeEvictedUsage().isEmpty)
     for number in 0..<10 { table.insert(Self.entry(number)) }
-    let notes = table.takeNotesOfForgotten()
-    #expect(notes.map(\.cursor) == ["c1"])
-    #expect(table.takeNotesOfForgotten().isEmpty)
+    let usage = table.takeEvictedUsage()
+    #expect(usage.map(\.cursor) == ["c1"])
+    #expect(table.takeEvictedUsage().isEmpty)
   }
 
   @Test("All cursors that weren't written are given out, once")
   func allNotes() {
     var table = SessionTable(capacity: 4)
     for number in 0..<3 { table.insert(Self.entry(number)) }
-    for number in 0..<2 { _ = table.use(Self.hash(number)) { $0.ask(from: "c\(number)") } }
-    #expect(table.takeNotes().compactMap(\.cursor).sorted() == ["c0", "c1"])
-    #expect(table.takeNotes().isEmpty)
+    for number in 0..<2 { _ = table.use(Self.hash(number)) { $0.setCursor("c\(number)") } }
+    #expect(table.takeUsage().compactMap(\.cursor).sorted() == ["c0", "c1"])
+    #expect(table.takeUsage().isEmpty)
   }
 
   @Test("One that is removed is gone, from either half")

@@ -4,7 +4,7 @@ import Testing
 @testable import LockstepAccounts
 @testable import LockstepCollections
 
-@Suite("Signing up")
+@Suite("Signing up", .timeLimit(.minutes(5)))
 struct SigningUpTests {
   private let fixture: AccountsFixture
 
@@ -40,9 +40,9 @@ struct SigningUpTests {
   @Test("What is wrong is told field by field, all at once, and nothing is hashed or changed")
   func invalid() async throws {
     let faults = [
-      FieldFault(pointer: "/email", detail: "The address has no @: it should look like name@example.com."),
+      FieldFault(pointer: "/email", detail: "The address has no @: it must look like name@example.com."),
       FieldFault(pointer: "/password", detail: "The password is shorter than 8 characters."),
-      FieldFault(pointer: "/device", detail: "The device's name is empty: leave it out instead."),
+      FieldFault(pointer: "/device", detail: "The device's name is empty. Omit it instead."),
     ]
     #expect(await AccountsError.caught { try await fixture.signUp("ann", "1234567", device: " ") } == .invalid(faults))
     #expect(
@@ -92,7 +92,7 @@ struct SigningUpTests {
   @Test("Sign-ups can be limited by network")
   func limitedSignUps() async throws {
     let fixture = try await AccountsFixture {
-      $0.attempts.signUpsPerNetwork = Allowance(burst: 1, every: .seconds(60))
+      $0.attempts.signUpsPerNetwork = RateLimit(requests: 1, seconds: 60, burst: 1)
     }
     fixture.hasher.setOverloaded(true)
     #expect(

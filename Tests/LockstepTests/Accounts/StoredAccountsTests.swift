@@ -6,7 +6,7 @@ import Testing
 @testable import LockstepAccounts
 @testable import LockstepCollections
 
-@Suite("Accounts in the store")
+@Suite("Accounts in the store", .timeLimit(.minutes(5)))
 struct StoredAccountsTests {
   private let fixture: AccountsFixture
 

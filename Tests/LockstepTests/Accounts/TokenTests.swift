@@ -5,10 +5,10 @@ import Testing
 @testable import LockstepCollections
 @testable import LockstepStore
 
-@Suite("A token")
+@Suite("A token", .timeLimit(.minutes(5)))
 struct TokenTests {
-  /// A mint whose key is 32 times 7, and whose first token's secret is the bytes 0 to 31.
-  private static func mint(key: UInt64 = 0x0707_0707_0707_0707) -> TokenIssuer {
+  /// An issuer whose key is 32 times 7, and whose first token's secret is the bytes 0 to 31.
+  private static func issuer(key: UInt64 = 0x0707_0707_0707_0707) -> TokenIssuer {
     let next = Mutex<UInt64>(0x0001_0203_0405_0607)
     return TokenIssuer(key: TokenKey { key }) {
       next.withLock { word in
@@ -20,12 +20,12 @@ struct TokenTests {
 
   @Test("Its text is ls_ and base64url of 32 random bytes and of their BLAKE2b-128 under the store's key")
   func text() {
-    #expect(Self.mint().make().text == "ls_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh-rROrNjLfJC1NhCfXpn0-Z")
+    #expect(Self.issuer().make().text == "ls_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh-rROrNjLfJC1NhCfXpn0-Z")
   }
 
   @Test("What is stored is the BLAKE2b-256 of those 48 bytes")
   func hash() {
-    guard case .blob(let bytes) = Self.mint().make().hash.sqliteValue else { return }
+    guard case .blob(let bytes) = Self.issuer().make().hash.sqliteValue else { return }
     #expect(hexadecimal(bytes) == "6af4ed8096d0c473681e2059dda24cc27c8071c12b7f20175f07fb90afe34e0f")
   }
 
@@ -62,36 +62,36 @@ struct TokenTests {
     #expect(Token(Array(text.utf8)) == nil)
   }
 
-  @Test("A mint knows its own tokens, and no token with a bit changed")
+  @Test("An issuer knows its own tokens, and no token with a bit changed")
   func recognised() throws {
-    let mint = Self.mint()
-    let token = mint.make()
-    #expect(mint.hasMade(token))
+    let issuer = Self.issuer()
+    let token = issuer.make()
+    #expect(issuer.hasMade(token))
     for bit in 0..<64 {
       for word in 0..<4 {
         var secret = token.secret
         secret[word] ^= 1 << UInt64(bit)
-        #expect(!mint.hasMade(Token(secret: secret, tag: token.tag)), "bit \(bit) of word \(word)")
+        #expect(!issuer.hasMade(Token(secret: secret, tag: token.tag)), "bit \(bit) of word \(word)")
       }
       for word in 0..<2 {
         var tag = token.tag
         tag[word] ^= 1 << UInt64(bit)
-        #expect(!mint.hasMade(Token(secret: token.secret, tag: tag)), "bit \(bit) of the tag's word \(word)")
+        #expect(!issuer.hasMade(Token(secret: token.secret, tag: tag)), "bit \(bit) of the tag's word \(word)")
       }
     }
   }
 
-  @Test("A mint doesn't know another store's tokens")
+  @Test("An issuer doesn't know another store's tokens")
   func otherStore() {
-    #expect(!Self.mint(key: 8).hasMade(Self.mint().make()))
+    #expect(!Self.issuer(key: 8).hasMade(Self.issuer().make()))
   }
 
   @Test("Tokens of libsodium's random numbers differ in all their words")
   func random() throws {
     let sodium = try Sodium()
-    let mint = TokenIssuer(key: TokenKey(random: sodium.randomWord), random: sodium.randomWord)
+    let issuer = TokenIssuer(key: TokenKey(random: sodium.randomWord), random: sodium.randomWord)
     let words = (0..<100).flatMap { _ in
-      let token = mint.make()
+      let token = issuer.make()
       return (0..<4).map { token.secret[$0] } + (0..<2).map { token.tag[$0] }
     }
     #expect(Set(words).count == 600)

@@ -78,7 +78,7 @@ struct TrustedProxiesTests {
   @Test("Behind a trusted proxy who tries many passwords is alone in having to wait", arguments: [true, false])
   func passwords(isTrusted: Bool) async throws {
     try await ServerFixture.run {
-      $0.accounts.attempts.perNetwork = Allowance(burst: 2, every: .seconds(60))
+      $0.accounts.attempts.perNetwork = RateLimit(requests: 1, seconds: 60, burst: 2)
       if isTrusted { $0.trustedProxies = Self.proxies }
     } _: { users in
       _ = try await users.signUp("ada")

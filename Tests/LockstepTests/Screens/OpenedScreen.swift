@@ -76,7 +76,7 @@ extension ServerFixture {
   }
 
   /// How many requests wait for screens.
-  var waitingForScreens: Int { running.withLock { $0?.components.screens?.waiters.figures.waiting ?? 0 } }
+  var waitingForScreens: Int { running.withLock { $0?.components.screens?.waiters.metrics.waiting ?? 0 } }
 }
 
 extension Device {

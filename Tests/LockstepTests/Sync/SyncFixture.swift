@@ -121,7 +121,7 @@ final class SyncFixture: Sendable {
         now: now
       ),
       era: choices.era,
-      endings: SessionEndingTracker(),
+      sessionEndings: SessionEndingTracker(),
       now: now,
       announce: { user, state in
         choices.willAnnounce(user)

@@ -1,0 +1,41 @@
+/// How much of their limits keys have used: for each key the moment at which its whole burst is available again, in
+/// nanoseconds. A key with its whole burst takes no room.
+///
+/// The table never has more than `capacity` keys. Beyond that it evicts the keys with the most left, so that a flood of
+/// new keys cannot evict a key that is at its limit.
+struct RateTable<Key: Hashable & Sendable>: Sendable {
+  private let capacity: Int
+  private var restored: [Key: Int64] = [:]
+
+  init(capacity: Int) {
+    self.capacity = max(4, capacity)
+  }
+
+  var count: Int { restored.count }
+
+  /// The nanoseconds until the key's next use; zero if it is allowed now.
+  func wait(for key: Key, _ limit: RateLimit, at now: Int64) -> Int64 {
+    restored[key].map { max(0, limit.wait($0, at: now)) } ?? 0
+  }
+
+  /// Counts a use, allowed or not.
+  mutating func use(_ key: Key, _ limit: RateLimit, at now: Int64) {
+    if restored[key] == nil, restored.count >= capacity { makeRoom(at: now) }
+    restored[key] = limit.restored(after: restored[key] ?? now, at: now)
+  }
+
+  /// Takes a use back.
+  mutating func giveBack(_ key: Key, _ limit: RateLimit, at now: Int64) {
+    guard let moment = restored[key] else { return }
+    restored[key] = moment - limit.interval > now ? moment - limit.interval : nil
+  }
+
+  /// Evicts the keys with their whole burst, and if that is not enough the quarter with the most left, so that many uses
+  /// share the cost of sorting.
+  private mutating func makeRoom(at now: Int64) {
+    restored = restored.filter { $0.value > now }
+    guard restored.count > capacity * 3 / 4 else { return }
+    let byMoment = restored.sorted { $0.value < $1.value }
+    for (key, _) in byMoment.prefix(byMoment.count - capacity * 3 / 4) { restored[key] = nil }
+  }
+}

@@ -1,0 +1,97 @@
+import LockstepCollections
+import LockstepSQLite
+import LockstepStore
+
+extension StoredAccounts {
+  /// Ends a session. Throws `noSuchSession` if the user has no such session.
+  package func revoking(_ session: SessionID, of user: UserID) -> PreparedAccountsWrite<Void> {
+    PreparedAccountsWrite { connection in
+      guard let ended = try SessionRecords(connection: connection).end(session, of: user) else {
+        throw AccountsError.noSuchSession
+      }
+      return ((), [ended])
+    }
+  }
+
+  /// The faults of a new password that do not depend on the user.
+  package func faults(inNew password: Password) -> [FieldFault] {
+    var check = FieldCheck()
+    check.add(configuration.passwordRules.faults(in: password, of: nil), at: "/new")
+    return check.faults
+  }
+
+  /// Changes the password and ends every other session.
+  ///
+  /// Throws `invalid`, `wrongPassword`, `tooManyAttempts`, `sessionEnded`.
+  package func prepareChangePassword(
+    from current: Password,
+    to new: Password,
+    in session: LiveSession
+  ) async throws(AccountsError) -> PreparedAccountsWrite<Void> {
+    let confirmed = try await confirmed(current, in: session) { (account) throws(AccountsError) in
+      var check = FieldCheck()
+      let address = try? EmailAddress(account.user.email)
+      check.add(configuration.passwordRules.faults(in: new, of: address), at: "/new")
+      try check.finish()
+    }
+    let hash = try await hasher.hash(new)
+    let now = now
+    return PreparedAccountsWrite { connection in
+      try confirmed.check(in: connection)
+      try UserRecords(connection: connection).changePassword(of: session.user, to: hash, at: now)
+      return ((), try SessionRecords(connection: connection).endAll(of: session.user, except: session.id))
+    }
+  }
+
+  /// Deletes the user and all data.
+  ///
+  /// Throws `wrongPassword`, `tooManyAttempts`, `sessionEnded`.
+  package func prepareErase(
+    confirmedBy password: Password,
+    in session: LiveSession
+  ) async throws(AccountsError) -> PreparedAccountsWrite<Void> {
+    let confirmed = try await confirmed(password, in: session)
+    return PreparedAccountsWrite { connection in
+      try confirmed.check(in: connection)
+      let ended = try SessionRecords(connection: connection).endAll(of: session.user)
+      try UserRecords(connection: connection).erase(session.user)
+      return ((), ended)
+    }
+  }
+
+  /// Verifies the password that confirms a change, as one of a limited number of attempts. `condition` is checked before the
+  /// slow verification.
+  private func confirmed(
+    _ password: Password,
+    in session: LiveSession,
+    if condition: (Account) throws(AccountsError) -> Void = { _ in }
+  ) async throws(AccountsError) -> Confirmation {
+    let attempt = try limiter.confirm(in: session.id)
+    do throws(AccountsError) {
+      let found = try await read { try UserRecords(connection: $0).account(session.user) }
+      guard let found else { throw .sessionEnded }
+      try condition(found)
+      guard try await hasher.verify(password, against: found.passwordHash) else { throw .wrongPassword }
+      limiter.succeeded(attempt)
+      return Confirmation(user: session.user, session: session.id, passwordVersion: found.passwordVersion)
+    } catch {
+      if error == .wrongPassword { limiter.failed(attempt) } else { limiter.abandoned(attempt) }
+      throw error
+    }
+  }
+}
+
+/// A password and a session that were valid a moment ago.
+private struct Confirmation: Sendable {
+  let user: UserID
+  let session: SessionID
+  let passwordVersion: Int
+
+  /// Throws if they are no longer valid.
+  func check(in connection: SQLiteConnection) throws {
+    guard try SessionRecords(connection: connection).has(session, of: user),
+      let account = try UserRecords(connection: connection).account(user)
+    else { throw AccountsError.sessionEnded }
+    guard account.passwordVersion == passwordVersion else { throw AccountsError.wrongPassword }
+  }
+}

@@ -1,0 +1,149 @@
+import LockstepCollections
+import LockstepStore
+import LockstepTime
+
+extension StoredAccounts {
+  /// How long an expired session stays in the store, in milliseconds: a day. Its last use may only be in memory, and must be
+  /// written before the session is deleted.
+  private static let expiryGrace: Int64 = 86_400_000
+
+  /// The faults that need no look into the store.
+  package func signUpFaults(in credentials: Credentials) -> [FieldFault] { check(signingUp: credentials).faults }
+
+  /// The faults that do not depend on the user.
+  package func logInFaults(in credentials: Credentials) -> [FieldFault] {
+    var check = FieldCheck()
+    _ = Self.device(credentials, &check)
+    return check.faults
+  }
+
+  /// Logs in: `prepareLogIn(_:)` and the commit.
+  package func logIn(_ credentials: Credentials) async throws(AccountsError) -> SignedIn {
+    try await commit(prepareLogIn(credentials))
+  }
+
+  /// Creates a user and the first session.
+  ///
+  /// Throws `invalid` with every fault, `addressTaken`, `registrationClosed`, `tooManyAttempts`.
+  package func prepareSignUp(_ credentials: Credentials) async throws(AccountsError) -> PreparedAccountsWrite<SignedIn>
+  {
+    guard configuration.registration == .open else { throw .registrationClosed }
+    let (given, device, faults) = check(signingUp: credentials)
+    guard let address = given, faults.isEmpty else { throw .invalid(faults) }
+
+    // Do not hash for a taken address. The transaction checks again.
+    if try await account(withKey: address.key) != nil { throw .addressTaken }
+    let attempt = try limiter.signUp(account: address.key, from: credentials.network)
+    let hash: PasswordHash
+    do throws(AccountsError) {
+      hash = try await hasher.hash(credentials.password)
+    } catch {
+      limiter.abandoned(attempt)
+      throw error
+    }
+    limiter.succeeded(attempt)
+    let account = Account(newUserID(), address, hash, at: now)
+    let new = newSession(of: account.user, device: device)
+    return PreparedAccountsWrite { connection in
+      guard try UserRecords(connection: connection).insert(account) else { throw AccountsError.addressTaken }
+      try SessionRecords(connection: connection).insert(new.stored)
+      return (new.signedIn, [])
+    }
+  }
+
+  /// Creates a session. It takes equally long for an unknown address and for a wrong password.
+  ///
+  /// Throws `wrongCredentials`, `disabled`, `tooManyAttempts`, and `invalid` for the device's name. `passwordRules` do not
+  /// apply: a password stays valid after the rules for new ones change.
+  package func prepareLogIn(_ credentials: Credentials) async throws(AccountsError) -> PreparedAccountsWrite<SignedIn> {
+    var check = FieldCheck()
+    let device = Self.device(credentials, &check)
+    try check.finish()
+    // An invalid address belongs to no user, and must take as long as an unknown one.
+    let key = addressKey(of: credentials)
+    let attempt = try limiter.logIn(account: key, from: credentials.network)
+    let account: Account
+    let newHash: PasswordHash?
+    do throws(AccountsError) {
+      let found = try await self.account(withKey: key)
+      // One hash, whether or not there is such a user.
+      let isRight = try await hasher.verify(credentials.password, against: found?.passwordHash ?? hasher.dummy)
+      guard let found, isRight else { throw .wrongCredentials }
+      account = found
+      newHash = hasher.isOutdated(found.passwordHash) ? try await hasher.hash(credentials.password) : nil
+    } catch {
+      if error == .wrongCredentials { limiter.failed(attempt) } else { limiter.abandoned(attempt) }
+      throw error
+    }
+    limiter.succeeded(attempt)
+    return write(newSession(of: account.user, device: device), into: account, rehashed: newHash)
+  }
+
+  private func write(
+    _ new: NewSession,
+    into account: Account,
+    rehashed: PasswordHash?
+  ) -> PreparedAccountsWrite<SignedIn> {
+    let (id, keeping) = (account.user.id, configuration.sessionsPerUser)
+    let longExpired = new.stored.session.createdAt.advanced(by: -Self.expiryGrace)
+    return PreparedAccountsWrite { connection in
+      let (users, sessions) = (UserRecords(connection: connection), SessionRecords(connection: connection))
+      // While the password was verified, it may have changed, and the user may have been disabled or erased.
+      let current = try users.account(id)
+      guard let current, current.passwordVersion == account.passwordVersion else {
+        throw AccountsError.wrongCredentials
+      }
+      if current.isDisabled { throw AccountsError.disabled }
+      if let rehashed { try users.rehash(id, rehashed) }
+      try sessions.insert(new.stored)
+      let leastRecent = try sessions.endLeastRecentlyUsed(of: id, keeping: keeping)
+      // Each login deletes more sessions than it adds, so that no other cleanup is needed.
+      let expired = try sessions.removeExpired(before: longExpired, limit: 16)
+      return (new.signedIn, leastRecent + expired)
+    }
+  }
+
+  private func check(signingUp credentials: Credentials) -> (EmailAddress?, DeviceName?, faults: [FieldFault]) {
+    var check = FieldCheck()
+    let address = check.value(at: "/email") { () throws(EmailAddress.Invalid) in try EmailAddress(credentials.email) }
+    check.add(configuration.passwordRules.faults(in: credentials.password, of: address), at: "/password")
+    let device = Self.device(credentials, &check)
+    return (address, device, check.faults)
+  }
+
+  private static func device(_ credentials: Credentials, _ check: inout FieldCheck) -> DeviceName? {
+    guard let device = credentials.device else { return nil }
+    return check.value(at: "/device") { () throws(DeviceName.Invalid) in try DeviceName(device) }
+  }
+
+  package func account(withKey key: String) async throws(AccountsError) -> Account? {
+    try await read { try UserRecords(connection: $0).account(withKey: key) }
+  }
+
+  /// A session to store, and its response.
+  private struct NewSession: Sendable {
+    let stored: StoredSession
+    let signedIn: SignedIn
+  }
+
+  private func newSession(of user: User, device: DeviceName?) -> NewSession {
+    let (token, now) = (tokenIssuer.make(), now)
+    let session = Session(
+      id: newSessionID(),
+      device: device?.text,
+      createdAt: now,
+      lastSeenAt: now,
+      expiresAt: now.advanced(by: configuration.tokenLifetime.wholeMilliseconds)
+    )
+    return NewSession(
+      stored: StoredSession(session: session, user: user.id, tokenHash: token.hash),
+      signedIn: SignedIn(user: user, session: session, token: token)
+    )
+  }
+}
+
+extension Timestamp {
+  fileprivate func advanced(by milliseconds: Int64) -> Timestamp {
+    Timestamp(millisecondsSince1970: millisecondsSince1970 + milliseconds)
+  }
+}

@@ -1,0 +1,47 @@
+import Lockstep
+import LockstepMaintenance
+import LockstepTime
+
+/// `lockstep backup`: copies a store while a server uses it.
+enum BackupCommand {
+  struct Settings: StoreSettings {
+    var data = Configuration().data
+    var to: String?
+    var rate = Configuration().backups.bytesPerSecond
+    var force = false
+  }
+
+  static let syntax = CommandSyntax<Settings>(
+    name: "backup",
+    summary: "Copy a store, also while a server uses it.",
+    about: """
+      Copy a store as it is at one moment, while a server uses it and writes continue. The backup is one
+      file that only its owner can read. It gets its name after all of it is on disk and SQLite has
+      checked every page. It contains everything in the store, also password hashes and sessions: keep it
+      as safe as the store.
+      """,
+    options: [
+      .data, .file("--to", \.to, "The backup's file. Required."),
+      CommandOption("--rate", \.rate, .copyRate, hasVariable: false)
+        .help("How much to copy in a second, so that the server's writes do not wait for the disk; 0 sets no limit."),
+      .flag("--force", \.force, "Replace an existing file after the copy is complete."),
+    ]
+  )
+
+  static let entry = CommandEntry(syntax) { settings in
+    guard let path = settings.to else { throw OptionParser.UsageError(message: "--to is missing: --to <file>.") }
+    if path == "-" { throw OptionParser.UsageError(message: "--to cannot be -: a backup is a file.") }
+    let throttle = CopyThrottle(
+      bytesPerSecond: settings.rate,
+      elapsed: TimeSource.system.elapsed,
+      pause: CurrentThread.sleep
+    )
+    var bar = ProgressBar("backup")
+    defer { bar.clear() }
+    let bytes = try StoreBackup(of: settings.data, throttle: throttle).write(to: path, overwriting: settings.force) {
+      bar.show($0.copiedBytes, of: $0.bytes)
+    }
+    bar.clear()
+    return Terminal.print("\(path): \(Terminal.size(bytes)), a complete copy of \(settings.data)\n")
+  }
+}

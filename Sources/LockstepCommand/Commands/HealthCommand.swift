@@ -1,0 +1,90 @@
+import Lockstep
+import LockstepHTTPServer
+
+/// `lockstep health`: asks a server whether it is ready. For health checks of containers: it opens only a socket and starts
+/// no thread.
+enum HealthCommand {
+  struct Settings: CommandSettings {
+    var host = Configuration().host
+    var port = Configuration().port
+    var timeout = Duration.seconds(3)
+    var address: Address {
+      get { Address(host: host, port: port) }
+      set { (host, port) = (newValue.host, newValue.port) }
+    }
+  }
+
+  struct Address: Sendable {
+    let host: String
+    let port: Int
+  }
+
+  static let syntax = CommandSyntax<Settings>(
+    name: "health",
+    summary: "Ask a server whether it is ready: exits with 0 or 1.",
+    about: """
+      Ask a running server's /readyz whether it is ready for requests: its store is writable, and the
+      server is not shutting down.
+      """,
+    notes: """
+      Prints one line. Exits with 0 if the server is ready, with 1 if it is not or the request times out.
+      Without options it asks the server that has the same variables.
+      """,
+    options: [
+      CommandOption("--url", \.address, .serverURL, hasVariable: false)
+        .help("The server, such as http://127.0.0.1:8080; only http. Replaces --host and --port."),
+      CommandOption("--host", \.host, .text("<address>"))
+        .help("The server's name or address."),
+      CommandOption("--port", \.port, .integer(1...65_535))
+        .help("The server's port."),
+      CommandOption("--timeout", \.timeout, .time(), hasVariable: false)
+        .help("How long to wait for the response."),
+    ]
+  )
+
+  static let entry = CommandEntry(syntax) { settings in
+    let response: BlockingHTTPClient.HandlerResult
+    do {
+      response = try BlockingHTTPClient.get(
+        "/readyz",
+        host: settings.host,
+        port: settings.port,
+        within: settings.timeout,
+        monotonic: TimeSource.system.monotonic
+      )
+    } catch let error as SystemError {
+      throw CommandError(.no, "\(error).")
+    }
+    guard response.status == 200 else {
+      // Another program may listen there and send anything.
+      throw CommandError(
+        .no,
+        "the server is not ready: its response is \(response.status). \(Terminal.harmless(response.body))"
+      )
+    }
+    return Terminal.print("ready\n")
+  }
+}
+
+extension OptionFormat where Value == HealthCommand.Address {
+  /// `http://host[:port][/]`
+  fileprivate static let serverURL = OptionFormat(placeholder: "<URL>") { text throws(OptionValueError) in
+    let error = OptionValueError(reason: "it must be http:// and a host, such as http://127.0.0.1:8080, without a path")
+    guard text.lowercased().hasPrefix("http://") else { throw error }
+    var authority = text.dropFirst("http://".count)
+    if authority.last == "/" { authority.removeLast() }
+    guard !authority.contains(where: { "/?#@".contains($0) }) else { throw error }
+    var port: Substring = "80"
+    // The colons of an IPv6 address are inside brackets.
+    if let colon = authority.lastIndex(of: ":"), !authority[colon...].contains("]") {
+      port = authority[authority.index(after: colon)...]
+      authority = authority[..<colon]
+    }
+    if authority.first == "[", authority.last == "]" { authority = authority.dropFirst().dropLast() }
+    guard !authority.isEmpty else { throw error }
+    return HealthCommand.Address(
+      host: String(authority),
+      port: try OptionFormat<Int>.integer(1...65_535).read(String(port))
+    )
+  }
+}

@@ -1,0 +1,25 @@
+import Lockstep
+import LockstepCollections
+
+/// `lockstep openapi`: prints the OpenAPI description of this server's routes.
+enum OpenAPICommand {
+  static let syntax = CommandSyntax<Configuration>(
+    name: "openapi",
+    summary: "Print the OpenAPI description.",
+    about: """
+      Print the response of GET /openapi.json: every route with its parameters and responses, in OpenAPI 3.1.
+      """,
+    notes: """
+      Needs no server and no store. Generate a client from it:  lockstep openapi > openapi.json
+      """,
+    // The only option that changes the description.
+    options: [ServeOptions.passwordMinimum]
+  )
+
+  static func entry(_ modules: [UserModule]) -> CommandEntry {
+    CommandEntry(syntax) { configuration in
+      try Terminal.show(LockstepServer.openAPI(configuration, modules: modules) + "\n".utf8)
+      return .success
+    }
+  }
+}

@@ -1,0 +1,52 @@
+import Lockstep
+import LockstepCollections
+import LockstepMaintenance
+
+/// `lockstep restore`: replaces a store by a backup.
+enum RestoreCommand {
+  struct Settings: StoreSettings {
+    var data = Configuration().data
+    var from: String?
+    var force = false
+    var endSessions = false
+  }
+
+  static let syntax = CommandSyntax<Settings>(
+    name: "restore",
+    summary: "Replace a store by a backup.",
+    about: """
+      Replace a store by a backup while no server uses the store. The backup is copied and checked first:
+      a damaged backup, or a file that is not a Lockstep store, is refused and the store stays as it was.
+      The restored store gets a new identity, so that every client starts over once and misses nothing.
+      """,
+    options: [
+      .data, .file("--from", \.from, "The backup. Required; it is not changed."),
+      .flag("--force", \.force, "Replace an existing store. Its contents are lost."),
+      .flag(
+        "--end-sessions",
+        \.endSessions,
+        "End all sessions, so that all users log in again. Otherwise devices that logged out after the backup was made are "
+          + "logged in again."
+      ),
+    ]
+  )
+
+  static func entry(_ modules: [UserModule]) -> CommandEntry {
+    CommandEntry(syntax) { settings in
+      guard let backup = settings.from else {
+        throw OptionParser.UsageError(message: "--from is missing: --from <file>.")
+      }
+      var bar = ProgressBar("restore")
+      defer { bar.clear() }
+      let summary = try StoreRestore(to: settings.data, modules: modules)
+        .restore(from: backup, overwriting: settings.force, endingSessions: settings.endSessions) {
+          bar.show($0.copiedBytes, of: $0.bytes)
+        }
+      bar.clear()
+      return Terminal.print(
+        "\(settings.data): \(Terminal.size(summary.bytes)), \(Terminal.count(summary.users, "user")), from \(backup); "
+          + "earlier cursors are reset\n"
+      )
+    }
+  }
+}

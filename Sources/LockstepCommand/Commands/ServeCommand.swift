@@ -1,0 +1,65 @@
+import Glibc
+import Lockstep
+import LockstepCollections
+import LockstepHTTPServer
+import LockstepLogging
+import LockstepStore
+import LockstepTime
+
+/// `lockstep serve`: runs a server until a signal.
+enum ServeCommand {
+  static let syntax = CommandSyntax<Configuration>(
+    name: "serve",
+    summary: "Run the server.",
+    about: """
+      Run the server until SIGTERM or SIGINT. Then it shuts down: it accepts no more connections, ends
+      long polls and finishes running requests. A second signal ends it at once.
+      """,
+    notes: """
+      Each option is also a variable, for example LOCKSTEP_LOG_LEVEL for --log-level. The command line wins.
+      When the server is ready, it prints one line with its address to standard output. The log goes to
+      standard error.
+      """,
+    options: ServeOptions.all,
+    fault: { configuration in
+      let (memory, body) = (configuration.limits.bodyMemory, configuration.limits.body)
+      guard memory < body else { return nil }
+      return "--max-body-memory (\(sizeText(memory))) cannot be less than --max-body "
+        + "(\(sizeText(body))): the largest body would never fit."
+    }
+  )
+
+  static func entry(_ modules: [UserModule]) -> CommandEntry {
+    CommandEntry(syntax) { configuration in
+      do {
+        return try serve(configuration, modules)
+      } catch let error as StoreError {
+        // One code for all problems with the store, for supervisors.
+        throw CommandError(.store, "\(error)")
+      }
+    }
+  }
+
+  private static func serve(_ configuration: Configuration, _ modules: [UserModule]) throws -> ExitCode {
+    try ProcessLimits.expectThreads(for: configuration)
+    let descriptorLimit = ProcessLimits.raiseDescriptorLimit()
+    // Before other threads start: all inherit the blocked signals, and only the waiting thread gets them.
+    let signals = ShutdownSignals()
+    let time = TimeSource.system
+    let log = try LogWriter(descriptor: STDERR_FILENO, format: configuration.logFormat) {
+      Timestamp(millisecondsSince1970: time.millisecondsSince1970())
+    }
+    defer { log.close() }
+    var environment = Environment(time: time, writeLog: log.write, droppedLogLines: { log.dropped })
+    environment.descriptorLimit = descriptorLimit
+    let server = try LockstepServer(
+      configuration,
+      environment: environment,
+      services: Services.durable(configuration, modules: modules, time: time)
+    )
+    try signals.onFirst { server.drain() }
+    _ = Terminal.print("lockstep: listening on http://\(server.address)\n")
+    server.join()
+    return .success
+  }
+}

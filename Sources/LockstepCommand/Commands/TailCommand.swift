@@ -1,0 +1,85 @@
+import Glibc
+import Lockstep
+import LockstepHTTP
+import LockstepJSON
+import LockstepMaintenance
+import LockstepTime
+
+/// `lockstep tail`: follows one user's journal.
+enum TailCommand {
+  /// Where to begin.
+  enum Since: Sendable {
+    case start(JournalTail.Start)
+    /// Before now.
+    case age(Duration)
+  }
+
+  struct Settings: StoreSettings {
+    var data = Configuration().data
+    var user: String?
+    var since: Since?
+    var limit = 10
+    var once = false
+    var json = false
+  }
+
+  private static let pollInterval = Duration.milliseconds(200)
+
+  static let syntax = CommandSyntax<Settings>(
+    name: "tail",
+    summary: "Follow a user's journal.",
+    about: """
+      Print the last entries of a user's journal, and new ones as they come: time, device, collection,
+      action and mutations. It reads the store's file while a server uses it. Ctrl-C ends it.
+      """,
+    options: [
+      .data,
+      CommandOption("--user", \.user, .text("<user>"), hasVariable: false)
+        .help("An e-mail address, or an id from `lockstep user list`. Required."),
+      CommandOption("--since", \.since, .since, hasVariable: false)
+        .help(
+          "Where to begin: after a cursor, at a time such as 2026-11-21T05:00:00.000Z, or a time ago, such as 30m. Default: "
+            + "with the last entries, as -n says."
+        ),
+      CommandOption("-n", \.limit, .integer(0...1_000_000), hasVariable: false)
+        .help("How many of the last entries to begin with, without --since."),
+      .flag("--once", \.once, "Exit after the existing entries are printed."),
+      .flag("--json", \.json, "Print each entry as a line of JSON."),
+    ]
+  )
+
+  static let entry = CommandEntry(syntax) { settings in
+    guard let name = settings.user else { throw OptionParser.UsageError(message: "--user is missing: --user <user>.") }
+    let user = try AccountAdministrator(path: settings.data, pause: CurrentThread.sleep).user(name)
+    var start = JournalTail.Start.last(settings.limit)
+    switch settings.since {
+    case .start(let given): start = given
+    case .age(let age):
+      let now = Timestamp(millisecondsSince1970: TimeSource.system.millisecondsSince1970())
+      start = .time(now.earlier(by: age))
+    case nil: break
+    }
+    var tail = try JournalTail(of: user.id, in: settings.data, from: start)
+    let isColoured = Terminal.hasColours
+    while true {
+      let entries = try tail.read()
+      for entry in entries {
+        try Terminal.show((settings.json ? TailLine.json(entry) : TailLine.text(entry, isColoured: isColoured)) + "\n")
+      }
+      if !entries.isEmpty { continue }
+      if settings.once { return .success }
+      CurrentThread.sleep(for: pollInterval)
+    }
+  }
+}
+
+extension OptionFormat where Value == TailCommand.Since {
+  fileprivate static let since = OptionFormat(placeholder: "<cursor|time>") { text throws(OptionValueError) in
+    if let age = try? OptionFormat<Duration>.time().read(text) { return .age(age) }
+    if let moment = Timestamp(text) { return .start(.time(moment)) }
+    if text.utf8.contains(UInt8(ascii: ".")), !text.utf8.contains(UInt8(ascii: ":")) { return .start(.cursor(text)) }
+    throw OptionValueError(
+      reason: "it must be a cursor, a time such as 2026-11-21T05:00:00.000Z, or a time ago, such as 30m"
+    )
+  }
+}

@@ -1,0 +1,101 @@
+import Lockstep
+
+/// The settings that a command's options change. A new value holds the defaults.
+protocol CommandSettings: Sendable {
+  init()
+}
+
+extension Configuration: CommandSettings {}
+
+/// One option of a command. The parser, the variables, the help and the completions are made from it.
+struct CommandOption<Settings: CommandSettings>: Sendable {
+  /// The name with its dashes: `--port`.
+  let name: String
+  /// The text for the value in the help; nil for a switch. Choices are separated by bars.
+  let placeholder: String?
+  let group: OptionGroup
+  /// Whether errors must not repeat the value.
+  let isSecret: Bool
+  /// Whether a variable sets it too. Options that must be chosen on each run, such as `--force`, have none.
+  let hasVariable: Bool
+  /// The text of the default; nil if the help describes it.
+  let defaultText: String?
+  /// What the option does and its default, in sentences.
+  var help = ""
+  /// Sets it. A switch without a value gets `true`.
+  let apply: @Sendable (inout Settings, String) throws(OptionValueError) -> Void
+
+  /// The same option with this help, which ends with the default.
+  func help(_ text: String) -> CommandOption {
+    var option = self
+    option.help = defaultText.map { "\(text) Default \($0)." } ?? text
+    return option
+  }
+
+  /// The variable that sets it too: `LOCKSTEP_PORT`.
+  var variable: String {
+    "LOCKSTEP_" + name.dropFirst(2).uppercased().map { $0 == "-" ? "_" : String($0) }.joined()
+  }
+}
+
+extension CommandOption {
+  /// An option for one property of the settings.
+  init<Value>(
+    _ name: String,
+    _ path: WritableKeyPath<Settings, Value> & Sendable,
+    _ format: OptionFormat<Value>,
+    _ group: OptionGroup = .general,
+    isSecret: Bool = false,
+    hasVariable: Bool = true
+  ) {
+    self.init(
+      name: name,
+      placeholder: format.placeholder,
+      group: group,
+      isSecret: isSecret,
+      hasVariable: hasVariable,
+      defaultText: format.text(Settings()[keyPath: path])
+    ) { settings, text throws(OptionValueError) in
+      settings[keyPath: path] = try format.read(text)
+    }
+  }
+
+  /// An option for a property that may have no value.
+  init<Value>(
+    _ name: String,
+    _ path: WritableKeyPath<Settings, Value?> & Sendable,
+    _ format: OptionFormat<Value>,
+    _ group: OptionGroup = .general,
+    isSecret: Bool = false,
+    hasVariable: Bool = true
+  ) {
+    self.init(name, path, format.optional, group, isSecret: isSecret, hasVariable: hasVariable)
+  }
+
+  /// The same option for settings that contain these.
+  func within<Other>(_ path: WritableKeyPath<Other, Settings> & Sendable) -> CommandOption<Other> {
+    CommandOption<Other>(
+      name: name,
+      placeholder: placeholder,
+      group: group,
+      isSecret: isSecret,
+      hasVariable: hasVariable,
+      defaultText: defaultText,
+      help: help
+    ) { [apply] settings, value throws(OptionValueError) in
+      try apply(&settings[keyPath: path], value)
+    }
+  }
+}
+
+/// How `--help` groups the options.
+enum OptionGroup: String, CaseIterable {
+  case general = "Options"
+  case server = "Server"
+  case accounts = "Accounts"
+  case storage = "Storage"
+  case waiting = "Waiting"
+  case limits = "Limits"
+  case backups = "Backups"
+  case log = "Log"
+}

@@ -1,0 +1,222 @@
+import LockstepAccounts
+import LockstepMiddleware
+
+/// Why a value is refused. The reason says which values are allowed.
+struct OptionValueError: Error {
+  let reason: String
+}
+
+/// How the values of an option are written: numbers, sizes, times, choices.
+struct OptionFormat<Value: Sendable>: Sendable {
+  /// The text for the value in the help; nil for a switch.
+  let placeholder: String?
+  /// The text of a default; nil if the option's help describes the default in its own words.
+  var text: @Sendable (Value) -> String? = { _ in nil }
+  let read: @Sendable (String) throws(OptionValueError) -> Value
+
+  /// The same format for a setting that may have no value.
+  var optional: OptionFormat<Value?> {
+    OptionFormat<Value?>(placeholder: placeholder) { [read] value throws(OptionValueError) in try read(value) }
+  }
+}
+
+extension OptionFormat where Value == String {
+  /// Any text but the empty one.
+  static func text(_ placeholder: String) -> OptionFormat {
+    OptionFormat(placeholder: placeholder, text: { $0.isEmpty ? nil : $0 }) { value throws(OptionValueError) in
+      guard !value.isEmpty else { throw OptionValueError(reason: "it is empty") }
+      return value
+    }
+  }
+
+  /// A token that a header field can carry; clients could not send any other.
+  static let token = OptionFormat(placeholder: "<token>") { value throws(OptionValueError) in
+    guard !value.isEmpty, value.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
+      throw OptionValueError(reason: "it must be visible ASCII characters without spaces")
+    }
+    return value
+  }
+}
+
+extension OptionFormat where Value == Bool {
+  static let flag = OptionFormat(placeholder: nil) { value throws(OptionValueError) in
+    switch value.lowercased() {
+    case "true", "1", "yes", "on": return true
+    case "false", "0", "no", "off": return false
+    default: throw OptionValueError(reason: "it must be true or false")
+    }
+  }
+}
+
+extension OptionFormat where Value: RawRepresentable & CaseIterable, Value.RawValue == String {
+  /// One of the cases, by its raw value.
+  static var choice: OptionFormat {
+    let choices = Value.allCases.map(\.rawValue)
+    return OptionFormat(placeholder: choices.joined(separator: "|"), text: \.rawValue) {
+      value throws(OptionValueError) in
+      guard let choice = Value(rawValue: value) else {
+        throw OptionValueError(reason: "it must be one of \(choices.joined(separator: ", "))")
+      }
+      return choice
+    }
+  }
+}
+
+extension OptionFormat where Value == Int {
+  static func integer(_ range: ClosedRange<Int>, _ placeholder: String = "<number>") -> OptionFormat {
+    OptionFormat(placeholder: placeholder, text: { "\($0)" }) { value throws(OptionValueError) in
+      guard let number = plainNumber(value), range.contains(number) else {
+        throw OptionValueError(reason: "it must be a whole number from \(range.lowerBound) to \(range.upperBound)")
+      }
+      return number
+    }
+  }
+
+  /// Bytes that the operator gives in MiB.
+  static func mebibytes(_ range: ClosedRange<Int>) -> OptionFormat {
+    OptionFormat(placeholder: "<number>", text: { "\($0 / 1_048_576)" }) { value throws(OptionValueError) in
+      try integer(range).read(value) * 1_048_576
+    }
+  }
+
+  /// Bytes: `65536`, `64KiB`, `1MiB`.
+  static func size(_ range: ClosedRange<Int>) -> OptionFormat {
+    OptionFormat(placeholder: "<size>", text: sizeText) { value throws(OptionValueError) in
+      let (digits, unit) = parts(value)
+      guard let number = plainNumber(digits), let factor = sizeUnits[unit.lowercased()],
+        case let (size, overflows) = number.multipliedReportingOverflow(by: factor), !overflows, range.contains(size)
+      else {
+        throw OptionValueError(
+          reason:
+            "it must be a size such as 65536, 64KiB or 1MiB, from \(range.lowerBound) to \(range.upperBound) bytes"
+        )
+      }
+      return size
+    }
+  }
+}
+
+extension OptionFormat where Value == Int? {
+  /// Bytes in a second; 0 sets no limit.
+  static let copyRate = OptionFormat(placeholder: "<size>", text: { sizeText($0 ?? 0) }) {
+    value throws(OptionValueError) in
+    let rate = try OptionFormat<Int>.size(0...largestSize).read(value)
+    return rate == 0 ? nil : rate
+  }
+}
+
+extension OptionFormat where Value == Duration {
+  /// A time: `10` and `10s` are seconds; `500ms`, `2m` and `6h` have their own units.
+  static func time(from least: Duration = .milliseconds(1)) -> OptionFormat {
+    OptionFormat(placeholder: "<time>", text: timeText) { value throws(OptionValueError) in
+      let (digits, unit) = parts(value)
+      let milliseconds = ["": 1000, "s": 1000, "ms": 1, "m": 60_000, "h": 3_600_000]
+      guard let number = plainNumber(digits), let factor = milliseconds[unit], (1...86_400_000).contains(number),
+        number * factor <= 86_400_000, .milliseconds(number * factor) >= least
+      else {
+        let examples = least < .seconds(1) ? "500ms, 10s or 2m" : "90s, 10m or 6h"
+        throw OptionValueError(reason: "it must be a time such as \(examples), from \(timeText(least)) to 24h")
+      }
+      return .milliseconds(number * factor)
+    }
+  }
+
+  static func days(_ range: ClosedRange<Int>) -> OptionFormat {
+    OptionFormat(placeholder: "<days>", text: { "\($0.components.seconds / 86_400)" }) {
+      value throws(OptionValueError) in
+      .seconds(try OptionFormat<Int>.integer(range).read(value) * 86_400)
+    }
+  }
+}
+
+extension OptionFormat where Value == RateLimit {
+  /// Requests in a time, and how many at once: `100/10s`, `100/10s,20`.
+  static let rate = OptionFormat(placeholder: "<number>/<time>[,<burst>]") { value throws(OptionValueError) in
+    let words = value.split(separator: ",", omittingEmptySubsequences: false)
+    let parts = (words.first ?? "").split(separator: "/", omittingEmptySubsequences: false)
+    let most = 1...1_000_000
+    if parts.count == 2, words.count <= 2, let requests = plainNumber(parts[0]), most.contains(requests),
+      let time = try? OptionFormat<Duration>.time().read(String(parts[1])), time.components.attoseconds == 0
+    {
+      let burst = words.count == 2 ? plainNumber(words[1]) : requests
+      if let burst, most.contains(burst) {
+        return RateLimit(requests: requests, seconds: Int(time.components.seconds), burst: burst)
+      }
+    }
+    throw OptionValueError(
+      reason:
+        "it must be a number and a time of whole seconds such as 100/10s, or 100/10s,20; numbers from 1 to 1000000"
+    )
+  }
+}
+
+extension OptionFormat where Value == [String] {
+  /// Origins as browsers send them, separated by commas: a scheme and a host in lower case, without a path. No browser
+  /// sends any other, so that a different one would never match.
+  static let origins = OptionFormat(placeholder: "<origins>") { value throws(OptionValueError) in
+    let origins = words(value).map { $0.lowercased() }
+    for origin in origins where origin != "*" {
+      let rest = origin.split(separator: "/", omittingEmptySubsequences: false)
+      guard rest.count == 3, rest[0].count > 1, rest[0].hasSuffix(":"), rest[1].isEmpty, !rest[2].isEmpty,
+        origin.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }), !origin.contains(where: { "?#@*".contains($0) })
+      else {
+        throw OptionValueError(
+          reason: "“\(origin)” is not an origin; write it as browsers do, such as https://app.example, without a path"
+        )
+      }
+    }
+    return origins
+  }
+}
+
+extension OptionFormat where Value == [IPNetwork] {
+  /// Addresses and networks, separated by commas.
+  static let networks = OptionFormat(placeholder: "<networks>") { value throws(OptionValueError) in
+    var networks: [IPNetwork] = []
+    for word in words(value) {
+      guard let network = IPNetwork(word) else {
+        throw OptionValueError(
+          reason: "“\(word)” is not an address or network; write 127.0.0.1, ::1, 10.0.0.0/8 or fd00::/8, without a port"
+        )
+      }
+      networks.append(network)
+    }
+    return networks
+  }
+}
+
+/// The largest size that an option takes: 1 TiB.
+let largestSize = 1_099_511_627_776
+
+private let sizeUnits = [
+  "": 1, "b": 1, "k": 1024, "kib": 1024, "m": 1_048_576, "mib": 1_048_576, "g": 1_073_741_824, "gib": 1_073_741_824,
+]
+
+func sizeText(_ size: Int) -> String {
+  if size > 0, size % 1_048_576 == 0 { return "\(size / 1_048_576)MiB" }
+  if size > 0, size % 1024 == 0 { return "\(size / 1024)KiB" }
+  return String(size)
+}
+
+private func timeText(_ time: Duration) -> String {
+  let (seconds, attoseconds) = time.components
+  if attoseconds == 0, seconds > 0, seconds % 3600 == 0 { return "\(seconds / 3600)h" }
+  return attoseconds == 0 ? "\(seconds)s" : "\(seconds * 1000 + attoseconds / 1_000_000_000_000_000)ms"
+}
+
+/// ASCII digits only: no sign and no spaces.
+private func plainNumber(_ text: some StringProtocol) -> Int? {
+  guard !text.isEmpty, text.utf8.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }) else { return nil }
+  return Int(text)
+}
+
+private func parts(_ text: String) -> (digits: Substring, unit: String) {
+  let digits = text.prefix { $0.isASCII && $0.isNumber }
+  return (digits, String(text.dropFirst(digits.count)))
+}
+
+/// The words between commas, without the spaces around them.
+private func words(_ text: String) -> [String] {
+  text.split(separator: ",").map { String($0.drop { $0 == " " }.reversed().drop { $0 == " " }.reversed()) }
+    .filter { !$0.isEmpty }
+}

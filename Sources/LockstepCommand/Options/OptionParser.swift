@@ -1,0 +1,74 @@
+/// Makes settings from arguments and variables. Arguments win over variables, variables over defaults.
+enum OptionParser {
+  /// What is wrong with the command line, in a sentence.
+  struct UsageError: Error, Equatable {
+    let message: String
+  }
+
+  /// The settings for these arguments. `variable` returns the value of an environment variable.
+  static func settings<Settings>(
+    of syntax: CommandSyntax<Settings>,
+    arguments: [String],
+    variable: (String) -> String?
+  ) throws(UsageError) -> Settings {
+    var settings = Settings()
+    for option in syntax.options where option.hasVariable {
+      // An empty variable counts as unset: compose files pass on variables without a value.
+      guard let value = variable(option.variable), !value.isEmpty else { continue }
+      try apply(option, value, name: option.variable, to: &settings)
+    }
+    var rest = arguments[...]
+    var operands = syntax.operands[...]
+    while let argument = rest.popFirst() {
+      if !argument.hasPrefix("-"), let operand = operands.popFirst() {
+        try apply(operand, argument, name: operand.name, to: &settings)
+        continue
+      }
+      let (name, inlineValue) = split(argument)
+      guard let option = syntax.options.first(where: { $0.name == name }) else {
+        throw UsageError(
+          message: name.hasPrefix("-")
+            ? "there is no option \(name)." : "unexpected argument “\(name)”; options begin with --."
+        )
+      }
+      let value = if let inlineValue { inlineValue } else { try followingValue(of: option, in: &rest) }
+      try apply(option, value, name: name, to: &settings)
+    }
+    if let missing = operands.first { throw UsageError(message: "\(missing.name) is missing: \(syntax.usage).") }
+    if let fault = syntax.fault(settings) { throw UsageError(message: fault) }
+    return settings
+  }
+
+  private static func apply<Settings>(
+    _ option: CommandOption<Settings>,
+    _ value: String,
+    name: String,
+    to settings: inout Settings
+  ) throws(UsageError) {
+    do {
+      try option.apply(&settings, value)
+    } catch {
+      let given = option.isSecret ? "the given value" : "“\(value)”"
+      throw UsageError(message: "\(name) cannot be \(given): \(error.reason).")
+    }
+  }
+
+  /// A word that begins with `--` is not a value: `--data --access-log` would create a file of that name. An operator who
+  /// means it writes `--data=--access-log`.
+  private static func followingValue<Settings>(
+    of option: CommandOption<Settings>,
+    in rest: inout ArraySlice<String>
+  ) throws(UsageError) -> String {
+    guard let placeholder = option.placeholder else { return "true" }
+    guard let value = rest.first, !value.hasPrefix("--") else {
+      throw UsageError(message: "\(option.name) needs a value: \(option.name) \(placeholder).")
+    }
+    rest.removeFirst()
+    return value
+  }
+
+  private static func split(_ argument: String) -> (name: String, value: String?) {
+    guard argument.hasPrefix("--"), let sign = argument.firstIndex(of: "=") else { return (argument, nil) }
+    return (String(argument[..<sign]), String(argument[argument.index(after: sign)...]))
+  }
+}

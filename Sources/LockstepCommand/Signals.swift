@@ -1,0 +1,99 @@
+import Glibc
+import LockstepMaintenance
+import LockstepThreading
+
+extension sigset_t {
+  /// SIGTERM and SIGINT.
+  fileprivate static let termination: sigset_t = {
+    var signals = sigset_t()
+    sigemptyset(&signals)
+    sigaddset(&signals, SIGTERM)
+    sigaddset(&signals, SIGINT)
+    return signals
+  }()
+
+  /// Blocks the signals for this thread and the threads that it starts from now on.
+  fileprivate func block() {
+    var signals = self
+    pthread_sigmask(SIG_BLOCK, &signals, nil)
+  }
+
+  /// Waits for one of the signals; nil on failure.
+  fileprivate func wait() -> Int32? {
+    var (signals, number) = (self, Int32(0))
+    return sigwait(&signals, &number) == 0 ? number : nil
+  }
+}
+
+/// SIGTERM and SIGINT of a server. A thread waits for them, because a signal handler may call almost nothing.
+struct ShutdownSignals {
+  /// Blocks the signals, and makes writes to closed pipes fail instead of ending the process.
+  init() {
+    sigset_t.termination.block()
+    signal(SIGPIPE, SIG_IGN)
+  }
+
+  /// Calls `stop` at the first signal, and ends the process at the second.
+  func onFirst(_ stop: @escaping @Sendable () -> Void) throws {
+    _ = try NamedThread(name: "signals") {
+      _ = sigset_t.termination.wait()
+      stop()
+      _ = sigset_t.termination.wait()
+      _exit(ExitCode.interrupted.rawValue)
+    }
+  }
+}
+
+/// SIGINT and SIGTERM of a command that must not end while a server has its admin command. A thread takes the signals.
+///
+/// While they are held, the first signal is recorded, and the second ends the process with a warning. Otherwise the first
+/// signal ends the process as usual.
+final class SignalInterceptor: Interruption {
+  private struct State: Sendable {
+    var isHeld = false
+    var recorded: Int32?
+  }
+
+  private let state: LockedState<State>
+  private let thread: NamedThread
+
+  /// Takes the signals from now on. Call this before other threads start, so that all of them block the signals.
+  init() throws(NamedThread.NotStarted) {
+    sigset_t.termination.block()
+    let state = LockedState(State())
+    self.state = state
+    thread = try NamedThread(name: "signals") {
+      while let number = sigset_t.termination.wait() {
+        let isRecorded = state.withLock { state in
+          guard state.isHeld, state.recorded == nil else { return false }
+          state.recorded = number
+          return true
+        }
+        if isRecorded { continue }
+        if state.withLock(\.isHeld) {
+          Terminal.error("The admin command is not withdrawn yet: the server may still run it within a minute.\n")
+        }
+        Self.end(by: number)
+      }
+    }
+  }
+
+  deinit { thread.detach() }
+
+  /// The exit code for the recorded signal; nil if there is none.
+  var code: ExitCode? { state.withLock(\.recorded).map { $0 == SIGTERM ? .terminated : .interrupted } }
+
+  var isInterrupted: Bool { state.withLock { $0.recorded != nil } }
+
+  func hold() { state.withLock { $0.isHeld = true } }
+
+  func release() { state.withLock { $0.isHeld = false } }
+
+  /// Ends the process by a signal, so that a shell sees the signal.
+  private static func end(by number: Int32) {
+    signal(number, SIG_DFL)
+    var signals = sigset_t.termination
+    pthread_sigmask(SIG_UNBLOCK, &signals, nil)
+    raise(number)
+  }
+}

@@ -1,0 +1,40 @@
+import Glibc
+import LockstepThreading
+
+/// A new file that a command writes and only its owner can read.
+final class OutputFile: Sendable {
+  let path: String
+  private let descriptor: Int32
+  private let isFinished = LockedState(false)
+
+  init(_ path: String) throws(CommandError) {
+    self.path = path
+    descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+    guard descriptor >= 0 else {
+      throw CommandError(.cannotCreate, "\(path) cannot be created: \(String(cString: strerror(errno))).")
+    }
+  }
+
+  deinit {
+    if descriptor >= 0 { close(descriptor) }
+  }
+
+  /// Removes an unfinished file. The writing task may outlive the command, so that the command calls this in any case.
+  func removeUnlessFinished() {
+    if !isFinished.withLock({ $0 }) { unlink(path) }
+  }
+
+  func write(_ bytes: [UInt8]) throws(CommandError) {
+    guard Terminal.write(bytes, to: descriptor) else { throw failure() }
+  }
+
+  /// Returns when all of it is on disk.
+  func finish() throws(CommandError) {
+    guard fsync(descriptor) == 0 else { throw failure() }
+    isFinished.withLock { $0 = true }
+  }
+
+  private func failure() -> CommandError {
+    CommandError(.store, "\(path) cannot be written: \(String(cString: strerror(errno))).")
+  }
+}

@@ -1,0 +1,42 @@
+import Glibc
+
+/// Shows progress on a terminal. Otherwise it prints nothing, to keep logs short.
+struct ProgressBar {
+  private static let width = 30
+
+  private let label: String
+  private let isShown: Bool
+  /// The text on the line now.
+  private var shown = ""
+
+  /// A bar after a label, on standard error.
+  init(_ label: String, isShown: Bool = Terminal.isTerminal(STDERR_FILENO)) {
+    self.label = label
+    self.isShown = isShown
+  }
+
+  /// Shows the progress in bytes, or in the unit of `amount`.
+  mutating func show(_ done: Int, of all: Int, as amount: String? = nil) {
+    guard isShown else { return }
+    let line = Self.line(label, done, of: all, as: amount ?? Terminal.size(all))
+    if line == shown { return }
+    shown = line
+    Terminal.error("\r\(line)")
+  }
+
+  /// Clears the line for the next output.
+  mutating func clear() {
+    guard isShown, !shown.isEmpty else { return }
+    Terminal.error("\r\u{1B}[K")
+    shown = ""
+  }
+
+  /// For example `backup [###############               ]  50 %  512.0 MiB`.
+  static func line(_ label: String, _ done: Int, of all: Int, as amount: String) -> String {
+    let percent = all > 0 ? min(100, Int(Double(done) / Double(all) * 100)) : 100
+    let filled = width * percent / 100
+    let bar = String(repeating: "#", count: filled) + String(repeating: " ", count: width - filled)
+    let number = String(repeating: " ", count: max(0, 3 - String(percent).count)) + String(percent)
+    return "\(label) [\(bar)] \(number) %  \(amount)"
+  }
+}

@@ -1,0 +1,32 @@
+import Lockstep
+import LockstepJSON
+import LockstepMaintenance
+import LockstepTime
+
+/// A user as one line, for people or for scripts.
+enum UserLine {
+  /// Columns of fixed width; the address comes last.
+  static func text(_ listing: UserListing) -> String {
+    let state = listing.disabledAt == nil ? "enabled " : "disabled"
+    let seen = listing.lastSeenAt.map { minute(of: $0) } ?? "never           "
+    let sessions = String(listing.sessions)
+    let devices = String(repeating: " ", count: max(0, 4 - sessions.count)) + sessions
+    return "\(listing.user.id)  \(state)  \(devices) \(listing.sessions == 1 ? "device " : "devices")  "
+      + "since \(minute(of: listing.user.createdAt))  seen \(seen)  \(Terminal.harmless(listing.user.email))"
+  }
+
+  static func json(_ listing: UserListing) -> String {
+    func time(_ moment: Timestamp?) -> JSON { moment.map { .string($0.description) } ?? .null }
+    let object: JSONObject = [
+      "id": .string(listing.user.id.description), "email": .string(listing.user.email),
+      "createdAt": time(listing.user.createdAt), "disabledAt": time(listing.disabledAt),
+      "sessions": .integer(Int64(listing.sessions)), "lastSeenAt": time(listing.lastSeenAt),
+    ]
+    return TerminalJSON.text(JSON.object(object).description)
+  }
+
+  /// `2026-11-21 05:00`
+  private static func minute(of moment: Timestamp) -> String {
+    moment.description.prefix(16).map { $0 == "T" ? " " : String($0) }.joined()
+  }
+}

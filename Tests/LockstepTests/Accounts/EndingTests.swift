@@ -1,0 +1,93 @@
+import LockstepJSON
+import LockstepSQLite
+import LockstepTestSupport
+import Testing
+
+@testable import LockstepAccounts
+@testable import LockstepCollections
+
+@Suite("Erasing and exporting accounts", .timeLimit(.minutes(5)))
+struct LeavingTests {
+  private let fixture: AccountsFixture
+
+  init() async throws {
+    fixture = try await AccountsFixture()
+  }
+
+  @Test("Erasing a user leaves no row of theirs in any table, and everything of others")
+  func erase() async throws {
+    // A table as others will add, so that the cascade is seen to work.
+    try await fixture.store.writer.write { connection in
+      try connection.execute(
+        "CREATE TABLE things (user_id TEXT NOT NULL REFERENCES users (id) ON DELETE CASCADE, name TEXT) STRICT"
+      )
+    }
+    let ann = [try await fixture.signUp("ann@example.com"), try await fixture.logIn("ann@example.com")]
+    let ben = try await fixture.signUp("ben@example.com")
+    for user in [ann[0].user.id, ben.user.id] {
+      _ = try await fixture.store.writer.write { try $0.run("INSERT INTO things VALUES (?, 'x')", user) }
+    }
+    let live = try #require(try await fixture.live(ann[0]))
+    let other = try #require(try await fixture.live(ann[1]))
+    #expect(
+      await AccountsError.caught { try await fixture.accounts.erase(confirmedBy: Password("wrong"), in: live) }
+        == .wrongPassword
+    )
+    #expect(try await fixture.count("SELECT count(*) FROM users") == 2)
+
+    try await fixture.accounts.erase(confirmedBy: Password("a good password"), in: live)
+    #expect(live.isEnded && other.isEnded)
+    for signedIn in ann { #expect(try await fixture.live(signedIn) == nil) }
+    #expect(try await fixture.accounts.user(live.user) == nil)
+    #expect(try await fixture.accounts.export(live.user) == nil)
+    #expect(await AccountsError.caught { try await fixture.logIn("ann@example.com") } == .wrongCredentials)
+    let rows = try await rowsMentioning(live.user)
+    #expect(rows == [:])
+    #expect(try await rowsMentioning(ben.user.id) == ["users": 1, "sessions": 1, "things": 1])
+    #expect(try await fixture.live(ben) != nil)
+    try await fixture.signUp("ann@example.com")
+  }
+
+  /// How many rows of each table have the user's id in one of their columns.
+  private func rowsMentioning(_ user: UserID) async throws -> [String: Int] {
+    let connection = try fixture.files.sqlite()
+    let columns = try connection.all(
+      """
+      SELECT t.name, c.name FROM pragma_table_list AS t JOIN pragma_table_info(t.name) AS c
+      WHERE t.schema = 'main' AND t.name NOT LIKE 'sqlite_%'
+      """
+    ) { row in (try row[0] as String, try row[1] as String) }
+    var rows: [String: Int] = [:]
+    for (table, column) in columns {
+      try connection.execute("CREATE TEMP TABLE found AS SELECT 1 FROM \(table) WHERE \(column) = '\(user)'")
+      let count = try connection.first("SELECT count(*) FROM found") { row in try row[0] as Int } ?? 0
+      try connection.execute("DROP TABLE found")
+      if count > 0 { rows[table] = count }
+    }
+    return rows
+  }
+
+  @Test("The export has everything about the account but its secrets")
+  func export() async throws {
+    let ann = try await fixture.signUp("ann@example.com", device: "phone")
+    let live = try #require(try await fixture.live(ann))
+    fixture.directory.note(cursor: "c1", of: live)
+    fixture.clock.advance(by: .seconds(60))
+    _ = try await fixture.live(ann)
+    let export = try #require(try await fixture.accounts.export(ann.user.id))
+    #expect(
+      JSON.object(export) == [
+        "user": [
+          "id": .string("\(ann.user.id)"), "email": "ann@example.com", "createdAt": "1970-01-01T00:16:40.000Z",
+          "passwordChangedAt": "1970-01-01T00:16:40.000Z",
+        ],
+        "sessions": [
+          [
+            "id": .string("\(ann.session.id)"), "device": "phone", "createdAt": "1970-01-01T00:16:40.000Z",
+            "lastSeenAt": "1970-01-01T00:17:40.000Z", "expiresAt": "1970-04-01T00:17:40.000Z", "cursor": "c1",
+          ]
+        ],
+      ]
+    )
+  }
+}

@@ -1,0 +1,249 @@
+import Foundation
+import LockstepHTTP
+import LockstepSQLite
+import LockstepTestSupport
+import LockstepThreading
+import Synchronization
+import Testing
+
+@testable import Lockstep
+@testable import LockstepCollections
+@testable import LockstepLogging
+@testable import LockstepMaintenance
+@testable import LockstepRoutes
+@testable import LockstepStore
+@testable import LockstepTime
+
+@Suite("The backups that a server makes by itself", .timeLimit(.minutes(5)))
+struct BackupKeeperTests {
+  private let files: StoreFixture
+  private let store: DurableStore
+  private let log = LogRecorder()
+  private let folder: String
+
+  init() throws {
+    files = try StoreFixture()
+    store = try files.store()
+    folder = files.folder.file("backups")
+  }
+
+  private func keeper(
+    keep: Int = 2,
+    store path: String? = nil,
+    folder other: String? = nil,
+    identity: String? = nil,
+    rate: Int? = nil
+  ) throws -> BackupScheduler {
+    let (log, now) = (log, files.clock.time.millisecondsSince1970)
+    let logger = Logger(
+      level: .info,
+      format: .text,
+      now: { Timestamp(millisecondsSince1970: now()) },
+      write: { log.record($0) }
+    )
+    return try BackupScheduler(
+      BackupSchedule(folder: folder, every: .seconds(3600), keep: keep, bytesPerSecond: rate),
+      folder: other ?? folder,
+      store: path ?? files.path,
+      identity: identity ?? store.id,
+      time: files.clock.time,
+      logger: logger
+    )
+  }
+
+  private func names() -> [String] { ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []).sorted() }
+
+  /// What the store's own backup of a time is called.
+  private func name(_ time: String) -> String { "lockstep-\(store.id.prefix(8))-\(time).db" }
+
+  @Test("Each is named by its time, whole, and lets the oldest go once it's there")
+  func rotation() async throws {
+    let keeper = try keeper()
+    for _ in 1...3 {
+      #expect(await keeper.makeBackup())
+      files.clock.advance(by: .seconds(3600))
+    }
+    keeper.shutDown()
+    // The clock began at 1,000,000 milliseconds since 1970.
+    #expect(names() == [name("19700101T011640Z"), name("19700101T021640Z")])
+    for name in names() {
+      let copy = try files.sqlite("\(folder)/\(name)")
+      #expect(try copy.damage(.everything) == [])
+      #expect(try copy.first("SELECT id FROM store") { row in try row[0] as String } == store.id)
+    }
+    #expect(keeper.metrics.made == 3 && keeper.metrics.failures == 0)
+    #expect(keeper.metrics.last == 8_200_000 && keeper.metrics.bytes > 4096)
+    store.close()
+  }
+
+  @Test("What has another name is never touched, and what was left half done goes")
+  func others() async throws {
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    let kept = [
+      "other-19700101T000000Z.db", "lockstep-19700101T000000Z.db", "lockstep-00000000-19700101T000000Z.db",
+      name("19700101T000000Z") + ".gz", "lockstep-before-upgrade.db", name("19709999T000000Z"), "notes.txt",
+    ]
+    let half = name("19700101T000000Z") + ".partial"
+    for name in kept + [half, half + "-wal"] {
+      try files.folder.write([1], to: "backups/\(name)")
+    }
+    let keeper = try keeper(keep: 1)
+    #expect(await keeper.makeBackup())
+    keeper.shutDown()
+    #expect(names() == (kept + [name("19700101T001640Z")]).sorted())
+    store.close()
+  }
+
+  @Test("Two stores of one name keep theirs in one folder, each for itself")
+  func shared() async throws {
+    let (first, second) = (try keeper(keep: 1), try keeper(keep: 1, identity: String(repeating: "f", count: 32)))
+    #expect(await first.makeBackup())
+    #expect(await second.makeBackup())
+    #expect(names() == [name("19700101T001640Z"), "lockstep-ffffffff-19700101T001640Z.db"].sorted())
+    #expect(try keeper(identity: String(repeating: "e", count: 32)).metrics.last == nil, "the others' don't count")
+    for keeper in [first, second] { keeper.shutDown() }
+    store.close()
+  }
+
+  @Test("One from the future, by a clock that was wrong, goes first; the one just made stays")
+  func future() async throws {
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    for year in [2098, 2099] { try files.folder.write([1], to: "backups/\(name("\(year)0101T000000Z"))") }
+    let keeper = try keeper(keep: 2)
+    #expect(await keeper.makeBackup())
+    #expect(names() == [name("19700101T001640Z"), name("20990101T000000Z")])
+    files.clock.advance(by: .seconds(3600))
+    #expect(await keeper.makeBackup())
+    #expect(names() == [name("19700101T001640Z"), name("19700101T011640Z")])
+    keeper.shutDown()
+    store.close()
+  }
+
+  @Test("One that can't be made is logged and counted, leaves no file, and none of the older ones goes")
+  func failure() async throws {
+    let first = try keeper(keep: 1)
+    #expect(await first.makeBackup())
+    first.shutDown()
+    let before = names()
+    files.clock.advance(by: .seconds(3600))
+    let broken = try keeper(keep: 1, store: files.folder.file("none/lockstep.db"))
+    #expect(await !broken.makeBackup())
+    broken.shutDown()
+    #expect(names() == before)
+    #expect(broken.metrics.failures == 1 && broken.metrics.made == 0)
+    #expect(broken.metrics.last == 1_000_000, "the one that is there counts")
+    #expect(log.text.contains("ERROR backup failed"))
+    store.close()
+  }
+
+  @Test("A folder that can't be had is no reason to end, and is asked for again")
+  func folder() async throws {
+    try files.folder.write([], to: "backups")
+    let keeper = try keeper()
+    #expect(await !keeper.makeBackup())
+    try FileManager.default.removeItem(atPath: folder)
+    #expect(await keeper.makeBackup())
+    keeper.shutDown()
+    #expect(keeper.metrics.failures == 1 && keeper.metrics.made == 1)
+    store.close()
+  }
+
+  @Test("A server that stops gives up what it's making, however slowly that goes")
+  func stopping() async throws {
+    let keeper = try keeper(rate: 1)
+    async let made = keeper.makeBackup()
+    let (folder, suffix) = (folder, PartialFile.suffix)
+    await eventually {
+      ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []).contains { $0.hasSuffix(suffix) }
+    }
+    await aside { keeper.shutDown() }
+    #expect(await !made)
+    #expect(names() == [])
+    #expect(keeper.metrics.failures == 0, "that is no failure")
+    store.close()
+  }
+
+  @Test("The first is made at once, the next when it's time, and after a failure before long")
+  func schedule() async throws {
+    let (clock, keeper) = (SteppedClock(), try keeper(keep: 9))
+    let task = Task { await keeper.run(by: clock) }
+    #expect(await clock.nextSleep() == .seconds(3600))
+    #expect(keeper.metrics.made == 1)
+    files.clock.advance(by: .seconds(3600))
+    clock.wake()
+    #expect(await clock.nextSleep() == .seconds(3600))
+    #expect(keeper.metrics.made == 2)
+    // The folder is gone, and something else has its name.
+    try FileManager.default.removeItem(atPath: folder)
+    try files.folder.write([], to: "backups")
+    clock.wake()
+    #expect(await clock.nextSleep() == .seconds(300))
+    #expect(keeper.metrics.failures == 1)
+    task.cancel()
+    clock.wake()
+    await task.value
+    keeper.shutDown()
+    store.close()
+  }
+
+  @Test("A restart doesn't begin anew: the next comes when it would have come")
+  func restart() async throws {
+    let first = try keeper()
+    #expect(await first.makeBackup())
+    first.shutDown()
+    files.clock.advance(by: .seconds(600))
+    let (clock, second) = (SteppedClock(), try keeper())
+    #expect(second.metrics.last == 1_000_000)
+    let task = Task { await second.run(by: clock) }
+    #expect(await clock.nextSleep() == .seconds(3000))
+    #expect(second.metrics.made == 0)
+    task.cancel()
+    clock.wake()
+    await task.value
+    second.shutDown()
+    store.close()
+  }
+
+  @Test("The metrics tell when the last one was made, and how many weren't")
+  func metrics() async throws {
+    try await ServerFixture.run({ $0.backups.folder = folder }) { users in
+      await eventually { users.running.withLock { $0?.backups?.metrics.made } == 1 }
+      #expect(names().count == 1 && names()[0].hasPrefix("lockstep-") && names()[0].hasSuffix("-19941106T084937Z.db"))
+      let text = try await users.ask("GET", "/metrics").text
+      #expect(text.contains("\nlockstep_backups_total 1\n"))
+      #expect(text.contains("\nlockstep_backup_last_success_timestamp_seconds 784111777\n"))
+      #expect(text.contains("\nlockstep_backup_failures_total 0\n"))
+    }
+    store.close()
+  }
+}
+
+/// A clock whose sleepers sleep until they are woken by hand.
+private final class SteppedClock: Clock {
+  struct Instant: InstantProtocol {
+    let offset: Duration
+    func advanced(by duration: Duration) -> Instant { Instant(offset: offset + duration) }
+    func duration(to other: Instant) -> Duration { other.offset - offset }
+    static func < (left: Instant, right: Instant) -> Bool { left.offset < right.offset }
+  }
+
+  private let sleeps = AsyncStream<Duration>.makeStream()
+  private let wakings = AsyncStream<Void>.makeStream()
+
+  let now = Instant(offset: .zero)
+  let minimumResolution = Duration.zero
+
+  func sleep(until deadline: Instant, tolerance: Duration?) async throws {
+    sleeps.continuation.yield(deadline.offset)
+    for await _ in wakings.stream { return }
+  }
+
+  /// How long somebody sleeps now.
+  func nextSleep() async -> Duration? {
+    for await duration in sleeps.stream { return duration }
+    return nil
+  }
+
+  /// Wakes whoever sleeps, or will.
+  func wake() { wakings.continuation.yield() }
+}

@@ -1,0 +1,165 @@
+import Foundation
+import LockstepJSON
+import LockstepMigrations
+import LockstepSQLite
+import LockstepTestSupport
+import Testing
+
+@testable import LockstepCollections
+@testable import LockstepMaintenance
+@testable import LockstepStore
+@testable import LockstepSync
+
+@Suite("A check of a store", .timeLimit(.minutes(5)))
+struct StoreCheckTests {
+  /// A store with two users and some history, which was closed.
+  private static func made() async throws -> SyncFixture {
+    let fixture = try SyncFixture()
+    for number in [1, 2] as [UInt64] {
+      let user = try await fixture.user(number)
+      try await fixture.commit([try fixture.action("favorites", "add", ["id": "a", "title": "A"])], as: user)
+      try await fixture.commit([try fixture.action("favorites", "add", ["id": "b", "data": ["x": 1]])], as: user)
+      try await fixture.commit([try fixture.set("theme", "dark"), try fixture.set("size", 3)], as: user)
+      try await fixture.commit([try fixture.action("favorites", "remove", ["id": "a"])], as: user)
+      try await fixture.commit([try fixture.action("profile", "save", ["position": "x"])], as: user)
+    }
+    fixture.store.close()
+    return fixture
+  }
+
+  /// A change behind the server's back, where it's found, and what is said of it.
+  private static let damages: [(sql: String, area: CheckReport.Area, words: String)] = [
+    (
+      "UPDATE favorites SET title = 'B' WHERE id = 'b'", .users,
+      "favorites: the tables have 1 elements of revision 4, the journal gives 1 of revision 4; the first difference is at “b”"
+    ),
+    (
+      "UPDATE defaults SET value = '4' WHERE key = 'size'", .users,
+      "defaults/standard: the tables have 2 elements of revision 3, the journal gives 2 of revision 3; the first difference is at “size”"
+    ),
+    ("DELETE FROM favorites", .users, "the tables have 0 elements of revision 4, the journal gives 1"),
+    ("DELETE FROM profiles", .users, "profile: the journal has entries, the tables are empty"),
+    (
+      "INSERT INTO defaults SELECT id, 'other', 'k', '1', 2 << 20 FROM users", .users,
+      "defaults/other: the tables have elements, the journal has no entries"
+    ),
+    ("DELETE FROM journal WHERE revision >> 20 = 2", .users, "the journal has 4 of the 5 revisions from 1 to 5"),
+    ("UPDATE journal SET mutations = '[' WHERE revision >> 20 = 3", .texts, "journal: a text of user"),
+    ("UPDATE defaults SET value = 'dark' WHERE key = 'theme'", .texts, "defaults: a text of user"),
+    (
+      "UPDATE journal SET collection = 'nonsense'", .users,
+      "the journal has entries of nonsense, which is not a collection"
+    ),
+    (
+      "INSERT INTO snapshots SELECT id, 'favorites', 5 << 20, '{}' FROM users", .users,
+      "the snapshot of favorites at revision 5 cannot be read"
+    ),
+    (
+      "PRAGMA foreign_keys = OFF; INSERT INTO profiles VALUES ('nobody', 'position', '1', 1)", .references,
+      "row of profiles refers to a missing row of users"
+    ),
+    ("DELETE FROM store", .identity, "the table store has 0 rows, not one"),
+    (
+      """
+      INSERT INTO sessions (user_id, id, token_hash, created_at, last_seen_at, expires_at)
+      SELECT id, id, randomblob(32), 0, 0, 0 FROM users LIMIT 1; DELETE FROM token_key
+      """, .identity, "the table token_key is empty"
+    ),
+    ("PRAGMA foreign_keys = OFF; UPDATE users SET id = 'x' || id", .users, "is not a user id"),
+  ]
+
+  @Test("A store as a server leaves it is whole")
+  func whole() async throws {
+    let fixture = try await Self.made()
+    let report = try StoreCheck(of: fixture.files.path).run()
+    #expect(report.findings == [] && !report.isDamaged && report.isWhole)
+    #expect(report.users == 2 && report.pages > 10 && report.pageSize == 4096)
+    #expect(report.identity == fixture.store.id)
+  }
+
+  @Test("So is one that is written at this moment")
+  func open() async throws {
+    let fixture = try SyncFixture()
+    let user = try await fixture.user(1)
+    try await fixture.commit([try fixture.set("a", 1)], as: user)
+    #expect(try StoreCheck(of: fixture.files.path).run().findings == [])
+  }
+
+  @Test("What somebody changed behind the server's back is found, where it is", arguments: damages.indices)
+  func damage(index: Int) async throws {
+    let (sql, area, words) = Self.damages[index]
+    let fixture = try await Self.made()
+    try fixture.files.sqlite().execute(sql)
+    let report = try StoreCheck(of: fixture.files.path).run()
+    #expect(report.isDamaged)
+    #expect(report.findings.contains { $0.area == area && $0.what.contains(words) }, "\(report.findings)")
+  }
+
+  @Test("A page that was written over is found, and the rest is looked at all the same")
+  func page() async throws {
+    let fixture = try await Self.made()
+    let root = try fixture.files.sqlite().first("SELECT rootpage FROM sqlite_schema WHERE name = 'profiles'") { row in
+      try row[0] as Int
+    }
+    var bytes = try fixture.files.folder.contents(of: "lockstep.db")
+    let start = (try #require(root) - 1) * 4096
+    for place in start..<start + 4096 { bytes[place] = 0xFF }
+    try fixture.files.folder.write(bytes, to: "lockstep.db")
+    let report = try StoreCheck(of: fixture.files.path).run()
+    #expect(report.counts[.file, default: 0] > 0)
+    #expect(report.users == 2)
+  }
+
+  @Test("More than the quotas allow is told, and is no damage")
+  func quotas() async throws {
+    let fixture = try await Self.made()
+    let check = StoreCheck(
+      of: fixture.files.path,
+      favorites: FavoritesQuota(items: 0),
+      defaults: DefaultsQuota(keys: 1, bytes: 3, suites: 0)
+    )
+    let report = try check.run()
+    #expect(!report.isDamaged)
+    #expect(report.counts == [.quotas: 8])
+    let first = "user \(SyncFixture.session(1).user): "
+    let words = report.findings.map(\.what).filter { $0.hasPrefix(first) }.map { String($0.dropFirst(first.count)) }
+    #expect(
+      words == [
+        "1 favorites, the quota is 0", "1 suites, the quota is 0",
+        "2 keys in defaults/standard, the quota is 1", "16 bytes in defaults/standard, the quota is 3",
+      ]
+    )
+  }
+
+  @Test("Of many findings a hundred are listed, and all are counted")
+  func many() async throws {
+    let fixture = try await Self.made()
+    try fixture.files.sqlite().execute(
+      """
+      PRAGMA foreign_keys = OFF;
+      WITH n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 150)
+      INSERT INTO defaults SELECT id, 's' || i, 'k', 'nonsense', 0 FROM users, n
+      """
+    )
+    let report = try StoreCheck(of: fixture.files.path).run()
+    #expect(report.counts[.texts] == 300)
+    #expect(report.findings.count { $0.area == .texts } == 100)
+  }
+
+  @Test("Of a store with an earlier schema only the file is looked at; a newer one and another program's are refused")
+  func schemas() async throws {
+    let files = try StoreFixture()
+    let old = try files.store(migrator: Migrator(Array(Migration.all.dropLast())))
+    old.close()
+    let report = try StoreCheck(of: files.path).run()
+    #expect(!report.isWhole && !report.isDamaged && report.schema == Migration.all.count - 1)
+    try files.sqlite().execute("PRAGMA user_version = 1000")
+    #expect(throws: StoreError.newerSchema(path: files.path, found: 1000, known: Migration.all.count)) {
+      try StoreCheck(of: files.path).run()
+    }
+    let other = files.folder.file("other.db")
+    try files.sqlite(other).execute("CREATE TABLE t (a INTEGER)")
+    #expect(throws: StoreError.notAStore(path: other)) { try StoreCheck(of: other).run() }
+    #expect(throws: MaintenanceError.missing(path: "/nowhere")) { try StoreCheck(of: "/nowhere").run() }
+  }
+}

@@ -1,0 +1,244 @@
+import Foundation
+import Glibc
+import LockstepJSON
+import LockstepSQLite
+import LockstepTestSupport
+import Testing
+
+@testable import LockstepCollections
+@testable import LockstepMaintenance
+@testable import LockstepStore
+
+@Suite("A backup in the place of a store", .timeLimit(.minutes(5)))
+struct StoreRestoreTests {
+  private let files: StoreFixture
+
+  init() throws {
+    files = try StoreFixture()
+  }
+
+  private func backup(_ path: String? = nil) -> StoreBackup {
+    StoreBackup(
+      of: path ?? files.path,
+      throttle: CopyThrottle(bytesPerSecond: nil, elapsed: files.clock.time.elapsed, pause: { _ in })
+    )
+  }
+
+  /// A store that was closed, its backup, and what is said of the latter.
+  private func madeBackup() throws -> (path: String, id: String) {
+    let store = try files.store()
+    // As every server does: from then on it's the writer that leaves no log behind.
+    _ = try store.write { try $0.run("UPDATE store SET checked_at = 1") }
+    let path = files.folder.file("b.db")
+    try backup().write(to: path)
+    store.close()
+    return (path, store.id)
+  }
+
+  private func names(_ prefix: String) throws -> [String] {
+    try FileManager.default.contentsOfDirectory(atPath: files.folder.path).filter { $0.hasPrefix(prefix) }.sorted()
+  }
+
+  @Test("The store gets an identity that none had, and opens; the backup stays as it was")
+  func identity() throws {
+    let (path, id) = try madeBackup()
+    let before = try files.folder.contents(of: "b.db")
+    let target = files.folder.file("new.db")
+    let summary = try StoreRestore(to: target).restore(from: path)
+    #expect(summary.identity != id && summary.identity.count == 32)
+    #expect(try names("new") == ["new.db"])
+    let store = try files.store(target)
+    #expect(store.id == summary.identity)
+    store.close()
+    #expect(try files.folder.contents(of: "b.db") == before)
+    #expect(try names("b.db") == ["b.db"])
+  }
+
+  @Test("A store that is there is replaced only where that was said, and while no server uses it, whatever was said")
+  func inPlace() throws {
+    let (path, _) = try madeBackup()
+    let before = try files.folder.contents(of: "lockstep.db")
+    #expect(throws: MaintenanceError.exists(path: files.path)) { try StoreRestore(to: files.path).restore(from: path) }
+    #expect(try files.folder.contents(of: "lockstep.db") == before)
+    let store = try files.store()
+    #expect(throws: StoreError.inUse(path: files.path)) {
+      try StoreRestore(to: files.path).restore(from: path, overwriting: true)
+    }
+    store.close()
+    let summary = try StoreRestore(to: files.path).restore(from: path, overwriting: true)
+    let restored = try files.store()
+    #expect(restored.id == summary.identity)
+    restored.close()
+    #expect(try names("lockstep") == ["lockstep.db"])
+  }
+
+  @Test("It belongs to whom the store belonged before, where whoever restores it may see to that")
+  func owner() throws {
+    let (path, _) = try madeBackup()
+    let owner: uid_t = geteuid() == 0 ? 65_534 : geteuid()
+    #expect(chown(files.path, owner, .max) == 0)
+    _ = try StoreRestore(to: files.path).restore(from: path, overwriting: true)
+    var status = stat()
+    #expect(stat(files.path, &status) == 0)
+    #expect(status.st_uid == owner && status.st_mode & 0o777 == 0o600)
+  }
+
+  @Test("Where there is no store, it belongs to whom the folder belongs")
+  func ownerOfFolder() throws {
+    let (path, _) = try madeBackup()
+    let owner: uid_t = geteuid() == 0 ? 65_534 : geteuid()
+    let folder = files.folder.file("place")
+    #expect(mkdir(folder, 0o700) == 0 && chown(folder, owner, .max) == 0)
+    _ = try StoreRestore(to: folder + "/new.db").restore(from: path)
+    var status = stat()
+    #expect(stat(folder + "/new.db", &status) == 0)
+    #expect(status.st_uid == owner && status.st_mode & 0o777 == 0o600)
+  }
+
+  /// A change of a backup by hand, and what is said of it.
+  private static let changes: [(sql: String, words: String)] = [
+    (
+      "CREATE TRIGGER evil AFTER UPDATE ON store BEGIN DELETE FROM users; END",
+      "the trigger evil isn't one that lockstep makes"
+    ),
+    ("CREATE VIEW extra AS SELECT * FROM users", "the view extra isn't one that lockstep makes"),
+    ("CREATE TABLE extra (a INTEGER)", "the table extra isn't one that lockstep makes"),
+    ("DROP TABLE removals", "the table removals is missing"),
+    ("DROP TABLE removals; CREATE VIEW removals AS SELECT 1", "the view removals isn't as lockstep makes it"),
+    ("ALTER TABLE favorites ADD COLUMN extra TEXT", "the table favorites isn't as lockstep makes it"),
+    ("DROP TABLE modules; CREATE VIEW modules AS SELECT 1", "the table modules isn't as lockstep makes it"),
+    ("DELETE FROM store", "the table store has 0 rows, not one"),
+  ]
+
+  @Test("What somebody has changed by hand is refused, and the check finds it too", arguments: changes.indices)
+  func changed(index: Int) throws {
+    let (sql, words) = Self.changes[index]
+    let (path, _) = try madeBackup()
+    let before = try files.folder.contents(of: "lockstep.db")
+    try files.sqlite(path).execute(sql)
+    #expect(throws: MaintenanceError.damaged(path: path, what: words)) {
+      try StoreRestore(to: files.path).restore(from: path, overwriting: true)
+    }
+    #expect(try files.folder.contents(of: "lockstep.db") == before)
+    let report = try StoreCheck(of: path).run()
+    #expect(report.isDamaged && report.findings.contains { $0.what == words }, "\(report.findings)")
+  }
+
+  @Test("ANALYZE changes nothing that counts")
+  func analyzed() throws {
+    let (path, _) = try madeBackup()
+    try files.sqlite(path).execute("ANALYZE")
+    _ = try StoreRestore(to: files.path).restore(from: path, overwriting: true)
+    #expect(try !StoreCheck(of: files.path).run().isDamaged)
+  }
+
+  @Test("Who only reads can read the old store whenever a restore is cut off: it leaves nothing to be undone")
+  func readable() throws {
+    let (path, _) = try madeBackup()
+    let killed = files.folder.file("killed.db")
+    let writer = try SQLiteConnection(path: files.path)
+    try writer.run("UPDATE store SET checked_at = 2")
+    for suffix in ["", "-wal"] {
+      try files.folder.write(try files.folder.contents(of: "lockstep.db\(suffix)"), to: "killed.db\(suffix)")
+    }
+    StoreRestore(to: killed).clearPlace(killed)
+    #expect(try names("killed") == ["killed.db"])
+    // The header says that it has a log, as before: nothing was rewritten through a journal.
+    #expect(try files.folder.contents(of: "killed.db")[18...19] == [2, 2])
+    let old = try SQLiteConnection(path: killed, options: .init(access: .readOnly, journal: .asFound))
+    #expect(try old.first("SELECT checked_at FROM store") { row in try row[0] as Int } == 2)
+    withExtendedLifetime((path, writer)) {}
+  }
+
+  @Test("The log that a server left behind, which was killed, doesn't lie beside the new file")
+  func oldLog() throws {
+    let (path, id) = try madeBackup()
+    // As a killed server leaves it: what it wrote last is in the log alone.
+    let killed = files.folder.file("killed.db")
+    let writer = try SQLiteConnection(path: files.path)
+    try writer.run("UPDATE store SET id = ?", String(repeating: "f", count: 32))
+    for suffix in ["", "-wal"] {
+      try files.folder.write(try files.folder.contents(of: "lockstep.db\(suffix)"), to: "killed.db\(suffix)")
+    }
+    #expect(try !files.folder.contents(of: "killed.db-wal").isEmpty)
+    let summary = try StoreRestore(to: killed).restore(from: path, overwriting: true)
+    #expect(try names("killed") == ["killed.db"])
+    #expect(try files.sqlite(killed).first("SELECT id FROM store") { row in try row[0] as String } == summary.identity)
+    #expect(summary.identity != id)
+    withExtendedLifetime(writer) {}
+  }
+
+  @Test(
+    "What isn't whole, isn't ours or is newer is refused, and the store is as it was",
+    arguments: ["damaged", "other", "newer", "none", "orphan", "itself"]
+  )
+  func refused(kind: String) throws {
+    let (path, _) = try madeBackup()
+    let before = try files.folder.contents(of: "lockstep.db")
+    let restore = StoreRestore(to: files.path)
+    switch kind {
+    case "damaged":
+      var bytes = try files.folder.contents(of: "b.db")
+      for place in bytes.count - 4096..<bytes.count { bytes[place] = 0xFF }
+      try files.folder.write(bytes, to: "b.db")
+      let error = #expect(throws: MaintenanceError.self) { try restore.restore(from: path, overwriting: true) }
+      #expect(error?.isDamage(of: path) == true, "\(String(describing: error))")
+    case "other":
+      try files.sqlite(files.folder.file("o.db")).execute("CREATE TABLE t (a INTEGER)")
+      #expect(throws: StoreError.notAStore(path: files.folder.file("o.db"))) {
+        try restore.restore(from: files.folder.file("o.db"), overwriting: true)
+      }
+    case "newer":
+      try files.sqlite(path).execute("PRAGMA user_version = 1000")
+      #expect(throws: StoreError.newerSchema(path: path, found: 1000, known: Migrator().last)) {
+        try restore.restore(from: path, overwriting: true)
+      }
+    case "none":
+      #expect(throws: MaintenanceError.missing(path: files.folder.file("x"))) {
+        try restore.restore(from: files.folder.file("x"), overwriting: true)
+      }
+    case "orphan":
+      let copy = try files.sqlite(path)
+      try copy.execute("PRAGMA foreign_keys = OFF")
+      try copy.run(
+        "INSERT INTO profiles (user_id, field, value, revision) VALUES ('nobody', 'position', '\"x\"', 1)"
+      )
+      let error = #expect(throws: MaintenanceError.self) { try restore.restore(from: path, overwriting: true) }
+      #expect(
+        error == .damaged(path: path, what: "a row of profiles refers to one of users that isn't there")
+      )
+    default:
+      #expect(throws: MaintenanceError.sameFile(path: files.path)) {
+        try restore.restore(from: files.folder.path + "/./lockstep.db", overwriting: true)
+      }
+    }
+    #expect(try files.folder.contents(of: "lockstep.db") == before)
+    let left = try names("lockstep")
+    #expect(left == ["lockstep.db"])
+    try files.store().close()
+  }
+
+  @Test(
+    "Through a server: what was lost is reset, what was kept is there, and sessions end where that was said",
+    arguments: [true, false]
+  )
+  func cursors(endingSessions: Bool) async throws {
+    try await ServerFixture.run { users in
+      let ada = try await users.signUp()
+      try await ada.addFavorites("kept")
+      let cursor = try #require(try await ada.get("/v1/changes?since=now").cursor)
+      let (store, copy) = (users.directory.file("lockstep.db"), users.directory.file("b.db"))
+      try StoreBackup(of: store, throttle: backup().throttle).write(to: copy)
+      try await ada.addFavorites("lost")
+      await users.stop()
+      _ = try StoreRestore(to: store).restore(from: copy, overwriting: true, endingSessions: endingSessions)
+      try await users.restart()
+      if endingSessions { #expect(try await ada.get("/v1/favorites").status == 401) }
+      let again = endingSessions ? try await users.logIn() : ada
+      #expect(try await again.favoriteIDs() == ["kept"])
+      // Of the very moment of the backup, but of another store.
+      let changes = try await again.get("/v1/changes?since=\(cursor)").json
+      #expect(changes["reset"]?.boolValue == true)
+    }
+  }
+}
