@@ -1,2 +1,2 @@
-/// The product's version, as `lockstep --version`, the index and the metrics tell it.
+/// The product's version, as `lockstep --version`, the index and the metrics report it.
 public let lockstepVersion = "0.1.0"

@@ -56,7 +56,7 @@ public struct Application: Sendable {
     do {
       return try rates.answer(request) { answerUnlimited(request) }
     } catch {
-      return finished(.now(failure(error, request, of: nil)), to: request, route: nil)
+      return finished(failure(error, request, of: nil), to: request, route: nil)
     }
   }
 
@@ -71,53 +71,34 @@ public struct Application: Sendable {
     accessLog?.record(refusal)
   }
 
-  /// The answer with all that is done to any response, whenever there is one.
-  func finished(_ answer: HandlerResult, to request: Request, route: Int?) -> HandlerResult {
-    switch answer {
-    case .now(let response): return finished(response, to: request, route: route)
-    case .lasting(let response, let premise): return finished(response, premise, to: request, route: route)
-    case .later(let work):
-      return .then {
-        do {
-          return finished(try await work(), to: request, route: route)
-        } catch {
-          return finished(failure(error, request, of: route), to: request, route: route)
-        }
-      }
-    case .then(let work):
-      return .then {
-        do {
-          return finished(try await work(), to: request, route: route)
-        } catch {
-          return finished(failure(error, request, of: route), to: request, route: route)
-        }
-      }
-    case .events(let response, let source):
-      var response = response
-      if cors.isOn { response.fields.append(contentsOf: cors.fields(for: request.head)) }
-      if let name = request.name { response.fields.append(.xRequestID, name) }
-      record(response, to: request, route: route)
-      return .events(response, source)
-    case .held(let held): return .held(FinishedRequest(held, application: self, request: request, route: route))
-    }
+  private func finished(_ result: HandlerResult, to request: Request, route: Int?) -> HandlerResult {
+    result.transformed(by: ResponseFinishing(application: self, request: request, route: route))
   }
 
-  private func finished(_ response: Response, to request: Request, route: Int?) -> HandlerResult {
+  func finishedStream(_ response: Response, to request: Request, route: Int?) -> Response {
+    var response = response
+    if cors.isOn { response.fields.append(contentsOf: cors.fields(for: request.head)) }
+    if let name = request.name { response.fields.append(.xRequestID, name) }
+    record(response, to: request, route: route)
+    return response
+  }
+
+  func finished(_ response: Response, to request: Request, route: Int?) -> HandlerResult {
     var (response, isToCompress) = dressed(response, for: request.head)
     if let name = request.name { response.fields.append(.xRequestID, name) }
     guard isToCompress else {
       record(response, to: request, route: route)
-      return .now(response)
+      return .response(response)
     }
-    return .later { [response] in
+    return .async { [response] in
       let response = await Compression.compressed(response)
       record(response, to: request, route: route)
-      return response
+      return .response(response)
     }
   }
 
   /// The same for a response that may be given again as it is then: each time it's counted and logged.
-  private func finished(_ response: Response, _ premise: any ResponseValidity, to request: Request, route: Int?)
+  func finished(_ response: Response, _ premise: any ResponseValidity, to request: Request, route: Int?)
     -> HandlerResult
   {
     var (dressed, isToCompress) = dressed(response, for: request.head)
@@ -130,7 +111,7 @@ public struct Application: Sendable {
     guard accessLog != nil else {
       // A name that the client has given is the same each time: it's what makes the requests the same.
       if let name = request.name { dressed.fields.append(.xRequestID, name) }
-      return .lasting(
+      return .reusable(
         dressed,
         RecordedValidity(premise) { [self, dressed] in record(dressed, to: request, cameAt: $0, route: route) }
       )
@@ -138,7 +119,7 @@ public struct Application: Sendable {
     let named = NamedValidity(premise, request, names) { [self, dressed] in
       record(dressed, to: $0, cameAt: $1, route: route)
     }
-    return .lasting(dressed, named)
+    return .reusable(dressed, named)
   }
 
   /// The response with the fields that any may need, and whether its body is still to be compressed.
@@ -174,7 +155,7 @@ public struct Application: Sendable {
         return (try router.routes[index].handler(request), index)
       case .options(let allow):
         if let problem = tooLarge(request.head) { throw problem }
-        return (.now(options(allow, for: request.head)), nil)
+        return (.response(options(allow, for: request.head)), nil)
       case .notImplemented(let allow):
         throw tooLarge(request.head) ?? notImplemented(allow, for: request.head)
       case .methodNotAllowed(let allow):
@@ -184,7 +165,7 @@ public struct Application: Sendable {
           ?? Problem(.notFound, detail: "There is nothing at \(request.head.path). GET / lists where to begin.")
       }
     } catch {
-      return (.now(failure(error, request, of: route)), route)
+      return (.response(failure(error, request, of: route)), route)
     }
   }
 
@@ -207,7 +188,7 @@ public struct Application: Sendable {
     return problem
   }
 
-  private func failure(_ error: any Error, _ request: Request, of route: Int?) -> Response {
+  func failure(_ error: any Error, _ request: Request, of route: Int?) -> Response {
     if let problem = error as? Problem ?? Problem.telling(of: error) { return problem.response }
     let pattern = route.map { router.routes[$0].pattern } ?? ""
     let name = request.name ?? names.next()

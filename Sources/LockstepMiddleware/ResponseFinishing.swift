@@ -58,24 +58,25 @@ final class NamedValidity: ResponseValidity {
   }
 }
 
-/// A request that waits, whose response gets what any response gets.
-final class FinishedRequest: ParkedRequest {
-  private let held: any ParkedRequest
-  private let application: Application
-  private let request: Request
-  private let route: Int?
+/// What an application does with every response.
+struct ResponseFinishing: ResponseTransform {
+  let application: Application
+  let request: Request
+  let route: Int?
 
-  init(_ held: any ParkedRequest, application: Application, request: Request, route: Int?) {
-    self.held = held
-    self.application = application
-    self.request = request
-    self.route = route
+  func result(_ response: Response) -> HandlerResult {
+    application.finished(response, to: request, route: route)
   }
 
-  var deadline: Int64 { held.deadline }
-  func hold(_ waker: any Waker) { held.hold(waker) }
-  func release() { held.release() }
-  func answer(_ cause: WakeReason) -> HandlerResult {
-    application.finished(held.answer(cause), to: request, route: route)
+  func result(_ response: Response, reusableBy validity: any ResponseValidity) -> HandlerResult {
+    application.finished(response, validity, to: request, route: route)
+  }
+
+  func result(_ response: Response, streaming source: any EventSource) -> HandlerResult {
+    .eventStream(application.finishedStream(response, to: request, route: route), source)
+  }
+
+  func result(of error: any Error) -> HandlerResult {
+    application.finished(application.failure(error, request, of: route), to: request, route: route)
   }
 }

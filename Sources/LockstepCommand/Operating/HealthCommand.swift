@@ -60,7 +60,7 @@ enum HealthCommand {
   )
 
   static let entry = CommandEntry(form, Settings()) { settings in
-    let answer: BlockingHTTPClient.HandlerResult
+    let answer: BlockingHTTPClient.Response
     do {
       answer = try BlockingHTTPClient.get(
         "/readyz",

@@ -39,7 +39,7 @@ package final class RateMeter: Sendable {
     if case .wait(let time) = client.take(limit, at: now) { throw refusal(of: client, for: time) }
     let reading = RateReading(meter: self, client: client)
     do {
-      return try answer().telling(reading)
+      return try answer().transformed(by: reading)
     } catch {
       throw reading.told(error)
     }

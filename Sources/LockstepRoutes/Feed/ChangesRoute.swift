@@ -46,7 +46,7 @@ package struct ChangesRoute: Sendable {
         if query.isStream { return try stream(query, session) }
         guard let wait = query.wait, wait.seconds > 0, case .cursor = query.since else {
           return try present(session) { hot, registered in
-            try tell(query, session, hot, registered) { .now(response($0, query.appliedWait)) }
+            try tell(query, session, hot, registered) { .response(response($0, query.appliedWait)) }
           }
         }
         return try waiting.wait(request, for: wait, of: session) { hot, registered, look in
@@ -62,7 +62,7 @@ package struct ChangesRoute: Sendable {
     _ answer: @escaping @Sendable (CachedState, RegisteredDefaults) throws -> HandlerResult
   ) throws -> HandlerResult {
     if let hot = cache.state(of: session.user) { return try answer(hot, registry.current) }
-    return .then { try answer(try await cache.load(session.user), registry.current) }
+    return .async { try answer(try await cache.load(session.user), registry.current) }
   }
 
   // MARK: Waiting
@@ -80,17 +80,17 @@ package struct ChangesRoute: Sendable {
     switch try document(query, hot, registered, isKnown: !look.isFirst) {
     case .known(let document):
       if document.isEmpty, !look.isLast { return .goOn }
-      return .answer(.now(response(document, wait)))
+      return .answer(.response(response(document, wait)))
     case .long(let make):
       return .later {
         let document = try await made(query, session, hot, registered, make)
-        return document.isEmpty && !look.isLast ? nil : .now(response(document, wait))
+        return document.isEmpty && !look.isLast ? nil : .response(response(document, wait))
       }
     // Whose cursor is so old that it must be read what changed has something to be told, nearly always; and where not, the
     // answer is the cursor of now, with which it waits.
     case .stored(let cursor, let text, let changed):
       return .answer(
-        .then { .now(response(try await stored(query, cursor, text, changed, session, hot, registered), wait)) }
+        .async { .response(response(try await stored(query, cursor, text, changed, session, hot, registered), wait)) }
       )
     }
   }
@@ -199,9 +199,9 @@ package struct ChangesRoute: Sendable {
   ) throws -> HandlerResult {
     switch try document(query, hot, registered) {
     case .known(let document): return try answer(document)
-    case .long(let make): return .then { try answer(try await made(query, session, hot, registered, make)) }
+    case .long(let make): return .async { try answer(try await made(query, session, hot, registered, make)) }
     case .stored(let cursor, let text, let changed):
-      return .then { try answer(try await stored(query, cursor, text, changed, session, hot, registered)) }
+      return .async { try answer(try await stored(query, cursor, text, changed, session, hot, registered)) }
     }
   }
 
@@ -231,7 +231,7 @@ package struct ChangesRoute: Sendable {
             return .later { try await stored(next, cursor, text, changed, session, hot, registered) }
           }
         }
-        return .events(ChangesEvents.response, events)
+        return .eventStream(ChangesEvents.response, events)
       }
     }
   }

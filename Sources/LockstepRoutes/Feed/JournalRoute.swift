@@ -55,15 +55,15 @@ package struct JournalRoute: Sendable {
         let since = try since(query)
         let wait = try waiting.preference(of: request, query)
         guard case .cursor(let cursor) = since, let wait else {
-          return .then { .now(try await answer(since, limit, session, nil)) }
+          return .async { .response(try await answer(since, limit, session, nil)) }
         }
         guard wait.seconds > 0, let cursor else {
-          return .then { .now(try await answer(since, limit, session, wait)) }
+          return .async { .response(try await answer(since, limit, session, wait)) }
         }
         return try waiting.wait(request, for: wait, of: session) { hot, _, look in
           // One from a future that was never is answered at once.
           if hot.state.revision == cursor.revision, !look.isLast { return .goOn }
-          return .answer(.then { .now(try await answer(since, limit, session, wait)) })
+          return .answer(.async { .response(try await answer(since, limit, session, wait)) })
         }
       }
     }

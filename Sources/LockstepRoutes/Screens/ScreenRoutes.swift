@@ -177,10 +177,10 @@ package struct ScreenRoutes: Sendable {
     try found(request) { screen in
       let (query, preconditions) = (try request.query, try Preconditions(of: request.head))
       if request.head.wantsEventStream {
-        return .events(ChangesEvents.response, try events(request, screen))
+        return .eventStream(ChangesEvents.response, try events(request, screen))
       }
       let wait = try WaitPreference(of: request, query, upTo: longestWait)
-      guard let wait, preconditions.ifNoneMatch != nil else { return .now(screen.response(preconditions)) }
+      guard let wait, preconditions.ifNoneMatch != nil else { return .response(screen.response(preconditions)) }
       let waiting = ScreenLongPoll(try watch(screen), preconditions, wait, deadline: wait.deadline(for: request))
       return waiting.answer(wait.seconds == 0 ? .timeOver : .woken)
     }

@@ -61,9 +61,9 @@ final class ScreenLongPoll: ParkedRequest {
 
   func answer(_ cause: WakeReason) -> HandlerResult {
     // Passed on, so that what is done to any error is done to this one.
-    if let problem = watch.problem { return .then { throw problem } }
+    if let problem = watch.problem { return .async { throw problem } }
     let cursor = watch.screen.cursor(watch.look().number)
-    if case .woken = cause, preconditions.isFresh(cursor) { return .held(self) }
-    return .now(watch.screen.response(preconditions).waited(wait))
+    if case .woken = cause, preconditions.isFresh(cursor) { return .parked(self) }
+    return .response(watch.screen.response(preconditions).waited(wait))
   }
 }

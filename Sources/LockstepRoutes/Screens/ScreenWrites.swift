@@ -24,19 +24,19 @@ extension ScreenIdempotency {
   ) throws -> HandlerResult {
     // One that can't be is told, also where it would be of no use.
     let key = try IdempotencyKey(of: request, body: body)
-    guard let owner, let key else { return .later(write) }
+    guard let owner, let key else { return .async { .response(try await write()) } }
     do {
       if let answer = try take(key, of: owner, at: now) {
-        return .now(Response(KeyedResponse(answer: answer, isReplay: true)))
+        return .response(Response(KeyedResponse(answer: answer, isReplay: true)))
       }
     } catch {
       throw Problem.telling(of: error) ?? error
     }
-    return .later {
+    return .async {
       do {
         let response = try await write()
         self.settle(key, of: owner, StoredResponse(response))
-        return response
+        return .response(response)
       } catch {
         let refusal = (error as? Problem).flatMap { Self.staying.contains($0.kind) ? StoredResponse($0.response) : nil }
         self.settle(key, of: owner, refusal)

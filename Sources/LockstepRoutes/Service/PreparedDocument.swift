@@ -26,7 +26,7 @@ package struct PreparedDocument: Sendable {
 
   /// The document, or that the client has it already. Throws `invalid-parameter` where a list of tags can't be read.
   func answer(to request: Request) throws(Problem) -> HandlerResult {
-    .now(try Preconditions(of: request.head).isFresh(tag) ? unmodified : whole)
+    .response(try Preconditions(of: request.head).isFresh(tag) ? unmodified : whole)
   }
 
   /// What is said of a route that gives such a document of this schema.

@@ -15,7 +15,7 @@ package enum ProblemRoutes {
       cacheControl: "public, max-age=3600"
     )
     return [
-      Route(.get, "/problems", summary: "Every kind of error this service answers with.") { _ in .now(list) }
+      Route(.get, "/problems", summary: "Every kind of error this service answers with.") { _ in .response(list) }
         .described(
           described(
             "listProblems",
@@ -27,7 +27,7 @@ package enum ProblemRoutes {
         guard let page = pages[slug] else {
           throw Problem(.notFound, detail: "There is no problem named “\(slug)”. GET /problems lists them.")
         }
-        return .now(page)
+        return .response(page)
       }
       .described(described("getProblem", parameters: [slug], shows: .reference("ProblemPage"), [.notFound])),
     ]

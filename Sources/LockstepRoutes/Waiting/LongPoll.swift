@@ -51,13 +51,13 @@ final class LongPoll: ParkedRequest {
       return try watch.look { hot, registered in
         switch try self.respond(hot, registered, look) {
         case .answer(let answer): answer
-        case .goOn: .held(self)
-        case .later(let work): .then { try await work() ?? .held(self) }
+        case .goOn: .parked(self)
+        case .later(let work): .async { try await work() ?? .parked(self) }
         }
       }
     } catch {
       // Passed on, so that what is done to any error is done to this one.
-      return .then { throw error }
+      return .async { throw error }
     }
   }
 }
@@ -90,8 +90,8 @@ final class TimeoutWait: ParkedRequest {
 
   func answer(_ cause: WakeReason) -> HandlerResult {
     // Passed on, so that what is done to any error is done to this one.
-    if session.isEnded { return .later { throw Problem.unauthorized(true) } }
-    if case .woken = cause { return .held(self) }
-    return .now(response)
+    if session.isEnded { return .async { throw Problem.unauthorized(true) } }
+    if case .woken = cause { return .parked(self) }
+    return .response(response)
   }
 }

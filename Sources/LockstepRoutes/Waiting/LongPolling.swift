@@ -62,15 +62,15 @@ package struct LongPolling: Sendable {
       let park = { @Sendable () throws -> HandlerResult in
         let watch = try watch(for: session)
         watch.note(hot, registered)
-        return .held(LongPoll(deadline: preference.deadline(for: request), watch: watch, respond: respond))
+        return .parked(LongPoll(deadline: preference.deadline(for: request), watch: watch, respond: respond))
       }
       switch try respond(hot, registered, StateCheck(isFirst: true, isLast: preference.seconds == 0)) {
       case .answer(let answer): return answer
       case .goOn: return try park()
-      case .later(let work): return .then { try await work() ?? park() }
+      case .later(let work): return .async { try await work() ?? park() }
       }
     }
     if let hot = cache.state(of: session.user) { return try first(hot) }
-    return .then { try first(try await cache.load(session.user)) }
+    return .async { try first(try await cache.load(session.user)) }
   }
 }
