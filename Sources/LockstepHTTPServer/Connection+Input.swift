@@ -1,24 +1,22 @@
 import LockstepHTTP
 
 extension Connection {
-  /// What a look for more input gave.
+  /// The outcome of reading.
   enum Arrival {
     case bytes
-    /// There is nothing now.
+    /// No bytes at the moment.
     case dry
-    /// The client sends no more, or is gone.
+    /// The client sends no more or is gone.
     case end
   }
 
-  /// Hands on what has come, without waiting. It lies in the loop's own buffer: `body` must not
-  /// keep it.
+  /// Reads without waiting. The bytes that `body` gets are valid only during the call.
   private func receive(_ body: (UnsafeRawBufferPointer) -> Void) -> Arrival {
     if machine.client == .gone { return .end }
     guard canRead else { return .dry }
     switch loop.read(socket, body) {
     case .bytes(let count):
-      // Less than there was room for means that nothing is left; an end behind it must still be
-      // read.
+      // A read below the buffer's size has emptied the socket. An end behind it must still be read.
       if count < loop.scratchSize && machine.client == .open { canRead = false }
       return .bytes
     case .wouldBlock:
@@ -41,7 +39,7 @@ extension Connection {
 
   /// Reads until a head is complete or nothing more has come.
   func readHead() -> Action {
-    var parsed = input.isEmpty ? Parsed.incomplete : parse()
+    var parsed = input.isEmpty ? Parsed.incomplete : parse(arrived: UnsafeRawBufferPointer(start: nil, count: 0))
     while true {
       switch parsed {
       case .head(let head, let isRepetition):
@@ -63,22 +61,17 @@ extension Connection {
     }
   }
 
-  /// Looks for a head in what is kept.
-  private func parse() -> Parsed {
-    let (parsed, used) = input.withBytes { parse($0) }
-    input.removeFirst(used)
-    return parsed
-  }
-
-  /// Looks for a head in what has just come. Most often that is one whole request, which is never
-  /// copied to the input.
+  /// Parses the input with new bytes. Most often these are one whole request, which is never copied
+  /// to the input.
   private func parse(arrived bytes: UnsafeRawBufferPointer) -> Parsed {
     guard input.isEmpty else {
       input.append(bytes)
-      return parse()
+      let (parsed, used) = input.withBytes { parse($0) }
+      input.removeFirst(used)
+      return parsed
     }
     let (parsed, used) = parse(bytes)
-    if used < bytes.count { input.append(UnsafeRawBufferPointer(rebasing: bytes[used...])) }
+    if used < bytes.count { input.append(bytes.slice(used..<bytes.count)) }
     return parsed
   }
 
@@ -89,7 +82,7 @@ extension Connection {
     do throws(Problem) {
       switch try parser.parse(bytes) {
       case .head(let head, let size): return (.head(head, isRepetition: false), size)
-      // Empty lines before a head are used up as they come: they are no beginning of one.
+      // Empty lines before a head are used up as they arrive, since they do not begin it.
       case .incomplete: return (.incomplete, parser.takeEmptyLines())
       }
     } catch {
@@ -97,8 +90,8 @@ extension Connection {
     }
   }
 
-  /// Whether a head has begun to come. Empty lines before it are none of it (RFC 9112, 2.2), and
-  /// half of one isn't either.
+  /// Whether a part of a head has arrived. Empty lines before it do not count, not even half of one
+  /// (RFC 9112, 2.2).
   var hasBegunHead: Bool {
     switch input.count {
     case 0: false
@@ -109,11 +102,8 @@ extension Connection {
 
   // MARK: Bodies
 
-  /// Takes what has come of the body out of the input. Returns whether that was the rest.
-  private func takeArrivedBody(
-    upTo bound: Int,
-    _ sink: (UnsafeRawBufferPointer) -> Void
-  ) throws(Problem) -> Bool {
+  /// Takes the body out of the input as far as it has arrived. Returns whether it is complete.
+  private func takeArrivedBody(upTo bound: Int, _ sink: (UnsafeRawBufferPointer) -> Void) throws(Problem) -> Bool {
     guard var progress = body else { return true }
     defer { body = progress }
     do throws(Problem) {
@@ -130,7 +120,7 @@ extension Connection {
     return progress.isDone
   }
 
-  /// Hands on what has come of the body, without waiting.
+  /// Reads more of the body into the input, without waiting.
   private func receiveBody() -> Arrival {
     receive {
       input.append($0)
@@ -138,14 +128,14 @@ extension Connection {
     }
   }
 
-  /// Throws away what has already come of a body that no handler read: if its coding is broken, the
-  /// response can still say that the connection ends.
+  /// Discards what has arrived of a body that no handler read. If its coding is broken, the response
+  /// can still announce that the connection closes.
   func discardArrivedBody() {
     guard let body, !body.isDone, !body.isBroken, body.knownRemainder <= loop.limits.discardedBody else { return }
     _ = try? takeArrivedBody(upTo: body.received + loop.limits.discardedBody) { _ in }
   }
 
-  /// Throws away what a handler left of the body.
+  /// Discards the rest of the body.
   func discardBody(upTo bound: Int) -> Action {
     do throws(Problem) {
       while try !takeArrivedBody(upTo: bound, { _ in }) {
@@ -161,7 +151,7 @@ extension Connection {
     }
   }
 
-  /// Throws away what a closing client still sends.
+  /// Discards input of a closing connection.
   func discardInput() -> Action {
     var count = 0
     switch receive({ count = $0.count }) {
@@ -173,16 +163,15 @@ extension Connection {
 }
 
 extension Connection {
-  /// The whole body for a handler, at the pace the limits ask for.
+  /// Reads the whole body for a handler. Throws if it arrives too slowly.
   func collectBody(upTo limit: Int) async throws(Problem) -> [UInt8] {
     guard let progress = body, !progress.isDone else { return [] }
     let limit = min(limit, loop.limits.body)
     guard progress.knownRemainder <= limit else { throw .bodyTooLarge(limit) }
-    // A client that has begun to send needs no 100, and may be about to get another response.
+    // A client that sends already needs no 100.
     if progress.awaitsContinue, input.isEmpty, receiveBody() == .dry, !machine.isTimedOut { sendContinue() }
     var bytes: [UInt8] = []
-    // Not all that was announced: a client that announces a lot and sends nothing would get memory
-    // for words.
+    // Not all that is announced: a client could announce much and send nothing.
     bytes.reserveCapacity(min(progress.knownRemainder, 16 * 1024))
     machine.awaitBody(received: progress.received, now: loop.now)
     defer { machine.clearDeadline() }
@@ -196,15 +185,15 @@ extension Connection {
       case .bytes: break
       case .end: throw .incompleteBody
       case .dry:
-        guard !machine.keepsBodyPace(received: body?.received ?? 0, now: loop.now) else { break }
+        guard !machine.bodyRatePasses(received: body?.received ?? 0, now: loop.now) else { break }
         loop.counters.timedOut.addAsOnlyWriter(1)
         throw Problem(.requestTimeout)
       }
     }
   }
 
-  /// Waits for more input; `dry` once the deadline has passed. What is to be sent is sent before:
-  /// the client may wait for it.
+  /// Waits for more input; returns `dry` when the deadline has passed. Sends all output first,
+  /// because the client may wait for it.
   private func awaitInput() async -> Arrival {
     guard await flushAll() else { return .end }
     while true {
@@ -214,32 +203,31 @@ extension Connection {
     }
   }
 
-  /// Counts so much of a body as held in memory. Returns whether there is room for it.
+  /// Counts more of the body as in memory. Returns whether there is room.
   func holdBody(_ count: Int) -> Bool {
     guard loop.holdBody(count) else { return false }
     heldBody += count
     return true
   }
 
-  /// What was held of the request's body is held no more. However a request ends, this comes after
-  /// it; what was given back isn't given back again.
-  func giveBackBody() {
+  /// Counts the body as no longer in memory. Called after every request, however it ends.
+  func releaseBody() {
     guard heldBody > 0 else { return }
-    loop.giveBackBody(heldBody)
+    loop.releaseBody(heldBody)
     heldBody = 0
   }
 }
 
 extension Problem {
-  /// The server has no room for this now.
+  /// A problem for lack of room.
   static func noRoom(_ detail: String) -> Problem {
     var fields = HeaderFields()
     fields.append(.retryAfter, "1")
-    return Problem(.overloaded, detail: "\(detail) Try again soon.", fields: fields)
+    return Problem(.overloaded, detail: "\(detail) Try again later.", fields: fields)
   }
 
   fileprivate static var noMemoryForBody: Problem {
-    noRoom("The requests that are being answered hold as much memory as this server has for bodies.")
+    noRoom("The bodies of running requests use all memory that this server has for them.")
   }
 
   fileprivate static var incompleteBody: Problem {

@@ -1,15 +1,14 @@
 import LockstepHTTP
 
 extension Connection {
-  /// Adds to what is to be sent. It goes out before anything is waited for, or when there is much
-  /// of it.
+  /// Adds to the output, which is sent before the connection waits, or when there is much of it.
   func gather(_ write: (inout [UInt8]) -> Void) {
     if !output.hasBuffer { output.borrow(loop.takeBuffer()) }
     output.gather(write)
   }
 
-  /// Sends as much as the client takes now. What is left counts as held in memory; if there is no
-  /// room for it, the client is cut.
+  /// Sends as much as the client takes. The rest counts as in memory; if there is no room for it,
+  /// the connection is cut.
   func flush() {
     guard !output.isEmpty else { return }
     if machine.client != .gone {
@@ -25,19 +24,20 @@ extension Connection {
       loop.counters.slowReaders.addAsOnlyWriter(1)
       _ = machine.cut()
     }
-    if machine.client == .gone {
-      output.discard()
-      settleOutput(0)
-    }
+    if machine.client == .gone { discardOutput() }
   }
 
-  /// Counts so much output as held in memory, more or less than before. Returns whether there is
-  /// room for it; if not, nothing changes.
+  func discardOutput() {
+    output = OutputBuffer()
+    settleOutput(0)
+  }
+
+  /// Sets how much output counts as in memory. Returns whether there is room; if not, nothing changes.
   @discardableResult
   func settleOutput(_ count: Int) -> Bool {
     guard count != heldOutput else { return true }
     if count < heldOutput {
-      loop.giveBackOutput(heldOutput - count)
+      loop.releaseOutput(heldOutput - count)
     } else if !loop.holdOutput(count - heldOutput, beside: heldOutput) {
       return false
     }
@@ -45,23 +45,18 @@ extension Connection {
     return true
   }
 
-  /// Sends as much as the client takes now, and reports whether that was all.
+  /// Sends as much as the client takes, and reports whether that was all.
   func flushed() -> Action {
     flush()
     guard output.isEmpty else { return blocked() }
-    return machine.drained(
-      hasUnreadInput: !input.isEmpty,
-      sourceDeadline: source?.deadline ?? .max,
-      now: loop.now
-    )
+    return machine.drained(hasUnreadInput: !input.isEmpty, sourceDeadline: source?.deadline ?? .max, now: loop.now)
   }
 
   private func blocked() -> Action {
     machine.blocked(pending: output.count + socket.unacknowledged, now: loop.now)
   }
 
-  /// Sends all there is for a handler's task, however long the client takes, as long as it takes
-  /// something. Returns whether it worked.
+  /// Sends all output of a handler's task, as long as the client reads. Returns whether it worked.
   func flushAll() async -> Bool {
     flush()
     guard !output.isEmpty else { return machine.client != .gone }
@@ -75,7 +70,7 @@ extension Connection {
     return machine.client != .gone
   }
 
-  /// Adds a whole response, or its head where the body is streamed.
+  /// Adds a whole response, or the head of a streamed one.
   func add(_ response: Response, for exchange: ResponseSerializer.Exchange) {
     gather {
       ResponseSerializer.appendHead(of: response, for: exchange, dateField: loop.dateField, to: &$0)

@@ -1,12 +1,12 @@
 import LockstepHTTP
 
 extension Connection {
-  /// Responds to the request whose head has been read.
+  /// Responds to the request whose head has arrived.
   func respond(isRepetition: Bool) -> Action {
     guard let head else { return .wait }
     loop.counters.requests.addAsOnlyWriter(1)
-    if isRepetition, let kept, kept.validity.holds(at: loop.now) { return write(kept.present) }
-    kept = nil
+    if isRepetition, let reusable, reusable.validity.holds(at: loop.now) { return write(reusable.complete) }
+    reusable = nil
     var request = Request(head: head, body: beginBody(head), peer: peer, arrival: loop.now, loop: loop.index)
     request.isRepetition = isRepetition
     return take(loop.respond(request))
@@ -16,29 +16,28 @@ extension Connection {
     body = nil
     guard head.body != .none else { return .bytes([]) }
     if case .length(let length) = head.body, length <= input.count, length <= loop.limits.body, holdBody(length) {
-      // Most bodies come with their heads.
+      // Most bodies arrive with their heads.
       defer { input.removeFirst(length) }
       return .bytes(input.withBytes { Array($0.prefix(length)) })
     }
-    body = BodyProgress(head, limits: loop.limits)
-    return .source(ConnectionDoor(to: self))
+    body = BodyReader(head, limits: loop.limits)
+    return .source(ConnectionHandle(to: self))
   }
 
-  private func take(_ answer: HandlerResult) -> Action {
-    switch answer {
-    case .now(let response): return write(response)
-    case .lasting(let response, let validity):
-      let response = KeptResponse(response: response, validity: validity)
-      if head?.body == RequestHead.Body.none, response.isShort { kept = response }
-      return write(response.present)
-    case .later(let work): return startTask { await self.decide { .now(try await work()) } }
-    case .then(let work): return startTask { await self.decide(work) }
-    case .held(let request): return park(request)
-    case .events(let response, let source): return beginStream(response, source)
+  private func take(_ result: HandlerResult) -> Action {
+    switch result {
+    case .response(let response): return write(response)
+    case .reusable(let response, let validity):
+      let response = ReusableResponse(response: response, validity: validity)
+      if head?.body == RequestHead.Body.none, response.isShort { reusable = response }
+      return write(response.complete)
+    case .async(let work): return startTask { await self.finish(work) }
+    case .parked(let request): return park(request)
+    case .eventStream(let response, let source): return beginStream(response, source)
     }
   }
 
-  /// Writes the response, or its head where the body is streamed.
+  /// Writes a response, or the head of a streamed one.
   private func write(_ response: Response) -> Action {
     guard hasRoom(for: response) else { return refuseForOutput() }
     addDeciding(response)
@@ -48,30 +47,27 @@ extension Connection {
     return endResponse()
   }
 
-  /// Whether a response may wait for its client, as far as memory goes. A short one goes into the
-  /// kernel's buffer as a rule. A response to anything but `GET` may tell of a change, and 503
-  /// would deny that; like a stream, it is sent, and counts once the kernel has taken what it
-  /// takes.
+  /// Whether there is memory for a response until the client has read it. A short one usually fits
+  /// the kernel's buffer. A response to another method than `GET` may confirm a change, which a 503
+  /// would deny: like a stream, it is always sent and counted afterwards.
   private func hasRoom(for response: Response) -> Bool {
     guard case .bytes(let bytes) = response.body, bytes.count >= OutputBuffer.longBody else { return true }
     return head?.method != .get || settleOutput(output.memory + bytes.count + Self.roomForHead)
   }
 
-  /// What the head of a response takes at most, as a rule.
+  /// The usual size of a head, at most.
   private static var roomForHead: Int { 1024 }
 
-  /// Responds that there is no memory for the response. The connection goes on.
+  /// Responds with 503 in place of a response that there is no memory for. The connection goes on.
   private func refuseForOutput() -> Action {
     loop.counters.refusedResponses.addAsOnlyWriter(1)
-    loop.note(.overloaded, to: peer)
-    let detail = "Responses that clients have not taken yet hold as much memory as this server has for them."
+    let detail = "Responses that clients have not read yet use all memory that this server has for them."
     var response = Problem.noRoom(detail).response
-    response.fields.append(contentsOf: loop.refusalFields(head?[.origin]))
+    response.fields.append(contentsOf: loop.noteRefusal(.overloaded, of: peer, origin: head?[.origin]))
     return write(response)
   }
 
-  /// Adds a whole response, or its head where the body is streamed, once it's decided whether the
-  /// connection is kept.
+  /// Decides whether the connection is kept, then adds the response or the head of a streamed one.
   private func addDeciding(_ response: Response) {
     discardArrivedBody()
     let isStreamed = if case .stream = response.body { true } else { false }
@@ -82,11 +78,11 @@ extension Connection {
     add(response, for: machine.exchange)
   }
 
-  /// From this size on what was gathered is sent before the next request is looked at.
+  /// From this size on, gathered output is sent before the next request is parsed.
   private static var flushSize: Int { 32 * 1024 }
 
   private func endResponse() -> Action {
-    giveBackBody()
+    releaseBody()
     return machine.responded(
       mustFlush: output.hasLongBody || output.count >= Self.flushSize,
       unreadBody: body.flatMap { $0.isDone ? nil : $0.received },
@@ -96,10 +92,10 @@ extension Connection {
 
   // MARK: Handlers that wait
 
-  /// Starts a handler's task. It belongs to the connection and ends with its response; it's no
-  /// child of another task because it must be cancelled alone, when its client goes away.
+  /// Starts a handler's task, which ends with its response. It is no child task, because it is
+  /// cancelled on its own when the client goes away.
   private func startTask(_ work: @escaping @Sendable () async -> Action) -> Action {
-    // Responses to earlier requests must not wait for this handler.
+    // Earlier responses must not wait for this handler.
     flush()
     let isolation = loop.isolation
     task = Task(executorPreference: loop) { await self.run(work, on: isolation) }
@@ -115,20 +111,20 @@ extension Connection {
     machine.taskEnded()
   }
 
-  private func decide(_ work: @Sendable () async throws -> HandlerResult) async -> Action {
-    let answer: HandlerResult
+  private func finish(_ work: @Sendable () async throws -> HandlerResult) async -> Action {
+    let result: HandlerResult
     do {
-      answer = try await work()
+      result = try await work()
     } catch {
-      answer = .now((error as? Problem ?? Problem(.internal)).response)
+      result = .response((error as? Problem ?? Problem(.internal)).response)
     }
     endTask()
-    return take(answer)
+    return take(result)
   }
 
   private func stream(_ write: @Sendable (any BodyWriter) async throws -> Void) async -> Action {
     do {
-      try await write(ConnectionDoor(to: self))
+      try await write(ConnectionHandle(to: self))
     } catch {
       task = nil
       return machine.streamFailed()
@@ -141,7 +137,7 @@ extension Connection {
   // MARK: Parked requests and streams
 
   private func park(_ request: any ParkedRequest) -> Action {
-    // Responses to earlier requests must not wait for this one.
+    // Earlier responses must not wait for this request.
     flush()
     let deadline = request.deadline
     parked = request
@@ -157,7 +153,7 @@ extension Connection {
 
   private func beginStream(_ response: Response, _ source: any EventSource) -> Action {
     var response = response
-    // Only to say how the body ends; it is written through the source.
+    // Only for the framing: the source makes the body.
     response.body = .stream { _ in }
     addDeciding(response)
     guard !machine.exchange.isHead else { return endResponse() }
@@ -178,7 +174,6 @@ extension Connection {
     return endResponse()
   }
 
-  /// Nothing waits on this connection any more.
   func releaseParked() {
     parked?.release()
     source?.release()
@@ -188,26 +183,69 @@ extension Connection {
 
   // MARK: Refusing
 
-  /// Responds to what isn't a request; the connection ends after it.
+  /// Responds to invalid input. The connection ends after it.
   func refuse(_ problem: Problem) -> Action {
     loop.counters.malformed.addAsOnlyWriter(1)
     return refuse(problem, to: nil, mayBeSending: true)
   }
 
-  /// Responds on a connection that is one too many: to its request, where that came in time, since
-  /// the response may depend on it, and with it read, the connection needn't linger.
+  /// Responds on a surplus connection. If its request has arrived in time, the response depends on
+  /// it, and the connection need not linger.
   func turnAway(_ head: RequestHead?) -> Action {
-    let problem = Problem.noRoom("The server has as many connections as it takes.")
+    let problem = Problem.noRoom("The server has as many connections as it allows.")
     return refuse(problem, to: head, mayBeSending: head.map { $0.body != .none } ?? hasBegunHead)
   }
 
   private func refuse(_ problem: Problem, to head: RequestHead?, mayBeSending: Bool) -> Action {
-    let isHead = head.map { $0.method == .head } ?? input.withBytes { RefusedHead.isHead($0) }
-    let origin = head.map { $0[.origin] } ?? input.withBytes { RefusedHead.origin(in: $0) }
+    let isHead = head.map { $0.method == .head } ?? input.withBytes { MalformedHead.isHead($0) }
+    let origin = head.map { $0[.origin] } ?? input.withBytes { MalformedHead.origin(in: $0) }
     var response = problem.response
-    response.fields.append(contentsOf: loop.refusalFields(origin))
-    loop.note(problem.kind, to: peer)
+    response.fields.append(contentsOf: loop.noteRefusal(problem.kind, of: peer, origin: origin))
     add(response, for: .init(isHead: isHead, isVersion11: head?.isVersion11 ?? true, keepsAlive: false))
     return machine.refused(mayBeSending: mayBeSending)
+  }
+}
+
+/// A response that may be sent again: see `ResponseValidity`.
+struct ReusableResponse {
+  let response: Response
+  let validity: any ResponseValidity
+
+  /// The response with the fields of this moment.
+  var complete: Response {
+    let fields = validity.fields
+    if fields.isEmpty { return response }
+    var response = response
+    response.fields.append(contentsOf: fields)
+    return response
+  }
+
+  /// Longer bodies are not kept: sending one costs more than making it, and thousands of connections
+  /// may each keep one.
+  var isShort: Bool {
+    switch response.body {
+    case .none: true
+    case .bytes(let bytes): bytes.count <= 4096
+    case .stream: false
+    }
+  }
+}
+
+/// Reads from a head that the parser refused what its response depends on.
+private enum MalformedHead {
+  /// Whether the method is `HEAD`, whose response has no body. Empty lines may come first.
+  static func isHead(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    bytes.drop { $0 == UInt8(ascii: "\r") || $0 == UInt8(ascii: "\n") }.starts(with: "HEAD ".utf8)
+  }
+
+  /// The value of the first `Origin` line, which decides whether a page may read the response.
+  static func origin(in bytes: UnsafeRawBufferPointer) -> String? {
+    for line in bytes.prefix(64 * 1024).split(separator: UInt8(ascii: "\n"), maxSplits: 200).dropFirst() {
+      let name = line.prefix { $0 != UInt8(ascii: ":") }
+      guard name.count == 6, String(decoding: name, as: UTF8.self).lowercased() == "origin" else { continue }
+      let value = line.dropFirst(7).drop { $0 == UInt8(ascii: " ") }.prefix { $0 > 0x20 && $0 < 0x7F }
+      return String(decoding: value, as: UTF8.self)
+    }
+    return nil
   }
 }

@@ -2,15 +2,14 @@ import CLockstepLinux
 import Glibc
 import LockstepHTTP
 
-/// One client's connection: its socket, its buffers and its handler's task.
+/// A client's connection: its socket, its buffers and its handler's task.
 ///
-/// `ConnectionStateMachine` decides what happens; this reports events to it and performs the
-/// actions it returns, as far as that goes without waiting (`perform`). Only a handler that has to
-/// wait for something gets a task. So a connection that waits, for a request or for its client to
-/// read, is this object and nothing else.
+/// `ConnectionStateMachine` decides what happens. The connection reports events to it and performs
+/// the actions that it returns (`perform`), as far as they need no waiting. Only a handler that has
+/// to wait gets a task, so an idle connection is this object and nothing else.
 ///
-/// `@unchecked Sendable`: touched only by its loop's thread. A handler's task is isolated to the
-/// loop, and so is the door that a handler has, `ConnectionDoor`.
+/// `@unchecked Sendable`: only the loop's thread touches it. Handler tasks and `ConnectionHandle` are
+/// isolated to the loop.
 final class Connection: @unchecked Sendable {
   typealias Action = ConnectionStateMachine.Action
 
@@ -23,31 +22,29 @@ final class Connection: @unchecked Sendable {
   var parser: RequestParser
   var input = InputBuffer()
   var output = OutputBuffer()
-  /// The last request's head.
+  /// The head of the last request.
   var head: RequestHead?
-  /// The last request's body, if it did not come with its head.
-  var body: BodyProgress?
+  /// The body of the last request, unless it arrived with its head.
+  var body: BodyReader?
   /// The last response, if it may be sent again.
-  var kept: KeptResponse?
-  /// The request that waits.
+  var reusable: ReusableResponse?
   var parked: (any ParkedRequest)?
-  /// Where the streamed body comes from.
   var source: (any EventSource)?
-  /// The task of the handler that is running.
+  /// The task of the running handler.
   var task: Task<Void, Never>?
-  /// Whether a read could give something: epoll reports each change once, so this is kept until a
-  /// read says otherwise.
+  /// Whether a read may succeed. epoll reports each change once, so this stays true until a read
+  /// finds nothing.
   var canRead = false
-  /// How much of the present request's body counts as held in memory.
+  /// How much of the body counts as in memory.
   var heldBody = 0
-  /// How much output counts as held in memory.
+  /// How much output counts as in memory.
   var heldOutput = 0
   private var waiter: UnsafeContinuation<Void, Never>?
-  /// When the loop looks at the deadline.
-  private var comesUpAt = Int64.max
+  /// When the loop checks the deadline.
+  private var deadlineCheck = Int64.max
 
-  /// How many requests are answered in one go before other connections get their turn.
-  private static let requestsInOneGo = 64
+  /// How many requests are handled before other connections get their turn.
+  private static let requestsPerTurn = 64
 
   init(socket: Socket, token: UInt64, peer: PeerAddress, loop: EventLoop, isSurplus: Bool) {
     self.socket = socket
@@ -58,9 +55,9 @@ final class Connection: @unchecked Sendable {
     parser = RequestParser(limits: loop.limits)
   }
 
-  // MARK: What the loop reports
+  // MARK: Events of the loop
 
-  /// Goes on as far as it can without waiting.
+  /// Goes on as far as possible without waiting.
   func advance() { perform(machine.next) }
 
   func handle(_ event: EventPoll.Event) {
@@ -69,23 +66,22 @@ final class Connection: @unchecked Sendable {
   }
 
   func checkDeadline() {
-    // A deadline that was moved to an earlier time leaves its old entry in the wheel.
-    guard comesUpAt <= loop.now else { return }
-    comesUpAt = .max
-    if machine.deadline <= loop.now { perform(machine.deadlinePassed()) } else { setAlarm() }
+    // A deadline that moved to an earlier time leaves its old entry in the wheel.
+    guard deadlineCheck <= loop.now else { return }
+    deadlineCheck = .max
+    if machine.deadline <= loop.now { perform(machine.deadlinePassed()) } else { scheduleDeadline() }
   }
 
   func wake() { perform(machine.woken()) }
 
-  /// The server stops: idle connections close, and what waits for something to happen is answered.
+  /// The server drains: idle connections close, and waiting requests respond.
   func drain() {
-    // What has arrived without an event so far is a request on its way too: the socket is looked at
-    // once more.
+    // A request may have arrived without an event so far, so the socket is read once more.
     canRead = true
     perform(machine.drain())
   }
 
-  /// Time is up: nothing more is read or written.
+  /// Stops all reading and writing.
   func cut() { perform(machine.cut()) }
 
   // MARK: Actions
@@ -95,10 +91,10 @@ final class Connection: @unchecked Sendable {
     var heads = 0
     while true {
       switch action {
-      case .wait: return setAlarm()
+      case .wait: return scheduleDeadline()
       case .flush: action = flushed()
       case .readHead:
-        guard heads < Self.requestsInOneGo else {
+        guard heads < Self.requestsPerTurn else {
           flush()
           return loop.advanceLater(self)
         }
@@ -122,12 +118,11 @@ final class Connection: @unchecked Sendable {
         if cancels { task?.cancel() }
         flush()
         resumeIfPossible()
-        return setAlarm()
+        return scheduleDeadline()
       case .giveUp:
         loop.counters.timedOut.addAsOnlyWriter(1)
         loop.counters.slowReaders.addAsOnlyWriter(1)
-        output.discard()
-        settleOutput(0)
+        discardOutput()
         action = machine.next
       case .close:
         releaseParked()
@@ -136,24 +131,21 @@ final class Connection: @unchecked Sendable {
     }
   }
 
-  /// Has the loop look at the deadline in time. Nearly always it is later than the one before, and
-  /// costs a comparison.
-  private func setAlarm() {
-    guard machine.deadline < comesUpAt else { return }
-    comesUpAt = loop.schedule(token, at: machine.deadline)
+  /// Nearly always the deadline is later than the scheduled check, and this costs one comparison.
+  private func scheduleDeadline() {
+    guard machine.deadline < deadlineCheck else { return }
+    deadlineCheck = loop.schedule(token, at: machine.deadline)
   }
 
   // MARK: Handlers that wait
 
-  /// Suspends the handler's task until there may be what it waits for, or its deadline is over, or
-  /// the connection is.
+  /// Suspends the handler's task until it can go on, its deadline has passed or the client is gone.
   func wait(for wait: ConnectionStateMachine.HandlerWait) async {
-    setAlarm()
+    scheduleDeadline()
     await withUnsafeContinuation { continuation in
       machine.handlerWaits(for: wait)
       waiter = continuation
-      // The caller has looked already. But a task that comes from elsewhere may have queued for the
-      // loop since, and what it waits for has come in between.
+      // The task may have queued for the loop after its caller looked, and the event came in between.
       resumeIfPossible()
     }
   }

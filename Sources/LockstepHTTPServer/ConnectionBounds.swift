@@ -1,14 +1,13 @@
 import LockstepHTTP
 import LockstepTime
 
-/// The limits of one connection as the state machine needs them, worked out once: times in
-/// nanoseconds, since arithmetic on `Duration` is slow for what happens a hundred thousand times a
-/// second.
+/// The limits of a connection in the units of the state machine. Times are nanoseconds, because
+/// arithmetic on `Duration` is slow.
 final class ConnectionBounds: Sendable {
   let head: Int64
   let idle: Int64
   let bodyGrace: Int64
-  /// How many bytes a body must bring in that time.
+  /// How many bytes of a body must arrive in that time.
   let leastBody: Int
   let outputStall: Int64
   /// How many bytes a client must take in that time; at least 1.
@@ -16,7 +15,7 @@ final class ConnectionBounds: Sendable {
   let linger: Int64
   let drain: Int64
   let drainSilence: Int64
-  /// How much of a body that no handler read is thrown away.
+  /// How much of a body that no handler read is discarded.
   let discardedBody: Int
   /// How much a closing client may still send.
   let body: Int
@@ -35,10 +34,8 @@ final class ConnectionBounds: Sendable {
     body = limits.body
   }
 
-  /// The bytes that a rate gives in a time.
   private static func least(_ rate: Int, over nanoseconds: Int64) -> Int {
-    // In milliseconds, which options are given in: nanoseconds times a rate are more than 63 bits
-    // hold.
+    // In milliseconds, the unit of options: nanoseconds times a rate overflow 63 bits.
     let (least, overflows) = Int(nanoseconds / 1_000_000).multipliedReportingOverflow(by: rate)
     return overflows ? .max : least / 1000
   }

@@ -1,7 +1,7 @@
 /// A loop's connections by their tokens.
 ///
-/// A token is the descriptor and a count of how often it was used: an event that was on its way when its connection
-/// closed can't reach the next connection that got the same descriptor.
+/// A token is a descriptor and a generation. A late event of a closed connection therefore never
+/// reaches the next connection with the same descriptor.
 struct ConnectionTable {
   private var slots: [Connection?] = []
   private var generation: UInt32 = 0
@@ -11,7 +11,7 @@ struct ConnectionTable {
 
   mutating func nextToken(for descriptor: Int32) -> UInt64 {
     generation &+= 1
-    // The two highest generations belong to the loop's own tokens.
+    // The two highest generations are those of the loop's own tokens.
     if generation >= .max - 1 { generation = 1 }
     return UInt64(generation) << 32 | UInt64(UInt32(bitPattern: descriptor))
   }

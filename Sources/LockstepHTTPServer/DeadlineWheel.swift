@@ -1,27 +1,26 @@
-/// Many deadlines that are nearly always moved before they're due, at next to no cost.
+/// Deadlines that nearly always move before they are due (a timer wheel). All operations cost O(1).
 ///
-/// A key is put into the slot of its tick and looked at when that tick is over. Whoever moves a deadline to a later
-/// time tells nobody: when the key comes up, its owner is asked and puts it in again. So a connection that serves a
-/// million requests is touched once an idle time, not a million times. Both ways cost O(1).
+/// A key is in the slot of its tick and comes up after that tick. Moving a deadline to a later time
+/// needs no call: when the key comes up, its owner schedules it again. A connection that serves a
+/// million requests is touched once an idle time, not a million times.
 struct DeadlineWheel<Key: Sendable> {
-  // 2^26 ns = 67 ms a tick: no time-out here needs to be finer, and a shift finds the tick.
+  // 2^26 ns = 67 ms a tick: fine enough for every time-out here, and a shift finds the tick.
   private static var tickShift: Int64 { 26 }
   private static var slotCount: Int64 { 2048 }
 
   private var slots: [[Key]]
   private var count = 0
-  /// The first tick that was not looked at.
+  /// The first tick that has not come up yet.
   private var current: Int64
   private var nextOccupied = Int64.max
 
-  /// A wheel that begins at a time in nanoseconds.
   init(now: Int64) {
     slots = Array(repeating: [], count: Int(Self.slotCount))
     current = now >> Self.tickShift
   }
 
-  /// Has `key` come up at `deadline` or within a tick after it; earlier when that is further off than the wheel's
-  /// horizon of two minutes. Gives the time at which it will.
+  /// Schedules `key` for `deadline` or a tick later; earlier if that is beyond the wheel's horizon of
+  /// two minutes. Returns when it comes up.
   @discardableResult
   mutating func schedule(_ key: Key, at deadline: Int64) -> Int64 {
     let tick = min(max((deadline >> Self.tickShift) + 1, current), current + Self.slotCount - 1)
@@ -31,7 +30,7 @@ struct DeadlineWheel<Key: Sendable> {
     return tick << Self.tickShift
   }
 
-  /// The keys that come up, in order of their ticks and then of scheduling.
+  /// Removes and returns the keys that are due, by tick and then in the order of scheduling.
   mutating func advance(to now: Int64) -> [Key] {
     let last = now >> Self.tickShift
     guard nextOccupied <= last else {
@@ -51,7 +50,7 @@ struct DeadlineWheel<Key: Sendable> {
     return due
   }
 
-  /// How long until a key comes up, in nanoseconds, or nil when the wheel is empty.
+  /// Nanoseconds until the next key comes up, or nil if the wheel is empty.
   func timeUntilNext(from now: Int64) -> Int64? {
     nextOccupied == .max ? nil : max(0, (nextOccupied << Self.tickShift) - now)
   }

@@ -4,25 +4,22 @@ import LockstepHTTP
 import Synchronization
 import LockstepTime
 
-/// One thread that serves its share of the connections: it waits for events and runs the jobs of their tasks.
+/// One thread that serves a share of the connections: it waits for events and runs the jobs of tasks.
 ///
-/// It is the executor of every connection's task, so a handler that awaits something elsewhere comes back here, and so do
-/// the child tasks it makes.
+/// It is the executor of the tasks of its connections. A handler that awaits something elsewhere
+/// comes back here, and so do its child tasks.
 ///
-/// `@unchecked Sendable`: all variables below are touched only by the loop's own thread, in `run()` and in the jobs
-/// that `run()` runs. Other threads reach it through `mailbox` alone, which has a lock.
-final class EventLoop: SerialExecutor, TaskExecutor, WakeableLoop, @unchecked Sendable {
+/// `@unchecked Sendable`: only the loop's own thread touches the variables below, in `run()` and in
+/// the jobs that it runs. Other threads use `mailbox`, which has a lock.
+final class EventLoop: SerialExecutor, TaskExecutor, WakeTarget, @unchecked Sendable {
   let index: Int
   let counters = LoopCounters()
   let limits: Limits
   let bounds: ConnectionBounds
-  private(set) var respond: Responder = { _ in .now(Problem(.overloaded).response) }
-  let refusalFields: RefusalFields
-  private var noteRefusal: @Sendable (ServerRefusal) -> Void = { _ in }
-  private let refusalsAtOnce: Int
-  private let cannotAccept: @Sendable (SystemError) -> Void
-  private let giveMemoryBack: @Sendable () -> Void
-  private var cannotAcceptWasTold = -Int64.max / 2
+  private(set) var respond: Responder = { _ in .response(Problem(.overloaded).response) }
+  private var reportRefusal: @Sendable (ServerRefusal) -> Void = { _ in }
+  private let configuration: Server.Configuration
+  private var cannotAcceptWasReported = -Int64.max / 2
   private let time: TimeSource
   private let shared: SharedState
   private let mailbox: Mailbox
@@ -34,28 +31,27 @@ final class EventLoop: SerialExecutor, TaskExecutor, WakeableLoop, @unchecked Se
   private var thread: pthread_t?
   private var arrivedJobs: [UnownedJob] = []
   private var runningJobs: [UnownedJob] = []
+  /// Connections that have more to do in the next turn.
   private var unfinished: [Connection] = []
-  /// Parked connections that are to come back, and haven't yet.
   private var woken: [UInt64] = []
   private var spareBuffers: [[UInt8]] = []
   private let scratch: UnsafeMutableRawBufferPointer
   private var dateSecond = -1
-  /// The `Date` field of this second.
   private(set) var dateField: [UInt8] = []
-  /// What a task is isolated to while it touches what belongs to this loop.
   private(set) lazy var isolation = LoopIsolation(self)
   /// When this turn of the loop began, in nanoseconds.
   private(set) var now: Int64
   private(set) var isDraining = false
   private var drainDeadline = Int64.max
 
-  private static let listenerToken = EventPoll.bellToken - 1
+  private static let listenerToken = EventPoll.wakeToken - 1
   private static let memoryToken = listenerToken - 1
-  /// From so much output on, the allocator may keep much memory after it is sent.
+  /// From this much output on, the allocator may keep much memory after the output is sent.
   private static let muchOutput = 16 * 1024 * 1024
   private static let memoryPause: Int64 = 10_000_000_000
-  private static let wakingsATurn = 128
+  private static let wakeUpsPerTurn = 128
   private static let acceptPause: Int64 = 100_000_000
+  private static let acceptReportPause: Int64 = 60_000_000_000
 
   init(
     index: Int,
@@ -68,14 +64,11 @@ final class EventLoop: SerialExecutor, TaskExecutor, WakeableLoop, @unchecked Se
     self.listener = listener
     limits = configuration.limits
     bounds = ConnectionBounds(limits)
-    refusalFields = configuration.refusalFields
-    refusalsAtOnce = configuration.refusals
-    cannotAccept = configuration.cannotAccept
-    giveMemoryBack = configuration.returnMemory
+    self.configuration = configuration
     self.time = time
     self.shared = shared
     poll = try EventPoll()
-    mailbox = Mailbox(bell: poll.bellDescriptor)
+    mailbox = Mailbox(wakeEvent: poll.wakeEvent)
     now = time.monotonic()
     wheel = DeadlineWheel(now: now)
     scratch = .allocate(byteCount: 64 * 1024, alignment: 16)
@@ -88,11 +81,11 @@ final class EventLoop: SerialExecutor, TaskExecutor, WakeableLoop, @unchecked Se
 
   // MARK: Running
 
-  /// Serves until it was told to drain and all connections are closed.
+  /// Serves until it has drained and all connections are closed.
   func run(_ respond: @escaping Responder, noteRefusal: @escaping @Sendable (ServerRefusal) -> Void) {
     thread = pthread_self()
     self.respond = respond
-    self.noteRefusal = noteRefusal
+    reportRefusal = noteRefusal
     if let listener, !poll.watch(listener, token: Self.listenerToken) { stopListening() }
     while !(isDraining && (connections.isEmpty || now >= drainDeadline)) {
       turn()
@@ -101,8 +94,8 @@ final class EventLoop: SerialExecutor, TaskExecutor, WakeableLoop, @unchecked Se
     cutConnections()
   }
 
-  /// Ends what is still there when the time for draining is over. A handler that doesn't heed its cancellation is left
-  /// where it is; its socket is closed all the same.
+  /// Closes the connections that are left when the time for draining is over, even if a handler
+  /// ignores its cancellation.
   private func cutConnections() {
     connections.forEach { $0.cut() }
     for _ in 0..<16 where !arrivedJobs.isEmpty { runJobs() }
@@ -112,10 +105,12 @@ final class EventLoop: SerialExecutor, TaskExecutor, WakeableLoop, @unchecked Se
   private func turn() {
     let hasWork = !arrivedJobs.isEmpty || !unfinished.isEmpty || !woken.isEmpty
     let events = poll.wait(nanoseconds: hasWork ? 0 : timeToWait())
-    lookAtClock()
+    readClock()
     for index in 0..<events { handle(poll.event(index)) }
-    wakeSome()
-    advanceUnfinished()
+    wakeParked()
+    let connections = unfinished
+    unfinished = []
+    for connection in connections { connection.advance() }
     for token in wheel.advance(to: now) { comeUp(token) }
     runJobs()
   }
@@ -128,7 +123,7 @@ final class EventLoop: SerialExecutor, TaskExecutor, WakeableLoop, @unchecked Se
 
   private func handle(_ event: EventPoll.Event) {
     switch event.token {
-    case EventPoll.bellToken: collectMail()
+    case EventPoll.wakeToken: collectMail()
     case Self.listenerToken: acceptConnections()
     default: connections[event.token]?.handle(event)
     }
@@ -144,16 +139,16 @@ final class EventLoop: SerialExecutor, TaskExecutor, WakeableLoop, @unchecked Se
 
   // MARK: Jobs
 
-  /// Takes a job of a task that prefers this loop. May be called from any thread.
+  /// Adds a job of a task that prefers this loop. May be called from any thread.
   func enqueue(_ job: consuming ExecutorJob) {
     let job = UnownedJob(job)
-    if isOnLoop { arrivedJobs.append(job) } else { mailbox.post(job) }
+    if isOnLoop { arrivedJobs.append(job) } else { mailbox.post { $0.jobs.append(job) } }
   }
 
-  // `thread` is set once, before the first job exists, and only compared here.
+  // `thread` is set once, before the first job exists.
   private var isOnLoop: Bool { thread.map { pthread_equal($0, pthread_self()) != 0 } ?? false }
 
-  /// Runs the jobs that are there, not those they bring: events get their turn in between.
+  /// Runs the present jobs, but not those that they add: events come in between.
   private func runJobs() {
     swap(&arrivedJobs, &runningJobs)
     let (serial, task) = (asUnownedSerialExecutor(), asUnownedTaskExecutor())
@@ -164,25 +159,20 @@ final class EventLoop: SerialExecutor, TaskExecutor, WakeableLoop, @unchecked Se
   }
 
   private func collectMail() {
-    poll.hearBell()
+    poll.resetWakeEvent()
     let mail = mailbox.collect()
     arrivedJobs.append(contentsOf: mail.jobs)
-    for order in mail.orders {
-      switch order {
-      case .drain: beginDraining()
-      case .lookAtClock: break
-      }
-    }
     woken.append(contentsOf: mail.woken)
+    if mail.drains { beginDraining() }
   }
 
   // MARK: Accepting
 
-  /// Accepts who waits. Gives whether there may be more.
+  /// Accepts connections of the backlog. Returns whether there may be more.
   @discardableResult
   private func acceptConnections() -> Bool {
     guard let listener else { return false }
-    // Bounded, so that a flood of new connections doesn't starve those that are there.
+    // Bounded, so that a flood of new connections does not starve the present ones.
     for _ in 0..<64 {
       var address = sockaddr_storage()
       var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
@@ -197,13 +187,14 @@ final class EventLoop: SerialExecutor, TaskExecutor, WakeableLoop, @unchecked Se
     return true
   }
 
-  /// The system is short of descriptors or memory. The connection stays in the backlog; asking again at once would spin.
+  /// The system lacks descriptors or memory. The connection stays in the backlog; accepting it again
+  /// at once would be a busy loop.
   private func pauseAccepting(_ error: SystemError) {
     guard let listener else { return }
     counters.acceptPauses.addAsOnlyWriter(1)
-    if now - 60_000_000_000 >= cannotAcceptWasTold {
-      cannotAcceptWasTold = now
-      cannotAccept(error)
+    if now - Self.acceptReportPause >= cannotAcceptWasReported {
+      cannotAcceptWasReported = now
+      configuration.cannotAccept(error)
     }
     poll.setPaused(true, listener, token: Self.listenerToken)
     wheel.schedule(Self.listenerToken, at: now + Self.acceptPause)
@@ -215,31 +206,25 @@ final class EventLoop: SerialExecutor, TaskExecutor, WakeableLoop, @unchecked Se
     if isSurplus {
       counters.refused.addAsOnlyWriter(1)
       shared.served.subtract(1, ordering: .relaxed)
-      // Answering the refused takes descriptors too, so their number is bounded: past it they're only closed.
-      guard shared.refused.add(1, ordering: .relaxed).newValue <= refusalsAtOnce else {
+      // Refusals take descriptors too, so their number is bounded. Past it, connections are only closed.
+      guard shared.refused.add(1, ordering: .relaxed).newValue <= configuration.refusals else {
         shared.refused.subtract(1, ordering: .relaxed)
         return socket.close()
       }
     }
     socket.disableDelay()
     let token = connections.nextToken(for: socket.descriptor)
-    let connection = Connection(
-      socket: socket,
-      token: token,
-      peer: PeerAddress(address, length: length),
-      loop: self,
-      isSurplus: isSurplus
-    )
+    let peer = PeerAddress(address, length: length)
+    let connection = Connection(socket: socket, token: token, peer: peer, loop: self, isSurplus: isSurplus)
     connections[token] = connection
     counters.open.addAsOnlyWriter(1)
     guard poll.watch(socket, token: token) else { return release(connection) }
     connection.advance()
   }
 
-  /// Closes a connection that is over.
   func release(_ connection: Connection) {
     guard connections[connection.token] === connection else { return }
-    connection.giveBackBody()
+    connection.releaseBody()
     connection.settleOutput(0)
     connections[connection.token] = nil
     connection.socket.close()
@@ -251,60 +236,58 @@ final class EventLoop: SerialExecutor, TaskExecutor, WakeableLoop, @unchecked Se
     }
   }
 
-  /// What the engine answers by itself is told here.
-  func note(_ kind: ProblemKind, to peer: PeerAddress) {
-    noteRefusal(ServerRefusal(peer: peer, kind: kind, loop: index))
+  /// Reports a refusal. Returns the additional fields of its response.
+  func noteRefusal(_ kind: ProblemKind, of peer: PeerAddress, origin: String?) -> HeaderFields {
+    reportRefusal(ServerRefusal(peer: peer, kind: kind, loop: index))
+    return configuration.refusalFields(origin)
   }
 
   // MARK: Memory for bodies and output
 
-  /// Counts bytes of a body as held. Gives whether there is room for them; if not, they aren't counted.
+  /// Counts bytes of a body as in memory. Returns whether there is room; if not, nothing is counted.
   func holdBody(_ count: Int) -> Bool {
-    guard shared.bodyBytes.add(count, ordering: .relaxed).newValue > limits.bodyMemory else { return true }
-    giveBackBody(count)
-    return false
+    let total = shared.bodyBytes.add(count, ordering: .relaxed).newValue
+    if total > limits.bodyMemory { releaseBody(count) }
+    return total <= limits.bodyMemory
   }
 
-  func giveBackBody(_ count: Int) { shared.bodyBytes.subtract(count, ordering: .relaxed) }
+  func releaseBody(_ count: Int) { shared.bodyBytes.subtract(count, ordering: .relaxed) }
 
-  /// Counts more bytes of output as waiting for their client. Returns whether there is room for
-  /// them; if not, they aren't counted. There always is if no other connection has output that
-  /// waits.
+  /// Counts more bytes of output as in memory. Returns whether there is room; if not, nothing is
+  /// counted. There always is if no other connection has output in memory.
   func holdOutput(_ count: Int, beside own: Int) -> Bool {
     let total = shared.outputBytes.add(count, ordering: .relaxed).newValue
-    guard total > limits.outputMemory, total > own + count else {
-      if total >= Self.muchOutput, !shared.hasHeldMuch.exchange(true, ordering: .relaxed) {
-        wheel.schedule(Self.memoryToken, at: now + Self.memoryPause)
-      }
-      return true
+    guard total <= limits.outputMemory || total <= own + count else {
+      releaseOutput(count)
+      return false
     }
-    giveBackOutput(count)
-    return false
-  }
-
-  /// Returns memory to the system if the output that was held is sent; otherwise looks again later.
-  private func returnMemory() {
-    guard shared.outputBytes.load(ordering: .relaxed) < Self.muchOutput else {
+    if total >= Self.muchOutput, !shared.hasHeldMuch.exchange(true, ordering: .relaxed) {
       wheel.schedule(Self.memoryToken, at: now + Self.memoryPause)
-      return
     }
-    shared.hasHeldMuch.store(false, ordering: .relaxed)
-    giveMemoryBack()
+    return true
   }
 
-  func giveBackOutput(_ count: Int) { shared.outputBytes.subtract(count, ordering: .relaxed) }
+  func releaseOutput(_ count: Int) { shared.outputBytes.subtract(count, ordering: .relaxed) }
+
+  /// Returns memory to the system if most output is sent; otherwise checks again later.
+  private func returnMemory() {
+    if shared.outputBytes.load(ordering: .relaxed) < Self.muchOutput {
+      shared.hasHeldMuch.store(false, ordering: .relaxed)
+      configuration.returnMemory()
+    } else {
+      wheel.schedule(Self.memoryToken, at: now + Self.memoryPause)
+    }
+  }
 
   // MARK: Draining
 
-  /// Tells the loop something from any thread.
-  func post(_ order: Mailbox.Order) {
-    mailbox.post(order)
-  }
+  /// May be called from any thread.
+  func drain() { mailbox.post { $0.drains = true } }
 
   private func beginDraining() {
     guard !isDraining else { return }
-    // Whoever is in the backlog was told that the connection stands: serve them, then listen no more.
-    // Bounded by what the backlog held: new ones may come as fast as they are accepted.
+    // Clients in the backlog are connected already, so they are served. Bounded by the size of the
+    // backlog: new clients may connect as fast as the loop accepts.
     for _ in 0..<64 {
       guard acceptConnections() else { break }
     }
@@ -321,51 +304,41 @@ final class EventLoop: SerialExecutor, TaskExecutor, WakeableLoop, @unchecked Se
 
   // MARK: Parking
 
-  /// Brings parked connections back. May be called from any thread.
-  func wake(_ tokens: [UInt64]) {
-    mailbox.wake(tokens)
-  }
+  /// Wakes parked connections. May be called from any thread.
+  func wake(_ tokens: [UInt64]) { mailbox.post { $0.woken.append(contentsOf: tokens) } }
 
-  /// Wakes so many of those that are to come back, not all at once: what thousands wait for mustn't keep whoever else is on this
-  /// loop from their answers.
-  private func wakeSome() {
-    let portion = woken.prefix(Self.wakingsATurn)
+  /// Wakes a limited number of connections, so that thousands of waiters do not delay other requests.
+  private func wakeParked() {
+    let portion = woken.prefix(Self.wakeUpsPerTurn)
     woken.removeFirst(portion.count)
     for token in portion { connections[token]?.wake() }
   }
 
-  // MARK: What connections borrow
+  // MARK: Services for connections
 
-  /// Has a connection go on in the next turn, when the others have had theirs.
+  /// Lets a connection go on in the next turn, after the others have had theirs.
   func advanceLater(_ connection: Connection) {
     unfinished.append(connection)
   }
 
-  private func advanceUnfinished() {
-    guard !unfinished.isEmpty else { return }
-    let connections = unfinished
-    unfinished = []
-    for connection in connections { connection.advance() }
-  }
-
-  /// Has the connection's deadline looked at when it's due, or earlier. Gives when.
+  /// Schedules the check of a connection's deadline, at that time or earlier. Returns when.
   func schedule(_ token: UInt64, at deadline: Int64) -> Int64 {
     wheel.schedule(token, at: deadline)
   }
 
-  /// Reads from a socket into the loop's own buffer and hands what came to `body`, which must not keep it.
+  /// Reads from a socket and passes the bytes to `body`. They are valid only during the call.
   func read(_ socket: Socket, _ body: (UnsafeRawBufferPointer) -> Void) -> Socket.Outcome {
     let outcome = socket.read(into: scratch)
     if case .bytes(let count) = outcome {
       counters.received.addAsOnlyWriter(count)
-      body(UnsafeRawBufferPointer(rebasing: scratch[..<count]))
+      body(UnsafeRawBufferPointer(scratch).slice(0..<count))
     }
     return outcome
   }
 
   var scratchSize: Int { scratch.count }
 
-  /// An empty buffer with room in it; give it back with `recycle`.
+  /// An empty buffer with capacity. Return it with `recycle`.
   func takeBuffer() -> [UInt8] {
     if let buffer = spareBuffers.popLast() { return buffer }
     var buffer: [UInt8] = []
@@ -374,13 +347,13 @@ final class EventLoop: SerialExecutor, TaskExecutor, WakeableLoop, @unchecked Se
   }
 
   func recycle(_ buffer: consuming [UInt8]) {
-    // Few are out at once, and one that grew is better given back to the system.
+    // Few are in use at once, and a large one is better freed.
     guard spareBuffers.count < 16, buffer.capacity <= 128 * 1024 else { return }
     buffer.removeAll(keepingCapacity: true)
     spareBuffers.append(buffer)
   }
 
-  private func lookAtClock() {
+  private func readClock() {
     now = time.monotonic()
     let second = Int(time.millisecondsSince1970() / 1000)
     guard second != dateSecond else { return }
@@ -389,16 +362,16 @@ final class EventLoop: SerialExecutor, TaskExecutor, WakeableLoop, @unchecked Se
   }
 }
 
-/// What the loops of one server share.
+/// The state that the loops of a server share.
 final class SharedState: Sendable {
-  /// Connections that are served.
+  /// Open connections, without those that are being refused.
   let served = Atomic(0)
-  /// Connections that are one too many and are being told so: they take nobody's place.
+  /// Connections beyond the limit that are being refused.
   let refused = Atomic(0)
-  /// Bytes of request bodies that are held in memory.
+  /// Bytes of request bodies in memory.
   let bodyBytes = Atomic(0)
-  /// Bytes of output that wait in memory for clients to take them.
+  /// Bytes of output in memory.
   let outputBytes = Atomic(0)
-  /// Much of it has been held since memory was last returned to the system.
+  /// Much output was in memory since memory was last returned to the system.
   let hasHeldMuch = Atomic(false)
 }

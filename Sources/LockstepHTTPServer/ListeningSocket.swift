@@ -2,27 +2,20 @@ import CLockstepLinux
 import Glibc
 import LockstepHTTP
 
-/// A socket that listens on one address. Each loop has its own; the kernel spreads the connections over them.
+/// A socket that listens on one address. Each loop has its own; the kernel distributes connections.
 struct ListeningSocket {
   let descriptor: Int32
   let address: PeerAddress
 
-  /// Listens on `host` (a name or an address of IPv4 or IPv6; `::` takes both) and `port` (0 takes a free one).
-  ///
-  /// With `isShared` other sockets of this user may listen on the same port too.
+  /// Listens on a name or an address (`::` accepts IPv6 and IPv4) and a port (0: any free one). With
+  /// `isShared`, other sockets of the same user may listen on this port too.
   init(host: String, port: Int, isShared: Bool) throws(SystemError) {
-    let purpose = "listen on \(PeerAddress(host: host, port: port))"
-    var hints = addrinfo()
-    hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
-    hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV
-    var found: UnsafeMutablePointer<addrinfo>?
-    let code = getaddrinfo(host, String(port), &hints, &found)
-    guard code == 0, let first = found else {
-      throw SystemError("getaddrinfo", purpose: purpose, code: code, reason: String(cString: gai_strerror(code)))
+    let address = PeerAddress(host: host, port: port)
+    let purpose = "listen on \(address)"
+    descriptor = try address.withResolved(flags: AI_PASSIVE, purpose: purpose) { info throws(SystemError) in
+      try Self.open(info.pointee, isShared: isShared, purpose: purpose)
     }
-    defer { freeaddrinfo(first) }
-    descriptor = try Self.open(first.pointee, isShared: isShared, purpose: purpose)
-    address = Self.localAddress(of: descriptor)
+    self.address = Self.localAddress(of: descriptor)
   }
 
   func close() {
@@ -56,7 +49,7 @@ struct ListeningSocket {
     var storage = sockaddr_storage()
     var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
     _ = withUnsafeMutablePointer(to: &storage) {
-      // Every socket address begins like `sockaddr`, and `sockaddr_storage` is as large as any of them.
+      // `sockaddr_storage` is as large as any socket address, and all begin like `sockaddr`.
       $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(descriptor, $0, &length) }
     }
     return PeerAddress(storage, length: length)
@@ -64,31 +57,44 @@ struct ListeningSocket {
 }
 
 extension PeerAddress {
-  /// The address in a socket's own form.
+  /// The address of a socket.
   init(_ storage: sockaddr_storage, length: socklen_t) {
     var storage = storage
     var host = [CChar](repeating: 0, count: Int(NI_MAXHOST))
     var port = [CChar](repeating: 0, count: Int(NI_MAXSERV))
+    let (hostSize, portSize) = (socklen_t(host.count), socklen_t(port.count))
     let code = withUnsafePointer(to: &storage) {
-      // See `localAddress`: the same layout rule.
+      // See `localAddress`.
       $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        getnameinfo(
-          $0,
-          length,
-          &host,
-          socklen_t(host.count),
-          &port,
-          socklen_t(port.count),
-          NI_NUMERICHOST | NI_NUMERICSERV
-        )
+        getnameinfo($0, length, &host, hostSize, &port, portSize, NI_NUMERICHOST | NI_NUMERICSERV)
       }
+    }
+    let texts = [host, port].map { text in
+      String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
     guard code == 0 else {
       self.init(host: "unknown", port: 0)
       return
     }
-    let text = String(decoding: host.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
-    let number = String(decoding: port.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
-    self.init(host: text.hasPrefix("::ffff:") ? String(text.dropFirst(7)) : text, port: Int(number) ?? 0)
+    self.init(host: texts[0].hasPrefix("::ffff:") ? String(texts[0].dropFirst(7)) : texts[0], port: Int(texts[1]) ?? 0)
+  }
+
+  /// Looks the address up and calls `body` with the first result, which links to the others.
+  func withResolved<Result>(
+    flags: Int32,
+    purpose: String,
+    _ body: (UnsafeMutablePointer<addrinfo>) throws(SystemError) -> Result
+  ) throws(SystemError) -> Result {
+    var hints = addrinfo()
+    hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+    hints.ai_flags = flags | AI_NUMERICSERV
+    var found: UnsafeMutablePointer<addrinfo>?
+    let code = getaddrinfo(host, String(port), &hints, &found)
+    guard code == 0, let first = found else {
+      throw SystemError("getaddrinfo", purpose: purpose, code: code, reason: String(cString: gai_strerror(code)))
+    }
+    // The C library owns the list until it is freed here. Nothing of it outlives the call.
+    defer { freeaddrinfo(first) }
+    return try body(first)
   }
 }

@@ -2,68 +2,49 @@ import CLockstepLinux
 import Glibc
 import LockstepThreading
 
-/// How other threads reach a loop: jobs to run, orders to follow, connections to bring back, and a bell that wakes it.
+/// Passes work from other threads to a loop, and wakes the loop.
 final class Mailbox: Sendable {
-  /// What the server tells its loops.
-  enum Order: Sendable {
-    /// Accept no more, finish what runs, then end.
-    case drain
-    /// Look at the deadlines again: the clock was moved by hand.
-    case lookAtClock
-  }
-
-  private struct Contents: Sendable {
+  struct Contents: Sendable {
+    /// Jobs to run.
     var jobs: [UnownedJob] = []
-    var orders: [Order] = []
-    /// Parked connections that are to come back, by their tokens.
+    /// The tokens of parked connections to wake.
     var woken: [UInt64] = []
-    var bell: Int32?
-    var isEmpty: Bool { jobs.isEmpty && orders.isEmpty && woken.isEmpty }
+    /// Whether to drain.
+    var drains = false
+    /// The event that wakes the loop; nil once the loop has ended.
+    fileprivate var wakeEvent: Int32?
+    fileprivate var isEmpty: Bool { jobs.isEmpty && woken.isEmpty && !drains }
   }
 
   private let contents: LockedState<Contents>
 
-  init(bell: Int32) {
-    contents = LockedState(Contents(bell: bell))
+  init(wakeEvent: Int32) {
+    contents = LockedState(Contents(wakeEvent: wakeEvent))
   }
 
-  func post(_ job: UnownedJob) {
-    post { $0.jobs.append(job) }
-  }
-
-  func post(_ order: Order) {
-    post { $0.orders.append(order) }
-  }
-
-  func wake(_ tokens: [UInt64]) {
-    post { $0.woken.append(contentsOf: tokens) }
-  }
-
-  /// Takes out what is there.
-  func collect() -> (jobs: [UnownedJob], orders: [Order], woken: [UInt64]) {
+  /// Takes all contents out.
+  func collect() -> Contents {
     contents.withLock { contents in
-      defer {
-        contents.jobs = []
-        contents.orders = []
-        contents.woken = []
-      }
-      return (contents.jobs, contents.orders, contents.woken)
+      defer { contents = Contents(wakeEvent: contents.wakeEvent) }
+      return contents
     }
   }
 
-  /// Rings no more: the loop has ended. What is posted from now on stays where it is.
+  /// Stops waking the loop, because it has ended. Later contents are ignored.
   func close() {
-    contents.withLock { $0.bell = nil }
+    contents.withLock { $0.wakeEvent = nil }
   }
 
-  // The bell is rung under the lock, so that it can't be closed, and its number given to another file, in between.
-  private func post(_ change: (inout Contents) -> Void) {
+  /// Changes the contents and wakes the loop.
+  func post(_ change: (inout Contents) -> Void) {
+    // The lock is held until the event is written: the loop could otherwise close it in between, and
+    // its descriptor could become that of another file.
     contents.withLock { contents in
       let wasEmpty = contents.isEmpty
       change(&contents)
-      guard wasEmpty, let bell = contents.bell else { return }
+      guard wasEmpty, let wakeEvent = contents.wakeEvent else { return }
       var one: UInt64 = 1
-      _ = write(bell, &one, MemoryLayout<UInt64>.size)
+      _ = write(wakeEvent, &one, MemoryLayout<UInt64>.size)
     }
   }
 }

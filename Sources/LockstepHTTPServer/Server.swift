@@ -3,85 +3,85 @@ import LockstepHTTP
 import LockstepThreading
 import LockstepTime
 
-/// What answers a server's requests. It never fails: an error is a response too.
+/// Responds to the requests of a server. It never throws: an error is a response too.
 public typealias Responder = @Sendable (Request) -> HandlerResult
 
-/// What the answer to something that isn't a request gets besides, by the `Origin` that was found in it.
-public typealias RefusalFields = @Sendable (_ origin: String?) -> HeaderFields
+/// A response that the server made without a handler, because it got no valid request or had no room.
+///
+/// It contains nothing that the client has sent, so it may be logged.
+public struct ServerRefusal: Sendable {
+  /// The client's address.
+  public let peer: PeerAddress
+  /// The problem that the client got.
+  public let kind: ProblemKind
+  /// The index of the event loop, from 0.
+  public let loop: Int
+}
 
-/// An HTTP server: event loops, one thread each, and what they share.
+/// An HTTP server: event loops with one thread each, and the state that they share.
 public final class Server: Sendable {
-  /// What a server is made of.
+  /// The settings of a server.
   public struct Configuration: Sendable {
-    /// The name or address to listen on. `::` takes IPv6 and IPv4. Default `127.0.0.1`.
+    /// The name or address to listen on. `::` accepts IPv6 and IPv4. Default `127.0.0.1`.
     public var host = "127.0.0.1"
-    /// The port; 0 takes a free one. Default 0.
+    /// The port; 0 means any free one. Default 0.
     public var port = 0
-    /// How many event loops, each with a thread. Default 1.
+    /// The number of event loops, each with a thread. Default 1.
     public var loops = 1
-    /// What the server bears with.
+    /// The limits.
     public var limits = Limits()
-    /// What the engine's own refusals carry besides: what lets a page of another origin read them. Default: nothing.
-    public var refusalFields: RefusalFields = { _ in HeaderFields() }
-    /// How many connections over `Limits.connections` are answered with 503 at once, beside those that are served. Past it
-    /// they are closed without an answer. Each takes a descriptor until it has its answer, two seconds at most.
-    /// Default 256.
+    /// Additional fields of a `ServerRefusal`, by the `Origin` of the request if it had one. They let
+    /// pages of other origins read the response. Default: none.
+    public var refusalFields: @Sendable (_ origin: String?) -> HeaderFields = { _ in HeaderFields() }
+    /// How many connections beyond `Limits.connections` get a 503 at the same time. Default 256.
+    ///
+    /// Each takes a descriptor until the client has its response, for two seconds at most. Past the
+    /// limit, the server closes connections without a response.
     public var refusals = 256
-    /// Told why no connection can be accepted at the moment, once a minute at most. Default: nobody.
+    /// Called with the reason when the server cannot accept connections, at most once a minute.
+    /// Default: does nothing.
     public var cannotAccept: @Sendable (SystemError) -> Void = { _ in }
-    /// Gives memory that is free in this process back to the system. Called on a loop some time
-    /// after much output was held, so it must not block. Default: `malloc_trim`, on a thread of its
-    /// own.
+    /// Returns free memory of the process to the system. Called on a loop some time after much
+    /// output was in memory, so it must not block. Default: `malloc_trim`, on a thread of its own.
     public var returnMemory: @Sendable () -> Void = {
       guard let thread = try? NamedThread(name: "trim", { malloc_trim(0) }) else { return }
       thread.detach()
     }
 
-    /// The defaults.
+    /// The default settings.
     public init() {}
   }
 
-  /// Where it listens: with the port that was free, when 0 was asked for.
+  /// The address that the server listens on, with the actual port.
   public let address: PeerAddress
   private let loops: [EventLoop]
   private let shared: SharedState
   private let threads = LockedState<[NamedThread]>([])
 
-  /// Listens, and serves once it's started: until then clients wait in the backlog.
-  ///
-  /// Throws when the address can't be listened on, also when another server has it.
+  /// Listens. Clients wait in the backlog until `start`. Throws if the address is not available, also
+  /// because another server uses it.
   public init(_ configuration: Configuration, time: TimeSource = .system) throws(SystemError) {
     let shared = SharedState()
     let listeners = try Self.listen(configuration)
-    var loops: [EventLoop] = []
-    for (index, listener) in listeners.enumerated() {
-      loops.append(
-        try EventLoop(
-          index: index,
-          listener: listener,
-          configuration: configuration,
-          time: time,
-          shared: shared
-        )
-      )
-    }
     address = listeners[0].address
-    self.loops = loops
+    loops = try listeners.enumerated().map { (index, listener) throws(SystemError) in
+      try EventLoop(index: index, listener: listener, configuration: configuration, time: time, shared: shared)
+    }
     self.shared = shared
   }
 
-  /// Serves from now on: `respond` answers every request, on its connection's loop. To be called once.
+  /// Starts to serve requests. `respond` is called on the loop of the connection. To be called once.
   ///
-  /// Throws when the system has no thread for a loop; nothing is served then.
+  /// Throws if the system has no thread for a loop; no request is served then.
   public func start(respond: @escaping Responder) throws(NamedThread.NotStarted) {
     try start(noteRefusal: { _ in }, responderOfLoop: { _ in respond })
   }
 
-  /// The same with a responder for each loop, by the loop's index, and with somebody who is told of every answer that the
-  /// engine gives by itself, on the connection's loop.
+  /// Starts to serve requests, with a responder for each loop by its index. `noteRefusal` is called on
+  /// the loop of the connection for each response without a handler.
   ///
-  /// What loops share they also count references of, and each count sends a cache line from core to core: a responder
-  /// that shares nothing hot with the others makes several loops nearly as fast as they are alone.
+  /// Objects that loops share have shared reference counts, and each change of a count moves a cache
+  /// line between cores. Responders that share nothing hot let loops run at full speed.
   public func start(
     noteRefusal: @escaping @Sendable (ServerRefusal) -> Void,
     responderOfLoop: (Int) -> Responder
@@ -99,10 +99,13 @@ public final class Server: Sendable {
     }
   }
 
-  /// Stops: accepts no more connections, closes those without a request, cancels the tasks of running requests so that
-  /// who waits answers now, and ends when the last is answered or `Limits.drainTime` is over. Returns at once.
+  /// Begins to shut down and returns at once.
+  ///
+  /// The server accepts no more connections and closes idle ones. It cancels the tasks of running
+  /// requests, so that waiting ones respond now. It ends when all have responded or
+  /// `Limits.drainTime` is over.
   public func drain() {
-    for loop in loops { loop.post(.drain) }
+    for loop in loops { loop.drain() }
   }
 
   /// Returns when the server has ended after `drain()`. To be called once, and not on a loop.
@@ -110,7 +113,7 @@ public final class Server: Sendable {
     for thread in threads.withLock({ $0 }) { thread.join() }
   }
 
-  /// What was counted so far.
+  /// What the server has counted so far.
   public var counters: ServerCounters {
     var total = ServerCounters()
     for loop in loops { loop.counters.add(to: &total) }
@@ -119,28 +122,26 @@ public final class Server: Sendable {
     return total
   }
 
-  /// Has the loops look at the time again: for whoever hands in a clock that is moved by hand.
+  /// Makes all loops read the clock. Call it after moving a clock by hand.
   public func lookAtClock() {
-    for loop in loops { loop.post(.lookAtClock) }
+    for loop in loops { loop.wake([]) }
   }
 
-  /// One socket a loop. With several, `SO_REUSEPORT` would let a second server listen beside this one and take half of
-  /// its clients, so a socket without it asks first whether the port is free.
+  /// Opens one socket for each loop. Several need `SO_REUSEPORT`, which would also let a second
+  /// server take half of the clients, so a socket without it first checks that the port is free.
   private static func listen(_ configuration: Configuration) throws(SystemError) -> [ListeningSocket] {
     let first = try ListeningSocket(host: configuration.host, port: configuration.port, isShared: false)
     guard configuration.loops > 1 else { return [first] }
     first.close()
     var sockets: [ListeningSocket] = []
-    for _ in 0..<configuration.loops {
-      do throws(SystemError) {
-        sockets.append(
-          try ListeningSocket(host: configuration.host, port: first.address.port, isShared: true)
-        )
-      } catch {
-        for socket in sockets { socket.close() }
-        throw error
+    do throws(SystemError) {
+      for _ in 0..<configuration.loops {
+        sockets.append(try ListeningSocket(host: configuration.host, port: first.address.port, isShared: true))
       }
+      return sockets
+    } catch {
+      for socket in sockets { socket.close() }
+      throw error
     }
-    return sockets
   }
 }

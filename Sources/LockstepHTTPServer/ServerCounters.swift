@@ -1,43 +1,36 @@
 import Synchronization
 
-/// What the engine counted since it started, over all loops.
+/// What the server has counted since it started, over all loops.
 public struct ServerCounters: Sendable, Equatable {
-  /// Connections accepted, with those refused for the limit.
-  public var accepted = 0
-  /// Connections open now.
-  public var open = 0
-  /// Connections answered with 503 because there were too many.
-  public var refused = 0
-  /// Requests whose handler was asked.
-  public var requests = 0
-  /// Requests that the engine itself refused: malformed, too large, too slow.
-  public var malformed = 0
-  /// Connections ended by a time-out.
-  public var timedOut = 0
-  /// Bytes received.
-  public var received = 0
-  /// Bytes sent.
-  public var sent = 0
-  /// Bytes of request bodies that are held in memory now.
-  public var bodyBytes = 0
-  /// Bytes of output that wait in memory now for clients to take them.
-  public var outputBytes = 0
-  /// Responses replaced by 503 because there was no memory to keep them in until their client takes
-  /// them.
-  public var refusedResponses = 0
-  /// Connections closed because their client took its output too slowly, or because there was no
-  /// memory left for what it didn't take.
-  public var slowReaders = 0
-  /// How often accepting had to pause because the system had no descriptor or memory left.
-  public var acceptPauses = 0
+  /// Accepted connections, refused ones included.
+  package var accepted = 0
+  package var open = 0
+  /// Connections that got a 503 because there were too many.
+  package var refused = 0
+  /// Requests that reached a handler.
+  package var requests = 0
+  /// Requests that the server itself refused: malformed, too large, too slow.
+  package var malformed = 0
+  package var timedOut = 0
+  package var received = 0
+  package var sent = 0
+  /// Bytes of request bodies that are in memory now.
+  package var bodyBytes = 0
+  /// Bytes of output that wait in memory now.
+  package var outputBytes = 0
+  /// Responses replaced by a 503 because there was no memory for them.
+  package var refusedResponses = 0
+  /// Connections closed because their client read too slowly, or no memory was left for its output.
+  package var slowReaders = 0
+  /// How often the server paused accepting because the system had no descriptor or memory.
+  package var acceptPauses = 0
 
-  /// Nothing counted yet.
-  public init() {}
+  package init() {}
 }
 
-/// One loop's counters: written by that loop alone, read by anyone.
+/// The counters of one loop, which any thread may read.
 ///
-/// Because there is one writer, an addition is a load and a store, not a locked instruction.
+/// Only the loop writes them, so an addition is a load and a store, not a locked instruction.
 final class LoopCounters: Sendable {
   let accepted = Atomic(0)
   let open = Atomic(0)
@@ -67,7 +60,6 @@ final class LoopCounters: Sendable {
 }
 
 extension Atomic<Int> {
-  /// Adds where this thread is the only one that ever writes.
   borrowing func addAsOnlyWriter(_ amount: Int) {
     store(load(ordering: .relaxed) &+ amount, ordering: .relaxed)
   }

@@ -3,13 +3,13 @@ import Glibc
 
 /// A connected socket that never blocks.
 struct Socket {
-  /// What a call on it gave.
+  /// The outcome of a call.
   enum Outcome: Equatable {
-    /// So many bytes went through; more than none.
+    /// This many bytes, at least one, were read or written.
     case bytes(Int)
-    /// Nothing can go through now.
+    /// The call would block.
     case wouldBlock
-    /// Reading: the other side sends no more.
+    /// Reading: the client sends no more.
     case end
     /// The connection is gone.
     case broken
@@ -17,32 +17,24 @@ struct Socket {
 
   let descriptor: Int32
 
-  /// Has small answers sent at once rather than held back for more (Nagle's algorithm).
+  /// Turns off Nagle's algorithm, so that small responses are sent at once.
   func disableDelay() {
     var on: Int32 = 1
     setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &on, socklen_t(MemoryLayout<Int32>.size))
   }
 
   func read(into buffer: UnsafeMutableRawBufferPointer) -> Outcome {
-    while true {
-      let count = recv(descriptor, buffer.baseAddress, buffer.count, 0)
-      if count > 0 { return .bytes(count) }
-      if count == 0 { return .end }
-      guard errno == EINTR else { return Self.failure() }
-    }
+    let outcome = Self.retried { recv(descriptor, buffer.baseAddress, buffer.count, 0) }
+    return outcome == .bytes(0) ? .end : outcome
   }
 
   func write(_ bytes: UnsafeRawBufferPointer) -> Outcome {
-    while true {
-      let count = send(descriptor, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL))
-      if count > 0 { return .bytes(count) }
-      guard count < 0, errno == EINTR else { return Self.failure() }
-    }
+    Self.retried { send(descriptor, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL)) }
   }
 
-  /// Writes two buffers, one behind the other, with one call.
+  /// Writes two buffers with one call.
   func write(_ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer) -> Outcome {
-    // The kernel only reads from what a vector points to; its type has no way to say so.
+    // The kernel only reads from the buffers of a vector, although its type says otherwise.
     var parts = [
       iovec(iov_base: UnsafeMutableRawPointer(mutating: first.baseAddress), iov_len: first.count),
       iovec(iov_base: UnsafeMutableRawPointer(mutating: second.baseAddress), iov_len: second.count),
@@ -51,22 +43,18 @@ struct Socket {
       var message = msghdr()
       message.msg_iov = parts.baseAddress
       message.msg_iovlen = parts.count
-      while true {
-        let count = sendmsg(descriptor, &message, Int32(MSG_NOSIGNAL))
-        if count > 0 { return .bytes(count) }
-        guard count < 0, errno == EINTR else { return Self.failure() }
-      }
+      return Self.retried { sendmsg(descriptor, &message, Int32(MSG_NOSIGNAL)) }
     }
   }
 
-  /// How many written bytes the other side hasn't acknowledged yet.
+  /// How many written bytes the client has not acknowledged yet.
   var unacknowledged: Int {
     var count: Int32 = 0
     guard ioctl(descriptor, UInt(TIOCOUTQ), &count) == 0 else { return 0 }
     return Int(count)
   }
 
-  /// Tells the other side that nothing more comes.
+  /// Shuts down the writing side, which tells the client that nothing more follows.
   func finishWriting() {
     shutdown(descriptor, Int32(SHUT_WR))
   }
@@ -75,7 +63,12 @@ struct Socket {
     _ = Glibc.close(descriptor)
   }
 
-  private static func failure() -> Outcome {
-    errno == EAGAIN || errno == EWOULDBLOCK ? .wouldBlock : .broken
+  private static func retried(_ call: () -> Int) -> Outcome {
+    while true {
+      let count = call()
+      if count >= 0 { return .bytes(count) }
+      if errno == EAGAIN || errno == EWOULDBLOCK { return .wouldBlock }
+      guard errno == EINTR else { return .broken }
+    }
   }
 }

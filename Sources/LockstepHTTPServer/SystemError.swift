@@ -1,17 +1,18 @@
 import Glibc
 
-/// A system call that failed: which, on what, and why.
+/// A system call that failed.
 public struct SystemError: Error, CustomStringConvertible, Equatable {
-  /// The call's name.
+  /// The name of the call.
   public let call: String
-  /// The value of `errno`, or what else the call has for it.
+  /// The value of `errno`, or the call's own error code.
   public let code: Int32
-  /// What was being done.
+  /// What the server wanted to do.
   public let purpose: String
   /// Why it failed.
   public let reason: String
 
-  /// A failure of `call`, made right behind it: the code is `errno` unless given, and the reason what the system says of it.
+  /// A failure of `call`. Make it right after the call: the code defaults to `errno`, and the reason
+  /// to the system's text for it.
   public init(_ call: String, purpose: String, code: Int32 = errno, reason: String? = nil) {
     self.call = call
     self.purpose = purpose
@@ -21,7 +22,7 @@ public struct SystemError: Error, CustomStringConvertible, Equatable {
 
   /// For example: `cannot listen on 127.0.0.1:80: Permission denied (bind, errno 13)`.
   public var description: String {
-    // A call that names its reason itself counts in codes of its own, below zero.
+    // A call with codes of its own has them below zero.
     "cannot \(purpose): \(reason) (\(call), \(code < 0 ? "code" : "errno") \(code))"
   }
 }

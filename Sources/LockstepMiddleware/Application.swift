@@ -61,7 +61,7 @@ public struct Application: Sendable {
     do {
       return try rates.answer(request) { answerUnlimited(request) }
     } catch {
-      return finished(.now(failure(error, request, of: nil)), to: request, route: nil)
+      return finished(failure(error, request, of: nil), to: request, route: nil)
     }
   }
 
@@ -76,54 +76,34 @@ public struct Application: Sendable {
     accessLog?.record(refusal)
   }
 
-  /// The result with everything that is done to any response.
-  private func finished(_ answer: HandlerResult, to request: Request, route: Int?) -> HandlerResult {
-    switch answer {
-    case .now(let response): return finished(response, to: request, route: route)
-    case .lasting(let response, let validity): return finished(response, validity, to: request, route: route)
-    case .later(let work): return finished(to: request, route: route) { .now(try await work()) }
-    case .then(let work): return finished(to: request, route: route, after: work)
-    case .events(let response, let source):
-      var response = response
-      if cors.isOn { response.fields.append(contentsOf: cors.fields(for: request.head)) }
-      if let name = request.name { response.fields.append(.xRequestID, name) }
-      record(response, to: request, route: route)
-      return .events(response, source)
-    case .held(let held):
-      return .held(MappedParkedRequest(held) { finished($0, to: request, route: route) })
-    }
+  private func finished(_ result: HandlerResult, to request: Request, route: Int?) -> HandlerResult {
+    result.transformed(by: ResponseFinishing(application: self, request: request, route: route))
   }
 
-  private func finished(
-    to request: Request,
-    route: Int?,
-    after work: @escaping @Sendable () async throws -> HandlerResult
-  ) -> HandlerResult {
-    .then {
-      do {
-        return finished(try await work(), to: request, route: route)
-      } catch {
-        return finished(failure(error, request, of: route), to: request, route: route)
-      }
-    }
+  func finishedStream(_ response: Response, to request: Request, route: Int?) -> Response {
+    var response = response
+    if cors.isOn { response.fields.append(contentsOf: cors.fields(for: request.head)) }
+    if let name = request.name { response.fields.append(.xRequestID, name) }
+    record(response, to: request, route: route)
+    return response
   }
 
-  private func finished(_ response: Response, to request: Request, route: Int?) -> HandlerResult {
+  func finished(_ response: Response, to request: Request, route: Int?) -> HandlerResult {
     var (response, isToCompress) = dressed(response, for: request.head)
     if let name = request.name { response.fields.append(.xRequestID, name) }
     guard isToCompress else {
       record(response, to: request, route: route)
-      return .now(response)
+      return .response(response)
     }
-    return .later { [response] in
+    return .async { [response] in
       let response = await Compression.compressed(response)
       record(response, to: request, route: route)
-      return response
+      return .response(response)
     }
   }
 
   /// The same for a response that may be sent again: it is counted and logged each time.
-  private func finished(_ response: Response, _ validity: any ResponseValidity, to request: Request, route: Int?)
+  func finished(_ response: Response, _ validity: any ResponseValidity, to request: Request, route: Int?)
     -> HandlerResult
   {
     var (dressed, isToCompress) = dressed(response, for: request.head)
@@ -138,7 +118,7 @@ public struct Application: Sendable {
     let recorded = RecordedValidity(validity, request, names: accessLog == nil ? nil : names) { [self, dressed] in
       record(dressed, to: $0, cameAt: $1, route: route)
     }
-    return .lasting(dressed, recorded)
+    return .reusable(dressed, recorded)
   }
 
   /// The response with the fields of CORS and compression, and whether to compress its body.
@@ -177,7 +157,7 @@ public struct Application: Sendable {
         return (try router.routes[index].handler(request), index)
       case .options(let allow):
         if let problem = tooLarge(request.head) { throw problem }
-        return (.now(options(allow, for: request.head)), nil)
+        return (.response(options(allow, for: request.head)), nil)
       case .notImplemented(let allow):
         throw tooLarge(request.head) ?? notImplemented(allow, for: request.head)
       case .methodNotAllowed(let allow):
@@ -187,7 +167,7 @@ public struct Application: Sendable {
           ?? Problem(.notFound, detail: "There is nothing at \(request.head.path). GET / has links to begin with.")
       }
     } catch {
-      return (.now(failure(error, request, of: route)), route)
+      return (.response(failure(error, request, of: route)), route)
     }
   }
 
@@ -209,7 +189,7 @@ public struct Application: Sendable {
     )
   }
 
-  private func failure(_ error: any Error, _ request: Request, of route: Int?) -> Response {
+  func failure(_ error: any Error, _ request: Request, of route: Int?) -> Response {
     if let problem = error as? Problem ?? Problem.telling(of: error) { return problem.response }
     let pattern = route.map { router.routes[$0].pattern } ?? ""
     let name = request.name ?? names.next()

@@ -48,11 +48,8 @@ extension JSON {
 extension Request {
   /// Handles the request with its body: at once if that has been received already.
   package func withBody(_ answer: @escaping @Sendable ([UInt8]) throws -> HandlerResult) throws -> HandlerResult {
-    guard case .source(let source) = body else {
-      guard case .bytes(let bytes) = body else { return try answer([]) }
-      return try answer(bytes)
-    }
-    return .then { try answer(try await source.collect()) }
+    if case .bytes(let bytes) = body { return try answer(bytes) }
+    return .async { [body] in try answer(try await body.collect()) }
   }
 }
 

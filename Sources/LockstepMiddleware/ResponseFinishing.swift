@@ -45,18 +45,25 @@ final class RecordedValidity: ResponseValidity {
   }
 }
 
-/// A parked request whose results are changed on their way.
-final class MappedParkedRequest: ParkedRequest {
-  private let parked: any ParkedRequest
-  private let change: @Sendable (HandlerResult) -> HandlerResult
+/// What an application does with every response.
+struct ResponseFinishing: ResponseTransform {
+  let application: Application
+  let request: Request
+  let route: Int?
 
-  init(_ parked: any ParkedRequest, change: @escaping @Sendable (HandlerResult) -> HandlerResult) {
-    self.parked = parked
-    self.change = change
+  func result(_ response: Response) -> HandlerResult {
+    application.finished(response, to: request, route: route)
   }
 
-  var deadline: Int64 { parked.deadline }
-  func hold(_ waker: any Waker) { parked.hold(waker) }
-  func release() { parked.release() }
-  func answer(_ cause: WakeReason) -> HandlerResult { change(parked.answer(cause)) }
+  func result(_ response: Response, reusableBy validity: any ResponseValidity) -> HandlerResult {
+    application.finished(response, validity, to: request, route: route)
+  }
+
+  func result(_ response: Response, streaming source: any EventSource) -> HandlerResult {
+    .eventStream(application.finishedStream(response, to: request, route: route), source)
+  }
+
+  func result(of error: any Error) -> HandlerResult {
+    application.finished(application.failure(error, request, of: route), to: request, route: route)
+  }
 }

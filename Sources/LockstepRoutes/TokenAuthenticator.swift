@@ -27,7 +27,7 @@ package struct TokenAuthenticator: Sendable {
     _ answer: @escaping @Sendable (LiveSession) throws -> HandlerResult
   ) throws -> HandlerResult {
     let now = millisecondsSince1970()
-    let found = request.head.withBytes(of: .authorization) { field -> SessionDirectory.HandlerResult in
+    let found = request.head.withBytes(of: .authorization) { field -> SessionDirectory.Lookup in
       guard let token = Self.bearerToken(in: field) else { return .refused }
       return directory.authenticate(token, at: now)
     }
@@ -36,15 +36,15 @@ package struct TokenAuthenticator: Sendable {
     case .refused:
       let problem = Problem.unauthorized(request.head.has(.authorization))
       guard let orElse else { throw problem }
-      return .later {
+      return .async {
         guard let known = try await orElse() else { throw problem }
-        return known
+        return .response(known)
       }
     case .unknown(let token):
-      return .then {
+      return .async {
         if let session = try await load(token, at: now) { return try admit(session, request, answer) }
         guard let known = try await orElse?() else { throw Problem.unauthorized(true) }
-        return .now(known)
+        return .response(known)
       }
     }
   }

@@ -4,7 +4,7 @@ import Synchronization
 import LockstepTestSupport
 import Testing
 
-@Suite("The client that asks one thing")
+@Suite("The client that asks one thing", .timeLimit(.minutes(1)))
 struct PlainClientTests {
   /// A clock that says that a moment has passed each time it's asked: what has to wait at all has waited too long.
   private static func hasty() -> @Sendable () -> Int64 {
@@ -15,7 +15,7 @@ struct PlainClientTests {
   private static func get(
     _ port: Int,
     monotonic: @escaping @Sendable () -> Int64 = { 0 }
-  ) async -> Result<BlockingHTTPClient.HandlerResult, any Error> {
+  ) async -> Result<BlockingHTTPClient.Response, any Error> {
     await withCheckedContinuation { continuation in
       Task {
         await aside {
@@ -56,7 +56,9 @@ struct PlainClientTests {
       try BlockingHTTPClient.get("/x", host: "127.0.0.1", port: server.port, within: .seconds(60), monotonic: { 0 })
     }
     #expect(
-      "\(error.map { "\($0)" } ?? "")".contains("cannot ask http://127.0.0.1:\(server.port)/x: Connection refused")
+      "\(error.map { "\($0)" } ?? "")".contains(
+        "cannot send a request to http://127.0.0.1:\(server.port)/x: Connection refused"
+      )
     )
   }
 
@@ -65,7 +67,7 @@ struct PlainClientTests {
     let server = try RawServer()
     let result = await Self.get(server.port, monotonic: Self.hasty())
     let error = #expect(throws: SystemError.self) { try result.get() }
-    #expect(error?.reason == "no answer within the time-out")
+    #expect(error?.reason == "no response within the time limit")
   }
 
   @Test(
@@ -78,6 +80,6 @@ struct PlainClientTests {
     let result = await Self.get(server.port)
     await answering
     let error = #expect(throws: SystemError.self) { try result.get() }
-    #expect(error?.reason == "what answers there speaks no HTTP")
+    #expect(error?.reason == "the response is not HTTP")
   }
 }

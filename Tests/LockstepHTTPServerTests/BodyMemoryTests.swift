@@ -2,7 +2,7 @@ import LockstepHTTP
 import LockstepTestSupport
 import Testing
 
-@Suite("What bodies hold of the memory is bounded, and given back")
+@Suite("What bodies hold of the memory is bounded, and given back", .timeLimit(.minutes(1)))
 struct BodyMemoryTests {
   private static let half = "PUT /half HTTP/1.1\r\nHost: h\r\nContent-Length: 1000\r\n\r\n"
 
@@ -78,7 +78,7 @@ struct BodyMemoryTests {
   @Test("What a request that waits was sent is held as long as it waits, and given back when its client goes")
   func waiting() async throws {
     let bell = WakeSignal()
-    try await TestServer.run(answer: { _ in .held(bell) }) { server in
+    try await TestServer.run(answer: { _ in .parked(bell) }) { server in
       let client = try server.connect()
       try await client.send(Self.whole(300))
       await eventually { server.server.counters.bodyBytes == 300 }

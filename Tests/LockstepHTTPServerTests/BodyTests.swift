@@ -2,7 +2,7 @@ import LockstepHTTP
 import LockstepTestSupport
 import Testing
 
-@Suite("Bodies are taken when a handler asks, and only so much of them")
+@Suite("Bodies are taken when a handler asks, and only so much of them", .timeLimit(.minutes(1)))
 struct BodyTests {
   private static let refusing: @Sendable (Request) async -> Response = { _ in Problem(.notFound).response }
 
@@ -107,7 +107,7 @@ struct BodyTests {
 
   @Test("Broken chunks that nobody wanted end the connection too, and the answer says so")
   func brokenUnwantedChunks() async throws {
-    try await TestServer.run(answer: { _ in .now(Problem(.notFound).response) }) { server in
+    try await TestServer.run(answer: { _ in .response(Problem(.notFound).response) }) { server in
       let client = try server.connect()
       try await client.send(
         "PUT /x HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\nGET /smuggled HTTP/1.1\r\nHost: h\r\n\r\n"
@@ -196,7 +196,7 @@ struct BodyTests {
 
   @Test("The rest of a body that nobody wanted must make progress too, or the connection ends")
   func stalledUnwanted() async throws {
-    try await TestServer.run(answer: { _ in .now(Problem(.notFound).response) }) { server in
+    try await TestServer.run(answer: { _ in .response(Problem(.notFound).response) }) { server in
       let client = try server.connect()
       try await client.send("PUT /x HTTP/1.1\r\nHost: h\r\nContent-Length: 50000\r\n\r\n")
       #expect(try await client.response().status == 404)

@@ -286,7 +286,7 @@ struct ConnectionStateMachineTests {
       .replacing("readingHead(hasBegun: Optional(false))", with: "idle")
       .replacing("readingHead(hasBegun: Optional(true))", with: "in a head")
       .replacing("LockstepHTTPServer.ConnectionStateMachine.HandlerWait.", with: "")
-      .replacing("LockstepHTTP.WakeCause.", with: "")
+      .replacing("LockstepHTTP.WakeReason.", with: "")
   }
 
   // MARK: Sequences

@@ -3,7 +3,7 @@ import Testing
 
 @testable import LockstepHTTPServer
 
-@Suite("The deadline wheel brings keys up when they are due")
+@Suite("The deadline wheel brings keys up when they are due", .timeLimit(.minutes(1)))
 struct DeadlineWheelTests {
   private static let second: Int64 = 1_000_000_000
 

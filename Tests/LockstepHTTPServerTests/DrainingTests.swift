@@ -3,12 +3,12 @@ import LockstepHTTPServer
 import LockstepTestSupport
 import Testing
 
-@Suite("Draining ends every connection in good order")
+@Suite("Draining ends every connection in good order", .timeLimit(.minutes(1)))
 struct DrainingTests {
   private func start(_ respond: @escaping @Sendable (Request) async -> Response) throws -> (Server, ManualTime) {
     let time = ManualTime()
     let server = try Server(Server.Configuration(), time: time.serverTime)
-    try server.start { request in .later { await respond(request) } }
+    try server.start { request in .async { .response(await respond(request)) } }
     return (server, time)
   }
 
@@ -117,7 +117,7 @@ struct DrainingTests {
     for client in clients { try await client.send("GET /x HTTP/1.1\r\nHost: h\r\n\r\n") }
     // Told to stop before it has looked at anybody.
     server.drain()
-    try server.start { request in .later { await echo(request) } }
+    try server.start { request in .async { .response(await echo(request)) } }
     for client in clients {
       let response = try await client.response()
       #expect(response.text == "GET /x ")

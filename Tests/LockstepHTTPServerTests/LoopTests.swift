@@ -5,7 +5,7 @@ import Synchronization
 import LockstepTestSupport
 import Testing
 
-@Suite("Handlers run on the loop of their connection")
+@Suite("Handlers run on the loop of their connection", .timeLimit(.minutes(1)))
 struct LoopTests {
   @Test("A handler that awaits something elsewhere comes back on its loop")
   func comesBack() async throws {
@@ -83,7 +83,7 @@ struct LoopTests {
     var configuration = Server.Configuration()
     configuration.host = "::"
     let server = try Server(configuration)
-    try server.start { .now(.text($0.peer.host)) }
+    try server.start { .response(.text($0.peer.host)) }
     let client = try RawClient(port: server.address.port)
     try await client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
     #expect(try await client.response().text == "127.0.0.1")

@@ -14,10 +14,10 @@ struct OutputMemoryTests {
 
   private static func respond(_ request: Request) -> HandlerResult {
     switch request.head.path {
-    case "/long": .now(Response(status: .ok, body: .bytes(long)))
-    case "/medium": .now(Response(status: .ok, body: .bytes(Array(long.prefix(20 * 1024)))))
-    case "/stream": .now(Response(status: .ok, body: .stream { try await $0.write(long) }))
-    default: .now(.text("short"))
+    case "/long": .response(Response(status: .ok, body: .bytes(long)))
+    case "/medium": .response(Response(status: .ok, body: .bytes(Array(long.prefix(20 * 1024)))))
+    case "/stream": .response(Response(status: .ok, body: .stream { try await $0.write(long) }))
+    default: .response(.text("short"))
     }
   }
 
@@ -85,7 +85,8 @@ struct OutputMemoryTests {
   func stream(isEventSource: Bool) async throws {
     let bell = WakeSignal()
     let answer: @Sendable (Request) -> HandlerResult = { request in
-      isEventSource && request.head.path == "/stream" ? .events(Response(status: .ok), bell) : Self.respond(request)
+      isEventSource && request.head.path == "/stream"
+        ? .eventStream(Response(status: .ok), bell) : Self.respond(request)
     }
     try await TestServer.run({ $0.outputMemory = 0 }, answer: answer) { server in
       let first = try await Self.waiting(server)
@@ -141,7 +142,7 @@ struct OutputMemoryTests {
   @Test("Waiting clients that get short responses at the same moment need none of this memory")
   func waitingClients() async throws {
     let bell = WakeSignal()
-    let answer: @Sendable (Request) -> HandlerResult = { $0.head.path == "/long" ? Self.respond($0) : .held(bell) }
+    let answer: @Sendable (Request) -> HandlerResult = { $0.head.path == "/long" ? Self.respond($0) : .parked(bell) }
     try await TestServer.run({ $0.outputMemory = 0 }, answer: answer) { server in
       let slow = try await Self.waiting(server)
       var clients: [RawClient] = []
@@ -201,7 +202,8 @@ struct OutputMemoryTests {
   @Test("A request that waits, and a stream with nothing to send, may take any time", arguments: [false, true])
   func idle(isStream: Bool) async throws {
     let bell = WakeSignal()
-    try await TestServer.run(answer: { _ in isStream ? .events(Response(status: .ok), bell) : .held(bell) }) { server in
+    try await TestServer.run(answer: { _ in isStream ? .eventStream(Response(status: .ok), bell) : .parked(bell) }) {
+      server in
       let client = try server.connect()
       try await client.send(Self.get)
       await eventually { bell.waiting == 1 }

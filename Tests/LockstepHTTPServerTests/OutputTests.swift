@@ -3,7 +3,7 @@ import Synchronization
 import LockstepTestSupport
 import Testing
 
-@Suite("Answers are sent no faster than they are read")
+@Suite("Answers are sent no faster than they are read", .timeLimit(.minutes(1)))
 struct OutputTests {
   /// Bytes of which no two places look alike for a while: 251 is prime, so a piece out of place shows.
   private static func bytes(_ count: Int) -> [UInt8] {
@@ -60,7 +60,7 @@ struct OutputTests {
   func slow(isStreamed: Bool) async throws {
     let body = Self.bytes(12 * 1024 * 1024)
     try await TestServer.run(answer: { _ in
-      .now(Response(status: .ok, body: isStreamed ? .stream { try await $0.write(body) } : .bytes(body)))
+      .response(Response(status: .ok, body: isStreamed ? .stream { try await $0.write(body) } : .bytes(body)))
     }) { server in
       let client = try server.connect(receiveBuffer: 64 * 1024)
       try await client.send("GET / HTTP/1.0\r\n\r\n")

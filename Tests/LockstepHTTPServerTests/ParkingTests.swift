@@ -3,14 +3,17 @@ import Synchronization
 import LockstepTestSupport
 import Testing
 
-@Suite("Requests that wait cost no task, and are answered the moment there is something to tell")
+@Suite(
+  "Requests that wait cost no task, and are answered the moment there is something to tell",
+  .timeLimit(.minutes(1))
+)
 struct ParkingTests {
   private static let request = "GET / HTTP/1.1\r\nHost: h\r\n\r\n"
 
   @Test("It is answered when it's woken, and the connection goes on")
   func woken() async throws {
     let bell = WakeSignal()
-    try await TestServer.run(answer: { $0.head.path == "/" ? .held(bell) : .now(.text("next")) }) { server in
+    try await TestServer.run(answer: { $0.head.path == "/" ? .parked(bell) : .response(.text("next")) }) { server in
       let client = try server.connect()
       try await client.send(Self.request + "GET /next HTTP/1.1\r\nHost: h\r\n\r\n")
       await eventually { bell.waiting == 1 }
@@ -25,7 +28,7 @@ struct ParkingTests {
   func wokenForNothing() async throws {
     let isReady = Atomic(false)
     let bell = WakeSignal { _ in isReady.load(ordering: .sequentiallyConsistent) }
-    try await TestServer.run(answer: { _ in .held(bell) }) { server in
+    try await TestServer.run(answer: { _ in .parked(bell) }) { server in
       let client = try server.connect()
       try await client.send(Self.request)
       await eventually { bell.waiting == 1 }
@@ -48,7 +51,7 @@ struct ParkingTests {
   @Test("It is answered when its time is over")
   func timeOver() async throws {
     let bell = WakeSignal(deadline: 6_000_000_000)
-    try await TestServer.run(answer: { _ in .held(bell) }) { server in
+    try await TestServer.run(answer: { _ in .parked(bell) }) { server in
       let client = try server.connect()
       try await client.send(Self.request)
       await eventually { bell.waiting == 1 }
@@ -60,7 +63,7 @@ struct ParkingTests {
   @Test("A client that goes away is noticed at once, and nothing of it stays", arguments: [false, true])
   func gone(resets: Bool) async throws {
     let bell = WakeSignal()
-    try await TestServer.run(answer: { _ in .held(bell) }) { server in
+    try await TestServer.run(answer: { _ in .parked(bell) }) { server in
       let client = try server.connect()
       try await client.send(Self.request)
       await eventually { bell.waiting == 1 }
@@ -74,7 +77,7 @@ struct ParkingTests {
   @Test("A client that only sends no more still gets its answer, at once")
   func halfClosed() async throws {
     let bell = WakeSignal()
-    try await TestServer.run(answer: { _ in .held(bell) }) { server in
+    try await TestServer.run(answer: { _ in .parked(bell) }) { server in
       let client = try server.connect()
       try await client.send(Self.request)
       await eventually { bell.waiting == 1 }
@@ -87,7 +90,7 @@ struct ParkingTests {
   @Test("A server that stops answers everybody who waits")
   func draining() async throws {
     let bell = WakeSignal()
-    try await TestServer.run(loops: 2, answer: { _ in .held(bell) }) { server in
+    try await TestServer.run(loops: 2, answer: { _ in .parked(bell) }) { server in
       var clients: [RawClient] = []
       for _ in 0..<50 {
         let client = try server.connect()
@@ -107,7 +110,7 @@ struct ParkingTests {
   @Test("Two thousand who wait for the same are told by one ring")
   func many() async throws {
     let bell = WakeSignal()
-    try await TestServer.run(loops: 2, answer: { _ in .held(bell) }) { server in
+    try await TestServer.run(loops: 2, answer: { _ in .parked(bell) }) { server in
       var clients: [RawClient] = []
       for _ in 0..<2000 {
         let client = try server.connect()
@@ -121,12 +124,12 @@ struct ParkingTests {
   }
 }
 
-@Suite("A body can come piece by piece over a connection that is parked in between")
+@Suite("A body can come piece by piece over a connection that is parked in between", .timeLimit(.minutes(1)))
 struct EventSourceTests {
   private static let request = "GET / HTTP/1.1\r\nHost: h\r\n\r\n"
 
   private static func answer(_ bell: WakeSignal) -> @Sendable (Request) -> HandlerResult {
-    { _ in .events(Response(status: .ok), bell) }
+    { _ in .eventStream(Response(status: .ok), bell) }
   }
 
   @Test("Each piece is a chunk, in order, and the connection goes on behind the last")

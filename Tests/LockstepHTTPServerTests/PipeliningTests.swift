@@ -2,7 +2,7 @@ import LockstepHTTP
 import LockstepTestSupport
 import Testing
 
-@Suite("Pipelined requests are answered in their order")
+@Suite("Pipelined requests are answered in their order", .timeLimit(.minutes(1)))
 struct PipeliningTests {
   @Test("A thousand at once, in one piece")
   func many() async throws {
@@ -17,10 +17,10 @@ struct PipeliningTests {
   func mixed() async throws {
     try await TestServer.run(answer: { request in
       let path = request.head.path
-      guard path.hasSuffix("3") else { return .now(.text(path)) }
-      return .later {
+      guard path.hasSuffix("3") else { return .response(.text(path)) }
+      return .async {
         await Task.yield()
-        return .text(path)
+        return .response(.text(path))
       }
     }) { server in
       let requests = (0..<200).map { "GET /\($0) HTTP/1.1\r\nHost: h\r\n\r\n" }.joined()
@@ -38,7 +38,7 @@ struct PipeliningTests {
 
   @Test("A client that pipelines without end leaves the others their turn")
   func fairness() async throws {
-    try await TestServer.run(answer: { .now(.text($0.head.path)) }) { server in
+    try await TestServer.run(answer: { .response(.text($0.head.path)) }) { server in
       let greedy = try server.connect()
       let modest = try server.connect()
       try await modest.send("GET /before HTTP/1.1\r\nHost: h\r\n\r\n")

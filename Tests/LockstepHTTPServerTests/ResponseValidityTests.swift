@@ -3,7 +3,10 @@ import Synchronization
 import LockstepTestSupport
 import Testing
 
-@Suite("A request that comes again gets its last answer again, as long as what that rests on holds")
+@Suite(
+  "A request that comes again gets its last answer again, as long as what that rests on holds",
+  .timeLimit(.minutes(1))
+)
 struct ResponseValidityTests {
   private static func request(_ target: String, _ method: String = "GET", field: String = "A: 1") -> String {
     "\(method) \(target) HTTP/1.1\r\nHost: h\r\n\(field)\r\n\r\n"
@@ -22,7 +25,7 @@ struct ResponseValidityTests {
 
     func answer(_: Request) -> HandlerResult {
       let number = requests.add(1, ordering: .relaxed).newValue
-      return .lasting(.text("\(number)" + String(repeating: " ", count: padding)), self)
+      return .reusable(.text("\(number)" + String(repeating: " ", count: padding)), self)
     }
 
     func holds(at arrival: Int64) -> Bool {
@@ -95,7 +98,7 @@ struct ResponseValidityTests {
 
   @Test("A handler is told whether the request before was the same")
   func repetition() async throws {
-    try await TestServer.run(answer: { .now(.text("\($0.isRepetition)")) }) { server in
+    try await TestServer.run(answer: { .response(.text("\($0.isRepetition)")) }) { server in
       let client = try server.connect()
       for (target, expected) in [("/", "false"), ("/", "true"), ("/", "true"), ("/b", "false"), ("/", "false")] {
         try await client.send(Self.request(target))
@@ -135,7 +138,8 @@ struct ResponseValidityTests {
   @Test("Any other answer in between has it forgotten")
   func forgotten() async throws {
     let counter = Counter()
-    try await TestServer.run(answer: { $0.head.path == "/" ? counter.answer($0) : .now(.text("other")) }) { server in
+    try await TestServer.run(answer: { $0.head.path == "/" ? counter.answer($0) : .response(.text("other")) }) {
+      server in
       let client = try server.connect()
       for expected in ["1", "other", "2", "2"] {
         try await client.send(Self.request(expected == "other" ? "/other" : "/"))

@@ -10,7 +10,7 @@ public enum LoopbackServer {
     _ body: (Int) async throws -> Void
   ) async throws {
     let server = try Server(Server.Configuration())
-    try server.start { request in .later { try await respond(request) } }
+    try server.start { request in .async { .response(try await respond(request)) } }
     do {
       try await body(server.address.port)
     } catch {

@@ -43,7 +43,7 @@ enum HealthCommand {
   )
 
   static let entry = CommandEntry(syntax) { settings in
-    let response: BlockingHTTPClient.HandlerResult
+    let response: BlockingHTTPClient.Response
     do {
       response = try BlockingHTTPClient.get(
         "/readyz",

@@ -1,24 +1,71 @@
-/// What a request gets: its response, or the work that will make it.
+/// What a handler returns for a request: a response, or the work that makes one.
 ///
-/// Most requests can be answered from what is in memory. They cost no task and no hop; only who has to wait for
-/// something pays for waiting.
+/// A response that is made from memory is a plain value; it costs no task and no thread hop.
 public enum HandlerResult: Sendable {
-  /// The response, at once.
-  case now(Response)
-  /// The response, at once, and once more to the same request on the same connection for as long as the premise holds. Worth
-  /// its price only for a request that is a repetition already.
-  case lasting(Response, any ResponseValidity)
-  /// Work that ends in the response. It runs as a task of its own, on the event loop of its connection, so it must not
-  /// block. A `Problem` it throws is told to the client as it is; any other error as `internal`.
+  /// A response.
+  case response(Response)
+  /// A response that the server may send again if the same request follows on the same connection,
+  /// for as long as it is valid. Return it only if the request is already a repetition.
+  case reusable(Response, any ResponseValidity)
+  /// Work that produces the result. It runs as a task on the event loop of the connection, so it
+  /// must not block. A `Problem` that it throws is the response; any other error is `internal`.
   ///
-  /// Cancellation of the task means that nobody wants to wait any longer: the client is gone or the server stops. Who
-  /// waits for something to happen then returns what there is; who is at work may finish it. The response is still sent
-  /// where there is a client to read it.
-  case later(@Sendable () async throws -> Response)
-  /// Work after which it's known what to answer: like `later`, and free to answer in any way.
-  case then(@Sendable () async throws -> HandlerResult)
-  /// The response to come when there is something to tell: see `ParkedRequest`.
-  case held(any ParkedRequest)
-  /// A response whose body comes piece by piece, whenever there is something to tell: see `EventSource`.
-  case events(Response, any EventSource)
+  /// The server cancels the task when the client is gone or the server drains. Work that waits for
+  /// a change then returns at once; other work may finish. The server still sends the response if
+  /// the client can read it.
+  case async(@Sendable () async throws -> HandlerResult)
+  /// A request that waits without a task: see `ParkedRequest`.
+  case parked(any ParkedRequest)
+  /// A response whose body arrives in pieces: see `EventSource`.
+  case eventStream(Response, any EventSource)
+
+  /// Transforms the response, whenever it is made. A response that is there at once needs no
+  /// allocation.
+  @inlinable
+  public func transformed(by transform: some ResponseTransform) -> HandlerResult {
+    switch self {
+    case .response(let response): transform.result(response)
+    case .reusable(let response, let validity): transform.result(response, reusableBy: validity)
+    case .async(let work):
+      .async {
+        let result: HandlerResult
+        do { result = try await work() } catch { return try transform.result(of: error) }
+        return result.transformed(by: transform)
+      }
+    case .parked(let request): .parked(TransformedRequest(request, transform))
+    case .eventStream(let response, let source): transform.result(response, streaming: source)
+    }
+  }
+}
+
+/// A change to the response of a request: see `HandlerResult.transformed(by:)`.
+public protocol ResponseTransform: Sendable {
+  /// The result for a plain response.
+  func result(_ response: Response) -> HandlerResult
+  /// The result for a response that may be sent again.
+  func result(_ response: Response, reusableBy validity: any ResponseValidity) -> HandlerResult
+  /// The result for the head of an event stream.
+  func result(_ response: Response, streaming source: any EventSource) -> HandlerResult
+  /// The result for an error that asynchronous work threw, or another error in its place.
+  func result(of error: any Error) throws -> HandlerResult
+}
+
+/// A parked request whose response is transformed when it is made.
+@usableFromInline
+final class TransformedRequest<Transform: ResponseTransform>: ParkedRequest {
+  private let request: any ParkedRequest
+  private let transform: Transform
+
+  @usableFromInline
+  init(_ request: any ParkedRequest, _ transform: Transform) {
+    self.request = request
+    self.transform = transform
+  }
+
+  @usableFromInline var deadline: Int64 { request.deadline }
+  @usableFromInline func hold(_ waker: any Waker) { request.hold(waker) }
+  @usableFromInline func release() { request.release() }
+  @usableFromInline func answer(_ cause: WakeReason) -> HandlerResult {
+    request.answer(cause).transformed(by: transform)
+  }
 }

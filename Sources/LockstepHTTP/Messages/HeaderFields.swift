@@ -1,19 +1,19 @@
 /// The header fields of a response, kept as the bytes that go over the wire.
 ///
-/// A block made once can be sent any number of times for the price of a copy. This is the only place where outgoing
-/// field values are checked: a byte that could end a field early never gets in.
+/// A block made once can be sent many times for the price of a copy. All outgoing field values are
+/// checked here: no byte that could end a field early gets in.
 public struct HeaderFields: Sendable, Equatable {
   private(set) var bytes: [UInt8] = []
 
   /// No fields.
   public init() {}
 
-  /// Whether there are none.
+  /// Whether there are no fields.
   public var isEmpty: Bool { bytes.isEmpty }
 
-  /// Adds a field. Control characters in the value (CR, LF and NUL among them) are replaced by spaces, so a value that
-  /// came from outside can't add a field or end the head. The fields that frame a message are the engine's alone
-  /// (`FieldName.isEngines`) and aren't added: two lengths of one body would be the smuggler's door.
+  /// Adds a field. Control characters in the value, such as CR and LF, become spaces, so no value
+  /// can add a field or end the head. Fields that frame the message are ignored: only the server
+  /// writes them, because two lengths of one body would allow request smuggling.
   @inlinable
   public mutating func append(_ name: FieldName, _ value: some StringProtocol) {
     append(name, text: String(value))
@@ -21,14 +21,14 @@ public struct HeaderFields: Sendable, Equatable {
 
   @usableFromInline
   mutating func append(_ name: FieldName, text: String) {
-    guard !name.isEngines else { return }
-    // Room for the few fields that an answer has, at once.
+    guard !name.isFraming else { return }
+    // Room for the fields of a usual response.
     if bytes.isEmpty { bytes.reserveCapacity(256) }
     bytes.append(contentsOf: name.literal.bytes)
     bytes.append(UInt8(ascii: ":"))
     bytes.append(UInt8(ascii: " "))
     let start = bytes.count
-    // Nearly every string lies in one piece, and copying that is much quicker than taking its bytes one by one.
+    // Nearly every string is contiguous, and one copy is much faster than a loop over its bytes.
     let isCopied: Void? = text.utf8.withContiguousStorageIfAvailable { bytes.append(contentsOf: $0) }
     if isCopied == nil { bytes.append(contentsOf: text.utf8) }
     for index in start..<bytes.count where !bytes[index].isFieldValueByte { bytes[index] = UInt8(ascii: " ") }
@@ -36,10 +36,10 @@ public struct HeaderFields: Sendable, Equatable {
     bytes.append(UInt8(ascii: "\n"))
   }
 
-  /// The fields as they go over the wire, to be kept.
+  /// The fields as they go over the wire.
   public var encoded: [UInt8] { bytes }
 
-  /// Fields that were kept as `encoded`.
+  /// Fields from their `encoded` bytes.
   public init(kept encoded: [UInt8]) { bytes = encoded }
 
   /// Adds all fields of another block.
@@ -47,24 +47,24 @@ public struct HeaderFields: Sendable, Equatable {
     bytes.append(contentsOf: other.bytes)
   }
 
-  /// The same fields with one value in the place of all that the field had.
+  /// The same fields, but with this one value for `name`.
   public func replacing(_ name: FieldName, _ value: some StringProtocol) -> HeaderFields {
     var fields = HeaderFields()
-    for line in bytes.split(separator: UInt8(ascii: "\n")) {
-      let old = line.prefix { $0 != UInt8(ascii: ":") }
-      let isReplaced = old.elementsEqual(name.text.utf8) { $0.lowercased == $1.lowercased }
-      if !isReplaced { fields.bytes += line + [UInt8(ascii: "\n")] }
+    for line in bytes.split(separator: UInt8(ascii: "\n"))
+    where !Self.isName(line.prefix { $0 != UInt8(ascii: ":") }, name) {
+      fields.bytes += line + [UInt8(ascii: "\n")]
     }
     fields.append(name, value)
     return fields
   }
 
-  /// The value of the first field of that name, or nil.
+  /// The value of the first field with that name, or nil.
   public subscript(_ name: FieldName) -> String? {
-    for (field, value) in all where field.utf8.elementsEqual(name.text.utf8, by: { $0.lowercased == $1.lowercased }) {
-      return value
-    }
-    return nil
+    all.first { Self.isName($0.name.utf8, name) }?.value
+  }
+
+  private static func isName(_ text: some Sequence<UInt8>, _ name: FieldName) -> Bool {
+    text.elementsEqual(name.text.utf8) { $0.lowercased == $1.lowercased }
   }
 
   /// Every field, in order.
@@ -77,4 +77,19 @@ public struct HeaderFields: Sendable, Equatable {
       )
     }
   }
+
+  /// Fields that limit what a browser does with a response. It guesses no other media type, so text
+  /// from a client in a problem's `detail` never becomes a page or a script. It loads nothing and
+  /// shows the response in no frame, and a link in it reveals no referrer.
+  ///
+  /// Every response with a body that needs no token carries them, all problems included. Responses
+  /// that need a token do not: no link, frame or tag of a page sends `Authorization`, and these
+  /// responses are the ones that a server sends most.
+  public static let forBrowsers: HeaderFields = {
+    var fields = HeaderFields()
+    fields.append(.xContentTypeOptions, "nosniff")
+    fields.append(.contentSecurityPolicy, "default-src 'none'; frame-ancestors 'none'")
+    fields.append(.referrerPolicy, "no-referrer")
+    return fields
+  }()
 }

@@ -7,13 +7,13 @@ public enum Method: Sendable, Hashable {
   case patch
   case delete
   case options
-  /// A method that no route of ours has, by the name it came with.
+  /// A method that no route has, with its name.
   case other(String)
 
-  /// The methods a route can have, in the order in which `Allow` lists them.
+  /// The methods that a route can have, in the order of `Allow`.
   static let known: [Method] = [.get, .head, .post, .put, .patch, .delete, .options]
 
-  /// The method's place in `known`, or one behind the last for any other: an index for tables.
+  /// An index for tables: the position in `known`, and one past the last for any other method.
   var ordinal: Int {
     switch self {
     case .get: 0

@@ -1,67 +1,110 @@
-/// A request that waits until there is something to tell: the connection is parked meanwhile, and costs no task.
-///
-/// The engine asks `answer(_:)` on the connection's event loop, when it's woken or when there is no more time, and parks the
-/// connection again where that says so.
-public protocol ParkedRequest: AnyObject, Sendable {
-  /// How long it may wait: a moment of the server's monotonic clock, in nanoseconds.
+/// A parked request or an event source. Its connection has no task and no thread while it waits.
+public protocol Waiter: AnyObject, Sendable {
+  /// The end of the wait, in nanoseconds of the server's monotonic clock. Read before each wait.
   var deadline: Int64 { get }
 
-  /// The connection is parked: `waker` is what brings it back. Called on the loop, before anything else; whatever was missed
-  /// between the answer that led here and this call must be woken for now.
+  /// Parks the connection, which `waker` wakes. The event loop of the connection calls this before
+  /// anything else. If there is something to send already, call the waker at once.
   func hold(_ waker: any Waker)
 
-  /// Nobody waits any more. Called on the loop once for each `hold`, before the answer is sent, or where there is nobody to
-  /// send one to.
+  /// Ends the wait. The loop calls this once for each `hold(_:)`.
   func release()
+}
 
-  /// What to tell now, and why now.
+/// A request that waits until its resource changes.
+///
+/// The event loop of the connection calls `answer(_:)` after each wake-up and at the deadline. If
+/// the result is `parked` again, the wait goes on.
+public protocol ParkedRequest: Waiter {
+  /// Makes the response, or goes on waiting.
   func answer(_ cause: WakeReason) -> HandlerResult
 }
 
-/// Why a request that waits is asked for its answer.
+/// A response body that arrives in pieces, such as server-sent events.
+///
+/// After each wake-up and at the deadline, the event loop of the connection asks for pieces until
+/// there are no more. It never asks before the client has read the previous piece: a slow client
+/// misses wake-ups, but no pieces.
+public protocol EventSource: Waiter {
+  /// The next piece.
+  func next(_ cause: WakeReason) -> EventPiece
+}
+
+/// What an `EventSource` sends next.
+public enum EventPiece: Sendable {
+  /// These bytes.
+  case bytes([UInt8])
+  /// Nothing at the moment.
+  case nothing
+  /// The end of the body.
+  case end
+}
+
+/// Why a parked request is asked for its response.
 public enum WakeReason: Sendable {
-  /// Somebody called the waker.
+  /// Its waker was called.
   case woken
-  /// Its deadline is over.
+  /// Its deadline has passed.
   case timeOver
-  /// The server stops, or the client sends no more and may be gone.
+  /// The server drains, or the client has closed its side of the connection.
   case leaving
 }
 
-/// Brings a parked connection back to its event loop.
+/// Wakes a parked connection.
 public protocol Waker: AnyObject, Sendable {
-  /// Has the request asked for its answer. May be called from any thread, any number of times.
+  /// Wakes the connection. May be called from any thread, any number of times.
   func wake()
 
-  /// The same, together with others, when `wakings` begin.
-  func join(_ wakings: inout WakeBatch)
+  /// Adds the connection to a batch, which wakes it later.
+  func join(_ batch: inout WakeBatch)
 }
 
-/// Connections that are brought back at the same time. Each loop is told once of all of its own, and so wakes up once, however many
-/// they are.
+/// Connections that are woken together: each of their loops is woken once.
 public struct WakeBatch {
-  private var loops: [(loop: any WakeableLoop, tokens: [UInt64])] = []
+  private var targets: [(loop: any WakeTarget, tokens: [UInt64])] = []
 
-  /// None yet.
+  /// An empty batch.
   public init() {}
 
-  /// Adds a connection of a loop, by the loop's own name for it.
-  public mutating func add(_ token: UInt64, of loop: any WakeableLoop) {
-    if let index = loops.firstIndex(where: { $0.loop === loop }) {
-      loops[index].tokens.append(token)
+  /// Adds a connection by its loop and its token there.
+  public mutating func add(_ token: UInt64, of loop: any WakeTarget) {
+    if let index = targets.firstIndex(where: { $0.loop === loop }) {
+      targets[index].tokens.append(token)
     } else {
-      loops.append((loop, [token]))
+      targets.append((loop, [token]))
     }
   }
 
-  /// Brings them back.
+  /// Wakes all connections of the batch.
   public func begin() {
-    for (loop, tokens) in loops { loop.wake(tokens) }
+    for (loop, tokens) in targets { loop.wake(tokens) }
   }
 }
 
-/// An event loop, as those see it who bring its connections back.
-public protocol WakeableLoop: AnyObject, Sendable {
-  /// Brings connections back. May be called from any thread; those that have gone are passed over.
+/// An event loop, seen from the code that wakes its connections.
+public protocol WakeTarget: AnyObject, Sendable {
+  /// Wakes connections. May be called from any thread; tokens of closed connections are ignored.
   func wake(_ tokens: [UInt64])
+}
+
+/// How long a response may be sent again without asking the handler.
+///
+/// A client that polls sends the same bytes again and again on one connection. As long as the
+/// response is valid, the server sends it again and does not even parse the request.
+public protocol ResponseValidity: AnyObject, Sendable {
+  /// Whether the response is still valid for the same request, which has arrived again at `arrival`
+  /// (nanoseconds of the server's monotonic clock). Counting and logging the request belong here,
+  /// since no handler runs.
+  ///
+  /// Called on the connection's event loop, so it must not block.
+  func holds(at arrival: Int64) -> Bool
+
+  /// Fields that differ each time, such as what is left of a rate limit. Read once for each
+  /// response, after `holds(at:)`. Default: none.
+  var fields: HeaderFields { get }
+}
+
+extension ResponseValidity {
+  /// No fields.
+  public var fields: HeaderFields { HeaderFields() }
 }

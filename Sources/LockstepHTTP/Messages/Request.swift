@@ -1,20 +1,22 @@
-/// A request as a handler sees it.
+/// A request, as a handler gets it.
 public struct Request: Sendable {
   /// The checked head.
   public let head: RequestHead
-  /// The body, read when the handler asks for it.
+  /// The body.
   public internal(set) var body: RequestBody
-  /// Who asks: the other end of the connection, or whom it names where it's trusted to.
+  /// The client's address: the other end of the connection, or the address that a trusted proxy
+  /// reported.
   public var peer: PeerAddress
-  /// When the head was complete, in the nanoseconds of the server's monotonic clock.
+  /// When the head was complete, in nanoseconds of the server's monotonic clock.
   public let arrival: Int64
-  /// Which event loop serves the connection, from 0: lets counters be kept a loop, without sharing.
+  /// The index of the connection's event loop, from 0. Counters kept for each loop share nothing.
   public let loop: Int
-  /// Whether the request before it on this connection was the very same: then it may come once more.
+  /// Whether the previous request on this connection had the same bytes, so that this one may
+  /// arrive again.
   public var isRepetition = false
-  /// What it's called in the log and in its answer, where somebody wants to know.
+  /// The request's id in the log and the response, if it has one.
   public var name: String?
-  /// What the path's `{…}` stand for, decoded.
+  /// The decoded values of the path's `{…}` parameters.
   public var parameters = PathParameters()
 
   /// A request of its parts.
@@ -26,59 +28,44 @@ public struct Request: Sendable {
     self.loop = loop
   }
 
-  /// The request with a bound of its own on its body: what is still to come past it is refused with 413.
+  /// The request with a limit of its own on its body. A longer body is refused with 413.
   public func limited(toBody limit: Int) -> Request {
-    guard case .source(let source) = body else { return self }
+    guard case .source(let source, let previous) = body else { return self }
     var request = self
-    request.body = .source(LimitedBody(source, limit: limit))
+    request.body = .source(source, limit: min(limit, previous))
     return request
   }
 }
 
-/// A body that is read on demand: until a handler asks, nothing of it is taken from the client.
+/// The body of a request.
 public enum RequestBody: Sendable {
-  /// A body that is here already; an empty one stands for none.
+  /// A body that arrived with its head. An empty one means no body.
   case bytes([UInt8])
-  /// A body still to come.
-  case source(any BodySource)
+  /// A body that is read when the handler asks for it, of `limit` bytes at most.
+  case source(any BodySource, limit: Int = .max)
 
-  /// The whole body. Throws 413 when it's larger than the limit, 400 when its coding is broken, 408 when it comes too
-  /// slowly, 503 when the server has no memory for it: problems that the handler passes on. To be called once.
+  /// Reads the whole body. To be called once.
+  ///
+  /// Throws a problem: 413 if the body is larger than its limit, 400 if its coding is broken, 408
+  /// if it arrives too slowly, 503 if the server has no memory for it.
   public func collect() async throws -> [UInt8] {
     switch self {
     case .bytes(let bytes): bytes
-    case .source(let source): try await source.collect()
+    case .source(let source, let limit): try await source.collect(upTo: limit)
     }
   }
 }
 
-/// Where a body comes from.
+/// The source of a request's body.
 public protocol BodySource: AnyObject, Sendable {
-  /// The whole body, of `limit` bytes at most or the server's own limit, whichever is less. See `RequestBody.collect()`.
+  /// Reads the whole body, of `limit` bytes at most or the server's own limit, whichever is less.
+  /// See `RequestBody.collect()`.
   func collect(upTo limit: Int) async throws -> [UInt8]
 }
 
-extension BodySource {
-  /// The whole body, up to the server's limit. See `RequestBody.collect()`.
-  public func collect() async throws -> [UInt8] { try await collect(upTo: .max) }
-}
-
-/// A body with a smaller limit than its source's.
-private final class LimitedBody: BodySource {
-  private let source: any BodySource
-  private let limit: Int
-
-  init(_ source: any BodySource, limit: Int) {
-    self.source = source
-    self.limit = limit
-  }
-
-  func collect(upTo limit: Int) async throws -> [UInt8] { try await source.collect(upTo: min(limit, self.limit)) }
-}
-
-/// The address a connection came from.
+/// The address of a client or a server.
 public struct PeerAddress: Sendable, Equatable, CustomStringConvertible {
-  /// The address without the port, as text; IPv4 clients of an IPv6 socket show as IPv4.
+  /// The name or address without the port. An IPv4 client of an IPv6 socket has its IPv4 address.
   public let host: String
   /// The port.
   public let port: Int

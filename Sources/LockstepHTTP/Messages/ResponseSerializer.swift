@@ -1,15 +1,15 @@
-/// Writes the head of an answer, and its body where that is short, as bytes.
-public struct ResponseSerializer: Sendable {
-  /// What the engine knows about the exchange beyond the answer itself.
+/// Writes the head of a response as bytes.
+public enum ResponseSerializer {
+  /// What the head depends on besides the response itself.
   public struct Exchange: Sendable {
-    /// Whether the request was `HEAD`: everything as for `GET`, but no body.
+    /// Whether the request was `HEAD`: the response has the fields of `GET`, but no body.
     public var isHead: Bool
     /// Whether the client speaks HTTP/1.1.
     public var isVersion11: Bool
     /// Whether the connection is kept for another request.
     public var keepsAlive: Bool
 
-    /// The exchange of a request.
+    /// An exchange of its parts.
     public init(isHead: Bool, isVersion11: Bool, keepsAlive: Bool) {
       self.isHead = isHead
       self.isVersion11 = isVersion11
@@ -17,7 +17,7 @@ public struct ResponseSerializer: Sendable {
     }
   }
 
-  /// Appends the head of `response`, with `dateField` in it, a whole field line as `HTTPDate` makes it.
+  /// Appends the head of `response`. `dateField` is a whole field line from `HTTPDate`.
   public static func appendHead(
     of response: Response,
     for exchange: Exchange,
@@ -56,13 +56,13 @@ extension [UInt8] {
     append(contentsOf: literal.bytes)
   }
 
-  /// Appends a number that isn't negative, in decimal, without a string in between.
+  /// Appends a number of at least 0 in decimal, without making a string.
   mutating func append(decimal number: Int) {
     if number >= 10 { append(decimal: number / 10) }
     append(UInt8(ascii: "0") + UInt8(number % 10))
   }
 
-  /// Appends a chunk of the chunked coding. An empty one would end the body, so nothing is appended for it.
+  /// Appends a chunk of the chunked coding. An empty chunk would end the body, so it is skipped.
   public mutating func append(chunk: [UInt8]) {
     guard !chunk.isEmpty else { return }
     append(contentsOf: String(chunk.count, radix: 16).utf8)

@@ -1,9 +1,9 @@
-/// A host and maybe a port, as `Host` and an absolute target name them (RFC 3986, 3.2.2 and 3.2.3).
+/// A host and an optional port, as in `Host` and in absolute targets (RFC 3986, 3.2.2 and 3.2.3).
 ///
-/// Whoever stands before us may choose a backend, or what to cache, by it: one that two could read in two ways is
-/// refused (RFC 9112, 3.2).
+/// A proxy in front of this server may choose a backend or a cache entry by it. A value that two
+/// readers could read differently is refused (RFC 9112, 3.2).
 enum Authority {
-  /// How long the host in it is, which may be empty; nil when the bytes aren't a host and a port.
+  /// The length of the host, which may be 0; nil if the bytes are no host and port.
   static func hostLength(in bytes: UnsafeRawBufferPointer) -> Int? {
     guard let end = bytes.first == UInt8(ascii: "[") ? addressEnd(in: bytes) : nameEnd(in: bytes) else { return nil }
     guard end < bytes.count else { return end }
@@ -13,30 +13,19 @@ enum Authority {
   }
 
   private static func nameEnd(in bytes: UnsafeRawBufferPointer) -> Int? {
-    var index = 0
-    while index < bytes.count, bytes[index].isRegisteredNameByte {
-      if bytes[index] == UInt8(ascii: "%") {
-        guard index + 2 < bytes.count, bytes[index + 1].hexValue != nil, bytes[index + 2].hexValue != nil else {
-          return nil
-        }
-      }
-      index += 1
+    let end = bytes.endOfRun(from: 0, to: bytes.count) { $0.isRegisteredNameByte }
+    for index in 0..<end where bytes[index] == UInt8(ascii: "%") {
+      guard index + 2 < end, bytes[index + 1].hexValue != nil, bytes[index + 2].hexValue != nil else { return nil }
     }
-    return index
+    return end
   }
 
-  // Of what may stand in brackets only IPv6 is there: no other version of an address was ever given a meaning.
+  // Only IPv6 addresses: no other form in brackets was ever defined.
   private static func addressEnd(in bytes: UnsafeRawBufferPointer) -> Int? {
-    var index = 1
-    var colons = 0
-    while index < bytes.count, bytes[index] != UInt8(ascii: "]") {
-      guard bytes[index].hexValue != nil || bytes[index] == UInt8(ascii: ":") || bytes[index] == UInt8(ascii: ".")
-      else {
-        return nil
-      }
-      if bytes[index] == UInt8(ascii: ":") { colons += 1 }
-      index += 1
+    let end = bytes.endOfRun(from: 1, to: bytes.count) {
+      $0.hexValue != nil || $0 == UInt8(ascii: ":") || $0 == UInt8(ascii: ".")
     }
-    return index < bytes.count && colons >= 2 ? index + 1 : nil
+    guard end < bytes.count, bytes[end] == UInt8(ascii: "]") else { return nil }
+    return bytes[..<end].count(where: { $0 == UInt8(ascii: ":") }) >= 2 ? end + 1 : nil
   }
 }

@@ -6,19 +6,19 @@
   import Darwin
 #endif
 
-// What RFC 9110 and RFC 9112 call a byte, as bit sets: one shift and one test a byte, no table in memory.
+// The byte classes of RFC 9110 and RFC 9112 as bit sets: one shift and one test a byte.
 
 extension UInt8 {
-  /// `tchar`: what a method or a field's name is made of.
+  /// `tchar`: a byte of a method or of a field's name.
   var isTokenByte: Bool { isIn(0x03FF_6CFA_0000_0000, 0x57FF_FFFF_C7FF_FFFE) }
 
-  /// What a field's value may hold: visible characters, space, tab and everything past ASCII.
+  /// A byte of a field's value: visible characters, space, tab and all bytes past ASCII.
   var isFieldValueByte: Bool { self >= 0x20 ? self != 0x7F : self == UInt8(ascii: "\t") }
 
-  /// What a request target may hold: visible ASCII without `#`, which never goes over the wire.
+  /// A byte of a request target: visible ASCII without `#`, which is never sent.
   var isTargetByte: Bool { self > 0x20 && self < 0x7F && self != UInt8(ascii: "#") }
 
-  /// What a registered name may hold (RFC 3986, 3.2.2); a percent sign only before two hexadecimal digits.
+  /// A byte of a registered name (RFC 3986, 3.2.2). A percent sign needs two hexadecimal digits.
   var isRegisteredNameByte: Bool { isIn(0x2BFF_7FF2_0000_0000, 0x47FF_FFFE_87FF_FFFE) }
 
   var isDigit: Bool { self >= UInt8(ascii: "0") && self <= UInt8(ascii: "9") }
@@ -44,13 +44,21 @@ extension UInt8 {
 }
 
 extension UnsafeRawBufferPointer {
-  // A slice stays inside the buffer it was cut from and is used only while that buffer is.
-  func slice(_ range: Range<Int>) -> UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: self[range]) }
+  // A slice stays inside its buffer, and is used only while the buffer is valid.
+  package func slice(_ range: Range<Int>) -> UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: self[range]) }
 
-  /// Where the first line feed at or behind `start` is.
+  /// The end of the run of bytes from `start` on that match.
+  @inline(__always)
+  func endOfRun(from start: Int, to end: Int, _ matches: (UInt8) -> Bool) -> Int {
+    var index = start
+    while index < end, matches(self[index]) { index += 1 }
+    return index
+  }
+
+  /// The position of the first line feed at or after `start`.
   func firstLineFeed(from start: Int) -> Int? {
     guard start < count, let base = baseAddress,
-      // memchr reads only the `count - start` bytes behind `start`, all of them inside the buffer.
+      // memchr reads only the `count - start` bytes from `start` on, all inside the buffer.
       let found = memchr(base + start, 0x0A, count - start)
     else { return nil }
     return UnsafeRawPointer(found) - base
@@ -75,35 +83,36 @@ extension UnsafeRawBufferPointer {
     return true
   }
 
-  /// What follows a prefix, whose letters may be small or large; nil where it isn't there.
+  /// The bytes after a prefix, whose case is ignored; nil without that prefix.
   public func behind(prefix: StaticString) -> UnsafeRawBufferPointer? {
     let length = prefix.utf8CodeUnitCount
     guard count >= length, slice(0..<length).equalsIgnoringCase(prefix) else { return nil }
     return slice(length..<count)
   }
 
-  /// The same bytes without the spaces and tabs around them.
-  func trimmed() -> UnsafeRawBufferPointer {
-    var range = startIndex..<endIndex
-    while let first = range.first, self[first].isSpaceOrTab { range = range.dropFirst() }
-    while let last = range.last, self[last].isSpaceOrTab { range = range.dropLast() }
-    return slice(range)
+  /// A part of the buffer without the spaces and tabs around it.
+  func trimmed(_ range: Range<Int>) -> Range<Int> {
+    var (start, end) = (range.lowerBound, range.upperBound)
+    while start < end, self[start].isSpaceOrTab { start += 1 }
+    while end > start, self[end - 1].isSpaceOrTab { end -= 1 }
+    return start..<end
   }
 
-  /// Each element of a comma-separated list (RFC 9110, 5.6.1), trimmed; empty elements are passed over.
+  /// Calls `body` for each element of a comma-separated list (RFC 9110, 5.6.1), trimmed, and skips
+  /// empty elements.
   func forEachListElement(_ body: (UnsafeRawBufferPointer) -> Void) {
-    var rest = self
-    while !rest.isEmpty {
-      let end = rest.firstIndex(of: UInt8(ascii: ",")) ?? rest.count
-      let element = rest.slice(0..<end).trimmed()
+    var start = 0
+    while start < count {
+      let end = self[start...].firstIndex(of: UInt8(ascii: ",")) ?? count
+      let element = slice(trimmed(start..<end))
       if !element.isEmpty { body(element) }
-      rest = rest.slice(Swift.min(end + 1, rest.count)..<rest.count)
+      start = end + 1
     }
   }
 }
 
 extension StaticString {
-  // A literal of more than one scalar is stored as UTF-8 for the life of the process; of a single one it isn't,
-  // and no name or status line of ours is that short.
+  // A literal of more than one scalar is stored as UTF-8 for the life of the process. No name or
+  // status line of this server is shorter.
   var bytes: UnsafeBufferPointer<UInt8> { UnsafeBufferPointer(start: utf8Start, count: utf8CodeUnitCount) }
 }

@@ -1,8 +1,8 @@
-/// Takes the chunked coding off a body, in whatever pieces it comes (RFC 9112, 7.1).
+/// Decodes the chunked coding of a body, in whatever pieces it arrives (RFC 9112, 7.1).
 ///
-/// Extensions and trailer fields are checked and thrown away; nothing here has a use for them.
+/// Extensions and trailer fields are checked and discarded; the server has no use for them.
 public struct ChunkedDecoder: Sendable {
-  private enum State {
+  private enum State: Equatable {
     case size
     case data(remaining: Int)
     case dataEnd
@@ -16,55 +16,48 @@ public struct ChunkedDecoder: Sendable {
   private var trailerSize = 0
   private var trailerFields = 0
 
-  /// How many bytes of data came so far.
+  /// How many bytes of data have arrived.
   public private(set) var decoded = 0
 
-  /// How many bytes of data came so far, with those that the present chunk says are still to come.
+  /// How many bytes of data have arrived, with those that the present chunk still announces.
   public var announced: Int {
     guard case .data(let remaining) = state else { return decoded }
     let (sum, overflows) = decoded.addingReportingOverflow(remaining)
     return overflows ? .max : sum
   }
 
-  /// Whether the last chunk and the trailer section are over.
-  public var isDone: Bool {
-    if case .done = state { true } else { false }
-  }
+  /// Whether the last chunk and the trailer section are complete.
+  public var isDone: Bool { state == .done }
 
-  /// A decoder that refuses what is past `limits`; the limit on the body is the caller's to watch, by `announced`.
+  /// A decoder with these limits. The caller checks the limit of the body itself, by `announced`.
   public init(limits: Limits) {
     bounds = ParserLimits(limits)
   }
 
-  /// Hands the data in `bytes` to `sink` and gives how many bytes it's done with.
+  /// Passes the data in `bytes` to `sink` and returns how many bytes are used up.
   ///
-  /// What is left is the beginning of a line that isn't complete: it must be there again, with more behind it, at the
-  /// next call. Throws where the coding isn't kept to or a limit is passed; the connection can't go on then.
+  /// The rest is the beginning of an incomplete line; pass it again with more behind it. Throws if
+  /// the coding is broken or past a limit. The connection cannot go on then.
   public mutating func decode(
     _ bytes: UnsafeRawBufferPointer,
     sink: (UnsafeRawBufferPointer) -> Void
   ) throws(Problem) -> Int {
     var position = 0
-    while true {
-      switch state {
-      case .done:
-        return position
-      case .data(let remaining):
+    while state != .done {
+      if case .data(let remaining) = state {
         let count = min(remaining, bytes.count - position)
         sink(bytes.slice(position..<position + count))
         position += count
         decoded += count
-        guard count == remaining else {
-          state = .data(remaining: remaining - count)
-          return position
-        }
-        state = .dataEnd
-      case .size, .dataEnd, .trailer:
-        guard let end = try lineEnd(in: bytes, from: position) else { return position }
+        state = count == remaining ? .dataEnd : .data(remaining: remaining - count)
+        guard count == remaining else { break }
+      } else {
+        guard let end = try lineEnd(in: bytes, from: position) else { break }
         try take(line: bytes.slice(position..<end))
         position = end + 2
       }
     }
+    return position
   }
 
   private mutating func take(line: UnsafeRawBufferPointer) throws(Problem) {
@@ -73,50 +66,47 @@ public struct ChunkedDecoder: Sendable {
       let size = try Self.size(line)
       try countPadding(line)
       state = size == 0 ? .trailer : .data(remaining: size)
-    case .dataEnd:
-      guard line.isEmpty else { throw .malformed("A chunk is longer than its size says.") }
-      state = .size
-    case .trailer where line.isEmpty:
-      state = .done
-    case .trailer:
-      try countTrailer(line)
-    case .data, .done:
-      break
+    case .dataEnd: state = .size
+    case .trailer where line.isEmpty: state = .done
+    case .trailer: try countTrailer(line)
+    case .data, .done: break
     }
   }
 
-  /// Where the line that begins at `start` ends, or nil while its end isn't there.
+  /// The end of the line that begins at `start`, or nil if it is incomplete.
   private func lineEnd(in bytes: UnsafeRawBufferPointer, from start: Int) throws(Problem) -> Int? {
-    // Right behind a chunk's data nothing but CR LF can stand, and the first byte that differs says so.
-    if case .dataEnd = state, start < bytes.count, bytes[start] != UInt8(ascii: "\r") {
-      throw .malformed("A chunk is longer than its size says.")
+    // After the data of a chunk only CR LF is valid, so the first other byte is refused at once.
+    if state == .dataEnd {
+      for (byte, expected) in zip(bytes.slice(start..<bytes.count), "\r\n".utf8) where byte != expected {
+        throw .malformed("A chunk is longer than its size says.")
+      }
     }
-    let bound = min(bytes.count, start + bounds.chunkLine + 2)
-    for index in start..<bound where bytes[index] == UInt8(ascii: "\n") {
-      guard index > start, bytes[index - 1] == UInt8(ascii: "\r") else {
+    let bound = start + bounds.chunkLine + 2
+    if let lineFeed = bytes.slice(0..<min(bytes.count, bound)).firstLineFeed(from: start) {
+      guard lineFeed > start, bytes[lineFeed - 1] == UInt8(ascii: "\r") else {
         throw .malformed("A line of the chunked coding ends in a bare line feed.")
       }
-      return index - 1
+      return lineFeed - 1
     }
-    guard bytes.count < start + bounds.chunkLine + 2 else {
+    guard bytes.count < bound else {
       throw .malformed("A line of the chunked coding is longer than \(bounds.chunkLine) bytes.")
     }
     return nil
   }
 
-  /// What a line has beyond the digits of the largest size is extensions or zeros. Without a bound on all of it, a body
-  /// within its limit could hide in a thousand times as much that's thrown away (RFC 9112, 7.1.1).
+  /// Counts the bytes of a line beyond the digits of the largest size: extensions and zeros. Without
+  /// a limit on their sum, a small body could hide in a thousand times as much (RFC 9112, 7.1.1).
   private mutating func countPadding(_ line: UnsafeRawBufferPointer) throws(Problem) {
     padding += max(0, line.count - Int.bitWidth / 4)
     guard padding <= bounds.headerSection else {
       throw .malformed(
-        "The extensions and leading zeros of all chunks together are more than \(bounds.headerSection) bytes."
+        "The extensions and leading zeros of all chunks together are longer than \(bounds.headerSection) bytes."
       )
     }
   }
 
   private mutating func countTrailer(_ line: UnsafeRawBufferPointer) throws(Problem) {
-    _ = try HeadReader.fieldPlace(in: line, 0..<line.count)
+    _ = try RequestHead.FieldPlace(in: line, 0..<line.count)
     trailerSize += line.count + 2
     trailerFields += 1
     guard trailerSize <= bounds.headerSection, trailerFields <= bounds.headerFields else {
@@ -132,15 +122,11 @@ public struct ChunkedDecoder: Sendable {
       size = size << 4 | Int(digit)
       index += 1
     }
-    guard index > 0 else { throw .malformed("A chunk's size isn't a hexadecimal number.") }
-    guard isExtension(line.slice(index..<line.count)) else {
-      throw .malformed("What follows a chunk's size isn't an extension.")
+    guard index > 0 else { throw .malformed("The size of a chunk is not a hexadecimal number.") }
+    let rest = line.slice(line.trimmed(index..<line.count))
+    guard index == line.count || (rest.first == UInt8(ascii: ";") && rest.allSatisfy(\.isFieldValueByte)) else {
+      throw .malformed("The text after the size of a chunk is not an extension.")
     }
     return size
-  }
-
-  private static func isExtension(_ rest: UnsafeRawBufferPointer) -> Bool {
-    guard !rest.isEmpty else { return true }
-    return rest.trimmed().first == UInt8(ascii: ";") && rest.allSatisfy(\.isFieldValueByte)
   }
 }

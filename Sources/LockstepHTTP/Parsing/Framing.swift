@@ -1,6 +1,7 @@
-/// What a head's fields say about the body's end and the connection, gathered field by field.
+/// What the fields of a head say about the end of the body and about the connection.
 ///
-/// Whatever could be read in two ways is refused: a second reading is how requests are smuggled (RFC 9112, 11.2).
+/// Fields that two readers could read differently are refused, because a second reading allows
+/// request smuggling (RFC 9112, 11.2).
 struct Framing {
   private(set) var wantsClose = false
   private(set) var wantsKeepAlive = false
@@ -14,7 +15,7 @@ struct Framing {
   private var hasAuthorization = false
   private var hasIdempotencyKey = false
 
-  /// Takes note of a field. Names are told apart by their length first, so most fields cost one comparison.
+  /// Adds a field. Names are compared by their length first, so most fields cost one comparison.
   mutating func note(name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) throws(Problem) {
     switch name.count {
     case 4 where FieldName.host.matches(name): try noteHost(value)
@@ -28,43 +29,43 @@ struct Framing {
     }
   }
 
-  /// How the body's end is found (RFC 9112, 6.3).
+  /// How the end of the body is found (RFC 9112, 6.3).
   func body(isVersion11: Bool) throws(Problem) -> RequestHead.Body {
     guard hasTransferEncoding else {
       guard let contentLength, contentLength > 0 else { return .none }
       return .length(contentLength)
     }
     guard contentLength == nil else {
-      throw .malformed("Transfer-Encoding and Content-Length are both there; they could disagree.")
+      throw .malformed("The request has both Transfer-Encoding and Content-Length, which could disagree.")
     }
-    guard isVersion11 else {
-      throw .malformed("Transfer-Encoding came with HTTP/1.0, which doesn't know it.")
-    }
+    guard isVersion11 else { throw .malformed("HTTP/1.0 has no Transfer-Encoding.") }
     guard endsInChunked else {
-      throw .malformed("The last transfer coding isn't chunked, so the body's end can't be found.")
+      throw .malformed("The last transfer coding is not chunked, so the end of the body cannot be found.")
     }
     guard chunkedCodings == 1 else { throw .malformed("The chunked coding is applied twice.") }
     guard codings == 1 else {
-      throw Problem(.notImplemented, detail: "The only transfer coding that this server knows is chunked.")
+      throw Problem(.notImplemented, detail: "The only transfer coding that this server supports is chunked.")
     }
     return .chunked
   }
 
   func checkHost(isVersion11: Bool) throws(Problem) {
-    guard hosts <= 1 else { throw .malformed("There is more than one Host field.") }
-    guard hosts == 1 || !isVersion11 else { throw .malformed("There is no Host field, which HTTP/1.1 requires.") }
+    guard hosts <= 1 else { throw .malformed("The request has more than one Host field.") }
+    guard hosts == 1 || !isVersion11 else {
+      throw .malformed("The request has no Host field, which HTTP/1.1 requires.")
+    }
   }
 
-  /// Who asks, and which request it is, can be said once: a proxy may have read the other one.
+  /// Refuses a second field that identifies the client or the request: a proxy may have read the other one.
   private static func noteOnce(_ isNoted: inout Bool, _ name: FieldName) throws(Problem) {
-    guard !isNoted else { throw .malformed("There is more than one \(name.text).") }
+    guard !isNoted else { throw .malformed("The request has more than one \(name.text) field.") }
     isNoted = true
   }
 
   private mutating func noteHost(_ value: UnsafeRawBufferPointer) throws(Problem) {
     hosts += 1
     guard Authority.hostLength(in: value) != nil else {
-      throw .malformed("The Host field isn't a host and a port.")
+      throw .malformed("The value of the Host field is not a host with an optional port.")
     }
   }
 
@@ -83,7 +84,7 @@ struct Framing {
   private mutating func noteTransferEncoding(_ value: UnsafeRawBufferPointer) {
     hasTransferEncoding = true
     value.forEachListElement { coding in
-      // Byte by byte, never as text: to a String the Kelvin sign is a K, and only to it.
+      // Compared as bytes: as a `String`, the Kelvin sign lowercases to k.
       endsInChunked = coding.equalsIgnoringCase("chunked")
       codings += 1
       if endsInChunked { chunkedCodings += 1 }
@@ -91,17 +92,12 @@ struct Framing {
   }
 
   private mutating func noteContentLength(_ value: UnsafeRawBufferPointer) throws(Problem) {
-    guard contentLength == nil else { throw .malformed("There is more than one Content-Length.") }
+    guard contentLength == nil else { throw .malformed("The request has more than one Content-Length field.") }
     guard !value.isEmpty, value.allSatisfy(\.isDigit) else {
-      throw .malformed("Content-Length isn't a decimal number.")
+      throw .malformed("The value of Content-Length is not a decimal number.")
     }
-    var length = 0
-    for digit in value {
-      let (tenfold, overflows) = length.multipliedReportingOverflow(by: 10)
-      let (sum, overflowsToo) = tenfold.addingReportingOverflow(Int(digit - UInt8(ascii: "0")))
-      guard !overflows, !overflowsToo else { throw Problem(.payloadTooLarge) }
-      length = sum
-    }
+    // Only a number too large for an `Int` is none now.
+    guard let length = Int(String(decoding: value, as: UTF8.self)) else { throw Problem(.payloadTooLarge) }
     contentLength = length
   }
 }

@@ -1,45 +1,43 @@
-/// Finds where a request's head ends, however its bytes arrive, and refuses what grows past the bounds.
+/// Finds the end of a request's head, in whatever pieces its bytes arrive, and enforces the limits.
 ///
-/// It looks at every byte once: what was scanned isn't scanned again when more arrives. It is an automaton over the
-/// bytes alone, so where they were cut on their way changes nothing.
+/// It scans every byte once: later calls go on where earlier ones ended. Its outcome depends on the
+/// bytes alone, not on where the network cut them.
 struct HeadScanner {
-  /// Where the request line begins: after empty lines, which RFC 9112, 2.2 says to pass over.
+  /// Where the request line begins: after empty lines, which RFC 9112, 2.2 says to skip.
   private(set) var start = 0
-  /// How many bytes of empty lines were taken out already.
+  /// How many bytes of empty lines have been removed already.
   private var taken = 0
   private var position = 0
   private var lineStart = 0
   private var requestLineEnd: Int?
   private var fields = 0
 
-  /// Whether nothing was scanned yet.
   var isAtStart: Bool { position == 0 && taken == 0 }
 
-  /// The length of the head in `bytes`, from `start` to behind its empty line, or nil while that isn't there yet.
+  /// The length of the head, from `start` to its empty line; nil while that has not arrived.
   mutating func scan(_ bytes: UnsafeRawBufferPointer, bounds: ParserLimits) throws(Problem) -> Int? {
     if requestLineEnd == nil, position == start {
       try skipEmptyLines(bytes, bounds: bounds)
       guard try beginsWithMethod(bytes) else { return nil }
     }
     while let lineFeed = bytes.firstLineFeed(from: position) {
-      // What is too long was so before its end came, whatever the end is.
-      try checkUnfinishedLine(upTo: lineFeed, bounds: bounds)
+      try checkLength(upTo: lineFeed, bounds)
       guard lineFeed > lineStart, bytes[lineFeed - 1] == UInt8(ascii: "\r") else {
         throw .malformed("A line of the head ends in a bare line feed; lines end in CR LF.")
       }
       let isEmpty = lineFeed - 1 == lineStart
-      if requestLineEnd == nil { try checkVersion(bytes, endingAt: lineFeed - 1) }
-      try countLine(upTo: lineFeed + 1, isEmpty: isEmpty, bounds: bounds)
       lineStart = lineFeed + 1
       position = lineStart
-      if isEmpty { return lineStart - start }
+      if isEmpty, requestLineEnd != nil { return lineStart - start }
+      try countLine(bytes, upTo: lineStart, bounds)
     }
     position = bytes.count
-    try checkUnfinishedLine(upTo: bytes.count, bounds: bounds)
+    try checkLength(upTo: bytes.count, bounds)
     return nil
   }
 
-  /// How many bytes of empty lines were passed over. They are taken to be gone from then on.
+  /// Removes the empty lines before the head and returns their size. The caller's next buffer begins
+  /// after them.
   mutating func takeEmptyLines() -> Int {
     let count = start
     taken += count
@@ -51,7 +49,7 @@ struct HeadScanner {
   }
 
   private mutating func skipEmptyLines(_ bytes: UnsafeRawBufferPointer, bounds: ParserLimits) throws(Problem) {
-    // However far it comes: half a line end may be all there is, and the scan goes on behind the last whole one.
+    // If only half a line end has arrived, the next scan begins with it.
     defer {
       position = start
       lineStart = start
@@ -63,45 +61,46 @@ struct HeadScanner {
       }
       start += 2
       guard taken + start <= bounds.requestLine else {
-        throw .malformed("Only empty lines came where a request was due.")
+        throw .malformed("The client sent only empty lines instead of a request.")
       }
     }
   }
 
-  /// Whether the first byte is there and can begin a method: says at once what a head without line ends would hide.
+  /// Checks the first byte of the request line. Bytes of another protocol may never have a line end,
+  /// so they are refused at once.
   private func beginsWithMethod(_ bytes: UnsafeRawBufferPointer) throws(Problem) -> Bool {
     guard start < bytes.count, bytes[start] != UInt8(ascii: "\r") else { return false }
     if bytes[start].isTokenByte { return true }
-    if bytes[start] == 0x16 {
-      throw .malformed("This looks like TLS; this port speaks plain HTTP.")
-    }
+    if bytes[start] == 0x16 { throw .malformed("This looks like TLS, but this port serves plain HTTP.") }
     throw .malformed("A request begins with a method; this one begins with the byte \(bytes[start]).")
   }
 
-  /// A request line without a version is all there is of an HTTP/0.9 request: whoever sent it waits for the answer now
-  /// and would never end the head. What else is wrong with the line can wait until the head is there.
+  private mutating func countLine(_ bytes: UnsafeRawBufferPointer, upTo end: Int, _ bounds: ParserLimits)
+    throws(Problem)
+  {
+    if requestLineEnd == nil {
+      requestLineEnd = end
+      try checkVersion(bytes, endingAt: end - 2)
+    } else {
+      fields += 1
+      guard fields <= bounds.headerFields else { throw .headersTooLarge(bounds) }
+    }
+  }
+
+  /// Refuses a request line without a version at once: a client of HTTP/0.9 sends nothing more and
+  /// waits for the response. Other faults of the line can wait for the end of the head.
   private func checkVersion(_ bytes: UnsafeRawBufferPointer, endingAt end: Int) throws(Problem) {
     if end - start >= 9, bytes.slice(end - 9..<end - 3).equals(" HTTP/") { return }
     _ = try RequestLine(bytes.slice(start..<end), end: end - start)
   }
 
-  private mutating func countLine(upTo end: Int, isEmpty: Bool, bounds: ParserLimits) throws(Problem) {
-    guard let requestLineEnd else {
-      self.requestLineEnd = end
-      return
-    }
-    guard end - requestLineEnd <= bounds.headerSection + 2 else { throw .headersTooLarge(bounds) }
-    guard !isEmpty else { return }
-    fields += 1
-    guard fields <= bounds.headerFields else { throw .headersTooLarge(bounds) }
-  }
-
-  private func checkUnfinishedLine(upTo end: Int, bounds: ParserLimits) throws(Problem) {
+  /// Checks the length of the head so far: up to a line feed, or up to the end of an incomplete line.
+  private func checkLength(upTo end: Int, _ bounds: ParserLimits) throws(Problem) {
     if let requestLineEnd {
-      // The two bytes are those of the empty line that ends the section.
-      guard end - requestLineEnd <= bounds.headerSection + 2 else { throw .headersTooLarge(bounds) }
+      // A line feed must still fit, and the empty line does not count.
+      guard end - requestLineEnd < bounds.headerSection + 2 else { throw .headersTooLarge(bounds) }
     } else {
-      // One byte more may be there already: the carriage return that ends the line.
+      // The carriage return does not count.
       guard end - start <= bounds.requestLine + 1 else { throw .uriTooLong(bounds) }
     }
   }

@@ -1,39 +1,104 @@
-/// Makes request heads out of bytes, in whatever pieces they come (RFC 9112).
+/// Parses request heads from bytes, in whatever pieces they arrive (RFC 9112).
 ///
-/// One parser serves one connection. After a problem the connection can't be trusted any more: where the next request
-/// would begin is unknown, so the caller answers and closes.
+/// One parser serves one connection. After a problem the start of the next request is unknown, so
+/// the caller sends the problem and closes the connection.
 public struct RequestParser: Sendable {
-  /// What a look at the bytes gave.
+  /// The result of a call of `parse(_:)`.
   public enum Outcome: Sendable {
-    /// The head isn't complete.
+    /// The head is incomplete.
     case incomplete
-    /// The head, and how many bytes of the buffer it took.
+    /// A head, and how many bytes of the buffer it used.
     case head(RequestHead, consumed: Int)
   }
 
   private let bounds: ParserLimits
   private var scanner = HeadScanner()
 
-  /// A parser that refuses what is past `limits`.
+  /// A parser with these limits.
   public init(limits: Limits) {
     bounds = ParserLimits(limits)
   }
 
-  /// Whether nothing of a head has been seen yet.
+  /// Whether no byte of a head has been parsed yet.
   public var isAtStart: Bool { scanner.isAtStart }
 
-  /// How many bytes of empty lines there were before the head that is incomplete. The caller forgets them: the next call
-  /// gets the bytes behind them.
+  /// Drops the empty lines before an incomplete head and returns their size. The caller removes
+  /// these bytes from its buffer.
   public mutating func takeEmptyLines() -> Int { scanner.takeEmptyLines() }
 
-  /// Looks at all bytes that came since the end of the last request: those it saw before and those that are new.
+  /// Parses all bytes since the end of the last request: those of earlier calls and the new ones.
   ///
-  /// When this gives a head, the next call begins another one: hand it the bytes behind `consumed`.
+  /// After a head, pass the bytes behind `consumed` to the next call.
   public mutating func parse(_ bytes: UnsafeRawBufferPointer) throws(Problem) -> Outcome {
     guard let length = try scanner.scan(bytes, bounds: bounds) else { return .incomplete }
     let start = scanner.start
     scanner = HeadScanner()
-    let head = try HeadReader.read(bytes.slice(start..<start + length))
-    return .head(head, consumed: start + length)
+    return .head(try Self.head(bytes.slice(start..<start + length)), consumed: start + length)
+  }
+
+  private static func head(_ bytes: UnsafeRawBufferPointer) throws(Problem) -> RequestHead {
+    let lineEnd = bytes.endOfLine(from: 0)
+    let line = try RequestLine(bytes, end: lineEnd)
+    var framing = Framing()
+    var places: [RequestHead.FieldPlace] = []
+    places.reserveCapacity(12)
+    var position = lineEnd + 2
+    while position < bytes.count - 2 {
+      let end = bytes.endOfLine(from: position)
+      let place = try RequestHead.FieldPlace(in: bytes, position..<end)
+      try framing.note(name: bytes.slice(place.name), value: bytes.slice(place.value))
+      places.append(place)
+      position = end + 2
+    }
+    return try RequestHead(line: line, framing: framing, bytes: Array(bytes), fieldPlaces: places)
+  }
+}
+
+/// The limits of the parsers. Every connection keeps a copy, so it has only these.
+struct ParserLimits: Sendable {
+  let requestLine: Int
+  let headerSection: Int
+  let headerFields: Int
+  let chunkLine: Int
+
+  init(_ limits: Limits) {
+    requestLine = limits.requestLine
+    headerSection = limits.headerSection
+    headerFields = limits.headerFields
+    chunkLine = limits.chunkLine
+  }
+}
+
+extension RequestHead.FieldPlace {
+  /// Parses a field line: a name, a colon right behind it, and a value (RFC 9112, 5).
+  init(in bytes: UnsafeRawBufferPointer, _ line: Range<Int>) throws(Problem) {
+    let colon = bytes.endOfRun(from: line.lowerBound, to: line.upperBound) { $0.isTokenByte }
+    guard colon < line.upperBound, bytes[colon] == UInt8(ascii: ":"), colon > line.lowerBound else {
+      throw .malformed(Self.reason(bytes, line, at: colon))
+    }
+    let value = bytes.trimmed(colon + 1..<line.upperBound)
+    for index in value where !bytes[index].isFieldValueByte {
+      let name = String(decoding: bytes.slice(line.lowerBound..<colon), as: UTF8.self)
+      throw .malformed("The value of the field \(name) has a control character (byte \(bytes[index])).")
+    }
+    self.init(name: line.lowerBound..<colon, value: value)
+  }
+
+  private static func reason(_ bytes: UnsafeRawBufferPointer, _ line: Range<Int>, at index: Int) -> String {
+    if bytes[line.lowerBound].isSpaceOrTab {
+      return "A header field is folded over two lines, or the first one is indented. Both are refused."
+    }
+    if index == line.upperBound { return "A header line has no colon." }
+    if bytes[index] == UInt8(ascii: ":") { return "A header field has no name." }
+    if bytes[index].isSpaceOrTab { return "There is a space between the name of a header field and its colon." }
+    return "The name of a header field has a byte that is not allowed in names (\(bytes[index]))."
+  }
+}
+
+extension UnsafeRawBufferPointer {
+  /// The position of the line's CR LF. The scanner has checked that every line feed follows a
+  /// carriage return; a carriage return elsewhere is refused with its line.
+  fileprivate func endOfLine(from start: Int) -> Int {
+    (firstLineFeed(from: start) ?? count) - 1
   }
 }

@@ -1,33 +1,33 @@
 import LockstepJSON
 
-/// What went wrong, as a client is told (RFC 9457): the only shape of error this service has.
+/// An error as clients get it (RFC 9457). All error responses have this form.
 public struct Problem: Error, Sendable {
-  /// One fault of a body: where it is, as a JSON Pointer, and what it is.
+  /// One fault of a body: its place and a description.
   public struct Fault: Sendable, Equatable {
-    /// A JSON Pointer to the faulty place, for example `/title`.
+    /// A JSON Pointer to the place, for example `/title`.
     public let pointer: String
-    /// What is wrong there and what would be right.
+    /// What is wrong there, and what would be right.
     public let detail: String
 
-    /// A fault at a place.
+    /// A fault of its parts.
     public init(pointer: String, detail: String) {
       self.pointer = pointer
       self.detail = detail
     }
   }
 
-  /// The kind of error; gives `type`, `title` and `status`.
+  /// The kind, which decides `type`, `title` and `status`.
   public var kind: ProblemKind
-  /// What happened this time and what to do. The kind's explanation unless something better is known.
+  /// What happened this time and what to do. Default: the explanation of the kind.
   public var detail: String
-  /// Every fault of a body, not only the first.
+  /// All faults of a body.
   public var errors: [Fault]
-  /// Further members of the document, such as `current`. One named as a standard member is left out.
+  /// Additional members of the document, such as `current`. Names of standard members are ignored.
   public var members: [(name: String, value: JSON)]
-  /// Header fields that go with the answer, such as `Allow`.
+  /// Additional header fields of the response, such as `Allow`.
   public var fields: HeaderFields
 
-  /// A problem of a kind, with what is known about this occurrence.
+  /// A problem of its parts.
   public init(
     _ kind: ProblemKind,
     detail: String? = nil,
@@ -55,12 +55,11 @@ public struct Problem: Error, Sendable {
         errors.map { .object(["pointer": .string($0.pointer), "detail": .string($0.detail)]) }
       )
     }
-    // The standard members say what the kind says: none of the further ones can take their place.
     for member in members where document[member.name] == nil { document[member.name] = member.value }
     return .object(document)
   }
 
-  /// The answer that tells the client.
+  /// The response.
   public var response: Response {
     var fields = HeaderFields()
     fields.append(.contentType, "application/problem+json")
@@ -78,9 +77,9 @@ extension Problem {
     Problem(.uriTooLong, detail: "The request line is longer than \(bounds.requestLine) bytes.")
   }
 
-  /// A body past a limit.
+  /// A body that is larger than `limit`.
   public static func bodyTooLarge(_ limit: Int) -> Problem {
-    Problem(.payloadTooLarge, detail: "The body is larger than \(limit) bytes, which is the most that is taken here.")
+    Problem(.payloadTooLarge, detail: "The body is larger than the limit of \(limit) bytes.")
   }
 
   static func headersTooLarge(_ bounds: ParserLimits) -> Problem {

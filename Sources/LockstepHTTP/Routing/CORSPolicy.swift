@@ -1,11 +1,12 @@
-/// Which pages of other origins may use this server from a browser, and what they're told (the Fetch standard's CORS).
+/// Which pages of other origins may use this server from a browser (CORS, in the Fetch standard).
 ///
-/// Field names are listed one by one: `*` means nothing once a request carries credentials.
+/// Field names are listed one by one, because `*` has no effect on requests with credentials.
 public struct CORSPolicy: Sendable {
   private let origins: [String]
   private let allowsAny: Bool
 
-  /// A policy for these origins, such as `https://app.example`; `*` stands for every one. None: CORS is off.
+  /// A policy for these origins, such as `https://app.example`; `*` means all. Without origins, CORS
+  /// is off.
   public init(origins: [String]) {
     self.origins = origins
     allowsAny = origins.contains("*")
@@ -17,14 +18,14 @@ public struct CORSPolicy: Sendable {
     "ETag, Cursor, Link, Location, Preference-Applied, Idempotency-Replayed, Retry-After, RateLimit, RateLimit-Policy, "
     + "WWW-Authenticate, X-Request-Id"
 
-  /// Whether any origin is allowed.
+  /// Whether an origin is allowed.
   public var isOn: Bool { !origins.isEmpty }
 
-  /// What every answer to a request gets, errors included: who may read it, and what of it.
+  /// The fields of every response to a request, problems included.
   public func fields(for head: RequestHead) -> HeaderFields { fields(forOrigin: head[.origin]) }
 
-  /// The same for the origin that a request says it's from. Where every origin is allowed the answer doesn't depend on it,
-  /// so that it needn't vary by it.
+  /// The same for the value of `Origin`. If all origins are allowed, the fields do not depend on it,
+  /// so there is no `Vary`.
   public func fields(forOrigin origin: String?) -> HeaderFields {
     var fields = HeaderFields()
     guard isOn else { return fields }
@@ -35,7 +36,8 @@ public struct CORSPolicy: Sendable {
     return fields
   }
 
-  /// What the answer to a preflight gets besides, or nil when the request isn't one from an allowed origin.
+  /// The additional fields of the response to a preflight; nil if the request is none from an allowed
+  /// origin.
   public func preflightFields(for head: RequestHead, allow: String) -> HeaderFields? {
     guard isOn, head.method == .options, allowed(head[.origin]) != nil, head.has(.accessControlRequestMethod) else {
       return nil

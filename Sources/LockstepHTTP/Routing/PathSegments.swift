@@ -1,11 +1,12 @@
-/// A path cut at its slashes, each part percent-decoded once.
+/// The parts of a path, each percent-decoded once.
 ///
-/// It's cut first and decoded then, so an encoded slash stays inside its part and never makes two of one.
+/// The path is split before it is decoded, so an encoded slash never splits a part.
 struct PathSegments {
   private let bytes: [UInt8]
   private(set) var places: [Range<Int>] = []
 
-  /// The parts of a request's path: none for `/`, and an empty one where two slashes meet or the last one ends it.
+  /// The parts of a request's path: none for `/`; an empty one between two slashes and after a last
+  /// slash.
   init(of head: RequestHead) throws(Problem) {
     var decoded: [UInt8]? = nil
     if head.pathPlace.count > 1 {
@@ -29,15 +30,15 @@ struct PathSegments {
     bytes = decoded ?? head.bytes
   }
 
-  /// The bytes of a part, only for as long as `body` runs.
+  /// Calls `body` with the bytes of a part, which are valid only during the call.
   func withBytes<Result>(of index: Int, _ body: (UnsafeRawBufferPointer) -> Result) -> Result {
     bytes.withUnsafeBytes { body($0.slice(places[index])) }
   }
 
-  /// A part as text, or a problem when it isn't UTF-8.
+  /// A part as text. Throws if it is not UTF-8.
   func text(of index: Int) throws(Problem) -> String {
     guard let text = String(validating: bytes[places[index]], as: UTF8.self) else {
-      throw Problem(.invalidParameter, detail: "A part of the path isn't UTF-8 once it's percent-decoded.")
+      throw Problem(.invalidParameter, detail: "A percent-decoded part of the path is not UTF-8.")
     }
     return text
   }
@@ -52,7 +53,7 @@ struct PathSegments {
         continue
       }
       guard index + 2 < part.endIndex, let high = part[index + 1].hexValue, let low = part[index + 2].hexValue else {
-        throw Problem(.invalidParameter, detail: "The path has a % that two hexadecimal digits don't follow.")
+        throw Problem(.invalidParameter, detail: "The path has a % without two hexadecimal digits after it.")
       }
       output.append(high << 4 | low)
       index += 3

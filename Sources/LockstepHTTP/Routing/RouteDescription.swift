@@ -1,41 +1,31 @@
 import LockstepJSON
 
-/// What a route takes and what it answers, said beside its handler for those who don't read the code: a server's OpenAPI
-/// description is made of it.
-///
-/// It changes nothing about how requests are answered.
+/// What OpenAPI says about a route. It has no effect on requests.
 public struct RouteDescription: Sendable {
   /// Who may use a route.
-  public enum Access: Sendable {
-    /// Whoever there is.
+  package enum Access: Sendable {
     case anybody
-    /// Who is logged in.
     case user
-    /// Some of what is there is for anybody, the rest for who is logged in.
+    /// Any client gets a part; a logged-in user gets all.
     case anybodyOrUser
-    /// Who runs the server.
     case administrator
   }
 
-  /// A name of letters that no other route has, as code would call it: `addFavorite`.
-  public var name: String
-  /// The part of the service that it belongs to.
-  public var part: String
-  /// Who may use it.
-  public var access: Access
-  /// The parameters of path, query and header fields.
-  public var parameters: [RouteParameter]
-  /// The body, where it takes one.
-  public var body: RouteBody?
-  /// Every answer that isn't a problem.
-  public var answers: [RouteAnswer]
-  /// The problems that have to do with the route. Any other may come from the engine.
-  public var problems: Set<ProblemKind>
-  /// Schemas that the others refer to by name. One of the same name is the same for every route.
-  public var schemas: [String: JSON]
+  /// The `operationId`, such as `addFavorite`: unique, letters only.
+  package var name: String
+  /// The tag under which the route is listed.
+  package var part: String
+  package var access: Access
+  package var parameters: [RouteParameter]
+  package var body: RouteBody?
+  /// All responses that are not problems.
+  package var answers: [RouteAnswer]
+  /// The problems of this route. The server itself may respond with any other.
+  package var problems: Set<ProblemKind>
+  /// Schemas that the others refer to by name. A name has one schema for all routes.
+  package var schemas: [String: JSON]
 
-  /// A description of its parts.
-  public init(
+  package init(
     _ name: String,
     part: String,
     access: Access = .anybody,
@@ -56,28 +46,22 @@ public struct RouteDescription: Sendable {
   }
 }
 
-/// A parameter of a route.
-public struct RouteParameter: Sendable {
-  /// Where a parameter is.
-  public enum Place: String, Sendable {
+/// A parameter of a route: required in the path, optional elsewhere.
+package struct RouteParameter: Sendable {
+  package enum Place: String, Sendable {
     case path
     case query
     case header
   }
 
-  /// Its name.
-  public let name: String
-  /// Where it is.
-  public let place: Place
-  /// What it's for.
-  public let summary: String
-  /// The JSON Schema of its value.
-  public let schema: JSON
-  /// A name by which all routes share its description; nil where it's the route's alone.
-  public let sharedName: String?
+  package let name: String
+  package let place: Place
+  package let summary: String
+  package let schema: JSON
+  /// The name by which routes share the description, if they do.
+  package let sharedName: String?
 
-  /// A parameter. One in the path must be there, any other may be.
-  public init(_ name: String, in place: Place, _ summary: String, schema: JSON, sharedName: String? = nil) {
+  package init(_ name: String, in place: Place, _ summary: String, schema: JSON, sharedName: String? = nil) {
     self.name = name
     self.place = place
     self.summary = summary
@@ -86,82 +70,62 @@ public struct RouteParameter: Sendable {
   }
 }
 
-/// What a route takes as its body.
-public struct RouteBody: Sendable {
-  /// The JSON Schemas, by media types.
-  public let content: [(type: String, schema: JSON)]
-  /// Whether there must be one.
-  public let isRequired: Bool
+/// The body that a route accepts.
+package struct RouteBody: Sendable {
+  /// The JSON Schemas by media types.
+  package let content: [(type: String, schema: JSON)]
+  package let isRequired: Bool
 
-  /// A body of one of these media types.
-  public init(_ content: [(type: String, schema: JSON)], isRequired: Bool = true) {
+  package init(_ content: [(type: String, schema: JSON)], isRequired: Bool = true) {
     self.content = content
     self.isRequired = isRequired
   }
 
-  /// A body of JSON.
-  public init(_ schema: JSON, isRequired: Bool = true) {
+  package init(_ schema: JSON, isRequired: Bool = true) {
     self.init([("application/json", schema)], isRequired: isRequired)
   }
 }
 
-/// A header field of an answer.
-public struct RouteField: Sendable {
-  /// Its name.
-  public let name: String
-  /// What it says.
-  public let summary: String
-  /// The JSON Schema of its value.
-  public let schema: JSON
-  /// Whether it's always there.
-  public let isAlways: Bool
+/// A header field of a response.
+package struct RouteField: Sendable {
+  package let name: String
+  package let summary: String
+  package let schema: JSON
+  package private(set) var isAlways: Bool
 
-  /// A field.
-  public init(_ name: String, _ summary: String, schema: JSON = ["type": "string"], isAlways: Bool = true) {
+  package init(_ name: String, _ summary: String, schema: JSON = ["type": "string"], isAlways: Bool = true) {
     self.name = name
     self.summary = summary
     self.schema = schema
     self.isAlways = isAlways
   }
 
-  /// The same field where it may be missing.
-  public var sometimes: RouteField { RouteField(name, summary, schema: schema, isAlways: false) }
+  /// The same field, but optional.
+  package var sometimes: RouteField {
+    var field = self
+    field.isAlways = false
+    return field
+  }
 }
 
-/// An answer that isn't a problem.
-public struct RouteAnswer: Sendable {
-  /// Its status.
-  public let status: Status
-  /// When it's given, in a sentence.
-  public let summary: String
-  /// Its header fields, but for those that any message may have.
-  public let fields: [RouteField]
-  /// The JSON Schemas of its body, by media types; none where it has none.
-  public let content: [(type: String, schema: JSON)]
-  /// A name by which routes share its description; nil where it's the route's alone. Only what has no body is shared.
-  public let sharedName: String?
+/// A response that is not a problem.
+package struct RouteAnswer: Sendable {
+  package let status: Status
+  /// When the server sends it.
+  package let summary: String
+  /// Its header fields, without those that any response may have.
+  package let fields: [RouteField]
+  /// The JSON Schemas of its body by media types; none without a body.
+  package let content: [(type: String, schema: JSON)]
+  /// The name by which routes share the response, if they do. Only responses without a body are shared.
+  package let sharedName: String?
 
-  /// An answer.
-  public init(
+  package init(
     _ status: Status,
     _ summary: String,
     fields: [RouteField] = [],
-    content: [(type: String, schema: JSON)] = []
-  ) {
-    self.init(status, summary, fields: fields, content: content, sharedName: nil)
-  }
-
-  /// An answer without a body that several routes have. One of the same name is the same for all of them.
-  public init(_ status: Status, _ summary: String, fields: [RouteField] = [], sharedName: String) {
-    self.init(status, summary, fields: fields, content: [], sharedName: sharedName)
-  }
-
-  private init(
-    _ status: Status,
-    _ summary: String,
-    fields: [RouteField],
-    content: [(type: String, schema: JSON)],
-    sharedName: String?
+    content: [(type: String, schema: JSON)] = [],
+    sharedName: String? = nil
   ) {
     self.status = status
     self.summary = summary
@@ -170,8 +134,7 @@ public struct RouteAnswer: Sendable {
     self.sharedName = sharedName
   }
 
-  /// An answer of JSON.
-  public init(_ status: Status, _ summary: String, fields: [RouteField] = [], json: JSON) {
+  package init(_ status: Status, _ summary: String, fields: [RouteField] = [], json: JSON) {
     self.init(status, summary, fields: fields, content: [("application/json", json)])
   }
 }

@@ -1,7 +1,8 @@
-/// A small hash table from a path part to a node of the router's tree, asked with bytes where they lie.
+/// A small hash table from a path part to a node of the router's tree.
 ///
-/// A `Dictionary` would want a key made first: an allocation and a slow hash for each part of each request. The keys
-/// here are the routes' own, so nobody from outside can choose them to collide.
+/// A lookup takes the bytes of the request as they are. A `Dictionary` would need a key: an
+/// allocation and a slow hash for each part. The keys come from the routes, so no client can choose
+/// keys that collide.
 struct SegmentTable: Sendable {
   private struct Entry: Sendable {
     let part: [UInt8]
@@ -11,7 +12,7 @@ struct SegmentTable: Sendable {
   private var slots: [Entry?]
 
   init(_ entries: [(part: [UInt8], node: Int)]) {
-    // A power of two at least twice the entries: a probe soon meets an empty slot.
+    // A power of two, and at least twice the entries, so that a probe soon finds an empty slot.
     var size = 1
     while size < entries.count * 2 { size *= 2 }
     slots = Array(repeating: nil, count: entries.isEmpty ? 0 : size)
@@ -33,7 +34,7 @@ struct SegmentTable: Sendable {
     return nil
   }
 
-  // FNV-1a, by its low bits: of the high ones, parts that differ in their last letters have the same.
+  // FNV-1a. The low bits differ even if only the last letters of two parts do; the high bits do not.
   private func firstSlot(for part: UnsafeRawBufferPointer) -> Int {
     var hash: UInt64 = 0xCBF2_9CE4_8422_2325
     for byte in part { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01B3 }

@@ -38,7 +38,7 @@ package final class RateMeter: Sendable {
     if case .wait(let time) = client.take(limit, at: now) { throw refusal(of: client, for: time) }
     let reading = RateReading(meter: self, client: client)
     do {
-      return try answer().reporting(reading)
+      return try answer().transformed(by: reading)
     } catch {
       throw reading.reported(by: error)
     }

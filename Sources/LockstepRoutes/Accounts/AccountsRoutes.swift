@@ -93,8 +93,10 @@ package struct AccountsRoutes: Sendable {
   ) throws -> HandlerResult {
     try gate.answer(request) { session in
       let preconditions = try Preconditions(of: request.head)
-      return .later {
-        do { return try await read(session, preconditions) } catch { throw Problem(accounts: error) ?? error }
+      return .async {
+        do { return .response(try await read(session, preconditions)) } catch {
+          throw Problem(accounts: error) ?? error
+        }
       }
     }
   }
@@ -182,7 +184,7 @@ package struct AccountsRoutes: Sendable {
     prepare: @escaping @Sendable () async throws(AccountsError) -> PreparedAccountsWrite<Void>,
     done: @escaping @Sendable () -> Void = {}
   ) -> HandlerResult {
-    .later {
+    .async {
       do {
         let settlement = try await ledger.commit(
           key: key,
@@ -191,7 +193,7 @@ package struct AccountsRoutes: Sendable {
           refusal: { $0.isLasting ? StoredResponse(Problem($0).response) : nil }
         )
         if settlement.answer.status == Status.noContent.code { done() }
-        return Response(settlement)
+        return .response(Response(settlement))
       } catch {
         throw Problem(accounts: error) ?? error
       }

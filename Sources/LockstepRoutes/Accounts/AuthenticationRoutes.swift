@@ -89,9 +89,9 @@ package struct AuthenticationRoutes: Sendable {
       )
       reader.add(entrance.faults(credentials))
       try reader.finishProblem()
-      return .later {
+      return .async {
         do {
-          return try await enter(credentials, key, Array(request.head.path.utf8) + body, entrance)
+          return .response(try await enter(credentials, key, Array(request.head.path.utf8) + body, entrance))
         } catch {
           throw Problem(accounts: error) ?? error
         }

@@ -34,7 +34,7 @@ package struct ChangesRoute: Sendable {
         guard let wait = query.wait, wait.seconds > 0, case .cursor = query.since else {
           return try reader.withState(of: session) { hot in
             try respond(Moment(query: query, session: session, hot: hot, registered: reader.registry.current)) {
-              .now(response($0, query.appliedWait))
+              .response(response($0, query.appliedWait))
             }
           }
         }
@@ -59,15 +59,15 @@ package struct ChangesRoute: Sendable {
     switch try document(moment, isKnown: !check.isFirst) {
     case .known(let document):
       if document.isEmpty, !check.isLast { return .goOn }
-      return .answer(.now(response(document, wait)))
+      return .answer(.response(response(document, wait)))
     case .long(let make):
       return .later {
         let document = try await make()
-        return document.isEmpty && !check.isLast ? nil : .now(response(document, wait))
+        return document.isEmpty && !check.isLast ? nil : .response(response(document, wait))
       }
     // A cursor older than the states in memory nearly always has changes. If not, the response has
     // the present cursor to wait with.
-    case .stored(let make): return .answer(.then { .now(response(try await make(), wait)) })
+    case .stored(let make): return .answer(.async { .response(response(try await make(), wait)) })
     }
   }
 
@@ -148,7 +148,7 @@ package struct ChangesRoute: Sendable {
   ) throws -> HandlerResult {
     switch try document(moment) {
     case .known(let document): try response(document)
-    case .long(let make), .stored(let make): .then { try response(try await make()) }
+    case .long(let make), .stored(let make): .async { try response(try await make()) }
     }
   }
 
@@ -173,7 +173,7 @@ package struct ChangesRoute: Sendable {
           case .long(let make), .stored(let make): .later(make)
           }
         }
-        return .events(ChangesEvents.response, events)
+        return .eventStream(ChangesEvents.response, events)
       }
     }
   }

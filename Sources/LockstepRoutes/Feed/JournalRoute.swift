@@ -24,7 +24,7 @@ package struct JournalRoute: Sendable {
         let since = try FeedPosition(query.text("since"))
         let wait = try reader.waiting.preference(of: request, query)
         let page = { @Sendable (wait: WaitPreference?) in
-          HandlerResult.then { .now(try await answer(since, limit, session, wait)) }
+          HandlerResult.async { .response(try await answer(since, limit, session, wait)) }
         }
         guard case .cursor(let cursor, _) = since, let wait else { return page(nil) }
         guard wait.seconds > 0, let cursor, isKnown(cursor) else { return page(wait) }

@@ -178,15 +178,15 @@ package struct ScreenRoutes: Sendable {
     try found(request) { screen in
       let (query, preconditions) = (try request.query, try Preconditions(of: request.head))
       if request.head.wantsEventStream {
-        return .events(ChangesEvents.response, try events(request, screen))
+        return .eventStream(ChangesEvents.response, try events(request, screen))
       }
       let wait = try WaitPreference(of: request, query, upTo: longestWait)
-      guard let wait, preconditions.ifNoneMatch != nil else { return .now(screen.response(preconditions)) }
+      guard let wait, preconditions.ifNoneMatch != nil else { return .response(screen.response(preconditions)) }
       let watcher = try watch(screen)
       let poll = LongPoll(deadline: wait.deadline(for: request), watcher) { poll, isLast in
         if let problem = watcher.problem { throw problem }
-        if !isLast, preconditions.isFresh(screen.cursor(watcher.look().number)) { return .held(poll) }
-        return .now(screen.response(preconditions).waited(wait))
+        if !isLast, preconditions.isFresh(screen.cursor(watcher.look().number)) { return .parked(poll) }
+        return .response(screen.response(preconditions).waited(wait))
       }
       return poll.answer(wait.seconds == 0 ? .timeOver : .woken)
     }

@@ -17,19 +17,19 @@ extension ScreenIdempotency {
   ) throws -> HandlerResult {
     // A malformed key is an error even without an owner.
     let key = try IdempotencyKey(of: request, body: body)
-    guard let owner, let key else { return .later(write) }
+    guard let owner, let key else { return .async { .response(try await write()) } }
     do {
       if let answer = try take(key, of: owner, at: now) {
-        return .now(Response(KeyedResponse(answer: answer, isReplay: true)))
+        return .response(Response(KeyedResponse(answer: answer, isReplay: true)))
       }
     } catch {
       throw Problem.telling(of: error) ?? error
     }
-    return .later {
+    return .async {
       do {
         let response = try await write()
         self.settle(key, of: owner, StoredResponse(response))
-        return response
+        return .response(response)
       } catch {
         let refusal = (error as? Problem).flatMap {
           Self.permanent.contains($0.kind) ? StoredResponse($0.response) : nil

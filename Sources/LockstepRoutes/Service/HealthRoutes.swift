@@ -14,7 +14,7 @@ package struct HealthRoutes: Sendable {
   package var routes: [Route] {
     let healthy = Response.json(["status": "ok"], cacheControl: "no-store")
     return [
-      Route(.get, "/healthz", summary: "200 as long as the process serves.") { _ in .now(healthy) }
+      Route(.get, "/healthz", summary: "200 as long as the process serves.") { _ in .response(healthy) }
         .described(Self.described("getHealth", saying: "ok")),
       Route(.get, "/readyz", summary: "200 if the store can be written; 503 otherwise and while draining.") { _ in
         try await readiness.check()

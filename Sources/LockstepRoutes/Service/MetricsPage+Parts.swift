@@ -33,7 +33,7 @@ extension MetricsPage {
     single("lockstep_cache_loads_total", "Times a user's state was read from the store.", loads)
   }
 
-  package mutating func addSessions(cached: Int, _ attempts: AttemptLimiter.Figures) {
+  package mutating func addSessions(cached: Int, _ attempts: AttemptLimiter.Metrics) {
     single("lockstep_cached_sessions", "Sessions in memory.", cached)
     let help = "Refused passwords: wrong ones, and those over the limit on attempts."
     family("lockstep_logins_refused_total", .counter, help)
@@ -68,7 +68,7 @@ extension MetricsPage {
     for reason in ScreenEnd.allCases { sample(Double(screens.ended[reason] ?? 0), [("reason", reason.rawValue)]) }
   }
 
-  package mutating func add(_ backups: BackupScheduler.Figures) {
+  package mutating func add(_ backups: BackupScheduler.Metrics) {
     single("lockstep_backups_total", "Backups made since the start.", backups.made)
     single("lockstep_backup_failures_total", "Backups that failed since the start.", backups.failures)
     let name = "lockstep_backup_last_success_timestamp_seconds"

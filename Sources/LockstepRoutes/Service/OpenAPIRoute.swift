@@ -18,7 +18,7 @@ package final class OpenAPIRoute: Sendable {
   package var route: Route {
     Self.route { request in
       if let document = self.made.withLock({ $0 }) { return try document.answer(to: request) }
-      return .then {
+      return .async {
         try await withTaskExecutorPreference(globalConcurrentExecutor) { try self.document().answer(to: request) }
       }
     }

@@ -22,7 +22,7 @@ package struct PreparedDocument: Sendable {
 
   /// The document, or 304. Throws `invalid-parameter` for a malformed list of tags.
   func answer(to request: Request) throws(Problem) -> HandlerResult {
-    .now(try Preconditions(of: request.head).isFresh(tag) ? unmodified : whole)
+    .response(try Preconditions(of: request.head).isFresh(tag) ? unmodified : whole)
   }
 
   /// The description of a route with such a document.

@@ -16,14 +16,14 @@ package enum ProblemRoutes {
     let pages = Dictionary(uniqueKeysWithValues: all.map { ($0.0, response($0.1)) })
     let list = response(["items": .array(all.map(\.1))])
     return [
-      Route(.get, "/problems", summary: "Lists every kind of error.") { _ in .now(list) }
+      Route(.get, "/problems", summary: "Lists every kind of error.") { _ in .response(list) }
         .described(described("listProblems", shows: .schema(["items": .arraySchema(of: .reference("ProblemPage"))]))),
       Route(.get, "/problems/{slug}", summary: "Explains an error.") { request in
         let slug = request.parameters["slug"] ?? ""
         guard let page = pages[slug] else {
           throw Problem(.notFound, detail: "There is no problem named “\(slug)”. GET /problems lists them.")
         }
-        return .now(page)
+        return .response(page)
       }
       .described(described("getProblem", parameters: [slug], shows: .reference("ProblemPage"), [.notFound])),
     ]

@@ -39,7 +39,7 @@ final class PendingWrite: ParkedRequest {
 
   func answer(_ cause: WakeReason) -> HandlerResult {
     guard let result else {
-      return .then {
+      return .async {
         await withCheckedContinuation { continuation in self.whenSettled { continuation.resume() } }
         return try self.settledAnswer()
       }
@@ -48,7 +48,7 @@ final class PendingWrite: ParkedRequest {
       return try respond(result)
     } catch {
       // Passed on, so that what is done to any error is done to this one.
-      return .later { throw error }
+      return .async { throw error }
     }
   }
 

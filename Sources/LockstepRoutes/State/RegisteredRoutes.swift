@@ -32,9 +32,9 @@ package struct RegisteredRoutes: Sendable {
         let representation = representation(of: suite, registry.current)
         guard try !Preconditions(of: request.head).isFresh(representation) else {
           let fields = Representation.validatorFields(ofTag: representation.tag)
-          return .now(Response(status: .notModified, fields: fields))
+          return .response(Response(status: .notModified, fields: fields))
         }
-        return .now(response(representation))
+        return .response(response(representation))
       }
       .described(described("getRegistered")),
       Route(.put, Self.pattern, summary: "Registers the values of a suite, in the place of all before.") { request in
@@ -88,9 +88,9 @@ package struct RegisteredRoutes: Sendable {
     return try request.withBody { body in
       let key = try IdempotencyKey(of: request, body: body)
       let change = change(suite, key, preconditions, try read(request, body))
-      return .later {
+      return .async {
         do {
-          return Response(try await registry.change(change))
+          return .response(Response(try await registry.change(change)))
         } catch {
           throw Self.problem(for: error) ?? error
         }

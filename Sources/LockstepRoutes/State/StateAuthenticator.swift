@@ -43,15 +43,11 @@ package struct StateAuthenticator: Sendable {
     return problem
   }
 
-  private func telling(_ answer: HandlerResult, _ user: UserID) -> HandlerResult {
-    switch answer {
-    // Who is held is told by whoever holds them.
-    case .now, .lasting, .held, .events: answer
-    case .later(let work): .later { do { return try await work() } catch { throw told(error, to: user) } }
-    case .then(let work):
-      .then {
-        do { return telling(try await work(), user) } catch { throw told(error, to: user) }
-      }
+  /// Adds the cursor to the errors of asynchronous work. A parked request adds it itself.
+  private func telling(_ result: HandlerResult, _ user: UserID) -> HandlerResult {
+    guard case .async(let work) = result else { return result }
+    return .async {
+      do { return telling(try await work(), user) } catch { throw told(error, to: user) }
     }
   }
 }

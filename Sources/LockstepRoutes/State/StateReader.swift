@@ -51,7 +51,7 @@ package final class StateReader: Sendable {
       let wait = preconditions.ifNoneMatch == nil ? nil : preference
       if let at = try query.text("at") {
         let point = try pointInTime(at)
-        return .then { [self] in try await past(resource, at: point, of: session, preconditions, wait, request) }
+        return .async { [self] in try await past(resource, at: point, of: session, preconditions, wait, request) }
       }
       if let wait { return try held(request, resource, preconditions, wait, session) }
       return try withState(of: session) { [self] hot in
@@ -59,8 +59,9 @@ package final class StateReader: Sendable {
         switch try present(resource, hot, view, session.user) {
         case .made(let representation):
           let response = try response(representation, preconditions, view)
-          return request.isRepetition ? .lasting(response, unchanged(view, for: session)) : .now(response)
-        case .later(let make): return .later { [self] in try response(try await make(), preconditions, view) }
+          return request.isRepetition ? .reusable(response, unchanged(view, for: session)) : .response(response)
+        case .later(let make):
+          return .async { [self] in .response(try response(try await make(), preconditions, view)) }
         }
       }
     }
@@ -90,7 +91,7 @@ package final class StateReader: Sendable {
       let view = StateView(store: store, LedgerView(state: hot.state, registered: registered))
       let answer = { @Sendable [self] (representation: Representation?) throws -> HandlerResult? in
         guard look.isLast || !(representation.map { preconditions.isFresh($0) } ?? false) else { return nil }
-        return .now(try response(representation, preconditions, view).waited(wait))
+        return .response(try response(representation, preconditions, view).waited(wait))
       }
       switch try present(resource, hot, view, session.user) {
       case .made(let representation): return try answer(representation).map { .answer($0) } ?? .goOn
@@ -105,7 +106,7 @@ package final class StateReader: Sendable {
     _ answer: @escaping @Sendable (CachedState) throws -> HandlerResult
   ) throws -> HandlerResult {
     if let hot = cache.state(of: session.user) { return try answer(hot) }
-    return .then { [cache] in try answer(try await cache.load(session.user)) }
+    return .async { [cache] in try answer(try await cache.load(session.user)) }
   }
 
   func presentView(of hot: CachedState) -> StateView {
@@ -205,9 +206,9 @@ package final class StateReader: Sendable {
     guard let state else { throw Self.unknownPast }
     let view = StateView(store: store, state: state, registered: registered, at: point.registered)
     let response = try response(resource.representation(of: view), preconditions, view)
-    guard let wait else { return .now(response) }
-    guard response.status == .notModified else { return .now(response.waited(wait)) }
-    return .held(
+    guard let wait else { return .response(response) }
+    guard response.status == .notModified else { return .response(response.waited(wait)) }
+    return .parked(
       TimeoutWait(
         deadline: wait.deadline(for: request),
         session: session,

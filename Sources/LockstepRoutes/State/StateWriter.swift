@@ -90,17 +90,19 @@ package final class StateWriter: Sendable {
     let respond = { @Sendable [gate, backgroundEncoder] (result: PendingWrite.Result) throws -> HandlerResult in
       switch result {
       case .success(.done(let committed)):
-        guard weight(committed) > BackgroundEncoder.bound else { return .now(answer(committed)) }
+        guard weight(committed) > BackgroundEncoder.bound else { return .response(answer(committed)) }
         // It's on disk: whatever comes between, that is what the client is told.
-        return .later {
-          (try? await backgroundEncoder.run(for: transaction.user) { answer(committed) }) ?? answer(committed)
+        return .async {
+          .response(
+            (try? await backgroundEncoder.run(for: transaction.user) { answer(committed) }) ?? answer(committed)
+          )
         }
-      case .success(.answered(let settlement)): return .now(Response(settlement))
+      case .success(.answered(let settlement)): return .response(Response(settlement))
       case .failure(let error): throw gate.told(problem(error) ?? error, to: transaction.user)
       }
     }
     guard transaction.key == nil else {
-      return .then { [ledger] in
+      return .async { [ledger] in
         let result = await PendingWrite.Result {
           let outcome = try await ledger.commit(transaction)
           guard case .answered(let settlement) = outcome, settlement.isReplay else { return outcome }
@@ -115,7 +117,7 @@ package final class StateWriter: Sendable {
     } catch {
       return try respond(.failure(error))
     }
-    return .held(write)
+    return .parked(write)
   }
 
   private func transaction(

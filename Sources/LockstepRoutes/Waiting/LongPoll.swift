@@ -47,7 +47,7 @@ final class LongPoll: ParkedRequest {
       return try respond(self, isLast)
     } catch {
       // Thrown by the handler, so that middleware treats it like any other error.
-      return .then { throw error }
+      return .async { throw error }
     }
   }
 }
@@ -90,8 +90,8 @@ final class TimeoutWait: ParkedRequest, Watcher {
 
   func answer(_ cause: WakeReason) -> HandlerResult {
     // Thrown by the handler, so that middleware treats it like any other error.
-    if session.isEnded { return .later { throw Problem.unauthorized(true) } }
-    if case .woken = cause { return .held(self) }
-    return .now(response)
+    if session.isEnded { return .async { throw Problem.unauthorized(true) } }
+    if case .woken = cause { return .parked(self) }
+    return .response(response)
   }
 }

@@ -67,20 +67,20 @@ package struct LongPolling: Sendable {
           try watcher.look { hot, registered in
             switch try respond(hot, registered, StateCheck(isFirst: false, isLast: isLast)) {
             case .answer(let answer): answer
-            case .goOn: .held(poll)
-            case .later(let work): .then { try await work() ?? .held(poll) }
+            case .goOn: .parked(poll)
+            case .later(let work): .async { try await work() ?? .parked(poll) }
             }
           }
         }
-        return .held(poll)
+        return .parked(poll)
       }
       switch try respond(hot, registered, StateCheck(isFirst: true, isLast: preference.seconds == 0)) {
       case .answer(let answer): return answer
       case .goOn: return try park()
-      case .later(let work): return .then { try await work() ?? park() }
+      case .later(let work): return .async { try await work() ?? park() }
       }
     }
     if let hot = cache.state(of: session.user) { return try first(hot) }
-    return .then { try first(try await cache.load(session.user)) }
+    return .async { try first(try await cache.load(session.user)) }
   }
 }

@@ -34,7 +34,7 @@ final class StateWatcher: Watcher {
   {
     if session.isEnded { throw Problem.unauthorized(true) }
     if let hot = cache.state(of: session.user) { return try body(hot, note(hot)) }
-    return .then {
+    return .async {
       let (hot, registered) = try await self.load()
       return try body(hot, registered)
     }

@@ -126,12 +126,4 @@ final class LockstepProcess: Sendable {
       return true
     }
   }
-
-  /// The CPU time it has used, in hundredths of a second.
-  var processorTicks: Int {
-    let stat = (try? String(contentsOfFile: "/proc/\(id)/stat", encoding: .utf8)) ?? ""
-    let fields = stat.split(separator: ")").last?.split(separator: " ") ?? []
-    guard fields.count > 12 else { return 0 }
-    return (Int(fields[11]) ?? 0) + (Int(fields[12]) ?? 0)
-  }
 }

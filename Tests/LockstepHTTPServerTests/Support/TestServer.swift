@@ -27,7 +27,7 @@ struct TestServer {
     respond: @escaping @Sendable (Request) async throws -> Response,
     _ body: (TestServer) async throws -> Void
   ) async throws {
-    try await run(loops: loops, change, answer: { request in .later { try await respond(request) } }, body)
+    try await run(loops: loops, change, answer: { request in .async { .response(try await respond(request)) } }, body)
   }
 
   /// Runs `body` with a server that answers so, and which has stopped when this returns.

@@ -44,8 +44,8 @@ final class WakeSignal: ParkedRequest, EventSource {
 
   func answer(_ cause: WakeReason) -> HandlerResult {
     state.withLock { $0.causes.append("\(cause)") }
-    if case .woken = cause, !isReady(self) { return .held(self) }
-    return .now(.text("\(cause)"))
+    if case .woken = cause, !isReady(self) { return .parked(self) }
+    return .response(.text("\(cause)"))
   }
 
   func next(_ cause: WakeReason) -> EventPiece {

@@ -1,9 +1,9 @@
 @testable import LockstepHTTP
 import Testing
 
-@Suite("An answer's head has exactly the bytes that its status, body and client ask for")
+@Suite("An answer's head has exactly the bytes that its status, body and client ask for", .timeLimit(.minutes(1)))
 struct ResponseSerializerTests {
-  struct HandlerResult: Sendable, CustomTestStringConvertible {
+  struct ExpectedHead: Sendable, CustomTestStringConvertible {
     let name: String
     let response: Response
     let exchange: ResponseSerializer.Exchange
@@ -39,79 +39,79 @@ struct ResponseSerializerTests {
   }
 
   private static let answers = [
-    HandlerResult(
+    ExpectedHead(
       "a body",
       text,
       head: "HTTP/1.1 200 OK\r\n\(date)Content-Length: 5\r\nContent-Type: text/plain\r\n\r\n"
     ),
-    HandlerResult(
+    ExpectedHead(
       "HEAD has the length that GET would have",
       text,
       .init(isHead: true),
       head: "HTTP/1.1 200 OK\r\n\(date)Content-Length: 5\r\nContent-Type: text/plain\r\n\r\n"
     ),
-    HandlerResult(
+    ExpectedHead(
       "the last on a connection",
       text,
       .init(keepsAlive: false),
       head: "HTTP/1.1 200 OK\r\n\(date)Content-Length: 5\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\n"
     ),
-    HandlerResult(
+    ExpectedHead(
       "HTTP/1.0 is told that the connection is kept",
       text,
       .init(isVersion11: false),
       head: "HTTP/1.1 200 OK\r\n\(date)Content-Length: 5\r\nContent-Type: text/plain\r\nConnection: keep-alive\r\n\r\n"
     ),
-    HandlerResult(
+    ExpectedHead(
       "HTTP/1.0, the last one",
       text,
       .init(isVersion11: false, keepsAlive: false),
       head: "HTTP/1.1 200 OK\r\n\(date)Content-Length: 5\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\n"
     ),
-    HandlerResult(
+    ExpectedHead(
       "no body",
       Response(status: .created),
       head: "HTTP/1.1 201 Created\r\n\(date)Content-Length: 0\r\n\r\n"
     ),
-    HandlerResult(
+    ExpectedHead(
       "an empty body",
       Response(status: .ok, body: .bytes([])),
       head: "HTTP/1.1 200 OK\r\n\(date)Content-Length: 0\r\n\r\n"
     ),
-    HandlerResult(
+    ExpectedHead(
       "204 says nothing of a length",
       Response(status: .noContent),
       head: "HTTP/1.1 204 No Content\r\n\(date)\r\n"
     ),
-    HandlerResult(
+    ExpectedHead(
       "204 with a body that mustn't be",
       Response(status: .noContent, body: .bytes([1])),
       head: "HTTP/1.1 204 No Content\r\n\(date)\r\n"
     ),
-    HandlerResult(
+    ExpectedHead(
       "304 says nothing of a length",
       Response(status: .notModified, fields: fields(("ETag", "\"1\""))),
       head: "HTTP/1.1 304 Not Modified\r\n\(date)ETag: \"1\"\r\n\r\n"
     ),
-    HandlerResult(
+    ExpectedHead(
       "304 with a stream that mustn't be",
       Response(status: .notModified, body: .stream { _ in }),
       head: "HTTP/1.1 304 Not Modified\r\n\(date)\r\n"
     ),
-    HandlerResult("a stream", stream, head: "HTTP/1.1 200 OK\r\n\(date)Transfer-Encoding: chunked\r\n\r\n"),
-    HandlerResult(
+    ExpectedHead("a stream", stream, head: "HTTP/1.1 200 OK\r\n\(date)Transfer-Encoding: chunked\r\n\r\n"),
+    ExpectedHead(
       "a stream to HEAD",
       stream,
       .init(isHead: true),
       head: "HTTP/1.1 200 OK\r\n\(date)Transfer-Encoding: chunked\r\n\r\n"
     ),
-    HandlerResult(
+    ExpectedHead(
       "a stream to HTTP/1.0 ends with the connection",
       stream,
       .init(isVersion11: false, keepsAlive: false),
       head: "HTTP/1.1 200 OK\r\n\(date)Connection: close\r\n\r\n"
     ),
-    HandlerResult(
+    ExpectedHead(
       "a length of many digits",
       Response(status: .ok, body: .bytes(Array(repeating: 0, count: 1_234_567))),
       head: "HTTP/1.1 200 OK\r\n\(date)Content-Length: 1234567\r\n\r\n"
@@ -119,7 +119,7 @@ struct ResponseSerializerTests {
   ]
 
   @Test("The head's bytes", arguments: answers)
-  func heads(_ expected: HandlerResult) {
+  func heads(_ expected: ExpectedHead) {
     var output = Array("before".utf8)
     ResponseSerializer.appendHead(
       of: expected.response,

@@ -1,7 +1,10 @@
 @testable import LockstepHTTP
 import Testing
 
-@Suite("A field line is a name, a colon right behind it, and a value without control characters")
+@Suite(
+  "A field line is a name, a colon right behind it, and a value without control characters",
+  .timeLimit(.minutes(1))
+)
 struct FieldLineTests {
   @Test(
     "The value is what stands between the spaces and tabs around it",

@@ -1,7 +1,7 @@
 @testable import LockstepHTTP
 import Testing
 
-@Suite("A body's end can be found in one way only, or the request is refused")
+@Suite("A body's end can be found in one way only, or the request is refused", .timeLimit(.minutes(1)))
 struct FramingTests {
   struct Framed: Sendable, CustomTestStringConvertible {
     let fields: [String]
@@ -58,7 +58,7 @@ struct FramingTests {
     ]
   )
   func hugeLength(value: String) throws {
-    try expectRefusal(.field("Content-Length: \(value)", .payloadTooLarge, saying: "larger than this server takes"))
+    try expectRefusal(.field("Content-Length: \(value)", .payloadTooLarge, saying: "larger than this server accepts"))
   }
 
   @Test(
@@ -81,7 +81,7 @@ struct FramingTests {
     ]
   )
   func bothFramings(lines: String) throws {
-    try expectRefusal(.field(lines, saying: "Content-Length are both there"))
+    try expectRefusal(.field(lines, saying: "both Transfer-Encoding and Content-Length"))
   }
 
   @Test(
@@ -93,7 +93,7 @@ struct FramingTests {
     ]
   )
   func notChunked(value: String) throws {
-    try expectRefusal(.field("Transfer-Encoding: \(value)", saying: "isn't chunked"))
+    try expectRefusal(.field("Transfer-Encoding: \(value)", saying: "is not chunked"))
   }
 
   @Test(

@@ -1,7 +1,7 @@
 @testable import LockstepHTTP
 import Testing
 
-@Suite("Whether a connection is kept is said by the version and by Connection")
+@Suite("Whether a connection is kept is said by the version and by Connection", .timeLimit(.minutes(1)))
 struct KeepAliveTests {
   @Test(
     "The decision table",

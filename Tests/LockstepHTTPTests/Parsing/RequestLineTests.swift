@@ -1,16 +1,16 @@
 @testable import LockstepHTTP
 import Testing
 
-@Suite("A request line is a method, a target and a version, one space apart")
+@Suite("A request line is a method, a target and a version, one space apart", .timeLimit(.minutes(1)))
 struct RequestLineTests {
   struct Line: Sendable, CustomTestStringConvertible {
     let line: String
-    let form: RequestHead.TargetForm
+    let form: RequestLine.Form
     let path: String
     let query: String
     var testDescription: String { line }
 
-    init(_ line: String, _ form: RequestHead.TargetForm = .path, path: String, query: String = "") {
+    init(_ line: String, _ form: RequestLine.Form = .path, path: String, query: String = "") {
       self.line = line
       self.form = form
       self.path = path
@@ -91,7 +91,7 @@ struct RequestLineTests {
       .line("GET /a\u{7F}b HTTP/1.1", saying: "visible ASCII"),
       .line("GET /a\u{1B}b HTTP/1.1", saying: "visible ASCII"),
       .line("GET /a\rb HTTP/1.1", saying: "visible ASCII"),
-      .line("GET /é HTTP/1.1", saying: "percent-encoded"),
+      .line("GET /é HTTP/1.1", saying: "Percent-encode"),
       .line("GET /a#b HTTP/1.1", saying: "target"),
       .line("G(T / HTTP/1.1", saying: "method"),
       .line("GÉT / HTTP/1.1", saying: "method"),
@@ -148,10 +148,10 @@ struct RequestLineTests {
       .line("GET http:///a HTTP/1.1", saying: "no host"),
       .line("GET http://?a HTTP/1.1", saying: "no host"),
       .line("GET http://:80/a HTTP/1.1", saying: "no host"),
-      .line("GET http://u:p@h/a HTTP/1.1", saying: "host in the target's URL"),
-      .line("GET http://h:x/a HTTP/1.1", saying: "host in the target's URL"),
-      .line("GET http://[::1/a HTTP/1.1", saying: "host in the target's URL"),
-      .line("GET http://h\\a HTTP/1.1", saying: "host in the target's URL"),
+      .line("GET http://u:p@h/a HTTP/1.1", saying: "no valid host and port"),
+      .line("GET http://h:x/a HTTP/1.1", saying: "no valid host and port"),
+      .line("GET http://[::1/a HTTP/1.1", saying: "no valid host and port"),
+      .line("GET http://h\\a HTTP/1.1", saying: "no valid host and port"),
     ]
   )
   func badTargets(_ expected: Refusal) throws {

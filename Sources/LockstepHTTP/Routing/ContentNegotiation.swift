@@ -1,0 +1,75 @@
+/// The coding of a response body that a client prefers (RFC 9110, 12.5.3).
+public enum ContentCoding: Sendable {
+  /// The body as it is.
+  case identity
+  /// The body compressed by zlib in the format of RFC 1952.
+  case gzip
+
+  /// The preferred coding by `Accept-Encoding`: gzip if its quality value is above 0 and not below
+  /// that of identity.
+  ///
+  /// Without the field it is identity: a client such as plain `curl` shows what it gets.
+  public static func preferred(by head: RequestHead) -> ContentCoding {
+    guard head.has(.acceptEncoding) else { return .identity }
+    var gzip: Int?
+    var identity: Int?
+    var any: Int?
+    for (name, quality) in head.qualityValues(.acceptEncoding, allowsParameters: false) {
+      switch name {
+      case "gzip", "x-gzip": gzip = quality
+      case "identity": identity = quality
+      case "*": any = quality
+      default: break
+      }
+    }
+    let gzipQuality = gzip ?? any ?? 0
+    // Identity is acceptable unless it is excluded, but a client that names only gzip prefers gzip.
+    return gzipQuality > 0 && gzipQuality >= identity ?? any ?? 0 ? .gzip : .identity
+  }
+}
+
+extension RequestHead {
+  /// Whether the client accepts server-sent events, with at least the quality value of JSON
+  /// (RFC 9110, 12.5.1). It must name them: `*/*` does not ask for a stream.
+  public var wantsEventStream: Bool {
+    guard has(.accept) else { return false }
+    var (events, json) = (0, 0)
+    for (name, quality) in qualityValues(.accept, allowsParameters: true) {
+      switch name {
+      case "text/event-stream": events = max(events, quality)
+      case "application/json": json = max(json, quality)
+      default: break
+      }
+    }
+    return events > 0 && events >= json
+  }
+
+  /// The elements of a list in lowercase, each with its quality value in thousandths (RFC 9110,
+  /// 12.4.2): 1000 if it has none, 0 if that is invalid.
+  fileprivate func qualityValues(_ name: FieldName, allowsParameters: Bool) -> [(name: String, quality: Int)] {
+    list(name).map { element in
+      let parts = element.lowercased().split(separator: ";").map { $0.trimmingSpaces() }
+      let quality = parts.dropFirst().first { $0.hasPrefix("q=") }
+      let isValid = allowsParameters || parts.count <= (quality == nil ? 1 : 2)
+      return (parts.first.map(String.init) ?? "", isValid ? quality.map(Self.thousandths) ?? 1000 : 0)
+    }
+  }
+
+  private static func thousandths(_ parameter: Substring) -> Int {
+    let parts = parameter.dropFirst(2).split(separator: ".", omittingEmptySubsequences: false)
+    guard let whole = parts.first, parts.count <= 2, whole == "0" || whole == "1" else { return 0 }
+    let digits = parts.count == 2 ? parts[1] : ""
+    let padding = String(repeating: "0", count: max(0, 3 - digits.count))
+    guard digits.count <= 3, let thousandths = Int(whole + digits + padding) else { return 0 }
+    return thousandths <= 1000 ? thousandths : 0
+  }
+}
+
+extension Substring {
+  fileprivate func trimmingSpaces() -> Substring {
+    var rest = self
+    while let first = rest.first, first == " " || first == "\t" { rest.removeFirst() }
+    while let last = rest.last, last == " " || last == "\t" { rest.removeLast() }
+    return rest
+  }
+}

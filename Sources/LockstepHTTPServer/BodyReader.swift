@@ -1,0 +1,103 @@
+import LockstepHTTP
+
+/// Takes the body of the present request out of the input, and knows how much of it has arrived.
+struct BodyReader {
+  private enum Coding {
+    case length(remaining: Int)
+    case chunked(ChunkedDecoder)
+  }
+
+  private var coding: Coding
+  /// How many bytes of the body have arrived, without the chunked coding.
+  private(set) var received = 0
+  /// The client waits for `100 Continue`, which it has not got.
+  var awaitsContinue: Bool
+  /// The body could not be read to its end, so the start of the next request is unknown.
+  var isBroken = false
+
+  init(_ head: RequestHead, limits: Limits) {
+    awaitsContinue = head.expectsContinue
+    switch head.body {
+    case .none: coding = .length(remaining: 0)
+    case .length(let length): coding = .length(remaining: length)
+    case .chunked: coding = .chunked(ChunkedDecoder(limits: limits))
+    }
+  }
+
+  var isDone: Bool {
+    switch coding {
+    case .length(let remaining): remaining == 0
+    case .chunked(let decoder): decoder.isDone
+    }
+  }
+
+  /// How much has arrived, with what the present chunk still announces.
+  var announced: Int {
+    switch coding {
+    case .length: received
+    case .chunked(let decoder): decoder.announced
+    }
+  }
+
+  /// How much is known to follow: 0 for a chunked body.
+  var knownRemainder: Int {
+    if case .length(let remaining) = coding { remaining } else { 0 }
+  }
+
+  /// Whether the server can read on to the next request, if at most `bound` bytes are known to follow.
+  func canBeSkipped(within bound: Int) -> Bool {
+    // A client without its 100 may never send the body: what follows could be the body or a request.
+    !isBroken && (isDone || (!awaitsContinue && knownRemainder <= bound))
+  }
+
+  mutating func take(from input: inout InputBuffer, sink: (UnsafeRawBufferPointer) -> Void) throws(Problem) {
+    switch coding {
+    case .length(let remaining):
+      let count = min(remaining, input.count)
+      input.withBytes { sink($0.slice(0..<count)) }
+      input.removeFirst(count)
+      received += count
+      coding = .length(remaining: remaining - count)
+    case .chunked(var decoder):
+      let used = try input.withBytes { bytes throws(Problem) in try decoder.decode(bytes, sink: sink) }
+      input.removeFirst(used)
+      received = decoder.decoded
+      coding = .chunked(decoder)
+    }
+  }
+}
+
+/// Decides whether a body makes progress.
+///
+/// Arriving bytes are only counted; the rate is checked at the deadline. A body makes progress if
+/// it was never silent for the grace period, and if enough bytes have arrived since the last check.
+/// A fast start earns no extra time.
+struct BodyRateCheck {
+  private let bounds: ConnectionBounds
+  /// The time and the count of bytes at the last check.
+  private var start: Int64
+  private var startCount: Int
+  private var lastArrival: Int64
+
+  init(now: Int64, count: Int, bounds: ConnectionBounds) {
+    self.bounds = bounds
+    start = now
+    startCount = count
+    lastArrival = now
+  }
+
+  mutating func bytesArrived(_ now: Int64) { lastArrival = now }
+
+  /// When the rate is checked next.
+  var deadline: Int64 { min(start, lastArrival) + bounds.bodyGrace }
+
+  /// Checks the rate. `count`: how many bytes of the body have arrived.
+  mutating func passes(_ count: Int, now: Int64) -> Bool {
+    guard now < lastArrival + bounds.bodyGrace else { return false }
+    guard now >= start + bounds.bodyGrace else { return true }
+    guard count - startCount >= bounds.leastBody else { return false }
+    start = now
+    startCount = count
+    return true
+  }
+}

@@ -1,0 +1,96 @@
+import LockstepHTTP
+
+/// Bytes from the client that are not used yet. An empty buffer holds no memory.
+struct InputBuffer {
+  private var bytes: [UInt8] = []
+  private var used = 0
+
+  var isEmpty: Bool { used == bytes.count }
+  var count: Int { bytes.count - used }
+
+  mutating func append(_ more: UnsafeRawBufferPointer) {
+    // Less than a request is left. Moving it keeps the buffer from growing with every request.
+    bytes.removeFirst(used)
+    used = 0
+    bytes.append(contentsOf: more)
+  }
+
+  mutating func removeFirst(_ count: Int) {
+    used += count
+    if used == bytes.count { self = InputBuffer() }
+  }
+
+  /// Calls `body` with the unused bytes, which are valid only during the call.
+  func withBytes<Result, Failure: Error>(
+    _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    try bytes.withUnsafeBufferPointer { all throws(Failure) in
+      try body(UnsafeRawBufferPointer(UnsafeBufferPointer(rebasing: all[used...])))
+    }
+  }
+}
+
+/// Output that waits for the client: short pieces gathered in one buffer, then at most one long body,
+/// which is sent without copying it.
+struct OutputBuffer {
+  private var gathered: [UInt8] = []
+  private var body: [UInt8] = []
+  private var sent = 0
+
+  /// From this size on a body is not copied: for a shorter one, the copy costs less than a second buffer.
+  static let longBody = 16 * 1024
+
+  var isEmpty: Bool { gathered.isEmpty && body.isEmpty }
+  var count: Int { memory - sent }
+  /// The memory in use until the client has taken the last byte: a body is freed as a whole.
+  var memory: Int { gathered.count + body.count }
+  var hasBuffer: Bool { gathered.capacity > 0 }
+  var hasLongBody: Bool { !body.isEmpty }
+
+  /// Lends a buffer to gather in.
+  mutating func borrow(_ buffer: consuming [UInt8]) {
+    gathered = buffer
+  }
+
+  /// Gathers what `write` appends. Not allowed while there is a long body, which would follow it.
+  mutating func gather(_ write: (inout [UInt8]) -> Void) {
+    write(&gathered)
+  }
+
+  mutating func add(body bytes: [UInt8]) {
+    if bytes.count < Self.longBody { gathered.append(contentsOf: bytes) } else { body = bytes }
+  }
+
+  /// Sends as much as the socket takes.
+  mutating func send(to socket: Socket) -> Socket.Outcome {
+    var outcome = Socket.Outcome.bytes(0)
+    while !isEmpty {
+      outcome = sendOnce(to: socket)
+      guard case .bytes(let count) = outcome else { return outcome }
+      sent += count
+      guard sent == memory else { continue }
+      gathered.removeAll(keepingCapacity: true)
+      body = []
+      sent = 0
+    }
+    return outcome
+  }
+
+  /// Takes the buffer out, to be lent again. Only when empty.
+  mutating func takeBuffer() -> [UInt8] {
+    let buffer = gathered
+    gathered = []
+    return buffer
+  }
+
+  private func sendOnce(to socket: Socket) -> Socket.Outcome {
+    gathered.withUnsafeBytes { gathered in
+      let first = gathered.slice(min(sent, gathered.count)..<gathered.count)
+      guard !body.isEmpty else { return socket.write(first) }
+      return body.withUnsafeBytes { body in
+        let second = body.slice(max(0, sent - gathered.count)..<body.count)
+        return first.isEmpty ? socket.write(second) : socket.write(first, second)
+      }
+    }
+  }
+}
