@@ -126,7 +126,7 @@ struct HostedScreenTests {
       Recorder(clock: clock, merged: merged)
     }
     for _ in 0..<2 {
-      let screen = try await directory.open(kind, for: nil, arguments: [])
+      let screen = try await directory.open(kind, for: nil, arguments: [:])
       for _ in 0..<2 {
         await #expect(throws: StepRefusal.self) {
           let action: JSON = ["type": "do", "payload": ["value": "fail at once"]]
