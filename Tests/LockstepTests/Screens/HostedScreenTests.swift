@@ -126,7 +126,7 @@ struct HostedScreenTests {
       Recorder(clock: clock, merged: merged)
     }
     for _ in 0..<2 {
-      let screen = try await directory.open(kind, for: nil, arguments: [])
+      let screen = try await directory.open(kind, for: nil, arguments: [:])
       for _ in 0..<2 {
         await #expect(throws: StepRefusal.self) {
           let action: JSON = ["type": "do", "payload": ["value": "fail at once"]]
@@ -138,7 +138,7 @@ struct HostedScreenTests {
     #expect(directory.metrics.failures == ["recorder": 4])
     let line =
       "1970-01-01T00:00:00.000Z WARNING a screen had a failure; its further ones are only counted "
-      + #"screen=recorder origin=action error="\#(Broken())""#
+      + "screen=recorder origin=action error=\(Broken())"
     #expect(log.entries.map { $0.filter { $0 != "\n" } } == [line, line])
     directory.shutDown()
   }
