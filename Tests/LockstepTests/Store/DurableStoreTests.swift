@@ -165,7 +165,7 @@ struct DurableStoreTests {
     #expect(
       errorOpening(fixture.path)
         == "SQLite could not open \(fixture.path): database is locked (code 5). Another connection or process has "
-        + "locked the database: wait until it is done, or end it, and try again."
+        + "locked the database: wait for it or end it, and try again."
     )
     try other.execute("COMMIT")
     _ = try fixture.store()
