@@ -197,7 +197,8 @@ struct UserMetricsTests {
 
   @Test("Passwords that were refused, states that were read, history, files and queues are told")
   func operating() async throws {
-    try await ServerFixture.run({ $0.accounts.attempts.perKnownNetwork = RateLimit(requests: 1, seconds: 60, burst: 2) }) {
+    try await ServerFixture.run({ $0.accounts.attempts.perKnownNetwork = RateLimit(requests: 1, seconds: 60, burst: 2) }
+    ) {
       users in
       let phone = try await users.signUp()
       for password in ["wrong one", "wrong two", "wrong three"] {

@@ -41,8 +41,13 @@ struct BackupKeeperTests {
       now: { Timestamp(millisecondsSince1970: now()) },
       write: { log.record($0) }
     )
+    var schedule = BackupSchedule()
+    schedule.folder = folder
+    schedule.every = .seconds(3600)
+    schedule.keep = keep
+    schedule.bytesPerSecond = rate
     return try BackupScheduler(
-      BackupSchedule(folder: folder, every: .seconds(3600), keep: keep, bytesPerSecond: rate),
+      schedule,
       folder: other ?? folder,
       store: path ?? files.path,
       identity: identity ?? store.id,

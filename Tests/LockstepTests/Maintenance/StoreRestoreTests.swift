@@ -205,7 +205,7 @@ struct StoreRestoreTests {
       )
       let error = #expect(throws: MaintenanceError.self) { try restore.restore(from: path, overwriting: true) }
       #expect(
-        error == .damaged(path: path, what: "a row of profiles refers to one of users that isn't there")
+        error == .damaged(path: path, what: "a row of profiles refers to a missing row of users")
       )
     default:
       #expect(throws: MaintenanceError.sameFile(path: files.path)) {

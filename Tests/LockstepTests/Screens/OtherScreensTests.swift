@@ -105,7 +105,8 @@ struct OtherScreensTests {
 
   @Test("The attempts of a login screen count like all others, by where they come from")
   func attempts() async throws {
-    try await ServerFixture.run({ $0.accounts.attempts.perKnownNetwork = RateLimit(requests: 1, seconds: 60, burst: 2) }) {
+    try await ServerFixture.run({ $0.accounts.attempts.perKnownNetwork = RateLimit(requests: 1, seconds: 60, burst: 2) }
+    ) {
       users in
       _ = try await users.signUp()
       let screen = try await users.open("/v1/reactors/login", token: nil)
