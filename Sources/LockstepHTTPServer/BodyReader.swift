@@ -44,9 +44,11 @@ struct BodyReader {
     if case .length(let remaining) = coding { remaining } else { 0 }
   }
 
-  /// Whether the server can read on to the next request, if at most `bound` bytes are known to follow.
+  /// Whether the server can read on to the next request, if at most `bound` bytes are known to
+  /// follow.
   func canBeSkipped(within bound: Int) -> Bool {
-    // A client without its 100 may never send the body: what follows could be the body or a request.
+    // A client without its 100 may never send the body: what follows could be the body or a
+    // request.
     !isBroken && (isDone || (!awaitsContinue && knownRemainder <= bound))
   }
 

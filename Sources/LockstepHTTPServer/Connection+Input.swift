@@ -128,8 +128,8 @@ extension Connection {
     }
   }
 
-  /// Discards what has arrived of a body that no handler read. If its coding is broken, the response
-  /// can still announce that the connection closes.
+  /// Discards what has arrived of a body that no handler read. If its coding is broken, the
+  /// response can still announce that the connection closes.
   func discardArrivedBody() {
     guard let body, !body.isDone, !body.isBroken, body.knownRemainder <= loop.limits.discardedBody else { return }
     _ = try? takeArrivedBody(upTo: body.received + loop.limits.discardedBody) { _ in }

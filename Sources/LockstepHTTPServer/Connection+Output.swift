@@ -32,7 +32,8 @@ extension Connection {
     settleOutput(0)
   }
 
-  /// Sets how much output counts as in memory. Returns whether there is room; if not, nothing changes.
+  /// Sets how much output counts as in memory. Returns whether there is room; if not, nothing
+  /// changes.
   @discardableResult
   func settleOutput(_ count: Int) -> Bool {
     guard count != heldOutput else { return true }

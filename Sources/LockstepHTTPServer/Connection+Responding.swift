@@ -220,8 +220,8 @@ struct ReusableResponse {
     return response
   }
 
-  /// Longer bodies are not kept: sending one costs more than making it, and thousands of connections
-  /// may each keep one.
+  /// Longer bodies are not kept: sending one costs more than making it, and thousands of
+  /// connections may each keep one.
   var isShort: Bool {
     switch response.body {
     case .none: true

@@ -8,8 +8,8 @@ import LockstepHTTP
 /// the actions that it returns (`perform`), as far as they need no waiting. Only a handler that has
 /// to wait gets a task, so an idle connection is this object and nothing else.
 ///
-/// `@unchecked Sendable`: only the loop's thread touches it. Handler tasks and `ConnectionHandle` are
-/// isolated to the loop.
+/// `@unchecked Sendable`: only the loop's thread touches it. Handler tasks and `ConnectionHandle`
+/// are isolated to the loop.
 final class Connection: @unchecked Sendable {
   typealias Action = ConnectionStateMachine.Action
 
@@ -145,7 +145,8 @@ final class Connection: @unchecked Sendable {
     await withUnsafeContinuation { continuation in
       machine.handlerWaits(for: wait)
       waiter = continuation
-      // The task may have queued for the loop after its caller looked, and the event came in between.
+      // The task may have queued for the loop after its caller looked, and the event came in
+      // between.
       resumeIfPossible()
     }
   }

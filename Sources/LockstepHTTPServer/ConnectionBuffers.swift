@@ -30,14 +30,15 @@ struct InputBuffer {
   }
 }
 
-/// Output that waits for the client: short pieces gathered in one buffer, then at most one long body,
-/// which is sent without copying it.
+/// Output that waits for the client: short pieces gathered in one buffer, then at most one long
+/// body, which is sent without copying it.
 struct OutputBuffer {
   private var gathered: [UInt8] = []
   private var body: [UInt8] = []
   private var sent = 0
 
-  /// From this size on a body is not copied: for a shorter one, the copy costs less than a second buffer.
+  /// From this size on a body is not copied: for a shorter one, the copy costs less than a second
+  /// buffer.
   static let longBody = 16 * 1024
 
   var isEmpty: Bool { gathered.isEmpty && body.isEmpty }

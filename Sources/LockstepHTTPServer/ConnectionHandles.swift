@@ -1,6 +1,7 @@
 import LockstepHTTP
 
-/// A handler's access to its connection from any thread: the request's body, and a streamed response.
+/// A handler's access to its connection from any thread: the request's body, and a streamed
+/// response.
 final class ConnectionHandle: BodySource, BodyWriter {
   private let connection: Connection
   private let isolation: LoopIsolation

@@ -43,7 +43,8 @@ struct ConnectionStateMachine: Sendable {
     case readHead
     /// Respond to the head that was read.
     case respond(isRepetition: Bool)
-    /// Respond with 503 on a surplus connection. Without a head, the client took too long to send it.
+    /// Respond with 503 on a surplus connection. Without a head, the client took too long to send
+    /// it.
     case turnAway(hasHead: Bool)
     /// The head timed out: respond with 408 if it has begun.
     case timeOutHead(hasBegun: Bool)
@@ -257,8 +258,8 @@ struct ConnectionStateMachine: Sendable {
     if case .handling = state { state = .responding }
   }
 
-  /// A streamed body failed. The connection closes without its end, so the client sees that the body
-  /// is incomplete.
+  /// A streamed body failed. The connection closes without its end, so the client sees that the
+  /// body is incomplete.
   mutating func streamFailed() -> Action { close() }
 
   /// The handler's task is suspended, or resumed (`nothing`).
@@ -306,7 +307,8 @@ struct ConnectionStateMachine: Sendable {
 
   private var isLeaving: Bool { client != .open || isDraining }
 
-  /// Asks the parked request or the event source if there is a cause. Otherwise waits until `deadline`.
+  /// Asks the parked request or the event source if there is a cause. Otherwise waits until
+  /// `deadline`.
   private mutating func ask(isWoken: Bool, until deadline: Int64) -> Action {
     if client == .gone { return close() }
     guard isLeaving || isTimedOut || isWoken else {
@@ -347,8 +349,8 @@ struct ConnectionStateMachine: Sendable {
   }
 
   /// The client has not taken all output; `pending` includes what the kernel holds. At the deadline
-  /// the client must have taken enough of it. No output is added meanwhile, so the difference is what
-  /// the client has taken.
+  /// the client must have taken enough of it. No output is added meanwhile, so the difference is
+  /// what the client has taken.
   mutating func blocked(pending: Int, now: Int64) -> Action {
     switch state {
     case .readingHead: _ = write()

@@ -19,8 +19,8 @@ struct DeadlineWheel<Key: Sendable> {
     current = now >> Self.tickShift
   }
 
-  /// Schedules `key` for `deadline` or a tick later; earlier if that is beyond the wheel's horizon of
-  /// two minutes. Returns when it comes up.
+  /// Schedules `key` for `deadline` or a tick later; earlier if that is beyond the wheel's horizon
+  /// of two minutes. Returns when it comes up.
   @discardableResult
   mutating func schedule(_ key: Key, at deadline: Int64) -> Int64 {
     let tick = min(max((deadline >> Self.tickShift) + 1, current), current + Self.slotCount - 1)

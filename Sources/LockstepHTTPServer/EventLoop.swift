@@ -4,7 +4,8 @@ import LockstepHTTP
 import Synchronization
 import LockstepTime
 
-/// One thread that serves a share of the connections: it waits for events and runs the jobs of tasks.
+/// One thread that serves a share of the connections: it waits for events and runs the jobs of
+/// tasks.
 ///
 /// It is the executor of the tasks of its connections. A handler that awaits something elsewhere
 /// comes back here, and so do its child tasks.
@@ -187,8 +188,8 @@ final class EventLoop: SerialExecutor, TaskExecutor, WakeTarget, @unchecked Send
     return true
   }
 
-  /// The system lacks descriptors or memory. The connection stays in the backlog; accepting it again
-  /// at once would be a busy loop.
+  /// The system lacks descriptors or memory. The connection stays in the backlog; accepting it
+  /// again at once would be a busy loop.
   private func pauseAccepting(_ error: SystemError) {
     guard let listener else { return }
     counters.acceptPauses.addAsOnlyWriter(1)
@@ -206,7 +207,8 @@ final class EventLoop: SerialExecutor, TaskExecutor, WakeTarget, @unchecked Send
     if isSurplus {
       counters.refused.addAsOnlyWriter(1)
       shared.served.subtract(1, ordering: .relaxed)
-      // Refusals take descriptors too, so their number is bounded. Past it, connections are only closed.
+      // Refusals take descriptors too, so their number is bounded. Past it, connections are only
+      // closed.
       guard shared.refused.add(1, ordering: .relaxed).newValue <= configuration.refusals else {
         shared.refused.subtract(1, ordering: .relaxed)
         return socket.close()
@@ -244,7 +246,8 @@ final class EventLoop: SerialExecutor, TaskExecutor, WakeTarget, @unchecked Send
 
   // MARK: Memory for bodies and output
 
-  /// Counts bytes of a body as in memory. Returns whether there is room; if not, nothing is counted.
+  /// Counts bytes of a body as in memory. Returns whether there is room; if not, nothing is
+  /// counted.
   func holdBody(_ count: Int) -> Bool {
     let total = shared.bodyBytes.add(count, ordering: .relaxed).newValue
     if total > limits.bodyMemory { releaseBody(count) }
@@ -307,7 +310,8 @@ final class EventLoop: SerialExecutor, TaskExecutor, WakeTarget, @unchecked Send
   /// Wakes parked connections. May be called from any thread.
   func wake(_ tokens: [UInt64]) { mailbox.post { $0.woken.append(contentsOf: tokens) } }
 
-  /// Wakes a limited number of connections, so that thousands of waiters do not delay other requests.
+  /// Wakes a limited number of connections, so that thousands of waiters do not delay other
+  /// requests.
   private func wakeParked() {
     let portion = woken.prefix(Self.wakeUpsPerTurn)
     woken.removeFirst(portion.count)

@@ -3,8 +3,8 @@ import Glibc
 
 /// The descriptors that a loop waits for (epoll), and the event with which other threads wake it.
 ///
-/// Sockets are watched edge-triggered and for all events, so a connection costs one system call, and
-/// a request none. Each event carries the token of its descriptor.
+/// Sockets are watched edge-triggered and for all events, so a connection costs one system call,
+/// and a request none. Each event carries the token of its descriptor.
 final class EventPoll {
   /// A change of a descriptor.
   struct Event {

@@ -37,8 +37,8 @@ final class Mailbox: Sendable {
 
   /// Changes the contents and wakes the loop.
   func post(_ change: (inout Contents) -> Void) {
-    // The lock is held until the event is written: the loop could otherwise close it in between, and
-    // its descriptor could become that of another file.
+    // The lock is held until the event is written: the loop could otherwise close it in between,
+    // and its descriptor could become that of another file.
     contents.withLock { contents in
       let wasEmpty = contents.isEmpty
       change(&contents)

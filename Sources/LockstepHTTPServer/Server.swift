@@ -6,7 +6,8 @@ import LockstepTime
 /// Responds to the requests of a server. It never throws: an error is a response too.
 public typealias Responder = @Sendable (Request) -> HandlerResult
 
-/// A response that the server made without a handler, because it got no valid request or had no room.
+/// A response that the server made without a handler, because it got no valid request or had no
+/// room.
 ///
 /// It contains nothing that the client has sent, so it may be logged.
 public struct ServerRefusal: Sendable {
@@ -30,8 +31,8 @@ public final class Server: Sendable {
     public var loops = 1
     /// The limits.
     public var limits = Limits()
-    /// Additional fields of a `ServerRefusal`, by the `Origin` of the request if it had one. They let
-    /// pages of other origins read the response. Default: none.
+    /// Additional fields of a `ServerRefusal`, by the `Origin` of the request if it had one. They
+    /// let pages of other origins read the response. Default: none.
     public var refusalFields: @Sendable (_ origin: String?) -> HeaderFields = { _ in HeaderFields() }
     /// How many connections beyond `Limits.connections` get a 503 at the same time. Default 256.
     ///
@@ -58,8 +59,8 @@ public final class Server: Sendable {
   private let shared: SharedState
   private let threads = LockedState<[NamedThread]>([])
 
-  /// Listens. Clients wait in the backlog until `start`. Throws if the address is not available, also
-  /// because another server uses it.
+  /// Listens. Clients wait in the backlog until `start`. Throws if the address is not available,
+  /// also because another server uses it.
   public init(_ configuration: Configuration, time: TimeSource = .system) throws(SystemError) {
     let shared = SharedState()
     let listeners = try Self.listen(configuration)
@@ -70,18 +71,19 @@ public final class Server: Sendable {
     self.shared = shared
   }
 
-  /// Starts to serve requests. `respond` is called on the loop of the connection. To be called once.
+  /// Starts to serve requests. `respond` is called on the loop of the connection. To be called
+  /// once.
   ///
   /// Throws if the system has no thread for a loop; no request is served then.
   public func start(respond: @escaping Responder) throws(NamedThread.NotStarted) {
     try start(noteRefusal: { _ in }, responderOfLoop: { _ in respond })
   }
 
-  /// Starts to serve requests, with a responder for each loop by its index. `noteRefusal` is called on
-  /// the loop of the connection for each response without a handler.
+  /// Starts to serve requests, with a responder for each loop by its index. `noteRefusal` is called
+  /// on the loop of the connection for each response without a handler.
   ///
-  /// Objects that loops share have shared reference counts, and each change of a count moves a cache
-  /// line between cores. Responders that share nothing hot let loops run at full speed.
+  /// Objects that loops share have shared reference counts, and each change of a count moves a
+  /// cache line between cores. Responders that share nothing hot let loops run at full speed.
   public func start(
     noteRefusal: @escaping @Sendable (ServerRefusal) -> Void,
     responderOfLoop: (Int) -> Responder

@@ -11,8 +11,8 @@ public struct SystemError: Error, CustomStringConvertible, Equatable {
   /// Why it failed.
   public let reason: String
 
-  /// A failure of `call`. Make it right after the call: the code defaults to `errno`, and the reason
-  /// to the system's text for it.
+  /// A failure of `call`. Make it right after the call: the code defaults to `errno`, and the
+  /// reason to the system's text for it.
   public init(_ call: String, purpose: String, code: Int32 = errno, reason: String? = nil) {
     self.call = call
     self.purpose = purpose

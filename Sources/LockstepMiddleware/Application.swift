@@ -77,7 +77,9 @@ public struct Application: Sendable {
   }
 
   private func finished(_ result: HandlerResult, to request: Request, route: Int?) -> HandlerResult {
-    result.transformed(by: ResponseFinishing(application: self, request: request, route: route))
+    // Nearly every result is a response already, and needs no copy of the request.
+    if case .response(let response) = result { return finished(response, to: request, route: route) }
+    return result.transformed(by: ResponseFinishing(application: self, request: request, route: route))
   }
 
   func finishedStream(_ response: Response, to request: Request, route: Int?) -> Response {

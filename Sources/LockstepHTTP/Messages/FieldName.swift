@@ -1,7 +1,7 @@
 /// The name of a header field that this server reads or writes.
 ///
-/// A name is a literal: it costs no allocation, and no client can choose one. Its letters keep their
-/// case when written; a comparison ignores the case.
+/// A name is a literal: it costs no allocation, and no client can choose one. Its letters keep
+/// their case when written; a comparison ignores the case.
 public struct FieldName: Sendable, ExpressibleByStringLiteral {
   let literal: StaticString
 

@@ -5,7 +5,7 @@ public enum HTTPDate {
   private static let days = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"]
   private static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 
-  /// The field line `Date: …` for a time in seconds since 1970, from 1970 to the end of the year 9999.
+  /// The field line `Date: …` for a time in seconds since 1970, from 1970 to 9999.
   public static func field(secondsSince1970 seconds: Int) -> [UInt8] {
     let bounded = min(max(seconds, 0), 253_402_300_799)
     let (day, second) = bounded.quotientAndRemainder(dividingBy: 86_400)

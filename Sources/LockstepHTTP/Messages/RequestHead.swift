@@ -17,7 +17,7 @@ public final class RequestHead: Sendable {
 
   /// The positions of a field's name and value in the head.
   struct FieldPlace: Sendable {
-    // Half the size of two `Range<Int>`: every request has an array of these. No head is near 4 GiB.
+    // Half the size of two `Range<Int>`: every request has an array. No head is near 4 GiB.
     private let nameStart, nameEnd, valueStart, valueEnd: UInt32
 
     init(name: Range<Int>, value: Range<Int>) {
@@ -107,7 +107,7 @@ public final class RequestHead: Sendable {
     return elements
   }
 
-  /// The values of all fields with this name, in order, for lists whose elements may contain commas.
+  /// The values of all fields with this name, in order: their elements may contain commas.
   public func values(_ name: FieldName) -> [[UInt8]] {
     bytes.withUnsafeBytes { all in
       fieldPlaces.filter { name.matches(all.slice($0.name)) }.map { Array(all.slice($0.value)) }

@@ -94,8 +94,8 @@ public struct ChunkedDecoder: Sendable {
     return nil
   }
 
-  /// Counts the bytes of a line beyond the digits of the largest size: extensions and zeros. Without
-  /// a limit on their sum, a small body could hide in a thousand times as much (RFC 9112, 7.1.1).
+  /// Counts the bytes of a line beyond the digits of the largest size: extensions and zeros.
+  /// Without a limit on their sum, a small body could hide in far more of them (RFC 9112, 7.1.1).
   private mutating func countPadding(_ line: UnsafeRawBufferPointer) throws(Problem) {
     padding += max(0, line.count - Int.bitWidth / 4)
     guard padding <= bounds.headerSection else {

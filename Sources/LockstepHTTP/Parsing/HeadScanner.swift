@@ -36,8 +36,8 @@ struct HeadScanner {
     return nil
   }
 
-  /// Removes the empty lines before the head and returns their size. The caller's next buffer begins
-  /// after them.
+  /// Removes the empty lines before the head and returns their size. The caller's next buffer
+  /// begins after them.
   mutating func takeEmptyLines() -> Int {
     let count = start
     taken += count
@@ -66,8 +66,8 @@ struct HeadScanner {
     }
   }
 
-  /// Checks the first byte of the request line. Bytes of another protocol may never have a line end,
-  /// so they are refused at once.
+  /// Checks the first byte of the request line. Bytes of another protocol may never have a line
+  /// end, so they are refused at once.
   private func beginsWithMethod(_ bytes: UnsafeRawBufferPointer) throws(Problem) -> Bool {
     guard start < bytes.count, bytes[start] != UInt8(ascii: "\r") else { return false }
     if bytes[start].isTokenByte { return true }
@@ -94,7 +94,8 @@ struct HeadScanner {
     _ = try RequestLine(bytes.slice(start..<end), end: end - start)
   }
 
-  /// Checks the length of the head so far: up to a line feed, or up to the end of an incomplete line.
+  /// Checks the length of the head so far: up to a line feed, or up to the end of an incomplete
+  /// line.
   private func checkLength(upTo end: Int, _ bounds: ParserLimits) throws(Problem) {
     if let requestLineEnd {
       // A line feed must still fit, and the empty line does not count.

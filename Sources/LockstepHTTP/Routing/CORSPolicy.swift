@@ -5,8 +5,8 @@ public struct CORSPolicy: Sendable {
   private let origins: [String]
   private let allowsAny: Bool
 
-  /// A policy for these origins, such as `https://app.example`; `*` means all. Without origins, CORS
-  /// is off.
+  /// A policy for these origins, such as `https://app.example`; `*` means all. Without origins,
+  /// CORS is off.
   public init(origins: [String]) {
     self.origins = origins
     allowsAny = origins.contains("*")
@@ -24,8 +24,8 @@ public struct CORSPolicy: Sendable {
   /// The fields of every response to a request, problems included.
   public func fields(for head: RequestHead) -> HeaderFields { fields(forOrigin: head[.origin]) }
 
-  /// The same for the value of `Origin`. If all origins are allowed, the fields do not depend on it,
-  /// so there is no `Vary`.
+  /// The same for the value of `Origin`. If all origins are allowed, the fields do not depend on
+  /// it, so there is no `Vary`.
   public func fields(forOrigin origin: String?) -> HeaderFields {
     var fields = HeaderFields()
     guard isOn else { return fields }
@@ -36,8 +36,8 @@ public struct CORSPolicy: Sendable {
     return fields
   }
 
-  /// The additional fields of the response to a preflight; nil if the request is none from an allowed
-  /// origin.
+  /// The additional fields of the response to a preflight; nil if the request is none from an
+  /// allowed origin.
   public func preflightFields(for head: RequestHead, allow: String) -> HeaderFields? {
     guard isOn, head.method == .options, allowed(head[.origin]) != nil, head.has(.accessControlRequestMethod) else {
       return nil

@@ -2,8 +2,8 @@
 ///
 /// The table is a tree of path parts. A lookup hashes each part and descends one level, so its cost
 /// depends on the length of the path, not on the number of routes. A literal part takes precedence
-/// over a `{parameter}`. If the literal has no route for the method, the route of the parameter gets
-/// the request, with the literal as its value.
+/// over a `{parameter}`. If the literal has no route for the method, the route of the parameter
+/// gets the request, with the literal as its value.
 public struct Router: Sendable {
   /// The result of a lookup.
   public enum Match: Sendable {
@@ -46,7 +46,8 @@ public struct Router: Sendable {
   private var nodes = [Node()]
   private let serverAllow: String
 
-  /// A table of these routes. Throws if two have the same method and path, or a pattern is malformed.
+  /// A table of these routes. Throws if two have the same method and path, or a pattern is
+  /// malformed.
   public init(_ routes: [Route]) throws(TableError) {
     self.routes = routes
     serverAllow = Self.allow(routes.map(\.method))
