@@ -36,7 +36,7 @@ package final class Ledger: Sendable {
   ///   - keysInUse: The idempotency keys at work.
   ///   - upkeep: Who looks after the history.
   ///   - era: What marks the revisions that are made.
-  ///   - endings: Whether sessions may be ending.
+  ///   - sessionEndings: Whether sessions may be ending.
   ///   - now: The time.
   ///   - announce: Told of each committed state, by one thread at a time, after it was published.
   package init(
