@@ -43,16 +43,12 @@ package final class StateCache: Sendable {
   /// The user's latest committed state, read from the store if it is not in memory.
   package func load(_ user: UserID) async throws -> CachedState {
     if let cached = state(of: user) { return cached }
-    // Released outside the locks: there may be many.
-    var dropped: [UserID: CachedState] = [:]
-    defer { _ = consume dropped }
-    return try await flights.value(
+    let loaded = try await flights.value(
       of: user,
       keep: { loaded in
         contents.withLock { contents in
           if let published = contents.states.use(user) { return published }
           contents.states.insert(loaded, of: user)
-          dropped = contents.states.takeDropped()
           return loaded
         }
       },
@@ -62,6 +58,9 @@ package final class StateCache: Sendable {
         return CachedState(try await readers.read(for: user) { [load] in try load(user, $0) }, after: nil)
       }
     )
+    // Released outside the lock: there may be many.
+    _ = contents.withLock { $0.states.takeDropped() }
+    return loaded
   }
 
   /// Makes a state that is on disk the latest one. Only one thread at a time may call this.

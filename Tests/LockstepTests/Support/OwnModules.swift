@@ -80,13 +80,12 @@ enum ScoresAction: Sendable {
   case clear
 }
 
-/// Scores: any JSON by its key; one that is no JSON as it's written here can be decided on too.
+/// Scores: any JSON by its key.
 struct ScoresReactor: Reactor {
   var initialState: MapState { MapState() }
 
   func mutate(_ action: ScoresAction, in map: MapState) -> Effect<MapMutation> {
     switch action {
-    case .set("spaced", _): .just(.set(key: "spaced", value: EncodedJSON([1], encoded: Array("[ 1 ]".utf8))))
     case .set(let key, let value): .just(.setting(key, to: value))
     case .remove(let key):
       map[key] == nil ? .failure(Refusal.notFound("There is no such score.")) : .just(.removed(key: key))

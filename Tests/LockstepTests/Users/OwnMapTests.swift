@@ -72,13 +72,4 @@ struct OwnMapTests {
       #expect(try await ada.put("/v1/scores/a", "1234567").status == 200)
     }
   }
-
-  @Test("A value that isn't written as it would be read again is a mistake")
-  func mistake() async throws {
-    try await Self.run { users, ada in
-      let answer = try await ada.put("/v1/scores/spaced", "1")
-      #expect(answer.problem == Told("internal"))
-      #expect(users.log.text.contains("a mistake in the module scores"))
-    }
-  }
 }
