@@ -12,7 +12,13 @@ package struct DefaultsModule: Sendable {
   }
 
   package var userModule: UserModule {
-    var module = UserModule("defaults", reducer: .map(DefaultsReactor.reduce), hasParts: true, cases: SuiteAction.cases, state: Self.stateSchema) {
+    var module = UserModule(
+      "defaults",
+      reducer: .map(DefaultsReactor.reduce),
+      hasParts: true,
+      cases: SuiteAction.cases,
+      state: Self.stateSchema
+    ) {
       _,
       _,
       action in

@@ -12,7 +12,12 @@ package struct FavoritesModule: Sendable {
   }
 
   package var userModule: UserModule {
-    var module = UserModule("favorites", reducer: .list(FavoritesReactor.reduce), cases: FavoritesAction.cases, state: Self.stateSchema) {
+    var module = UserModule(
+      "favorites",
+      reducer: .list(FavoritesReactor.reduce),
+      cases: FavoritesAction.cases,
+      state: Self.stateSchema
+    ) {
       _,
       _,
       action in

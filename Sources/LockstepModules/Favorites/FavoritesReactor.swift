@@ -58,7 +58,12 @@ package struct FavoritesReactor: Reactor {
     let item = try existing(id, in: state)
     let object = item.object
     let present = JSON.object(FavoriteContent(of: object).members)
-    return try replace(item, object, with: content(of: present.mergePatched(with: .object(patch)), by: patch), in: state)
+    return try replace(
+      item,
+      object,
+      with: content(of: present.mergePatched(with: .object(patch)), by: patch),
+      in: state
+    )
   }
 
   private func update(_ id: String, by patch: PatchDocument, in state: ListState) throws(Refusal) -> ListMutation? {

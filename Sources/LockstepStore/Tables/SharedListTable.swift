@@ -75,7 +75,8 @@ struct SharedListTable: CollectionTable {
         ) { try $0[0] as Int }
       },
       order: {
-        try connection.all("SELECT id FROM list_elements WHERE user_id = ? AND module = ? ORDER BY rank", user, module) {
+        try connection.all("SELECT id FROM list_elements WHERE user_id = ? AND module = ? ORDER BY rank", user, module)
+        {
           ElementKey(try $0[0])
         }
       },

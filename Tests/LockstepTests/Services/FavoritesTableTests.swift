@@ -16,7 +16,9 @@ struct FavoritesServiceTests {
     tables = try await ServiceTables()
   }
 
-  private static func item(_ id: String, title: String? = nil, data: JSON? = nil, updated: String = "then") -> EncodedJSON {
+  private static func item(_ id: String, title: String? = nil, data: JSON? = nil, updated: String = "then")
+    -> EncodedJSON
+  {
     var object = FavoriteContent(title: title, data: data).object(withID: id)
     object["addedAt"] = "then"
     object["updatedAt"] = .string(updated)

@@ -43,7 +43,9 @@ struct UpgradeTests {
       #expect(entries.map(\.at.millisecondsSince1970) == [8, 9, 9])
       #expect(entries.map { $0.session?.description } == [nil, session, nil])
       #expect(entries.map(\.action) == ["{}", #"{"type":"a"}"#, #"{"type":"b"}"#])
-      #expect(try journal.end(of: user).written == entries.reduce(0) { $0 + $1.action.utf8.count + $1.mutations.utf8.count })
+      #expect(
+        try journal.end(of: user).written == entries.reduce(0) { $0 + $1.action.utf8.count + $1.mutations.utf8.count }
+      )
       let snapshots = Snapshots(connection: connection)
       let list = try #require(try snapshots.latest(of: CollectionName("favorites"), of: user, upTo: 5))
       #expect(list.revision == 3)
