@@ -10,7 +10,7 @@ struct ReadmeTests {
   @Test(
     "In two terminals the printed commands print the printed output",
     .enabled(if: hasTools, "curl and jq are not installed"),
-    .timeLimit(.minutes(1))
+    .timeLimit(.minutes(10))
   )
   func twoTerminals() async throws {
     let (process, port) = try await LockstepProcess.serving(in: TemporaryDirectory())

@@ -2,7 +2,7 @@ import Testing
 
 @testable import LockstepCommand
 
-@Suite("The help names all there is", .timeLimit(.minutes(5)))
+@Suite("The help names all there is", .timeLimit(.minutes(10)))
 struct HelpTests {
   /// Each option's default, as the help says it.
   private static let defaults: [(name: String, text: String)] = [

@@ -6,7 +6,7 @@ import Testing
 @testable import LockstepMaintenance
 @testable import LockstepTime
 
-@Suite("What the operator's commands print", .timeLimit(.minutes(5)))
+@Suite("What the operator's commands print", .timeLimit(.minutes(10)))
 struct OperatorTextTests {
   @Test(
     "A progress bar fills as far as the work has come",
@@ -126,7 +126,7 @@ struct OperatorTextTests {
   }
 }
 
-@Suite("Words that belong to no option", .timeLimit(.minutes(5)))
+@Suite("Words that belong to no option", .timeLimit(.minutes(10)))
 struct OperandTests {
   private func refusal(_ arguments: [String]) -> String? {
     do {

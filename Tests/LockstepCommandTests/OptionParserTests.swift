@@ -5,7 +5,7 @@ import Testing
 
 @testable import LockstepCommand
 
-@Suite("Options are read from the command line and from variables", .timeLimit(.minutes(5)))
+@Suite("Options are read from the command line and from variables", .timeLimit(.minutes(10)))
 struct OptionParserTests {
   /// One option: a value that isn't the default, and whether a configuration has it.
   struct Case: Sendable, CustomTestStringConvertible {

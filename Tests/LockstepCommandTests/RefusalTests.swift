@@ -2,7 +2,7 @@ import Testing
 
 @testable import LockstepCommand
 
-@Suite("What an option can't be is refused, with the option and what it may be", .timeLimit(.minutes(5)))
+@Suite("What an option can't be is refused, with the option and what it may be", .timeLimit(.minutes(10)))
 struct RefusalTests {
   private static let size = "it must be a size such as 65536, 64KiB or 1MiB, from"
   private static let time = "it must be a time such as 500ms, 10s or 2m, from 1ms to 24h"

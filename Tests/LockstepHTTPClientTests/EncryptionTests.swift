@@ -7,7 +7,7 @@ import Testing
 @Suite(
   "TLS",
   .enabled(if: access("/usr/bin/openssl", X_OK) == 0, "certificates need openssl"),
-  .timeLimit(.minutes(1))
+  .timeLimit(.minutes(10))
 )
 struct EncryptionTests {
   @Test("A trusted certificate with the right name is accepted")

@@ -5,7 +5,7 @@ import Testing
 
 @testable import LockstepHTTPClient
 
-@Suite("The HTTP client", .timeLimit(.minutes(1)))
+@Suite("The HTTP client", .timeLimit(.minutes(10)))
 struct HTTPClientTests {
   /// Runs `body` with a client without proxies, and shuts it down.
   static func withClient(

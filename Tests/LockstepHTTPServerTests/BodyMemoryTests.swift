@@ -2,7 +2,7 @@ import LockstepHTTP
 import LockstepTestSupport
 import Testing
 
-@Suite("What bodies hold of the memory is bounded, and given back", .timeLimit(.minutes(1)))
+@Suite("What bodies hold of the memory is bounded, and given back", .timeLimit(.minutes(10)))
 struct BodyMemoryTests {
   private static let half = "PUT /half HTTP/1.1\r\nHost: h\r\nContent-Length: 1000\r\n\r\n"
 

@@ -2,7 +2,7 @@ import LockstepHTTP
 import LockstepTestSupport
 import Testing
 
-@Suite("Bodies are taken when a handler asks, and only so much of them", .timeLimit(.minutes(1)))
+@Suite("Bodies are taken when a handler asks, and only so much of them", .timeLimit(.minutes(10)))
 struct BodyTests {
   private static let refusing: @Sendable (Request) async -> Response = { _ in Problem(.notFound).response }
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import LockstepHTTPServer
 
-@Suite("A connection's state machine: every event in every state", .timeLimit(.minutes(1)))
+@Suite("A connection's state machine: every event in every state", .timeLimit(.minutes(10)))
 struct ConnectionStateMachineTests {
   private typealias Machine = ConnectionStateMachine
   private typealias Event = (name: String, perform: @Sendable (inout Machine) -> Machine.Action)

@@ -3,7 +3,7 @@ import LockstepHTTPServer
 import LockstepTestSupport
 import Testing
 
-@Suite("Draining ends every connection in good order", .timeLimit(.minutes(1)))
+@Suite("Draining ends every connection in good order", .timeLimit(.minutes(10)))
 struct DrainingTests {
   private func start(_ respond: @escaping @Sendable (Request) async -> Response) throws -> (Server, ManualTime) {
     let time = ManualTime()

@@ -2,7 +2,7 @@ import LockstepHTTP
 import LockstepTestSupport
 import Testing
 
-@Suite("A connection is kept as long as both sides want it", .timeLimit(.minutes(1)))
+@Suite("A connection is kept as long as both sides want it", .timeLimit(.minutes(10)))
 struct KeepAliveTests {
   @Test("One connection serves request after request")
   func reuse() async throws {

@@ -5,7 +5,7 @@ import Synchronization
 import LockstepTestSupport
 import Testing
 
-@Suite("Handlers run on the loop of their connection", .timeLimit(.minutes(1)))
+@Suite("Handlers run on the loop of their connection", .timeLimit(.minutes(10)))
 struct LoopTests {
   @Test("A handler that awaits something elsewhere comes back on its loop")
   func comesBack() async throws {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import LockstepHTTPServer
 
-@Suite("Output that clients do not take is bounded in memory and in time", .timeLimit(.minutes(2)))
+@Suite("Output that clients do not take is bounded in memory and in time", .timeLimit(.minutes(10)))
 struct OutputMemoryTests {
   /// More than the kernel's buffers take.
   private static let long = [UInt8](repeating: 0x61, count: 16 * 1024 * 1024)

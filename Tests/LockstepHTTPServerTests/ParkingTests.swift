@@ -5,7 +5,7 @@ import Testing
 
 @Suite(
   "Requests that wait cost no task, and are answered the moment there is something to tell",
-  .timeLimit(.minutes(1))
+  .timeLimit(.minutes(10))
 )
 struct ParkingTests {
   private static let request = "GET / HTTP/1.1\r\nHost: h\r\n\r\n"
@@ -124,7 +124,7 @@ struct ParkingTests {
   }
 }
 
-@Suite("A body can come piece by piece over a connection that is parked in between", .timeLimit(.minutes(1)))
+@Suite("A body can come piece by piece over a connection that is parked in between", .timeLimit(.minutes(10)))
 struct EventSourceTests {
   private static let request = "GET / HTTP/1.1\r\nHost: h\r\n\r\n"
 

@@ -2,7 +2,7 @@ import LockstepHTTP
 import LockstepTestSupport
 import Testing
 
-@Suite("Pipelined requests are answered in their order", .timeLimit(.minutes(1)))
+@Suite("Pipelined requests are answered in their order", .timeLimit(.minutes(10)))
 struct PipeliningTests {
   @Test("A thousand at once, in one piece")
   func many() async throws {

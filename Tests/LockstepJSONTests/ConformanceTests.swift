@@ -2,7 +2,7 @@ import LockstepJSON
 import Testing
 
 /// The cases of the well-known JSONTestSuite, by its names.
-@Suite(.timeLimit(.minutes(1))) struct ConformanceTests {
+@Suite(.timeLimit(.minutes(10))) struct ConformanceTests {
   @Test("Text that RFC 8259 allows is accepted", arguments: accepted)
   func accepts(_ item: TextCase) {
     #expect(throws: Never.self, "\(item.name)") { try JSON(parsing: item.bytes) }

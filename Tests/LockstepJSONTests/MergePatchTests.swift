@@ -2,7 +2,7 @@ import LockstepJSON
 import LockstepTestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct MergePatchTests {
+@Suite(.timeLimit(.minutes(10))) struct MergePatchTests {
   @Test("The examples of RFC 7396, appendix A", arguments: appendix)
   func examples(_ original: JSON, _ patch: JSON, _ expected: JSON) {
     #expect(original.mergePatched(with: patch) == expected)

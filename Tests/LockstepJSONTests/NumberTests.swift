@@ -1,7 +1,7 @@
 import LockstepJSON
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct NumberTests {
+@Suite(.timeLimit(.minutes(10))) struct NumberTests {
   @Test(
     "Integers of 64 bits are exact",
     arguments: [

@@ -2,7 +2,7 @@ import LockstepJSON
 import LockstepTestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct ObjectTests {
+@Suite(.timeLimit(.minutes(10))) struct ObjectTests {
   @Test("Replacing and removing members keeps the order of the others")
   func order() {
     var object: JSONObject = ["b": 1, "a": 2, "c": 3]

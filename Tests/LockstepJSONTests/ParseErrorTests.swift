@@ -1,7 +1,7 @@
 import LockstepJSON
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct ParseErrorTests {
+@Suite(.timeLimit(.minutes(10))) struct ParseErrorTests {
   struct Case: CustomTestStringConvertible {
     var text: [UInt8]
     var kind: JSONParseError.Kind

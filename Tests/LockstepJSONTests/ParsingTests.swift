@@ -2,7 +2,7 @@ import LockstepJSON
 import LockstepTestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct ParsingTests {
+@Suite(.timeLimit(.minutes(10))) struct ParsingTests {
   @Test("Bytes, a slice, a string and a buffer of the same text give the same value")
   func everyFormOfText() throws {
     let text = #" {"é": [1, -2.5, "x", true, null]} "#

@@ -6,7 +6,7 @@ func apply(_ patch: String, to document: String, limits: JSONPatchLimits = .stan
   try JSONPatch(parsing: JSON(parsing: patch), limits: limits).applied(to: JSON(parsing: document), limits: limits)
 }
 
-@Suite(.timeLimit(.minutes(1))) struct PatchTests {
+@Suite(.timeLimit(.minutes(10))) struct PatchTests {
   struct Example: CustomTestStringConvertible {
     var name: String
     var document: String

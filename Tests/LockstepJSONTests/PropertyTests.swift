@@ -2,7 +2,7 @@ import LockstepJSON
 import LockstepTestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct PropertyTests {
+@Suite(.timeLimit(.minutes(10))) struct PropertyTests {
   @Test("Written values parse as the same value and are written the same again")
   func roundTrip() throws {
     var random = SeededNumbers(seed: testSeed)

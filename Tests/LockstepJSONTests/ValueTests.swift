@@ -1,7 +1,7 @@
 import LockstepJSON
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct ValueTests {
+@Suite(.timeLimit(.minutes(10))) struct ValueTests {
   @Test("Equal numbers hash the same", arguments: equalNumbers)
   func areEqual(_ left: JSON, _ right: JSON) {
     #expect(left == right)

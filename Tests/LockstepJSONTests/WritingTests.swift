@@ -1,7 +1,7 @@
 import LockstepJSON
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct WritingTests {
+@Suite(.timeLimit(.minutes(10))) struct WritingTests {
   @Test("Compact text has no white space, and members are in their order")
   func compact() {
     let value: JSON = ["z": [1, 2.5, "x", true, false, nil], "a": [:], "m": [], "k": ["n": [["d": -7]]]]

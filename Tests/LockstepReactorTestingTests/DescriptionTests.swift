@@ -3,7 +3,7 @@ import Testing
 
 @testable import LockstepReactorTesting
 
-@Suite("Readable differences", .timeLimit(.minutes(1)))
+@Suite("Readable differences", .timeLimit(.minutes(10)))
 struct DescriptionTests {
   private struct Inner: Equatable {
     var number = 1

@@ -47,7 +47,7 @@ private struct Shop: Reactor {
   }
 }
 
-@Suite("Test reactor", .timeLimit(.minutes(1)))
+@Suite("Test reactor", .timeLimit(.minutes(10)))
 struct TestReactorTests {
   private let log = FailureLog()
 
@@ -357,7 +357,7 @@ struct TestReactorTests {
   }
 }
 
-@Suite("Stub reactor", .timeLimit(.minutes(1)))
+@Suite("Stub reactor", .timeLimit(.minutes(10)))
 struct StubReactorTests {
   /// A view, reduced to what a view does: it shows states, and sends actions.
   private func show<Model: ViewModel<String, Int>>(_ model: Model, on observer: TestObserver<String>) async {

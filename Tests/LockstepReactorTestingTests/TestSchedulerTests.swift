@@ -3,7 +3,7 @@ import Testing
 
 struct Broken: Error, Equatable {}
 
-@Suite("Test scheduler", .timeLimit(.minutes(1)))
+@Suite("Test scheduler", .timeLimit(.minutes(10)))
 struct TestSchedulerTests {
   let scheduler = TestScheduler()
 

@@ -1,7 +1,7 @@
 import LockstepReactorTesting
 import Testing
 
-@Suite("Virtual clock", .timeLimit(.minutes(1)))
+@Suite("Virtual clock", .timeLimit(.minutes(10)))
 struct VirtualClockTests {
   let scheduler = TestScheduler()
   var clock: VirtualClock { scheduler.clock }

@@ -2,7 +2,7 @@ import LockstepReactor
 import LockstepReactorTesting
 import Testing
 
-@Suite("Active, and reachability", .timeLimit(.minutes(1)))
+@Suite("Active, and reachability", .timeLimit(.minutes(10)))
 struct ActiveTests {
   let scheduler = TestScheduler()
 

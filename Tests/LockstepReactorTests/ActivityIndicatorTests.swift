@@ -2,7 +2,7 @@ import LockstepReactor
 import LockstepReactorTesting
 import Testing
 
-@Suite("Activity indicator", .timeLimit(.minutes(1)))
+@Suite("Activity indicator", .timeLimit(.minutes(10)))
 struct ActivityIndicatorTests {
   let scheduler = TestScheduler()
   let indicator = ActivityIndicator()

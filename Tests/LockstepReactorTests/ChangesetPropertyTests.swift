@@ -1,7 +1,7 @@
 import LockstepReactor
 import Testing
 
-@Suite("Changesets, for random lists", .timeLimit(.minutes(1)))
+@Suite("Changesets, for random lists", .timeLimit(.minutes(10)))
 struct ChangesetPropertyTests {
   /// Each test draws a seed and prints it; put one here to repeat a failure.
   static let fixedSeed: UInt64? = nil
@@ -153,7 +153,7 @@ struct ChangesetPropertyTests {
   }
 }
 
-@Suite("Map changesets", .timeLimit(.minutes(1)))
+@Suite("Map changesets", .timeLimit(.minutes(10)))
 struct MapChangesetTests {
   @Test("set has what is new or different, removed what is gone, ascending")
   func difference() {

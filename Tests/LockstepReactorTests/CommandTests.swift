@@ -2,7 +2,7 @@ import LockstepReactor
 import LockstepReactorTesting
 import Testing
 
-@Suite("Command", .timeLimit(.minutes(1)))
+@Suite("Command", .timeLimit(.minutes(10)))
 struct CommandTests {
   let scheduler = TestScheduler()
 

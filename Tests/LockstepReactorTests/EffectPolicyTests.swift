@@ -2,7 +2,7 @@ import LockstepReactor
 import LockstepReactorTesting
 import Testing
 
-@Suite("Effect policies", .timeLimit(.minutes(1)))
+@Suite("Effect policies", .timeLimit(.minutes(10)))
 struct EffectPolicyTests {
   let world = World()
   var clock: VirtualClock { world.clock }

@@ -2,7 +2,7 @@ import LockstepReactor
 import LockstepReactorTesting
 import Testing
 
-@Suite("Effects", .timeLimit(.minutes(1)))
+@Suite("Effects", .timeLimit(.minutes(10)))
 struct EffectTests {
   let scheduler = TestScheduler()
   var clock: VirtualClock { scheduler.clock }

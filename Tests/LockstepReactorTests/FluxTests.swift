@@ -20,7 +20,7 @@ private final class PlayerStore: FluxStore {
   }
 }
 
-@Suite("Flux", .timeLimit(.minutes(1)))
+@Suite("Flux", .timeLimit(.minutes(10)))
 struct FluxTests {
   let scheduler = TestScheduler()
 

@@ -58,7 +58,7 @@ struct Search: Reactor {
 }
 // end guide
 
-@Suite("The guide, docs/reactor.md", .timeLimit(.minutes(1)))
+@Suite("The guide, docs/reactor.md", .timeLimit(.minutes(10)))
 struct GuideTests {
   @Test("hosting")
   func hosting() async throws {

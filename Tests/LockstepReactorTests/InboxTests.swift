@@ -3,7 +3,7 @@ import Testing
 
 @testable import LockstepReactor
 
-@Suite("Inbox", .timeLimit(.minutes(1)))
+@Suite("Inbox", .timeLimit(.minutes(10)))
 struct InboxTests {
   @Test("sending changes the queue in place: the array moves when it grows, not at each action")
   func noCopies() {

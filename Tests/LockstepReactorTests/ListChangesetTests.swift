@@ -16,7 +16,7 @@ func items(_ text: String) -> [Item] {
 
 typealias ItemChangeset = ListChangeset<Item>
 
-@Suite("List changesets", .timeLimit(.minutes(1)))
+@Suite("List changesets", .timeLimit(.minutes(10)))
 struct ListChangesetTests {
   @Test("equal lists have an empty changeset")
   func equal() throws {

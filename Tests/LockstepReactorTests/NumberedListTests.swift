@@ -2,7 +2,7 @@ import Testing
 
 @testable import LockstepReactor
 
-@Suite("A list by numbers", .timeLimit(.minutes(1)))
+@Suite("A list by numbers", .timeLimit(.minutes(10)))
 struct NumberedListTests {
   @Test("members are in the order of their numbers, in whatever order they came, and each is found by its own")
   func order() {

@@ -27,7 +27,7 @@ private struct Alerting: Reactor {
   }
 }
 
-@Suite("Pulse", .timeLimit(.minutes(1)))
+@Suite("Pulse", .timeLimit(.minutes(10)))
 struct PulseTests {
   @Test("a pulse notifies on every assignment, even of an equal value; other changes do not")
   func pulse() {

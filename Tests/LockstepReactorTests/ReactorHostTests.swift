@@ -3,7 +3,7 @@ import LockstepReactorTesting
 import Synchronization
 import Testing
 
-@Suite("Reactor host", .timeLimit(.minutes(1)))
+@Suite("Reactor host", .timeLimit(.minutes(10)))
 struct ReactorHostTests {
   @Test("a state stream replays the latest state to each new subscriber, then gives distinct ones")
   func replayThenDistinct() {

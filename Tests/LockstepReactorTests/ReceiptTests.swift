@@ -2,7 +2,7 @@ import LockstepReactor
 import LockstepReactorTesting
 import Testing
 
-@Suite("Receipts", .timeLimit(.minutes(1)))
+@Suite("Receipts", .timeLimit(.minutes(10)))
 struct ReceiptTests {
   let world = World()
 

@@ -26,7 +26,7 @@ final class ScriptedPrompt: RetryPrompt {
   }
 }
 
-@Suite("Retry", .timeLimit(.minutes(1)))
+@Suite("Retry", .timeLimit(.minutes(10)))
 struct RetryTests {
   let scheduler = TestScheduler()
 

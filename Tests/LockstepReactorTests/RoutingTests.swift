@@ -38,7 +38,7 @@ private struct Browsing: Reactor {
   }
 }
 
-@Suite("Routing", .timeLimit(.minutes(1)))
+@Suite("Routing", .timeLimit(.minutes(10)))
 struct RoutingTests {
   @Test("a coordinator goes wherever the routes lead, to the same place twice if told twice")
   func follow() {

@@ -3,7 +3,7 @@ import LockstepReactorTesting
 import Synchronization
 import Testing
 
-@Suite("Steps of several actions", .timeLimit(.minutes(1)))
+@Suite("Steps of several actions", .timeLimit(.minutes(10)))
 struct StepTests {
   private let world = World()
   private let outcomes: TestObserver<String>

@@ -2,7 +2,7 @@ import LockstepReactor
 import LockstepReactorTesting
 import Testing
 
-@Suite("Streams", .timeLimit(.minutes(1)))
+@Suite("Streams", .timeLimit(.minutes(10)))
 struct StreamTests {
   let scheduler = TestScheduler()
 
@@ -222,7 +222,7 @@ struct StreamTests {
   }
 }
 
-@Suite("Streams across real threads", .timeLimit(.minutes(1)))
+@Suite("Streams across real threads", .timeLimit(.minutes(10)))
 struct ThreadedStreamTests {
   @Test("whatever the threads do, every watcher ends with the last value")
   func lastValue() async {

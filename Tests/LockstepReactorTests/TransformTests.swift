@@ -18,7 +18,7 @@ private struct Transformed: Reactor {
   func transform(state: Flow<String>) -> Flow<String> { states(state) }
 }
 
-@Suite("Transforms", .timeLimit(.minutes(1)))
+@Suite("Transforms", .timeLimit(.minutes(10)))
 struct TransformTests {
   let scheduler = TestScheduler()
   var script: Script { Script(clock: scheduler.clock) }

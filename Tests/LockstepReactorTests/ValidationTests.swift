@@ -2,7 +2,7 @@ import LockstepReactor
 import LockstepReactorTesting
 import Testing
 
-@Suite("Validation", .timeLimit(.minutes(1)))
+@Suite("Validation", .timeLimit(.minutes(10)))
 struct ValidationTests {
   @Test(
     "only ok is valid; empty and validating have nothing to say",

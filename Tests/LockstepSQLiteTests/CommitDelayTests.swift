@@ -2,7 +2,7 @@ import Testing
 
 @testable import LockstepSQLite
 
-@Suite("The commit delay", .timeLimit(.minutes(1)))
+@Suite("The commit delay", .timeLimit(.minutes(10)))
 struct CommitDelayTests {
   @Test("A lone writer does not wait")
   func alone() {

@@ -3,7 +3,7 @@ import LockstepSQLite
 import LockstepTestSupport
 import Testing
 
-@Suite("Copies of a database", .timeLimit(.minutes(1)))
+@Suite("Copies of a database", .timeLimit(.minutes(10)))
 struct CopyTests {
   private struct GivenUp: Error {}
 

@@ -4,7 +4,7 @@ import LockstepTestSupport
 import Testing
 import LockstepThreading
 
-@Suite("The writer", .timeLimit(.minutes(1)))
+@Suite("The writer", .timeLimit(.minutes(10)))
 struct WriterTests {
   private typealias Refused = WriterFixture.Refused
 

@@ -6,7 +6,7 @@ import LockstepThreading
 
 @testable import LockstepSQLite
 
-@Suite("Groups that fail as a whole", .timeLimit(.minutes(1)))
+@Suite("Groups that fail as a whole", .timeLimit(.minutes(10)))
 struct FailingCommitTests {
   private typealias Refused = WriterFixture.Refused
 

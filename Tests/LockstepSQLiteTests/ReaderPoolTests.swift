@@ -4,7 +4,7 @@ import LockstepTestSupport
 import Testing
 import LockstepThreading
 
-@Suite("The reader pool", .timeLimit(.minutes(1)))
+@Suite("The reader pool", .timeLimit(.minutes(10)))
 struct ReadersTests {
   private struct Refused: Error, Equatable {}
 

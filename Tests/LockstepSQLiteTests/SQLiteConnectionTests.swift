@@ -3,7 +3,7 @@ import LockstepSQLite
 import Testing
 import LockstepTestSupport
 
-@Suite("Connections", .timeLimit(.minutes(1)))
+@Suite("Connections", .timeLimit(.minutes(10)))
 struct ConnectionTests {
   private let folder: TemporaryDirectory
   private let path: String

@@ -2,7 +2,7 @@ import LockstepSQLite
 import Testing
 import LockstepTestSupport
 
-@Suite("Errors", .timeLimit(.minutes(1)))
+@Suite("Errors", .timeLimit(.minutes(10)))
 struct SQLiteErrorTests {
   private let folder: TemporaryDirectory
 

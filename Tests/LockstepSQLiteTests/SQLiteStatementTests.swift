@@ -3,7 +3,7 @@ import LockstepTestSupport
 
 @testable import LockstepSQLite
 
-@Suite("Statements", .timeLimit(.minutes(1)))
+@Suite("Statements", .timeLimit(.minutes(10)))
 struct StatementTests {
   private let folder: TemporaryDirectory
   private let connection: SQLiteConnection

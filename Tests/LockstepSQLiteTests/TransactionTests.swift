@@ -2,7 +2,7 @@ import LockstepSQLite
 import Testing
 import LockstepTestSupport
 
-@Suite("Transactions", .timeLimit(.minutes(1)))
+@Suite("Transactions", .timeLimit(.minutes(10)))
 struct TransactionTests {
   private struct Refused: Error {}
 

@@ -2,7 +2,7 @@ import LockstepSQLite
 import Testing
 import LockstepTestSupport
 
-@Suite("Values", .timeLimit(.minutes(1)))
+@Suite("Values", .timeLimit(.minutes(10)))
 struct ValueTests {
   private let folder: TemporaryDirectory
   private let connection: SQLiteConnection

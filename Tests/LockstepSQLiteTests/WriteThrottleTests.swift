@@ -4,7 +4,7 @@ import LockstepThreading
 
 @testable import LockstepSQLite
 
-@Suite("The write throttle", .timeLimit(.minutes(1)))
+@Suite("The write throttle", .timeLimit(.minutes(10)))
 struct WriteThrottleTests {
   private static let ann = WriteOwner(1, 1)
   private static let bob = WriteOwner(1, 2)

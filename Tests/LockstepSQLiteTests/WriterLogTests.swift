@@ -4,7 +4,7 @@ import LockstepThreading
 
 @testable import LockstepSQLite
 
-@Suite("The writer's WAL", .timeLimit(.minutes(1)))
+@Suite("The writer's WAL", .timeLimit(.minutes(10)))
 struct WriterLogTests {
   /// Lengthens the WAL by at least a page, several times.
   private func write(pages: Int, to fixture: WriterFixture) async throws {

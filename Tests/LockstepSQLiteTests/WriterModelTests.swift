@@ -4,7 +4,7 @@ import LockstepTestSupport
 import LockstepThreading
 
 /// Runs random groups of random units against a dictionary.
-@Suite("The writer against a model", .timeLimit(.minutes(1)))
+@Suite("The writer against a model", .timeLimit(.minutes(10)))
 struct WriterModelTests {
   /// What a unit does.
   private enum Step: CaseIterable {

@@ -3,7 +3,7 @@ import Testing
 import LockstepTestSupport
 import LockstepThreading
 
-@Suite("The writer's statistics", .timeLimit(.minutes(1)))
+@Suite("The writer's statistics", .timeLimit(.minutes(10)))
 struct WriterStatisticsTests {
   @Test("They count units, groups and the time of commits, on the injected clock")
   func figures() async throws {

@@ -2,7 +2,7 @@ import LockstepTestSupport
 import Testing
 import LockstepThreading
 
-@Suite("The fair-share limiter", .timeLimit(.minutes(1)))
+@Suite("The fair-share limiter", .timeLimit(.minutes(10)))
 struct FairShareLimiterTests {
   /// Blocks work until it opens.
   private final class Door: Sendable {

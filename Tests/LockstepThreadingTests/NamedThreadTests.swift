@@ -4,7 +4,7 @@ import Testing
 
 @testable import LockstepThreading
 
-@Suite("Named threads", .timeLimit(.minutes(1)))
+@Suite("Named threads", .timeLimit(.minutes(10)))
 struct NamedThreadTests {
   /// A thread's note.
   private final class Note: Sendable {

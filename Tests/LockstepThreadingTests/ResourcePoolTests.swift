@@ -1,7 +1,7 @@
 import Testing
 import LockstepThreading
 
-@Suite("Resource pools", .timeLimit(.minutes(1)))
+@Suite("Resource pools", .timeLimit(.minutes(10)))
 struct ResourcePoolTests {
   /// Not `Sendable`: only its thread may touch it.
   private final class Resource {

@@ -2,7 +2,7 @@ import LockstepTestSupport
 import Testing
 import LockstepThreading
 
-@Suite("Single flight", .timeLimit(.minutes(1)))
+@Suite("Single flight", .timeLimit(.minutes(10)))
 struct SingleFlightTests {
   private struct Failed: Error, Equatable {}
 

@@ -1,7 +1,7 @@
 import Testing
 import LockstepThreading
 
-@Suite("The work queue", .timeLimit(.minutes(1)))
+@Suite("The work queue", .timeLimit(.minutes(10)))
 struct WorkQueueTests {
   private func queue(_ work: Int..., capacity: Int = 10) throws -> WorkQueue<Int> {
     let queue = WorkQueue<Int>(name: "test", capacity: capacity)

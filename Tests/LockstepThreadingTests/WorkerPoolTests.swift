@@ -4,7 +4,7 @@ import Synchronization
 import Testing
 import LockstepThreading
 
-@Suite("Worker pools", .timeLimit(.minutes(1)))
+@Suite("Worker pools", .timeLimit(.minutes(10)))
 struct WorkerPoolTests {
   private struct Failed: Error, Equatable {}
 

@@ -1,7 +1,7 @@
 import LockstepHTTP
 import Testing
 
-@Suite("A request is what a handler needs to know", .timeLimit(.minutes(1)))
+@Suite("A request is what a handler needs to know", .timeLimit(.minutes(10)))
 struct RequestTests {
   @Test("A body that is here already is given as it is")
   func body() async throws {

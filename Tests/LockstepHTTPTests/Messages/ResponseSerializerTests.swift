@@ -1,7 +1,7 @@
 @testable import LockstepHTTP
 import Testing
 
-@Suite("An answer's head has exactly the bytes that its status, body and client ask for", .timeLimit(.minutes(1)))
+@Suite("An answer's head has exactly the bytes that its status, body and client ask for", .timeLimit(.minutes(10)))
 struct ResponseSerializerTests {
   struct ExpectedHead: Sendable, CustomTestStringConvertible {
     let name: String

@@ -1,7 +1,7 @@
 @testable import LockstepHTTP
 import Testing
 
-@Suite("Bytes are what RFC 9110 calls them", .timeLimit(.minutes(1)))
+@Suite("Bytes are what RFC 9110 calls them", .timeLimit(.minutes(10)))
 struct ByteClassTests {
   private let all = UInt8.min...UInt8.max
   private let alphanumerics = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"

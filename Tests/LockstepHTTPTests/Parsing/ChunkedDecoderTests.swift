@@ -1,7 +1,7 @@
 @testable import LockstepHTTP
 import Testing
 
-@Suite("The chunked coding is taken off, or the body is refused", .timeLimit(.minutes(1)))
+@Suite("The chunked coding is taken off, or the body is refused", .timeLimit(.minutes(10)))
 struct ChunkedDecoderTests {
   /// What came of a chunked body that was there at once: its data, and how many bytes were left behind it.
   private func decode(_ text: String, limits: Limits = Limits()) throws(Problem) -> (

@@ -3,7 +3,7 @@ import Testing
 
 @Suite(
   "A field line is a name, a colon right behind it, and a value without control characters",
-  .timeLimit(.minutes(1))
+  .timeLimit(.minutes(10))
 )
 struct FieldLineTests {
   @Test(

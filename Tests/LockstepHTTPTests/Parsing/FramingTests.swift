@@ -1,7 +1,7 @@
 @testable import LockstepHTTP
 import Testing
 
-@Suite("A body's end can be found in one way only, or the request is refused", .timeLimit(.minutes(1)))
+@Suite("A body's end can be found in one way only, or the request is refused", .timeLimit(.minutes(10)))
 struct FramingTests {
   struct Framed: Sendable, CustomTestStringConvertible {
     let fields: [String]

@@ -1,7 +1,7 @@
 @testable import LockstepHTTP
 import Testing
 
-@Suite("HTTP/1.1 has exactly one Host, and it is a host and maybe a port", .timeLimit(.minutes(1)))
+@Suite("HTTP/1.1 has exactly one Host, and it is a host and maybe a port", .timeLimit(.minutes(10)))
 struct HostTests {
   @Test(
     "A host is taken",

@@ -1,7 +1,7 @@
 @testable import LockstepHTTP
 import Testing
 
-@Suite("Whether a connection is kept is said by the version and by Connection", .timeLimit(.minutes(1)))
+@Suite("Whether a connection is kept is said by the version and by Connection", .timeLimit(.minutes(10)))
 struct KeepAliveTests {
   @Test(
     "The decision table",

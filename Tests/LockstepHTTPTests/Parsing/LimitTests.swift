@@ -1,7 +1,7 @@
 @testable import LockstepHTTP
 import Testing
 
-@Suite("A limit takes what is exactly as large, and nothing larger", .timeLimit(.minutes(1)))
+@Suite("A limit takes what is exactly as large, and nothing larger", .timeLimit(.minutes(10)))
 struct LimitTests {
   /// A request line of so many bytes.
   private func requestLine(_ size: Int) -> String {

@@ -1,7 +1,7 @@
 import LockstepHTTP
 import Testing
 
-@Suite("No bytes, however they come about, trap the parser or mean two things", .timeLimit(.minutes(1)))
+@Suite("No bytes, however they come about, trap the parser or mean two things", .timeLimit(.minutes(10)))
 struct MutationTests {
   /// The same bytes in every run. Another seed: LOCKSTEP_TEST_SEED in the environment.
   private static let seed = testSeed()

@@ -1,7 +1,7 @@
 @testable import LockstepHTTP
 import Testing
 
-@Suite("A request line is a method, a target and a version, one space apart", .timeLimit(.minutes(1)))
+@Suite("A request line is a method, a target and a version, one space apart", .timeLimit(.minutes(10)))
 struct RequestLineTests {
   struct Line: Sendable, CustomTestStringConvertible {
     let line: String

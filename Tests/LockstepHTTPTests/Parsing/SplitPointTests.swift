@@ -1,7 +1,7 @@
 import LockstepHTTP
 import Testing
 
-@Suite("Where the network cuts the bytes changes nothing", .timeLimit(.minutes(1)))
+@Suite("Where the network cuts the bytes changes nothing", .timeLimit(.minutes(10)))
 struct SplitPointTests {
   /// Small enough that the table can go past each; `ByteStream` counts on these figures.
   private static let limits = {

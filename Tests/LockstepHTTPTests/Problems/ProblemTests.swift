@@ -2,7 +2,7 @@
 import LockstepJSON
 import Testing
 
-@Suite("A problem tells the client what went wrong and what to do", .timeLimit(.minutes(1)))
+@Suite("A problem tells the client what went wrong and what to do", .timeLimit(.minutes(10)))
 struct ProblemTests {
   /// The contract's slugs and statuses, and those of what the engine itself refuses.
   private static let kinds: [(slug: String, status: Int)] = [

@@ -1,7 +1,7 @@
 @testable import LockstepHTTP
 import Testing
 
-@Suite("CORS says which pages may use the server, and names each field", .timeLimit(.minutes(1)))
+@Suite("CORS says which pages may use the server, and names each field", .timeLimit(.minutes(10)))
 struct CORSPolicyTests {
   private static let exposed =
     "ETag, Cursor, Link, Location, Preference-Applied, Idempotency-Replayed, Retry-After, RateLimit, RateLimit-Policy, "

@@ -1,7 +1,7 @@
 @testable import LockstepHTTP
 import Testing
 
-@Suite("A body is compressed for who asks for it", .timeLimit(.minutes(1)))
+@Suite("A body is compressed for who asks for it", .timeLimit(.minutes(10)))
 struct ContentCodingTests {
   @Test(
     "gzip is preferred",

@@ -1,7 +1,7 @@
 @testable import LockstepHTTP
 import Testing
 
-@Suite("A path is cut first, and each part is percent-decoded once", .timeLimit(.minutes(1)))
+@Suite("A path is cut first, and each part is percent-decoded once", .timeLimit(.minutes(10)))
 struct PathDecodingTests {
   private let router: Router
 

@@ -1,7 +1,7 @@
 @testable import LockstepHTTP
 import Testing
 
-@Suite("The router finds the route of a request in its table", .timeLimit(.minutes(1)))
+@Suite("The router finds the route of a request in its table", .timeLimit(.minutes(10)))
 struct RouterTests {
   @Test(
     "A path is found part by part, and a literal wins over a parameter",

@@ -65,7 +65,7 @@ private struct FavoritesWithRouteStream: Reactor {
   static func reduce(_ state: inout [String], _ mutation: [String]) { state = mutation }
 }
 
-@Suite("Example: a favorites list that routes to a photo by row", .timeLimit(.minutes(1)))
+@Suite("Example: a favorites list that routes to a photo by row", .timeLimit(.minutes(10)))
 struct FavoritesExample {
   private let scheduler = TestScheduler()
   private let subject = DispatchSubject<[String]>()

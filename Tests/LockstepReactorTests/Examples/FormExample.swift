@@ -66,7 +66,7 @@ private struct ProfileForm: Reactor {
   }
 }
 
-@Suite("Example: a form of company name and position", .timeLimit(.minutes(1)))
+@Suite("Example: a form of company name and position", .timeLimit(.minutes(10)))
 struct FormExample {
   private let scheduler = TestScheduler()
 

@@ -47,7 +47,7 @@ private final class LoginViewModel: Sendable {
   }
 }
 
-@Suite("Example: a login form", .timeLimit(.minutes(1)))
+@Suite("Example: a login form", .timeLimit(.minutes(10)))
 struct LoginExample {
   @Test("the command is enabled only when the address has its format and the password more than six characters")
   func enabled() {

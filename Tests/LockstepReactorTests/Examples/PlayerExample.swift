@@ -42,7 +42,7 @@ private struct PlayerActions {
   }
 }
 
-@Suite("Example: a player through dispatcher and store", .timeLimit(.minutes(1)))
+@Suite("Example: a player through dispatcher and store", .timeLimit(.minutes(10)))
 struct PlayerExample {
   @Test("loading, error and model are three streams; who looks late finds the model, not the error")
   func player() {

@@ -20,7 +20,7 @@ private struct Presenter: Reactor {
   }
 }
 
-@Suite("Example: a presenter", .timeLimit(.minutes(1)))
+@Suite("Example: a presenter", .timeLimit(.minutes(10)))
 struct PresenterExample {
   @Test("bound at 100 to a cold sequence that says prepare after 100, observed from 200: initial, then prepared(1)")
   func presenterIsPrepared() {

@@ -6,7 +6,7 @@ import Testing
 @testable import LockstepCollections
 @testable import LockstepStore
 
-@Suite("The argon2id hasher", .timeLimit(.minutes(5)))
+@Suite("The argon2id hasher", .timeLimit(.minutes(10)))
 struct Argon2HasherTests {
   /// The least that libsodium does, so that tests are quick.
   private static let weak = Argon2Strength(memoryKiB: 8, passes: 1)

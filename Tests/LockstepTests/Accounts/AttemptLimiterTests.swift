@@ -3,7 +3,7 @@ import Testing
 @testable import LockstepAccounts
 @testable import LockstepCollections
 
-@Suite("The limit of attempts", .timeLimit(.minutes(5)))
+@Suite("The limit of attempts", .timeLimit(.minutes(10)))
 struct AttemptLimiterTests {
   private static let limits: AttemptLimits = {
     var limits = AttemptLimits()

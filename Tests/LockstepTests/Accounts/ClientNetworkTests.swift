@@ -2,7 +2,7 @@ import Testing
 
 @testable import LockstepCollections
 
-@Suite("A client's network", .timeLimit(.minutes(5)))
+@Suite("A client's network", .timeLimit(.minutes(10)))
 struct ClientNetworkTests {
   @Test(
     "IPv4 by address, IPv6 by its first 64 bits, whatever else as it is",

@@ -3,7 +3,7 @@ import Testing
 @testable import LockstepCollections
 @testable import LockstepStore
 
-@Suite("A device's name", .timeLimit(.minutes(5)))
+@Suite("A device's name", .timeLimit(.minutes(10)))
 struct DeviceNameTests {
   @Test(
     "Spaces around it are taken off, what is within stays",

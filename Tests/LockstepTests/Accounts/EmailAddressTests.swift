@@ -3,7 +3,7 @@ import Testing
 @testable import LockstepCollections
 @testable import LockstepStore
 
-@Suite("An e-mail address", .timeLimit(.minutes(5)))
+@Suite("An e-mail address", .timeLimit(.minutes(10)))
 struct EmailAddressTests {
   @Test(
     "Addresses that people have are accepted, and kept as they were given",

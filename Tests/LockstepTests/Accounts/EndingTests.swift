@@ -6,7 +6,7 @@ import Testing
 @testable import LockstepAccounts
 @testable import LockstepCollections
 
-@Suite("Erasing and exporting accounts", .timeLimit(.minutes(5)))
+@Suite("Erasing and exporting accounts", .timeLimit(.minutes(10)))
 struct LeavingTests {
   private let fixture: AccountsFixture
 

@@ -4,7 +4,7 @@ import Testing
 @testable import LockstepAccounts
 @testable import LockstepCollections
 
-@Suite("Logging in", .timeLimit(.minutes(5)))
+@Suite("Logging in", .timeLimit(.minutes(10)))
 struct LoggingInTests {
   private let fixture: AccountsFixture
 

@@ -5,7 +5,7 @@ import Testing
 @testable import LockstepCollections
 @testable import LockstepTime
 
-@Suite("Changing the password", .timeLimit(.minutes(5)))
+@Suite("Changing the password", .timeLimit(.minutes(10)))
 struct PasswordChangeTests {
   private let fixture: AccountsFixture
 

@@ -4,7 +4,7 @@ import Testing
 @testable import LockstepCollections
 @testable import LockstepStore
 
-@Suite("The rules for a password", .timeLimit(.minutes(5)))
+@Suite("The rules for a password", .timeLimit(.minutes(10)))
 struct PasswordRulesTests {
   private static let short = "The password is shorter than 8 characters."
   private static let long = "The password is longer than 256 bytes."

@@ -5,7 +5,7 @@ import Testing
 @testable import LockstepCollections
 @testable import LockstepMiddleware
 
-@Suite("A bucket gives a burst at once, and then as many as come back", .timeLimit(.minutes(5)))
+@Suite("A bucket gives a burst at once, and then as many as come back", .timeLimit(.minutes(10)))
 struct RateBucketTests {
   private static let second: Int64 = 1_000_000_000
 
@@ -85,7 +85,7 @@ struct RateBucketTests {
   }
 }
 
-@Suite("The rates of addresses are kept in bounded memory", .timeLimit(.minutes(5)))
+@Suite("The rates of addresses are kept in bounded memory", .timeLimit(.minutes(10)))
 struct AddressBucketsTests {
   private static let limit = RateLimit(requests: 1, seconds: 1, burst: 2)
 

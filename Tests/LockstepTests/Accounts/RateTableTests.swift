@@ -3,7 +3,7 @@ import Testing
 @testable import LockstepAccounts
 @testable import LockstepCollections
 
-@Suite("A table of rates", .timeLimit(.minutes(5)))
+@Suite("A table of rates", .timeLimit(.minutes(10)))
 struct RateTableTests {
   /// A second in nanoseconds.
   private let s: Int64 = 1_000_000_000
@@ -69,7 +69,7 @@ struct RateTableTests {
   }
 }
 
-@Suite("Recent keys", .timeLimit(.minutes(5)))
+@Suite("Recent keys", .timeLimit(.minutes(10)))
 struct RecentKeysTests {
   @Test("There are never more than there is room for, and the newest half is always there", arguments: 1...40)
   func bounded(capacity: Int) {

@@ -5,7 +5,7 @@ import Testing
 @testable import LockstepStore
 @testable import LockstepTime
 
-@Suite("Secrets", .timeLimit(.minutes(5)))
+@Suite("Secrets", .timeLimit(.minutes(10)))
 struct ConcealedTests {
   private struct Holder {
     let secret: Any

@@ -7,7 +7,7 @@ import Testing
 @testable import LockstepCollections
 @testable import LockstepStore
 
-@Suite("The directory of sessions", .timeLimit(.minutes(5)))
+@Suite("The directory of sessions", .timeLimit(.minutes(10)))
 struct SessionDirectoryTests {
   private let fixture: AccountsFixture
 

@@ -5,7 +5,7 @@ import Testing
 @testable import LockstepStore
 @testable import LockstepTime
 
-@Suite("The table of sessions in memory", .timeLimit(.minutes(5)))
+@Suite("The table of sessions in memory", .timeLimit(.minutes(10)))
 struct SessionTableTests {
   private static func hash(_ number: Int) -> TokenHash { TokenHash(words: SIMD4(repeating: UInt64(number))) }
 

@@ -5,7 +5,7 @@ import Testing
 @testable import LockstepAccounts
 @testable import LockstepCollections
 
-@Suite("The use of sessions", .timeLimit(.minutes(5)))
+@Suite("The use of sessions", .timeLimit(.minutes(10)))
 struct SessionUseTests {
   private static let day: Int64 = 86_400_000
 

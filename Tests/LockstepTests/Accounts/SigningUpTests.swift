@@ -4,7 +4,7 @@ import Testing
 @testable import LockstepAccounts
 @testable import LockstepCollections
 
-@Suite("Signing up", .timeLimit(.minutes(5)))
+@Suite("Signing up", .timeLimit(.minutes(10)))
 struct SigningUpTests {
   private let fixture: AccountsFixture
 

@@ -6,7 +6,7 @@ import Testing
 @testable import LockstepAccounts
 @testable import LockstepCollections
 
-@Suite("Accounts in the store", .timeLimit(.minutes(5)))
+@Suite("Accounts in the store", .timeLimit(.minutes(10)))
 struct StoredAccountsTests {
   private let fixture: AccountsFixture
 

@@ -5,7 +5,7 @@ import Testing
 @testable import LockstepCollections
 @testable import LockstepStore
 
-@Suite("A token", .timeLimit(.minutes(5)))
+@Suite("A token", .timeLimit(.minutes(10)))
 struct TokenTests {
   /// An issuer whose key is 32 times 7, and whose first token's secret is the bytes 0 to 31.
   private static func issuer(key: UInt64 = 0x0707_0707_0707_0707) -> TokenIssuer {

@@ -4,7 +4,7 @@ import Testing
 @testable import LockstepCollections
 @testable import LockstepStore
 
-@Suite("A UUIDv7", .timeLimit(.minutes(5)))
+@Suite("A UUIDv7", .timeLimit(.minutes(10)))
 struct UUIDv7Tests {
   /// The example of RFC 9562, appendix A.6.
   private let example = UUIDv7(milliseconds: 1_645_557_742_000, random12: 0xCC3, random62: 0x18C4_DC0C_0C07_398F)

@@ -17,7 +17,7 @@ import LockstepHTTPServer
 @testable import LockstepSync
 @testable import LockstepTime
 
-@Suite("Admin commands, with a server", .timeLimit(.minutes(5)))
+@Suite("Admin commands, with a server", .timeLimit(.minutes(10)))
 struct ServedAdminCommandTests {
   /// An administrator beside a server. It never times out, because its clock stands still.
   private static func administrator(_ users: ServerFixture) throws -> AccountAdministrator {
@@ -164,7 +164,7 @@ struct ServedAdminCommandTests {
   }
 }
 
-@Suite("Admin commands, without a server or with one that does nothing", .timeLimit(.minutes(5)))
+@Suite("Admin commands, without a server or with one that does nothing", .timeLimit(.minutes(10)))
 struct UnservedAdminCommandTests {
   private let fixture: SyncFixture
 

@@ -14,7 +14,7 @@ import Testing
 @testable import LockstepStore
 @testable import LockstepTime
 
-@Suite("The backups that a server makes by itself", .timeLimit(.minutes(5)))
+@Suite("The backups that a server makes by itself", .timeLimit(.minutes(10)))
 struct BackupKeeperTests {
   private let files: StoreFixture
   private let store: DurableStore

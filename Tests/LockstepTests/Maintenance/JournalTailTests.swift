@@ -11,7 +11,7 @@ import Testing
 @testable import LockstepStore
 @testable import LockstepTime
 
-@Suite("Following what happens to a user", .timeLimit(.minutes(5)))
+@Suite("Following what happens to a user", .timeLimit(.minutes(10)))
 struct JournalTailTests {
   private let fixture: SyncFixture
   private let session: LiveSession

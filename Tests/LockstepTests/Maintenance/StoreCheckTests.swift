@@ -10,7 +10,7 @@ import Testing
 @testable import LockstepStore
 @testable import LockstepSync
 
-@Suite("A check of a store", .timeLimit(.minutes(5)))
+@Suite("A check of a store", .timeLimit(.minutes(10)))
 struct StoreCheckTests {
   /// A store with two users and some history, which was closed.
   private static func made() async throws -> SyncFixture {

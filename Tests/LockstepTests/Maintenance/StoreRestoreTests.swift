@@ -9,7 +9,7 @@ import Testing
 @testable import LockstepMaintenance
 @testable import LockstepStore
 
-@Suite("A backup in the place of a store", .timeLimit(.minutes(5)))
+@Suite("A backup in the place of a store", .timeLimit(.minutes(10)))
 struct StoreRestoreTests {
   private let files: StoreFixture
 

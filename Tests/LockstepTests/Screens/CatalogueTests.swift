@@ -5,7 +5,7 @@ import Testing
 @testable import LockstepCollections
 @testable import LockstepScreens
 
-@Suite("The catalogue of reactors", .timeLimit(.minutes(1)))
+@Suite("The catalogue of reactors", .timeLimit(.minutes(10)))
 struct CatalogueTests {
   /// An action of each type, or more, with its payload.
   private static let actions: [(reactor: String, actions: [(type: String, payload: JSON)])] = [

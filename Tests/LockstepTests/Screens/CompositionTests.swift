@@ -5,7 +5,7 @@ import Testing
 @testable import LockstepCollections
 @testable import LockstepScreens
 
-@Suite("How the product is put together", .timeLimit(.minutes(1)))
+@Suite("How the product is put together", .timeLimit(.minutes(10)))
 struct CompositionTests {
   @Test("The whole product runs with other services in the place of all that screens work with")
   func stubs() async throws {

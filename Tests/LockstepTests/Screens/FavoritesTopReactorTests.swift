@@ -5,7 +5,7 @@ import Testing
 @testable import LockstepCollections
 @testable import LockstepScreens
 
-@Suite("The list of favorites as a screen", .timeLimit(.minutes(1)))
+@Suite("The list of favorites as a screen", .timeLimit(.minutes(10)))
 struct FavoritesTopReactorTests {
   @Test("It shows the ids in their order, and follows whatever any device does to them")
   func follows() {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import LockstepCollections
 
-@Suite("The list of favorites as a screen, over a socket", .timeLimit(.minutes(1)))
+@Suite("The list of favorites as a screen, over a socket", .timeLimit(.minutes(10)))
 struct FavoritesTopScreenTests {
   @Test("It's opened, follows another device, leads on by a link, and is closed")
   func whole() async throws {

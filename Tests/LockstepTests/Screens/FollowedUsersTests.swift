@@ -4,7 +4,7 @@ import Testing
 @testable import LockstepModules
 @testable import LockstepScreens
 
-@Suite("Whose state is followed", .timeLimit(.minutes(1)))
+@Suite("Whose state is followed", .timeLimit(.minutes(10)))
 struct FollowedUsersTests {
   private static func user(_ number: UInt64) -> UserID {
     UserID(UUIDv7(milliseconds: 0, random12: 0, random62: number))

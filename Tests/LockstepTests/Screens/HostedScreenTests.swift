@@ -10,7 +10,7 @@ import Testing
 @testable import LockstepSync
 @testable import LockstepTime
 
-@Suite("Hosted screens follow the whole reactor protocol", .timeLimit(.minutes(1)))
+@Suite("Hosted screens follow the whole reactor protocol", .timeLimit(.minutes(10)))
 struct HostedScreenTests {
   private let clock = VirtualClock()
   private let merged = DispatchSubject<String>()

@@ -6,7 +6,7 @@ import Testing
 @testable import LockstepCollections
 @testable import LockstepScreens
 
-@Suite("Logging in as a screen", .timeLimit(.minutes(1)))
+@Suite("Logging in as a screen", .timeLimit(.minutes(10)))
 struct LoginReactorTests {
   private static func world(_ results: AccountsError?...) -> (test: TestReactor<LoginReactor>, accounts: StubLogIn) {
     let clock = VirtualClock()

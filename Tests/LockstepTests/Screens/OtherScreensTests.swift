@@ -8,7 +8,7 @@ import Testing
 @testable import LockstepCollections
 @testable import LockstepScreens
 
-@Suite("Each other screen, over a socket, with the real store", .timeLimit(.minutes(1)))
+@Suite("Each other screen, over a socket, with the real store", .timeLimit(.minutes(10)))
 struct OtherScreensTests {
   @Test("Whoever follows the list's links alone sees a photo, toggles it, and the list follows")
   func photoDetail() async throws {

@@ -6,7 +6,7 @@ import Testing
 @testable import LockstepCollections
 @testable import LockstepScreens
 
-@Suite("A photo as a screen", .timeLimit(.minutes(1)))
+@Suite("A photo as a screen", .timeLimit(.minutes(10)))
 struct PhotoDetailReactorTests {
   private static func test(_ id: String, _ states: StubUserStates) async -> TestReactor<PhotoDetailReactor> {
     TestReactor(

@@ -9,7 +9,7 @@ import Testing
 @testable import LockstepStore
 @testable import LockstepSync
 
-@Suite("A write on a screen that is sent again with its key is done once", .timeLimit(.minutes(1)))
+@Suite("A write on a screen that is sent again with its key is done once", .timeLimit(.minutes(10)))
 struct ScreenAnswersTests {
   private static let key = ["Idempotency-Key: k"]
   private static let owner = ScreenIdempotency.Owner.screen("s")

@@ -5,7 +5,7 @@ import Testing
 @testable import LockstepCollections
 @testable import LockstepSync
 
-@Suite("A screen's life", .timeLimit(.minutes(1)))
+@Suite("A screen's life", .timeLimit(.minutes(10)))
 struct ScreenLifeTests {
   /// What one may ask of a screen.
   private static let requests: [(method: String, behind: String, body: String?)] = [

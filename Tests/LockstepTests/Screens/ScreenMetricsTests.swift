@@ -3,7 +3,7 @@ import Testing
 
 @testable import LockstepCollections
 
-@Suite("Screens are counted", .timeLimit(.minutes(1)))
+@Suite("Screens are counted", .timeLimit(.minutes(10)))
 struct ScreenFiguresTests {
   @Test("Those that are open, those that were opened by their kind, and those that have ended by why")
   func figures() async throws {

@@ -6,7 +6,7 @@ import Testing
 @testable import LockstepCollections
 @testable import LockstepScreens
 
-@Suite("The form of one's working history", .timeLimit(.minutes(1)))
+@Suite("The form of one's working history", .timeLimit(.minutes(10)))
 struct WorkingHistoryReactorTests {
   private typealias Input = WorkingHistoryReactor.Input
 

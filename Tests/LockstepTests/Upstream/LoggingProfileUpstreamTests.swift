@@ -7,7 +7,7 @@ import Testing
 @testable import LockstepScreens
 @testable import LockstepTime
 
-@Suite("An upstream that fails is told of in the log", .timeLimit(.minutes(1)))
+@Suite("An upstream that fails is told of in the log", .timeLimit(.minutes(10)))
 struct WatchedProfileUpstreamTests {
   /// Fails with what it's given, in order.
   private final class Failing: ProfileUpstream {

@@ -9,7 +9,7 @@ import Testing
 @testable import LockstepCollections
 @testable import LockstepScreens
 
-@Suite("The upstream of profiles", .timeLimit(.minutes(1)))
+@Suite("The upstream of profiles", .timeLimit(.minutes(10)))
 struct ProfileUpstreamTests {
   private static let user = Identifier<User>("01890a5d-ac96-774b-bcce-b302099a8057")
 

@@ -1,7 +1,7 @@
 import LockstepScreens
 import Testing
 
-@Suite("An upstream's URL", .timeLimit(.minutes(1)))
+@Suite("An upstream's URL", .timeLimit(.minutes(10)))
 struct UpstreamURLTests {
   /// URLs, and what may be shown of them.
   private static let accepted: [(text: String, shown: String)] = [

@@ -7,7 +7,7 @@ import Testing
 @testable import LockstepMaintenance
 
 /// Modules whose `reduce` does more than apply the mutation: what clients see follows from it alone.
-@Suite("A module's own reduce is what changes its state", .timeLimit(.minutes(1)))
+@Suite("A module's own reduce is what changes its state", .timeLimit(.minutes(10)))
 struct UnusualReduceTests {
   private static func ids(_ response: RawResponse) -> [String] {
     (response.json["items"]?.arrayValue ?? []).compactMap { $0["id"]?.stringValue }
