@@ -50,7 +50,7 @@ extension AccountsError {
 }
 
 extension AccountsError: CustomStringConvertible {
-  /// What happened and what to do.
+  /// The cause, and what to do.
   public var description: String {
     switch self {
     case .invalid(let faults): faults.map { "\($0.pointer): \($0.detail)" }.joined(separator: " ")

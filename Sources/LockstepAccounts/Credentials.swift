@@ -1,6 +1,6 @@
 import LockstepCollections
 
-/// What a client sends to sign up or to log in, unchecked.
+/// The members of a sign-up or a login as the client sent them, unchecked.
 package struct Credentials: Sendable {
   package let email: String
   package let password: Password

@@ -26,7 +26,7 @@ package final class AttemptLimiter: Sendable {
     let network: ClientNetwork
   }
 
-  /// What an attempt counts for.
+  /// The limits that an attempt counts against.
   fileprivate enum Use: Hashable, Sendable {
     case network(ClientNetwork)
     case account(String)

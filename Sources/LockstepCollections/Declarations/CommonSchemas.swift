@@ -10,7 +10,7 @@ extension JSON {
   package static func arraySchema(of items: JSON) -> JSON { ["type": "array", "items": items] }
 
   package static let cursorSchema: JSON = ["type": "string", "pattern": "^[A-Za-z0-9._-]{1,256}$"]
-  /// What ETag gives, or a list of such, or any.
+  /// The value of `If-Match` and `If-None-Match`: one tag, a list of tags, or `*`.
   package static let tagsSchema: JSON = [
     "type": "string", "pattern": #"^(\*|(W/)?"[!#-~]*"( *, *(W/)?"[!#-~]*")*)?$"#,
   ]

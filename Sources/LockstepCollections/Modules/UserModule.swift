@@ -25,8 +25,8 @@ public struct UserModule: Sendable {
   /// Where a store keeps it; nil: in a table that modules share. Only stores look inside.
   package var storage: (any ModuleStorage)?
 
-  /// A module whose actions are of these cases, each on its way to a collection by `make`, which is told its type and
-  /// payload too.
+  /// A module with these actions. `make` turns each into a `UserAction`, with its type and payload for
+  /// the journal.
   package init<Action>(
     _ name: String,
     reducer: CollectionReducer,
@@ -42,7 +42,7 @@ public struct UserModule: Sendable {
     actions = cases.catalogue()
     read = { type, payload throws(Refusal) in
       guard let found = cases.first(where: { $0.type == type }) else { return nil }
-      // Who is logged in may do this from anywhere.
+      // A logged-in user may do this from any network.
       return make(type, payload, try found.read(payload, ClientNetwork(host: "")))
     }
   }

@@ -1,6 +1,6 @@
 import LockstepTime
 
-/// What a transaction has decided, for a store to write: it decides nothing itself.
+/// The decision of a transaction as a value. A store writes it, and decides nothing itself.
 package struct WriteSet: Sendable {
   package let user: UserID
   /// The revision that the transaction makes.

@@ -1,6 +1,6 @@
 import LockstepJSON
 
-/// What happened to a collection: enough on its own to get from one state to the next.
+/// A change of a collection. It is enough to get from one state to the next.
 package enum CollectionMutation: Sendable, Equatable {
   case list(ListMutation)
   case map(MapMutation)

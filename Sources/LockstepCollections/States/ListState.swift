@@ -24,7 +24,7 @@ public final class ListItem: Sendable, Equatable {
   }
 }
 
-/// What happened to a list. `inserting(_:at:)` and `replacing(_:)` make those with elements.
+/// A change of a list. `inserting(_:at:)` and `replacing(_:)` make those with elements.
 public enum ListMutation: Sendable, Equatable {
   /// An element was inserted at a place; an index past the end is the end.
   case inserted(id: String, item: EncodedJSON, index: Int)

@@ -19,7 +19,7 @@ public final class MapValue: Sendable, Equatable {
   public static func == (left: MapValue, right: MapValue) -> Bool { left === right || left.encoded == right.encoded }
 }
 
-/// What happened to a map. `setting(_:to:)` makes one with a value.
+/// A change of a map. `setting(_:to:)` makes one with a value.
 public enum MapMutation: Sendable, Equatable {
   /// A key was given this value.
   case set(key: String, value: EncodedJSON)

@@ -2,7 +2,7 @@
 public struct FieldFault: Sendable, Equatable {
   /// A JSON Pointer to the field, for example `/email`.
   public let pointer: String
-  /// What is wrong there, in a sentence that doesn't repeat what was sent.
+  /// The fault in one sentence. It does not repeat the client's input.
   public let detail: String
 
   /// A fault at a place.

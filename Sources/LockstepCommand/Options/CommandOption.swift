@@ -20,7 +20,7 @@ struct CommandOption<Settings: CommandSettings>: Sendable {
   let hasVariable: Bool
   /// The text of the default; nil if the help describes it.
   let defaultText: String?
-  /// What the option does and its default, in sentences.
+  /// The effect of the option and its default, in sentences.
   var help = ""
   /// Sets it. A switch without a value gets `true`.
   let apply: @Sendable (inout Settings, String) throws(OptionValueError) -> Void

@@ -220,7 +220,7 @@ public struct ChangesetMismatchError: Error, Hashable, CustomStringConvertible {
     self.index = index
   }
 
-  /// What happened and what to do.
+  /// The cause, and what to do.
   public var description: String {
     "The \(part.rawValue) at index \(index) does not fit the list. "
       + "The changeset belongs to another state: load the whole list again."

@@ -200,7 +200,7 @@ public struct DuplicateIdentityError<ID: Hashable & Sendable>: Error, Hashable, 
     self.indices = indices
   }
 
-  /// What happened and what to do.
+  /// The cause, and what to do.
   public var description: String {
     let places = indices.map(String.init).joined(separator: " and ")
     return "The \(list.rawValue) list has the id \(id) twice, at indices \(places). Give every element its own id."

@@ -189,7 +189,7 @@ public enum AdmissionError: Error, Hashable, CustomStringConvertible {
   /// The host is closed.
   case closed
 
-  /// What happened and what to do.
+  /// The cause, and what to do.
   @inlinable
   public var description: String {
     switch self {

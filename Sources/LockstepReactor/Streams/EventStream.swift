@@ -51,7 +51,7 @@ public struct EventsLostError: Error, Hashable, CustomStringConvertible {
     self.count = count
   }
 
-  /// What happened and what to do.
+  /// The cause, and what to do.
   public var description: String {
     "\(count) \(count == 1 ? "event was" : "events were") lost because the reader was too slow. "
       + "Subscribe with a larger capacity, or load again what the events described."
