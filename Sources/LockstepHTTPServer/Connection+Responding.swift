@@ -28,9 +28,9 @@ extension Connection {
     switch result {
     case .response(let response): return write(response)
     case .reusable(let response, let validity):
-      let response = ReusableResponse(response: response, validity: validity)
-      if head?.body == RequestHead.Body.none, response.isShort { reusable = response }
-      return write(response.complete)
+      let made = ReusableResponse(response, validity)
+      if head?.body == RequestHead.Body.none, made.isShort { reusable = made }
+      return write(made.complete)
     case .async(let work): return startTask { await self.finish(work) }
     case .parked(let request): return park(request)
     case .eventStream(let response, let source): return beginStream(response, source)
@@ -207,9 +207,16 @@ extension Connection {
 }
 
 /// A response that may be sent again: see `ResponseValidity`.
-struct ReusableResponse {
-  let response: Response
+///
+/// A class, because a connection looks at it for each request: copying a response costs more.
+final class ReusableResponse {
+  private let response: Response
   let validity: any ResponseValidity
+
+  init(_ response: Response, _ validity: any ResponseValidity) {
+    self.response = response
+    self.validity = validity
+  }
 
   /// The response with the fields of this moment.
   var complete: Response {

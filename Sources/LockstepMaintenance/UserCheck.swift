@@ -27,7 +27,7 @@ struct UserCheck {
     let names = Set(recorded).union(present.collections.keys)
     let rebuilt = try StateHistory(states: states).rebuild(names, of: user, at: present.revision, from: connection)
     return names.sorted().compactMap { name in
-      guard states.reducer(of: name.module) != nil else {
+      guard states[name.module] != nil else {
         return "the journal has entries of \(name), which is not a collection"
       }
       return difference(of: name, present.collections[name], rebuilt[name].flatMap { $0.revision > .none ? $0 : nil })

@@ -68,7 +68,7 @@ enum ModuleCheck {
   }
 
   private static func checkMigrations(of module: UserModule) throws(InvalidModuleError) {
-    let numbers = module.service.migrations.map(\.number)
+    let numbers = module.table.migrations.map(\.number)
     guard numbers == Array(1..<(numbers.count + 1)) else {
       let found = numbers.map { "\($0)" }.joined(separator: ", ")
       throw InvalidModuleError(module.name, "its migrations must be numbered 1, 2, 3 …, and are \(found).")

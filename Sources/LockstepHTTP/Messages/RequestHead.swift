@@ -45,7 +45,7 @@ public final class RequestHead: Sendable {
   let targetForm: RequestLine.Form
   let bytes: [UInt8]
   let pathPlace: Range<Int>
-  let queryPlace: Range<Int>
+  @usableFromInline let queryPlace: Range<Int>
   let fieldPlaces: [FieldPlace]
 
   init(line: RequestLine, framing: Framing, bytes: [UInt8], fieldPlaces: [FieldPlace]) throws(Problem) {
@@ -67,6 +67,10 @@ public final class RequestHead: Sendable {
 
   /// The query behind the path's `?`, not decoded; empty if there is none.
   public var query: String { String(decoding: bytes[queryPlace], as: UTF8.self) }
+
+  /// Whether there is a query that is not empty.
+  @inlinable
+  public var hasQuery: Bool { !queryPlace.isEmpty }
 
   /// The bytes of the query.
   public var queryBytes: ArraySlice<UInt8> { bytes[queryPlace] }

@@ -21,9 +21,12 @@ final class DeclaredQueries: Sendable {
 
   /// Throws `invalid-parameter` for parameters that a route below `/v1` does not take.
   func check(_ head: RequestHead, of route: Int) throws(Problem) {
-    guard !head.queryBytes.isEmpty, let taken = names(of: route) else { return }
-    // A query that cannot be decoded is refused where it is read.
-    guard let names = try? QueryParameters(head.queryBytes).names else { return }
+    guard head.hasQuery, let taken = names(of: route) else { return }
+    // A name with an escape in it is compared after decoding. A query that cannot be decoded is
+    // refused where it is read.
+    guard !QueryParameters.names(in: head.queryBytes, areAllIn: taken),
+      let names = try? QueryParameters(head.queryBytes).names
+    else { return }
     let unknown = names.filter { !taken.contains($0) }
     guard !unknown.isEmpty else { return }
     let shown = unknown.prefix(Self.mostNames).map { "“\($0.prefix(Self.longestName))”" }.joined(separator: ", ")

@@ -19,6 +19,20 @@ package struct QueryParameters {
 
   var names: [String] { values.map(\.name) }
 
+  /// Whether each name in a query, not decoded, is one of these. Decodes and allocates nothing.
+  static func names(in query: ArraySlice<UInt8>, areAllIn known: [String]) -> Bool {
+    query.withUnsafeBufferPointer { query in
+      var rest = query[...]
+      while !rest.isEmpty {
+        let pair = rest.prefix { $0 != UInt8(ascii: "&") }
+        rest = rest[pair.endIndex...].dropFirst()
+        let name = pair.prefix { $0 != UInt8(ascii: "=") }
+        guard pair.isEmpty || known.contains(where: { $0.utf8.elementsEqual(name) }) else { return false }
+      }
+      return true
+    }
+  }
+
   /// The value of a parameter; nil without it. Throws if the query has it more than once.
   package func text(_ name: String) throws(Problem) -> String? {
     guard let first = values.firstIndex(where: { $0.name == name }) else { return nil }

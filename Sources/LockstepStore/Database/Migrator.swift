@@ -21,7 +21,7 @@ public struct Migrator: Sendable {
 
   /// A migrator to the last of the product's steps, and to the last of these modules' own.
   package init(of modules: [UserModule]) {
-    self.init(modules: modules.map { ModuleSchema(name: $0.name, kind: $0.kind, migrations: $0.service.migrations) })
+    self.init(modules: modules.map { ModuleSchema(name: $0.name, kind: $0.kind, migrations: $0.table.migrations) })
   }
 
   /// Applies what is missing, then runs `body`, all in one transaction: after an error the file is as it was.

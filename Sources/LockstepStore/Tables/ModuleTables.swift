@@ -3,24 +3,40 @@ import LockstepSQLite
 
 /// All modules' tables together: a user's whole state on disk.
 package struct ModuleTables: Sendable {
-  private let modules: [String: UserModule]
-  private let services: [String: any CollectionTable]
-  /// The collections that are there for every user, of the modules that have just one, with their kinds.
+  /// What a transaction needs of a module. A class, because each write looks at one.
+  package final class Entry: Sendable {
+    /// How its collections change.
+    package let reducer: CollectionReducer
+    /// How much a user may have; nil if its reactor checks that.
+    package let quota: CollectionQuota?
+    fileprivate let table: any CollectionTable
+
+    fileprivate init(_ module: UserModule) {
+      reducer = module.reducer
+      quota = module.quota
+      table = module.table
+    }
+  }
+
+  private let entries: [String: Entry]
+  /// The collections that every user has, with their kinds: those of modules that have just one.
   package let fixed: [(name: CollectionName, kind: CollectionMutation.Kind)]
 
   package init(_ modules: [UserModule]) {
     fixed = modules.filter { !$0.hasParts }.map { (CollectionName($0.name), $0.kind) }
-    self.modules = Dictionary(uniqueKeysWithValues: modules.map { ($0.name, $0) })
-    services = Dictionary(uniqueKeysWithValues: modules.map { ($0.name, $0.service) })
+    entries = Dictionary(uniqueKeysWithValues: modules.map { ($0.name, Entry($0)) })
   }
 
-  /// A user's present state; an empty one where there is nothing of them.
+  /// The module with this name, if there is one.
+  package subscript(module: String) -> Entry? { entries[module] }
+
+  /// A user's present state, which is empty if the store has nothing of the user.
   package func load(_ user: UserID, from connection: SQLiteConnection) throws -> UserState {
     var state = UserState()
     let end = try Journal(connection: connection).end(of: user)
     (state.revision, state.written) = (end.revision, end.written)
-    for service in services.values {
-      state.collections.merge(try service.load(of: user, from: connection)) { _, last in last }
+    for entry in entries.values {
+      state.collections.merge(try entry.table.load(of: user, from: connection)) { _, last in last }
     }
     return state
   }
@@ -29,15 +45,9 @@ package struct ModuleTables: Sendable {
   package func apply(_ writeSet: WriteSet, to connection: SQLiteConnection) throws {
     for (collection, edits) in writeSet.edits {
       let location = MutationLocation(user: writeSet.user, collection: collection, revision: writeSet.revision)
-      try services[collection.module]?.apply(edits, at: location, to: connection)
+      try entries[collection.module]?.table.apply(edits, at: location, to: connection)
     }
     let journal = Journal(connection: connection)
     for entry in writeSet.entries { try journal.add(entry, of: writeSet.user) }
   }
-
-  /// How a module's collections change; nil for a name that is no module's.
-  package func reducer(of module: String) -> CollectionReducer? { modules[module]?.reducer }
-
-  /// How much a user may have of a module's collections; nil if its reactor sees to that.
-  package func quota(of module: String) -> CollectionQuota? { modules[module]?.quota }
 }

@@ -59,8 +59,8 @@ extension UserModule {
   }
 
   /// Where the store keeps it.
-  package var service: any CollectionTable {
-    if let service = storage as? any CollectionTable { return service }
+  package var table: any CollectionTable {
+    if let table = storage as? any CollectionTable { return table }
     return switch kind {
     case .list: SharedListTable(module: name, canRead: canRead)
     case .map: MapTableAdapter(module: name, table: SharedMapTable(module: name))

@@ -26,7 +26,7 @@ package struct StateHistory: Sendable {
     switch extent {
     case .collection(let name): names = [name]
     case .module(let module):
-      guard states.reducer(of: module) != nil else { return nil }
+      guard states[module] != nil else { return nil }
       names = try collections(of: user, module: module, from: connection)
     }
     var state = UserState()
@@ -66,7 +66,7 @@ package struct StateHistory: Sendable {
   ) throws -> [CollectionName: CollectionState] {
     var rebuilt: [CollectionName: Rebuilt] = [:]
     for name in names {
-      guard let reducer = states.reducer(of: name.module) else { continue }
+      guard let reducer = states[name.module]?.reducer else { continue }
       let snapshot = try Snapshots(connection: connection).latest(of: name, of: user, upTo: revision)
       let state = snapshot?.state ?? reducer.initialState
       rebuilt[name] = Rebuilt(reducer: reducer, since: snapshot?.revision ?? .none, state: state)

@@ -44,12 +44,11 @@ struct TransactionExecution {
   private mutating func run(_ action: UserAction, at position: Int) throws {
     let decided = try decide(action)
     mutations.append(decided)
-    guard !decided.isEmpty, let reducer = tables.reducer(of: action.collection.module) else { return }
+    guard !decided.isEmpty, let module = tables[action.collection.module] else { return }
     let revision = writeSet.revision
     let size = state.size(of: action.collection)
-    let edits = state.reduce(decided, in: action.collection, by: reducer, revision: revision)
-    let module = action.collection.module
-    try tables.quota(of: module)?.check(size, state.size(of: action.collection), of: module)
+    let edits = state.reduce(decided, in: action.collection, by: module.reducer, revision: revision)
+    try module.quota?.check(size, state.size(of: action.collection), of: action.collection.module)
     let text = String(decoding: CollectionMutation.encoded(decided), as: UTF8.self)
     state.written += action.record.utf8.count + text.utf8.count
     writeSet.append(
