@@ -51,7 +51,7 @@ let package = Package(
     .target(name: "LockstepHTTPClient", dependencies: ["CLockstepCurl", "LockstepThreading"]),
     .target(
       name: "LockstepCollections",
-      dependencies: ["LockstepJSON", "LockstepReactor", "LockstepTime"]
+      dependencies: ["LockstepJSON", "LockstepTime"]
     ),
     .target(
       name: "LockstepStore",
@@ -77,8 +77,7 @@ let package = Package(
     .target(
       name: "LockstepModules",
       dependencies: [
-        "LockstepCollections", "LockstepJSON", "LockstepReactor", "LockstepSQLite", "LockstepStore", "LockstepSync",
-        "LockstepTime",
+        "LockstepCollections", "LockstepJSON", "LockstepReactor", "LockstepSync", "LockstepTime",
       ]
     ),
     .target(
@@ -184,13 +183,13 @@ let package = Package(
     .executableTarget(
       name: "ShoppingList",
       dependencies: [
-        "LockstepJSON", "Lockstep", "LockstepCommand", "LockstepMigrations", "LockstepReactor", "LockstepSQLite",
+        "LockstepJSON", "Lockstep", "LockstepCommand", "LockstepMigrations", "LockstepSQLite",
       ],
       path: "Examples/ShoppingList/Sources/ShoppingList"
     ),
     .testTarget(
       name: "ShoppingListTests",
-      dependencies: ["Lockstep", "LockstepReactor", "LockstepReactorTesting", "ShoppingList"],
+      dependencies: ["Lockstep", "ShoppingList"],
       path: "Examples/ShoppingList/Tests/ShoppingListTests"
     ),
 

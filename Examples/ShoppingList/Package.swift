@@ -6,10 +6,7 @@ let package = Package(
   dependencies: [.package(name: "lockstep", path: "../..")],
   targets: [
     .executableTarget(name: "ShoppingList", dependencies: [.product(name: "Lockstep", package: "lockstep")]),
-    .testTarget(
-      name: "ShoppingListTests",
-      dependencies: ["ShoppingList", .product(name: "LockstepReactorTesting", package: "lockstep")]
-    ),
+    .testTarget(name: "ShoppingListTests", dependencies: ["ShoppingList"]),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -17,21 +17,19 @@ package struct StoreCheck: Sendable {
   static let listed = 100
 
   private let store: String
-  private let favorites: FavoritesQuota
+  private let tables: ModuleTables
   private let defaults: DefaultsQuota
-  private let modules: [UserModule]
   private let migrator: Migrator
 
   package init(
     of store: String,
-    favorites: FavoritesQuota = .init(),
+    favorites: CollectionQuota = .init(),
     defaults: DefaultsQuota = .init(),
     modules: [UserModule] = []
   ) {
     self.store = store
-    self.modules = modules
     migrator = Migrator(of: modules)
-    self.favorites = favorites
+    tables = ModuleTables(ofStoreWith: modules, favorites: favorites, defaults: defaults)
     self.defaults = defaults
   }
 
@@ -122,8 +120,7 @@ package struct StoreCheck: Sendable {
     _ report: inout CheckReport
   ) throws -> (last: String, count: Int)? {
     let check = UserCheck(
-      states: ModuleTables(ofStoreWith: modules),
-      favorites: favorites,
+      states: tables,
       defaults: defaults,
       connection: connection
     )

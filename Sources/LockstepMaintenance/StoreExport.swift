@@ -55,13 +55,12 @@ package struct StoreExport: Sendable {
 }
 
 extension ModuleTables {
-  /// The tables of a server with these modules, for commands that only read. Quotas make no difference to them.
-  init(ofStoreWith own: [UserModule]) {
-    self.init(
-      [
-        FavoritesModule(quota: FavoritesQuota()).userModule, DefaultsModule(quota: DefaultsQuota()).userModule,
-        ProfileModule().userModule,
-      ] + own
-    )
+  /// The tables of a server with these modules, for commands that only read.
+  init(
+    ofStoreWith own: [UserModule],
+    favorites: CollectionQuota = CollectionQuota(),
+    defaults: DefaultsQuota = DefaultsQuota()
+  ) {
+    self.init([.favorites(quota: favorites), DefaultsModule(quota: defaults).userModule, .profile] + own)
   }
 }

@@ -7,7 +7,6 @@ import LockstepSync
 /// Compares a user's tables with what the journal rebuilds.
 struct UserCheck {
   let states: ModuleTables
-  let favorites: FavoritesQuota
   let defaults: DefaultsQuota
   let connection: SQLiteConnection
 
@@ -73,12 +72,13 @@ struct UserCheck {
   }
 
   private func excesses(of state: UserState) -> [String] {
-    let list = state.list(FavoritesReactor.collection)
     let suites = state.collections(of: "defaults").filter { $0.state.count > 0 }
-    var rows: [(what: String, has: Int, may: Int)] = [
-      ("favorites", list.count, favorites.items), ("bytes of favorites", list.bytes, favorites.bytes),
-      ("suites", suites.count, defaults.suites),
-    ]
+    var rows: [(what: String, has: Int, may: Int)] = [("suites", suites.count, defaults.suites)]
+    for (name, collection) in state.collections.sorted(by: { $0.key < $1.key }) {
+      guard let quota = states[name.module]?.quota else { continue }
+      rows.append(("elements of \(name)", collection.count, quota.elements))
+      rows.append(("bytes of \(name)", collection.bytes, quota.bytes))
+    }
     for (name, suite) in suites {
       rows += [("keys in \(name)", suite.count, defaults.keys), ("bytes in \(name)", suite.bytes, defaults.bytes)]
     }

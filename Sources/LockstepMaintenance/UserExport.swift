@@ -101,7 +101,7 @@ package struct UserExport: Sendable {
     var pieces = PieceBuffer(writer: writer)
     try await pieces.append(contents.account)
     try await pieces.append(#","cursor":"\#(contents.cursor)","favorites":"#.utf8)
-    try await pieces.append(contents.state.list(FavoritesReactor.collection))
+    try await pieces.append(contents.state.list(CollectionName("favorites")))
     try await pieces.append(#","defaults":{"#.utf8)
     var isFirst = true
     for (name, state) in contents.state.collections(of: "defaults") {
@@ -111,7 +111,7 @@ package struct UserExport: Sendable {
       isFirst = false
     }
     try await pieces.append(#"},"profile":"#.utf8)
-    try await pieces.append(contents.state.map(ProfileReactor.collection))
+    try await pieces.append(contents.state.map(CollectionName("profile")))
     if !own.isEmpty { try await write(modulesOf: contents, to: &pieces) }
     try await pieces.append(#","journal":["#.utf8)
     try await write(journalOf: user, contents, to: &pieces)

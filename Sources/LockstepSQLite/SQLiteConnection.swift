@@ -101,6 +101,11 @@ public final class SQLiteConnection {
     try statements.statement(sql, database: database)
   }
 
+  /// The same for SQL made at run time.
+  package func prepare(_ sql: SQLText) throws(SQLiteError) -> SQLiteStatement {
+    try statements.statement(sql, database: database)
+  }
+
   /// Runs the statement: see `SQLiteStatement.run`.
   @discardableResult
   @inlinable

@@ -21,10 +21,13 @@ public final class SQLiteStatement {
   private let database: DatabaseHandle
   /// Valid as long as this object lives: `init` throws otherwise, and only `deinit` finalizes it.
   private let pointer: OpaquePointer
+  /// Kept as long as the statement, because the cache knows it by its address.
+  private let owner: SQLText?
 
-  init(_ sql: String, database: DatabaseHandle) throws(SQLiteError) {
+  init(_ sql: String, database: DatabaseHandle, owner: SQLText? = nil) throws(SQLiteError) {
     self.sql = sql
     self.database = database
+    self.owner = owner
     pointer = try StatementCompiler(database: database).compileOnly(sql)
   }
 
@@ -80,6 +83,31 @@ public final class SQLiteStatement {
     try begin(repeat each values)
     defer { end() }
     return try step() ? try transform(row) : nil
+  }
+
+  /// Runs the statement with as many values as its text has parameters, and ignores its rows.
+  package func run(with values: [SQLiteValue]) throws(SQLiteError) {
+    try begin(with: values)
+    defer { end() }
+    while try step() {}
+  }
+
+  /// Runs the statement with as many values as its text has parameters, and passes each row to `body`.
+  package func forEach(with values: [SQLiteValue], body: (borrowing SQLiteRow) throws -> Void) throws {
+    try begin(with: values)
+    defer { end() }
+    while try step() { try body(row) }
+  }
+
+  private func begin(with values: [SQLiteValue]) throws(SQLiteError) {
+    try start()
+    do throws(SQLiteError) {
+      for (index, value) in values.enumerated() { try bind(value, at: Int32(index + 1)) }
+      try expectParameters(Int32(values.count))
+    } catch {
+      end()
+      throw error
+    }
   }
 
   @usableFromInline var changedRows: Int {

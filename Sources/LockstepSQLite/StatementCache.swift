@@ -1,8 +1,16 @@
-/// A connection's compiled statements, keyed by the address of their literal. The least recently
-/// used is evicted.
+/// SQL that is made at run time, once: a connection compiles each of these objects once.
+///
+/// The text must not come from outside.
+package final class SQLText: Sendable {
+  let text: String
+
+  package init(_ text: String) { self.text = text }
+}
+
+/// A connection's compiled statements. The least recently used is evicted.
 struct StatementCache {
-  /// A literal is in constant memory, so its address and length identify its text without hashing
-  /// it.
+  /// Identifies a text without hashing it: the address of a literal, which is in constant memory, or
+  /// of an `SQLText`, which its statement keeps.
   private struct Key: Hashable {
     let address: Int
     let length: Int
@@ -10,6 +18,12 @@ struct StatementCache {
     init(_ sql: StaticString) {
       address = Int(bitPattern: sql.utf8Start)
       length = sql.utf8CodeUnitCount
+    }
+
+    init(_ sql: SQLText) {
+      address = Int(bitPattern: ObjectIdentifier(sql))
+      // No literal has this length.
+      length = -1
     }
   }
 
@@ -28,26 +42,36 @@ struct StatementCache {
   /// Returns a statement that is not running. If the cached one is, compiles another that is not
   /// cached.
   mutating func statement(_ sql: StaticString, database: DatabaseHandle) throws(SQLiteError) -> SQLiteStatement {
+    let compile = { () throws(SQLiteError) in try SQLiteStatement(sql.description, database: database) }
     // A literal of a single character has no address, and is not valid SQL.
-    guard sql.hasPointerRepresentation else { return try compile(sql, database) }
-    let key = Key(sql)
+    guard sql.hasPointerRepresentation else { return try compile() }
+    return try statement(Key(sql), compile)
+  }
+
+  /// The same for SQL made at run time.
+  mutating func statement(_ sql: SQLText, database: DatabaseHandle) throws(SQLiteError) -> SQLiteStatement {
+    try statement(Key(sql)) { () throws(SQLiteError) in
+      try SQLiteStatement(sql.text, database: database, owner: sql)
+    }
+  }
+
+  private mutating func statement(
+    _ key: Key,
+    _ compile: () throws(SQLiteError) -> SQLiteStatement
+  ) throws(SQLiteError) -> SQLiteStatement {
     uses &+= 1
-    if let known = statements[key] {
-      if known.isRunning { return try compile(sql, database) }
+    let known = statements[key]
+    if let known, !known.isRunning {
       known.lastUse = uses
       return known
     }
-    let new = try compile(sql, database)
+    compilations += 1
+    let new = try compile()
+    guard known == nil else { return new }
     if statements.count >= capacity { removeLeastRecentlyUsed() }
     new.lastUse = uses
     statements[key] = new
     return new
-  }
-
-  private mutating func compile(_ sql: StaticString, _ database: DatabaseHandle) throws(SQLiteError) -> SQLiteStatement
-  {
-    compilations += 1
-    return try SQLiteStatement(sql.description, database: database)
   }
 
   private mutating func removeLeastRecentlyUsed() {

@@ -1,17 +1,3 @@
-/// How much a user may have of favorites. Past it a write is refused and changes nothing; what is there stays.
-public struct FavoritesQuota: Sendable, Equatable {
-  /// Elements. Default 10,000.
-  public var items: Int
-  /// Bytes of all elements as JSON. Default 16 MiB.
-  public var bytes: Int
-
-  /// A quota; what isn't said is the default.
-  public init(items: Int = 10_000, bytes: Int = 16 * 1024 * 1024) {
-    self.items = items
-    self.bytes = bytes
-  }
-}
-
 /// How much a user may have of defaults. Past it a write is refused and changes nothing; what is there stays.
 public struct DefaultsQuota: Sendable, Equatable {
   /// Keys of a suite. Default 4,096.

@@ -41,7 +41,7 @@ struct OptionParserTests {
     Case("--token-days", "7", "LOCKSTEP_TOKEN_DAYS") { $0.accounts.tokenLifetime == .seconds(604_800) },
     Case("--password-min", "12", "LOCKSTEP_PASSWORD_MIN") { $0.accounts.passwordRules.minimumCharacters == 12 },
     Case("--admin-token", "s3cret", "LOCKSTEP_ADMIN_TOKEN") { $0.administratorToken == "s3cret" },
-    Case("--max-favorites", "5", "LOCKSTEP_MAX_FAVORITES") { $0.favoritesQuota.items == 5 },
+    Case("--max-favorites", "5", "LOCKSTEP_MAX_FAVORITES") { $0.favoritesQuota.elements == 5 },
     Case("--max-favorites-bytes", "1MiB", "LOCKSTEP_MAX_FAVORITES_BYTES") { $0.favoritesQuota.bytes == 1_048_576 },
     Case("--max-suites", "2", "LOCKSTEP_MAX_SUITES") { $0.defaultsQuota.suites == 2 },
     Case("--max-default-keys", "9", "LOCKSTEP_MAX_DEFAULT_KEYS") { $0.defaultsQuota.keys == 9 },

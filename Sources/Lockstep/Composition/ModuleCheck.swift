@@ -44,19 +44,24 @@ enum ModuleCheck {
       throw InvalidModuleError(module.name, "two of its actions have one type.")
     }
     for (verb, action) in module.verbs.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
-      guard types.contains(action.type) else {
+      guard action.payload != nil else {
         throw InvalidModuleError(
           module.name,
           "the verb \(verb) stands for the action “\(action.type)”, which it doesn't have."
         )
       }
       let needed: Set<String>
-      switch (module.kind, verb) {
+      switch (module.shape, verb) {
+      case (.list, .move): needed = ["id", "index"]
+      case (.list, .jsonPatch): needed = ["id", "operations"]
       case (.list, _): needed = ["id"]
       case (.map, .put): needed = ["key", "value"]
       case (.map, .delete): needed = ["key"]
-      case (.map, .patch):
+      case (.object, _): needed = []
+      case (.map, .patch), (.map, .jsonPatch):
         throw InvalidModuleError(module.name, "a value of a map has no members that could be patched.")
+      case (.map, .move):
+        throw InvalidModuleError(module.name, "the values of a map have no order.")
       }
       if let missing = needed.subtracting(action.members).min() {
         throw InvalidModuleError(

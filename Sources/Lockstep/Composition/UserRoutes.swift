@@ -86,16 +86,16 @@ struct UserRoutes: Sendable {
     )
     var routes = AuthenticationRoutes(accounts: users.accounts, ledger: users.accountsLedger).routes
     routes += accounts.routes
-    routes += FavoritesRoutes(module: users.favorites, reading: reading, writing: writing).routes
+    for module in users.modules where !module.hasParts {
+      routes += ModuleRoutes(module: module, reading: reading, writing: writing).routes
+    }
     routes += DefaultsRoutes(module: users.defaults, reading: reading, writing: writing).routes
-    routes += ProfileRoutes(module: users.profile, reading: reading, writing: writing).routes
     routes.append(ActionsRoute(modules: users.modules, writing: writing).route)
     let feed = ChangesFeed(store: users.store, history: users.history)
     let modules = Set(users.modules.map(\.name))
     routes.append(ChangesRoute(reading, feed: feed, modules: modules, monotonic: time.monotonic).route)
     routes.append(JournalRoute(reading).route)
     routes += registered.routes
-    for module in users.own { routes += ModuleRoutes(module: module, reading: reading, writing: writing).routes }
     return routes
   }
 }

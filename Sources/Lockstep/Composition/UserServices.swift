@@ -30,16 +30,13 @@ struct UserServices: Sendable {
   let upkeep: HistoryMaintenance
   let room: WaiterRegistry<UserID>
   let backgroundEncoder: BackgroundEncoder
-  let favorites: FavoritesModule
   let defaults: DefaultsModule
-  let profile: ProfileModule
-  /// The server's own: those that it was built with besides the product's.
+  /// The modules of the program that uses the library.
   let own: [UserModule]
+  /// All modules: the product's, then the program's own.
+  let modules: [UserModule]
   /// Whose state screens follow.
   let followed: FollowedUsers
-
-  /// All modules: a new one of the product's is one more line here.
-  var modules: [UserModule] { [favorites.userModule, defaults.userModule, profile.userModule] + own }
 
   /// The states of users, as screens need them.
   var userStates: LedgerUserStates {
@@ -48,8 +45,7 @@ struct UserServices: Sendable {
       registry: registry,
       followed: followed,
       ledger: ledger,
-      favorites: favorites,
-      profile: profile,
+      modules: modules,
       turns: screenWrites
     )
   }
@@ -96,11 +92,10 @@ struct UserServices: Sendable {
   ) throws {
     let sodium = try Sodium()
     let now: @Sendable () -> Timestamp = { Timestamp(millisecondsSince1970: time.millisecondsSince1970()) }
-    favorites = FavoritesModule(quota: configuration.favoritesQuota)
-    defaults = DefaultsModule(quota: configuration.defaultsQuota)
-    profile = ProfileModule()
     self.own = own
-    states = ModuleTables([favorites.userModule, defaults.userModule, profile.userModule] + own)
+    defaults = DefaultsModule(quota: configuration.defaultsQuota)
+    modules = [.favorites(quota: configuration.favoritesQuota), defaults.userModule, .profile] + own
+    states = ModuleTables(modules)
     history = StateHistory(states: states)
     self.store = String(store.id.prefix(Cursor.storeDigits))
     let readers = UserReaders(store.readers, threads: store.readingThreads)

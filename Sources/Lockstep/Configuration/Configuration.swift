@@ -29,7 +29,7 @@ public struct Configuration: Sendable {
   /// How dear a password hash is.
   public var passwordStrength = Argon2Strength()
   /// How much a user may have of favorites.
-  public var favoritesQuota = FavoritesQuota()
+  public var favoritesQuota = CollectionQuota()
   /// How much a user may have of defaults.
   public var defaultsQuota = DefaultsQuota()
   /// How much history is kept.

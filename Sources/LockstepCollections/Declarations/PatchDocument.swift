@@ -1,8 +1,9 @@
 import LockstepJSON
 
-/// A JSON patch (RFC 6902), with the document that it was read from, for the journal.
-package struct PatchDocument: Sendable {
-  package let json: JSON
+/// A JSON patch (RFC 6902).
+public struct PatchDocument: Sendable {
+  /// The patch as the client sent it, for the journal.
+  public let json: JSON
   private let patch: JSONPatch
 
   /// Reads a document. Throws what is wrong with it.
@@ -21,7 +22,7 @@ package struct PatchDocument: Sendable {
   }
 
   /// The document after the patch. A `test` that fails is a conflict; an operation that can't be done is a fault.
-  package func applied(to document: JSON) throws(Refusal) -> JSON {
+  public func applied(to document: JSON) throws(Refusal) -> JSON {
     do throws(JSONPatchError) {
       return try patch.applied(to: document)
     } catch {

@@ -54,6 +54,29 @@ extension PayloadField<Int?> {
   }
 }
 
+extension PayloadField<JSONObject> {
+  /// All members that the fields before this one do not read, unchecked, for a reactor that checks
+  /// them against the state. They are described like `field`.
+  public static func unchecked<Other>(like field: PayloadField<Other>) -> PayloadField {
+    PayloadField(field.members) { reader, _ in reader.rest() }
+  }
+}
+
+extension PayloadField<PatchDocument> {
+  /// The operations of a JSON patch (RFC 6902).
+  public static func jsonPatch(_ name: String) -> PayloadField {
+    PayloadField([SchemaMember(name: name, schema: ["type": "array"])]) { reader, _ in
+      guard let json = reader.required(name) else { return nil }
+      do throws(Refusal) {
+        return try PatchDocument(json)
+      } catch {
+        reader.add(error.moved(under: JSONPointer(tokens: [name]).description))
+        return nil
+      }
+    }
+  }
+}
+
 extension PayloadField<ClientNetwork> {
   /// Nothing that is sent: where it came from.
   package static var network: PayloadField { PayloadField([]) { _, network in network } }

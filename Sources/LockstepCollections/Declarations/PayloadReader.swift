@@ -28,6 +28,14 @@ package struct PayloadReader {
   /// Members that say what the server says, and which a client may send back as it got them: nothing is done with them.
   package mutating func passOver(_ names: String...) { known += names }
 
+  /// All members that were not asked for yet.
+  mutating func rest() -> JSONObject {
+    let names = Set(known.map { ElementKey($0) })
+    let rest = payload.filter { !names.contains(ElementKey($0.name)) }
+    known += rest.map(\.name)
+    return JSONObject(rest.map { ($0.name, $0.value) })
+  }
+
   /// A member that must be there.
   package mutating func required(_ name: String) -> JSON? {
     let value = value(name)
@@ -95,6 +103,11 @@ package struct PayloadReader {
     guard isObject else { return }
     let known = Set(faults.map(\.pointer))
     faults += others.filter { !known.contains($0.pointer) }
+  }
+
+  /// Adds the faults of a refusal.
+  mutating func add(_ refusal: Refusal) {
+    if case .invalid(let others) = refusal { faults += others }
   }
 
   /// Adds a fault of a member.

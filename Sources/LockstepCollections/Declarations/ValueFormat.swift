@@ -1,5 +1,4 @@
 import LockstepJSON
-import LockstepReactor
 import LockstepTime
 
 /// A member of an object, as JSON Schema describes it.

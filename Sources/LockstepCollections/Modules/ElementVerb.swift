@@ -1,9 +1,74 @@
+import LockstepJSON
+
 /// What clients may do with the address of one element, `/v1/<module>/<id>`, besides reading it.
 public enum ElementVerb: String, Sendable, CaseIterable {
-  /// Makes it what the client sends, or adds it.
+  /// `PUT`: makes the element what the client sends, or adds it.
   case put
-  /// Changes members of it.
+  /// `PATCH` with members as JSON, or with a merge patch (RFC 7396).
   case patch
-  /// Takes it out.
+  /// `PATCH` with a JSON patch (RFC 6902).
+  case jsonPatch
+  /// `DELETE`.
   case delete
+  /// `PUT /v1/<module>/<id>/position`: moves an element of a list.
+  case move
+}
+
+/// The action that a verb performs.
+///
+/// A string literal is the type of one of the module's actions.
+public struct VerbAction<Action: Sendable>: Sendable, ExpressibleByStringLiteral {
+  enum Source {
+    case listed(type: String)
+    case unlisted(ActionCase<Action>)
+  }
+
+  let source: Source
+
+  /// The module's action of this type.
+  public init(stringLiteral type: String) { source = .listed(type: type) }
+
+  private init(_ source: Source) { self.source = source }
+
+  /// An action for this verb only: the catalogue and `POST /v1/actions` do not have it.
+  public static func unlisted(_ action: ActionCase<Action>) -> VerbAction { VerbAction(.unlisted(action)) }
+}
+
+/// An element's verb as the routes use it.
+package struct DeclaredVerb: Sendable {
+  /// The action's type.
+  package let type: String
+  /// The JSON Schema of the payload; nil if the module has no action of this type.
+  package let payload: JSON?
+  /// The members of an element that clients may send back as they got them. They are ignored.
+  package let ignored: Set<String>
+  /// Reads the payload.
+  package let read: @Sendable (_ payload: JSON) throws(Refusal) -> UserAction
+
+  /// The members of the payload.
+  package var members: Set<String> { Set(payload?["properties"]?.objectValue?.names ?? []) }
+
+  init<Action>(
+    _ action: VerbAction<Action>,
+    among listed: [ActionCase<Action>],
+    element: JSON,
+    make: @escaping @Sendable (_ type: String, _ payload: JSON, Action) -> UserAction
+  ) {
+    let found: ActionCase<Action>?
+    switch action.source {
+    case .listed(let type): (self.type, found) = (type, listed.first { $0.type == type })
+    case .unlisted(let action): (type, found) = (action.type, action)
+    }
+    payload = found?.payload
+    let members = Set(found?.payload["properties"]?.objectValue?.names ?? [])
+    let readOnly = (element["properties"]?.objectValue ?? JSONObject()).filter {
+      $0.value["readOnly"]?.boolValue == true
+    }
+    // `GET` adds the index.
+    ignored = Set(readOnly.map(\.name) + ["index"]).subtracting(members)
+    read = { [type] payload throws(Refusal) in
+      guard let found else { throw .notFound("There is no such action.") }
+      return make(type, payload, try found.read(payload, ClientNetwork(host: "")))
+    }
+  }
 }

@@ -1,5 +1,3 @@
-import LockstepJSON
-import LockstepReactor
 import LockstepTime
 
 /// An action that one of a user's collections is asked to take, whichever module it belongs to.
@@ -37,35 +35,5 @@ package struct UserAction: Sendable {
     self.collection = collection
     self.record = record
     self.decide = decide
-  }
-}
-
-extension Reactor {
-  /// What an action does to a state at once. A reactor whose state is committed takes no time over an action: whatever
-  /// took time would hold up every other write.
-  package func decision(on action: Action, in state: State) throws -> [Mutation] {
-    switch mutate(action, in: state).immediateMutations {
-    case .success(let mutations): return mutations
-    // Nothing cancels a decision: passed on, it would be taken for a server that stops.
-    case .failure(is CancellationError): throw ReactorContractError.cancelsItself(reactor: "\(Self.self)")
-    case .failure(let error): throw error
-    case nil: throw ReactorContractError.takesTime(reactor: "\(Self.self)")
-    }
-  }
-}
-
-/// A mistake in the code of a reactor of committed state.
-enum ReactorContractError: Error, CustomStringConvertible {
-  /// It answered with an effect that takes time.
-  case takesTime(reactor: String)
-  /// It refused with a `CancellationError`.
-  case cancelsItself(reactor: String)
-
-  var description: String {
-    switch self {
-    case .takesTime(let reactor): "a mistake in \(reactor): an effect on committed state that takes time"
-    case .cancelsItself(let reactor):
-      "a mistake in \(reactor): it refuses with a CancellationError, and nothing was cancelled"
-    }
   }
 }

@@ -1,30 +1,34 @@
 import LockstepJSON
-import LockstepReactor
 
 extension UserModule {
-  /// A module whose state is one list, kept as JSON in a table of the product's.
+  /// A module whose state is one list, stored as JSON.
   ///
-  /// It's served as `/v1/<name>`: read whole, in pages or by `prefix`, as of a cursor and while waiting, each element at
-  /// `/v1/<name>/<id>`; written by `POST /v1/<name>/actions`, `POST /v1/actions` and the verbs. Its changesets are in the
-  /// feed, its facts in the journal, and it is in the catalogue, in exports, and gone with its user.
+  /// Its routes: `GET /v1/<name>` reads all elements, a page, or those with a `prefix`, now or as of
+  /// a cursor, and can wait; `/v1/<name>/<id>` is one element; `POST /v1/<name>/actions`,
+  /// `POST /v1/actions` and the verbs write. The feed has its changesets, the journal its mutations.
+  /// The catalogue and exports include it, and it is erased with its user.
   ///
   /// - Parameters:
-  ///   - name: Its name: a small letter, then up to 63 letters, digits, `_` or `-`. Stores remember it: it's never changed.
-  ///   - element: What it's a list of.
+  ///   - name: A small letter, then up to 63 letters, digits, `_` or `-`. Stores keep it: never
+  ///     change it.
+  ///   - element: The type of its elements.
   ///   - quota: How much a user may have of it.
-  ///   - actions: What clients can ask for. The payload is in the journal as it was sent, so it holds no secrets.
-  ///   - verbs: The types of the actions that `PUT`, `PATCH` and `DELETE` of an element stand for. Their payloads have the
-  ///     member `id`, which is the one in the path; the others are the body's, without those that are `readOnly` in the
-  ///     element's format.
-  ///   - reactor: Makes the reactor that decides on an action. `mutate` decides at once and refuses by `.failure` with a
-  ///     `Refusal`: what takes time would hold up everybody's writes, and is an error. Its transforms aren't called.
-  /// - Returns: The module. What is wrong with the declaration is told when a server starts with it.
-  public static func list<R: Reactor, Element: ListElement>(
+  ///   - actions: What clients can ask for.
+  ///   - verbs: The actions that the verbs of an element perform. Their payloads have the member
+  ///     `id`, which comes from the path; the others come from the body, without those that are
+  ///     `readOnly` in the element's format. The payload for `jsonPatch` has the member
+  ///     `operations`, for `move` the member `index`.
+  ///   - record: How the journal shows an action. Default: as the client sent it. Clients can read
+  ///     it, so leave secrets out.
+  ///   - reactor: Makes the reactor that decides on an action.
+  /// - Returns: The module. A mistake in the declaration is reported when a server starts with it.
+  public static func list<R: ModuleReactor, Element: ListElement>(
     _ name: String,
     of element: Element.Type,
     quota: CollectionQuota = CollectionQuota(),
     actions: [ActionCase<R.Action>],
-    verbs: [ElementVerb: String] = [:],
+    verbs: [ElementVerb: VerbAction<R.Action>] = [:],
+    record: (@Sendable (R.Action) -> JSON)? = nil,
     reactor: @escaping @Sendable (ActionContext) -> R
   ) -> UserModule where R.State == ListState, R.Mutation == ListMutation {
     let collection = CollectionName(name)
@@ -32,59 +36,134 @@ extension UserModule {
       SchemaMember(name: "cursor", schema: ["type": "string"]), SchemaMember(name: "count", schema: .indexSchema),
       SchemaMember(name: "items", schema: ["type": "array", "items": Element.format.schema]),
     ])
-    var module = UserModule(name, reducer: .list(R.reduce), cases: actions, state: state) { type, payload, action in
-      UserAction(collection: collection, record: record(type, payload)) { surroundings in
-        let state = surroundings.state.list(collection)
-        let mutations = try reactor(ActionContext(surroundings)).decision(on: action, in: state)
+    var module = UserModule(
+      name,
+      shape: .list,
+      reducer: .list(R.reduce),
+      cases: actions,
+      verbs: verbs,
+      element: Element.format.schema,
+      state: state
+    ) { type, payload, action in
+      let recorded = record?(action) ?? Self.sent(type, payload)
+      return UserAction(collection: collection, record: recorded.description) { surroundings in
+        let list = surroundings.state.list(collection)
+        let mutations = try reactor(ActionContext(surroundings)).mutate(action, in: list)
         for mutation in mutations { try mutation.check(by: Element.self, of: name) }
         return mutations.map(CollectionMutation.list)
       }
     }
-    module.verbs = DeclaredVerb.verbs(verbs, actions, element: Element.format.schema)
     module.quota = quota
     module.canRead = { Element(encoded: $0) != nil }
     return module
   }
 
-  /// A module whose state is one map: values by keys. What is said of `list` holds for it too.
+  /// A module whose state is one map: values by their keys. It is served like a list; `{key}` takes
+  /// the place of `{id}`.
   ///
   /// - Parameters:
-  ///   - name: Its name.
+  ///   - name: As for a list.
   ///   - value: The JSON Schema of a value. Default: any.
   ///   - quota: How much a user may have of it.
   ///   - actions: What clients can ask for.
-  ///   - verbs: The types of the actions that `PUT` and `DELETE` of a value stand for. Their payloads have the member `key`,
-  ///     which is the one in the path; that of `PUT` has `value`, which is the body. `PATCH` there is none.
+  ///   - verbs: The actions of `put` and `delete`; a map has no others. Their payloads have the
+  ///     member `key`, which comes from the path; the payload of `put` has `value`, which is the body.
+  ///   - record: How the journal shows an action. Default: as the client sent it.
   ///   - reactor: Makes the reactor that decides on an action.
   /// - Returns: The module.
-  public static func map<R: Reactor>(
+  public static func map<R: ModuleReactor>(
     _ name: String,
     value: JSON = [:],
     quota: CollectionQuota = CollectionQuota(),
     actions: [ActionCase<R.Action>],
-    verbs: [ElementVerb: String] = [:],
+    verbs: [ElementVerb: VerbAction<R.Action>] = [:],
+    record: (@Sendable (R.Action) -> JSON)? = nil,
     reactor: @escaping @Sendable (ActionContext) -> R
   ) -> UserModule where R.State == MapState, R.Mutation == MapMutation {
-    let collection = CollectionName(name)
     let state = JSON.schema(ofObject: [
       SchemaMember(name: "cursor", schema: ["type": "string"]), SchemaMember(name: "count", schema: .indexSchema),
       SchemaMember(name: "values", schema: ["type": "object", "additionalProperties": value]),
     ])
-    var module = UserModule(name, reducer: .map(R.reduce), cases: actions, state: state) { type, payload, action in
-      UserAction(collection: collection, record: record(type, payload)) { surroundings in
-        let state = surroundings.state.map(collection)
-        let mutations = try reactor(ActionContext(surroundings)).decision(on: action, in: state)
+    return map(name, .map, state, quota, actions, verbs, record, reactor)
+  }
+
+  /// A module whose state is one object with fixed members, such as a profile. `GET /v1/<name>` shows
+  /// the members that have a value, and `PATCH /v1/<name>` performs one of its actions with the body
+  /// as its payload.
+  ///
+  /// - Parameters:
+  ///   - name: As for a list.
+  ///   - members: The object's members in the order in which clients see them. The reactor keeps
+  ///     each in its map under the member's name.
+  ///   - quota: How much a user may have of it.
+  ///   - actions: What clients can ask for.
+  ///   - patch: The action that `PATCH` performs.
+  ///   - record: How the journal shows an action. Default: as the client sent it.
+  ///   - reactor: Makes the reactor that decides on an action.
+  /// - Returns: The module.
+  public static func object<R: ModuleReactor>(
+    _ name: String,
+    members: [ObjectField],
+    quota: CollectionQuota = CollectionQuota(),
+    actions: [ActionCase<R.Action>],
+    patch: VerbAction<R.Action>,
+    record: (@Sendable (R.Action) -> JSON)? = nil,
+    reactor: @escaping @Sendable (ActionContext) -> R
+  ) -> UserModule where R.State == MapState, R.Mutation == MapMutation {
+    let shape = Shape.object(members: members.map(\.name))
+    let state = JSON.schema(
+      ofObject: members.map { SchemaMember(name: $0.name, schema: $0.schema, isRequired: false) }
+    )
+    return map(name, shape, state, quota, actions, [.patch: patch], record, reactor)
+  }
+
+  private static func map<R: ModuleReactor>(
+    _ name: String,
+    _ shape: Shape,
+    _ state: JSON,
+    _ quota: CollectionQuota,
+    _ actions: [ActionCase<R.Action>],
+    _ verbs: [ElementVerb: VerbAction<R.Action>],
+    _ record: (@Sendable (R.Action) -> JSON)?,
+    _ reactor: @escaping @Sendable (ActionContext) -> R
+  ) -> UserModule where R.State == MapState, R.Mutation == MapMutation {
+    let collection = CollectionName(name)
+    var module = UserModule(
+      name,
+      shape: shape,
+      reducer: .map(R.reduce),
+      cases: actions,
+      verbs: verbs,
+      state: state
+    ) { type, payload, action in
+      let recorded = record?(action) ?? Self.sent(type, payload)
+      return UserAction(collection: collection, record: recorded.description) { surroundings in
+        let map = surroundings.state.map(collection)
+        let mutations = try reactor(ActionContext(surroundings)).mutate(action, in: map)
         for mutation in mutations { try mutation.check(of: name) }
         return mutations.map(CollectionMutation.map)
       }
     }
-    module.verbs = DeclaredVerb.verbs(verbs, actions)
     module.quota = quota
     return module
   }
 
-  /// How the journal tells an action: as it was sent.
-  private static func record(_ type: String, _ payload: JSON) -> String {
-    JSON.object(["type": .string(type), "payload": payload]).description
+  /// An action as a client sent it.
+  private static func sent(_ type: String, _ payload: JSON) -> JSON {
+    ["type": .string(type), "payload": payload]
+  }
+}
+
+/// A member of an object module: its name and the JSON Schema of its value.
+public struct ObjectField: Sendable {
+  /// The member's name.
+  public let name: String
+  /// The JSON Schema of its value.
+  public let schema: JSON
+
+  /// A member with this name and schema.
+  public init(_ name: String, schema: JSON) {
+    self.name = name
+    self.schema = schema
   }
 }

@@ -41,7 +41,7 @@ extension CollectionMutation {
   }
 
   /// The JSON array of facts.
-  package static func encoded(_ mutations: some Sequence<CollectionMutation>) -> [UInt8] {
+  package static func encoded(_ mutations: [CollectionMutation]) -> [UInt8] {
     var bytes = [UInt8(ascii: "[")]
     for (index, mutation) in mutations.enumerated() {
       if index > 0 { bytes.append(UInt8(ascii: ",")) }

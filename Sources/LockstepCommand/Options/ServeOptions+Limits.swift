@@ -6,7 +6,7 @@ extension ServeOptions {
 
   /// How much a user may store; `lockstep check` takes them too.
   static let quotas: [Option] = [
-    Option("--max-favorites", \.favoritesQuota.items, .integer(count), .storage)
+    Option("--max-favorites", \.favoritesQuota.elements, .integer(count), .storage)
       .help("Favorites of a user; more are refused with 507."),
     Option("--max-favorites-bytes", \.favoritesQuota.bytes, .size(0...largestSize), .storage)
       .help("The size of a user's favorites as JSON; more are refused with 507."),

@@ -1,55 +1,60 @@
 import LockstepCollections
 import LockstepJSON
-import LockstepReactor
 import LockstepSync
 
-/// User defaults, as the product uses them.
+/// `/v1/defaults`: suites of values by their keys, with the app's registered values behind them.
 package struct DefaultsModule: Sendable {
+  package let userModule: UserModule
   package let quota: DefaultsQuota
 
   package init(quota: DefaultsQuota) {
     self.quota = quota
-  }
-
-  package var userModule: UserModule {
     var module = UserModule(
       "defaults",
+      shape: .map,
       reducer: .map(DefaultsReactor.reduce),
       hasParts: true,
       cases: SuiteAction.cases,
-      state: Self.stateSchema
-    ) {
-      _,
-      _,
-      action in
-      self.action(action.action, suite: action.suite)
-    }
-    module.storage = DefaultsTable()
-    return module
+      state: .schema(ofObject: [
+        SchemaMember(name: "cursor", schema: ["type": "string"]),
+        SchemaMember(name: "values", schema: ["type": "object"]),
+        SchemaMember(name: "registered", schema: ["type": "array", "items": ["type": "string"]]),
+      ])
+    ) { _, _, action in Self.action(action.action, suite: action.suite, quota) }
+    module.storage = TableLayout("defaults", key: "key", content: .json(column: "value"), part: "suite")
+    userModule = module
   }
 
-  /// An action on its way to the reactor of a suite.
+  /// An action on a suite.
   package func action(_ action: DefaultsAction, suite: String) -> UserAction {
+    Self.action(action, suite: suite, quota)
+  }
+
+  private static func action(_ action: DefaultsAction, suite: String, _ quota: DefaultsQuota) -> UserAction {
     let collection = DefaultsAction.collection(suite)
     return UserAction(collection: collection, record: action.record(suite: suite)) { surroundings in
       let state = surroundings.state.map(collection)
       let registered = surroundings.registered
       let reactor = DefaultsReactor(quota: quota) { registered.value(of: $0, in: suite, at: registered.revision) }
-      let mutations = try reactor.decision(on: action, in: state)
-      if state.count == 0, !mutations.isEmpty { try checkSuites(surroundings.state, collection) }
+      let mutations = try reactor.mutate(action, in: state)
+      if state.count == 0, !mutations.isEmpty { try check(quota, surroundings.state, collection) }
       return mutations.map(CollectionMutation.map)
     }
   }
 
   /// Whether there may be one more suite.
-  private func checkSuites(_ state: UserState, _ suite: CollectionName) throws(Refusal) {
+  private static func check(
+    _ quota: DefaultsQuota,
+    _ state: UserState,
+    _ suite: CollectionName
+  ) throws(Refusal) {
     let suites = state.collections.lazy.filter { $0.key.module == "defaults" }
     let used = suites.filter { $0.value.count > 0 }.count
     if used >= quota.suites {
       throw .quotaExceeded("There are \(used) suites with values, which is as many as a user may have.")
     }
-    // What was emptied is still known, so that all devices hear of it.
-    if state.collections[suite] == nil, suites.count >= quota.suites * Self.emptiedSuites {
+    // A suite that was emptied is still known, so that all devices learn of it.
+    if state.collections[suite] == nil, suites.count >= quota.suites * emptiedSuites {
       throw .quotaExceeded(
         "There were \(suites.count) suites, which is as many as a user may name; take one that was emptied."
       )
@@ -58,13 +63,4 @@ package struct DefaultsModule: Sendable {
 
   /// How many times as many suites may be named as may have values.
   private static let emptiedSuites = 16
-
-  /// What `GET /v1/defaults/{suite}` gives.
-  private static var stateSchema: JSON {
-    .schema(ofObject: [
-      SchemaMember(name: "cursor", schema: ["type": "string"]),
-      SchemaMember(name: "values", schema: ["type": "object"]),
-      SchemaMember(name: "registered", schema: ["type": "array", "items": ["type": "string"]]),
-    ])
-  }
 }

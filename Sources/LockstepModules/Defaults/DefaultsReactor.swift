@@ -1,10 +1,9 @@
 import LockstepCollections
 import LockstepJSON
-import LockstepReactor
 import LockstepSync
 
 /// One suite of a user's defaults: values by their keys.
-package struct DefaultsReactor: Reactor {
+package struct DefaultsReactor: ModuleReactor {
   let quota: DefaultsQuota
   /// What shows of a key where the user has set nothing.
   let registered: @Sendable (_ key: String) -> MapValue?
@@ -14,19 +13,11 @@ package struct DefaultsReactor: Reactor {
     self.registered = registered
   }
 
-  package var initialState: MapState { MapState() }
-
-  package func mutate(_ action: DefaultsAction, in state: MapState) -> Effect<MapMutation> {
-    do {
-      let mutations = try mutations(for: action, in: state)
-      try checkQuota(of: mutations, in: state)
-      return .of(contentsOf: mutations)
-    } catch {
-      return .failure(error)
-    }
+  package func mutate(_ action: DefaultsAction, in state: MapState) throws(Refusal) -> [MapMutation] {
+    let mutations = try mutations(for: action, in: state)
+    try checkQuota(of: mutations, in: state)
+    return mutations
   }
-
-  package static func reduce(_ state: inout MapState, _ mutation: MapMutation) { state.apply(mutation) }
 
   private func mutations(for action: DefaultsAction, in state: MapState) throws(Refusal) -> [MapMutation] {
     switch action {

@@ -1,9 +1,9 @@
 import LockstepCollections
 import LockstepJSON
 
-/// What somebody asks of their favorites.
-package enum FavoritesAction: Sendable {
-  /// Puts an element at the end or at a place, or replaces the one of that id where it is.
+/// An action on the user's favorites.
+enum FavoritesAction: Sendable {
+  /// Adds an element at the end or at an index, or replaces the one with this id at its place.
   case add(id: String, FavoriteContent, index: Int?)
   /// Changes an element's content by a merge patch (RFC 7396).
   case update(id: String, patch: JSONObject)
@@ -11,27 +11,9 @@ package enum FavoritesAction: Sendable {
   case patch(id: String, PatchDocument)
   case remove(id: String)
   case move(id: String, index: Int)
-  /// Removes the element where there is one, else adds it.
+  /// Removes the element if there is one, and adds it otherwise.
   case toggle(id: String, FavoriteContent)
   case clear
-}
-
-/// What of a favorite is the client's to choose.
-package struct FavoriteContent: Sendable {
-  package var title: String?
-  var data: JSON?
-
-  package init(title: String? = nil, data: JSON? = nil) {
-    self.title = title
-    self.data = data
-  }
-
-  static let titleBytes = 512
-  static let dataBytes = 16 * 1024
-
-  /// With these `GET` says what the server says. They may be sent back, and nothing is done with them.
-  static let serversWords = ["addedAt", "updatedAt"]
-  private static let passedOver: JSON = ["description": "May be sent back as it came; nothing is done with it."]
 }
 
 extension FavoritesAction {
@@ -45,7 +27,20 @@ extension FavoritesAction {
     ActionCase("clear") { .clear },
   ]
 
-  /// How the journal tells it.
+  /// `PATCH` leaves the checks to the reactor, which first looks for the element: 404 comes before 422.
+  static let verbs: [ElementVerb: VerbAction<FavoritesAction>] = [
+    .put: "add",
+    .patch: .unlisted(
+      ActionCase("update", .name("id"), .unchecked(like: .favorite)) { id, patch in
+        .update(id: id, patch: patch.filtered { $0 != "addedAt" && $0 != "updatedAt" })
+      }
+    ),
+    .jsonPatch: .unlisted(ActionCase("patch", .name("id"), .jsonPatch("operations")) { .patch(id: $0, $1) }),
+    .delete: "remove",
+    .move: "move",
+  ]
+
+  /// The action as the journal shows it.
   var record: JSON {
     switch self {
     case .add(let id, let content, let index):
@@ -67,71 +62,22 @@ extension FavoritesAction {
   }
 }
 
-extension FavoriteContent {
-  /// The content as members, `id` before them.
-  func object(withID id: String) -> JSONObject {
-    var object: JSONObject = ["id": .string(id)]
-    if let title { object["title"] = .string(title) }
-    if let data { object["data"] = data }
-    return object
-  }
-}
-
-extension FavoriteContent: Equatable {
-  /// Equal when clients see the same bytes: a `String` equals others that they can tell apart.
-  package static func == (left: FavoriteContent, right: FavoriteContent) -> Bool {
-    left.title.map { ElementKey($0) } == right.title.map { ElementKey($0) }
-      && left.data?.encoded() == right.data?.encoded()
-  }
-}
-
-extension PayloadField<FavoriteContent> {
-  /// What is the client's to choose of a favorite.
-  static var favorite: PayloadField {
-    PayloadField(FavoriteContent.schemaMembers) { reader, _ in reader.favorite() }
-  }
-}
-
 extension PayloadField<JSONObject> {
-  /// What is to change of that.
-  static var favoritePatch: PayloadField {
-    PayloadField(FavoriteContent.schemaMembers) { reader, _ in
+  /// The changes to a favorite's content.
+  fileprivate static var favoritePatch: PayloadField {
+    let content = PayloadField<FavoriteContent>.favorite
+    return PayloadField(content.members) { reader, _ in
       _ = reader.favorite()
-      return reader.members(["title", "data"])
+      var patch = JSONObject()
+      for name in ["title", "data"] { if let value = reader.value(name) { patch[name] = value } }
+      return patch
     }
   }
 }
 
-extension FavoriteContent {
-  fileprivate static var schemaMembers: [SchemaMember] {
-    [
-      SchemaMember(
-        name: "title",
-        schema: ["type": ["string", "null"], "maxLength": JSON(titleBytes)],
-        isRequired: false
-      ),
-      SchemaMember(name: "data", schema: [:], isRequired: false),
-    ] + serversWords.map { SchemaMember(name: $0, schema: passedOver, isRequired: false) }
-  }
-}
-
-extension PayloadReader {
-  /// What is the client's to choose of a favorite. A title or data of null is none.
-  package mutating func favorite() -> FavoriteContent {
-    passOver("id", "addedAt", "updatedAt")
-    let title = string("title", upTo: FavoriteContent.titleBytes)
-    guard let data = value("data"), !data.isNull else { return FavoriteContent(title: title) }
-    let size = data.encoded().count
-    if size > FavoriteContent.dataBytes {
-      add("data", "It must have at most \(FavoriteContent.dataBytes) bytes as JSON, and has \(size).")
-    }
-    return FavoriteContent(title: title, data: data)
-  }
-
-  /// Those of the members that are there.
-  mutating func members(_ names: [String]) -> JSONObject {
-    var members = JSONObject()
-    for name in names { if let value = value(name) { members[name] = value } }
-    return members
+extension JSONObject {
+  /// The members whose names the closure accepts.
+  fileprivate func filtered(_ isIncluded: (String) -> Bool) -> JSONObject {
+    JSONObject(filter { isIncluded($0.name) }.map { ($0.name, $0.value) })
   }
 }

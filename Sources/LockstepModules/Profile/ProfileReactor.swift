@@ -2,62 +2,51 @@ import LockstepCollections
 import LockstepJSON
 import LockstepReactor
 
-/// What somebody asks of their profile.
-package enum ProfileAction: Sendable {
-  /// Saves the fields that are there; the others stay.
-  case save(JSONObject)
+extension UserModule {
+  /// `/v1/profile`: an object of two texts.
+  package static let profile: UserModule = {
+    let members = ProfileReactor.fields.map { ObjectField($0, schema: ["type": "string", "pattern": #"\S"#]) }
+    let fields = PayloadField<JSONObject>.profile(members)
+    var module = object(
+      "profile",
+      members: members,
+      actions: [ActionCase("save", fields) { $0 }],
+      // The reactor reports the faults of the fields and the unknown members together.
+      patch: .unlisted(ActionCase("save", .unchecked(like: fields)) { $0 }),
+      reactor: { _ in ProfileReactor() }
+    )
+    module.noun = ElementNoun(one: "Profile", many: "Profile")
+    module.hasActionsRoute = false
+    module.storage = TableLayout("profiles", key: "field", content: .json(column: "value"))
+    return module
+  }()
+}
 
-  /// The actions as `POST /v1/actions` takes them.
-  static let cases = [
-    ActionCase<ProfileAction>(
-      "save",
-      PayloadField(schemaMembers) { reader, _ in reader.members(ProfileReactor.fields) }
-    ) { .save($0) }
-  ]
-
-  /// The fields: what each may be, the reactor judges.
-  package static let schemaMembers = ProfileReactor.fields.map {
-    SchemaMember(name: $0, schema: ["type": "string", "pattern": #"\S"#], isRequired: false)
-  }
-
-  /// How the journal tells it.
-  var record: JSON {
-    switch self {
-    case .save(let fields): ["type": "save", "payload": .object(fields)]
+extension PayloadField<JSONObject> {
+  /// The fields to save. The reactor checks them.
+  fileprivate static func profile(_ members: [ObjectField]) -> PayloadField {
+    PayloadField(members.map { SchemaMember(name: $0.name, schema: $0.schema, isRequired: false) }) { reader, _ in
+      var fields = JSONObject()
+      for member in members { if let value = reader.value(member.name) { fields[member.name] = value } }
+      return fields
     }
   }
 }
 
-/// A user's profile: a map of two fields.
-package struct ProfileReactor: Reactor {
-  package static let collection = CollectionName("profile")
-  /// The fields that a profile may have, in the order in which clients see them.
-  package static let fields = ["companyName", "position"]
+/// Decides which fields of the profile change. An action has the fields to save; the others stay.
+package struct ProfileReactor: ModuleReactor {
+  /// The fields in the order in which clients see them.
+  static let fields = ["companyName", "position"]
   static let characters = 200
 
-  package var initialState: MapState { MapState() }
-
-  package func mutate(_ action: ProfileAction, in state: MapState) -> Effect<MapMutation> {
-    switch action {
-    case .save(let fields):
-      do {
-        return .of(contentsOf: try changes(to: fields, in: state))
-      } catch {
-        return .failure(error)
-      }
-    }
-  }
-
-  package static func reduce(_ state: inout MapState, _ mutation: MapMutation) { state.apply(mutation) }
-
-  private func changes(to fields: JSONObject, in state: MapState) throws(Refusal) -> [MapMutation] {
+  package func mutate(_ fields: JSONObject, in profile: MapState) throws(Refusal) -> [MapMutation] {
     var mutations: [MapMutation] = []
     var faults: [FieldFault] = []
     for name in Self.fields {
       guard let value = fields[name] else { continue }
       do throws(ProfileFieldFault) {
         let checked = EncodedJSON(.string(try Self.checked(value)))
-        if state[name]?.encoded != checked.encoded { mutations.append(.set(key: name, value: checked)) }
+        if profile[name]?.encoded != checked.encoded { mutations.append(.set(key: name, value: checked)) }
       } catch {
         faults.append(FieldFault(pointer: "/\(name)", detail: error.detail))
       }
@@ -69,7 +58,7 @@ package struct ProfileReactor: Reactor {
     return mutations
   }
 
-  /// A field as it's saved: trimmed.
+  /// The text to save: trimmed.
   private static func checked(_ value: JSON) throws(ProfileFieldFault) -> String {
     guard let text = value.stringValue else {
       throw ProfileFieldFault(detail: "It must be a string, and is \(value.typeName).")
@@ -82,11 +71,11 @@ package struct ProfileReactor: Reactor {
     }
   }
 
-  /// What is known about a text for a field, which is trimmed before it's saved.
+  /// Whether a text can be saved after it is trimmed.
   package static func validation(of text: String) -> ValidationResult {
     let trimmed = text.trimmingWhitespace()
     if trimmed.isEmpty { return .empty }
-    // Scalars, of at most four bytes each: what looks like one character may have any number of them.
+    // Scalars have at most four bytes each; a character may have any number of them.
     let count = trimmed.unicodeScalars.count
     guard count <= characters else {
       return .failed(message: "It must have at most \(characters) characters, and has \(count).")
@@ -98,14 +87,4 @@ package struct ProfileReactor: Reactor {
 /// What is wrong with a field of a profile.
 private struct ProfileFieldFault: Error {
   let detail: String
-}
-
-extension String {
-  /// The text without the white space around it.
-  func trimmingWhitespace() -> String {
-    var rest = Substring(self)
-    while let first = rest.first, first.isWhitespace { rest.removeFirst() }
-    while let last = rest.last, last.isWhitespace { rest.removeLast() }
-    return String(rest)
-  }
 }

@@ -50,17 +50,19 @@ struct DescribedModule {
     module.kind == .list ? ["allOf": [element, .schema(["index": .indexSchema])]] : element
   }
 
-  /// The payload of an action as the body of a request to an element's address. `key` is the member
-  /// that the path has already; `passedOver` are members of a response that may be sent back and
-  /// are ignored.
-  func body(of type: String, without key: String, passingOver passedOver: [String]) -> JSON {
-    let payload = module.actions.arrayValue?.first { $0["type"]?.stringValue == type }?["payload"]
+  /// The payload of a verb as the body of its request. The path has the id or key already, so a body
+  /// may leave it out.
+  func body(of verb: ElementVerb, _ action: DeclaredVerb) -> JSON {
+    let key = module.keyName
+    let payload = action.payload
     let required = (payload?["required"]?.arrayValue ?? []).compactMap(\.stringValue)
     var members = (payload?["properties"]?.objectValue ?? JSONObject()).filter { $0.name != key }
       .map { SchemaMember(name: $0.name, schema: $0.value, isRequired: required.contains($0.name)) }
+    if verb == .move { return .closedSchema(of: members) }
+    if case .object = module.shape { return .closedSchema(of: members) }
     let same: JSON = ["type": "string", "description": .string("The \(key) in the path. May be left out.")]
     members.append(SchemaMember(name: key, schema: same, isRequired: false))
-    for name in passedOver where !members.contains(where: { $0.name == name }) {
+    for name in action.ignored.sorted() {
       let schema: JSON = ["description": "Ignored, so that a response can be sent back."]
       members.append(SchemaMember(name: name, schema: schema, isRequired: false))
     }
@@ -99,18 +101,18 @@ extension JSON {
 /// The descriptions of the routes in `ModuleRoutes`.
 struct ModuleDescriptions {
   let module: UserModule
-  /// The path parameter of an element: `id` or `key`.
-  let key: String
 
   private var described: DescribedModule { DescribedModule(module: module) }
-  private var isList: Bool { module.kind == .list }
-  private var name: RouteParameter { .element(key) }
+  private var isList: Bool { module.shape == .list }
+  private var name: RouteParameter { .element(module.keyName) }
+  private var part: String { module.noun?.many ?? module.name }
+  var summaries: ModuleSummaries { ModuleSummaries(module: module) }
 
   var whole: RouteDescription {
     .reading(
-      "\(module.name).get",
-      part: module.name,
-      parameters: isList ? RouteParameter.pages : [.prefix],
+      operation("get", "get", isWhole: true),
+      part: part,
+      parameters: isList ? RouteParameter.pages : module.shape == .map ? [.prefix] : [],
       shows: described.state,
       fields: isList ? [.link] : [],
       schemas: described.schemas
@@ -118,13 +120,13 @@ struct ModuleDescriptions {
   }
 
   var element: RouteDescription {
-    .reading("\(module.name).element", part: module.name, parameters: [name], shows: described.placedElement)
+    .reading(operation("get", "element"), part: part, parameters: [name], shows: described.placedElement)
   }
 
   var actions: RouteDescription {
     .writing(
-      "\(module.name).act",
-      part: module.name,
+      operation("act", "act"),
+      part: part,
       body: RouteBody(described.oneOrMore),
       answers: [.results],
       problems: [.notFound],
@@ -133,24 +135,97 @@ struct ModuleDescriptions {
   }
 
   func verb(_ verb: ElementVerb, _ action: DeclaredVerb) -> RouteDescription {
-    let called = "\(module.name).\(verb.rawValue)"
-    guard verb != .delete else { return .removing(called, part: module.name, parameters: [name]) }
-    let shown = described.placedElement
-    return .writing(
-      called,
-      part: module.name,
+    if case .object = module.shape {
+      return .writing(
+        operation("patch", "patch"),
+        part: part,
+        body: RouteBody(described.body(of: verb, action)),
+        answers: [.written(.ok, "The resource after it.", shows: described.state)]
+      )
+    }
+    switch verb {
+    case .delete: return .removing(operation("remove", "delete"), part: part, parameters: [name])
+    case .put:
+      return writing(
+        operation("put", "put"),
+        RouteBody(isList ? described.body(of: verb, action) : described.element, isRequired: !isList),
+        [
+          .written(.created, "Created.", shows: described.placedElement),
+          .written(.ok, "Replaced or changed.", shows: described.placedElement),
+        ]
+      )
+    case .patch, .jsonPatch:
+      return writing(operation("patch", "patch"), patchBody, [changed], schemas: patchSchemas)
+    case .move: return writing(operation("move", "move"), RouteBody(described.body(of: verb, action)), [changed])
+    }
+  }
+
+  private var changed: RouteAnswer {
+    .written(.ok, "The element after it.", shows: described.placedElement)
+  }
+
+  private var patchSchemas: [String: JSON] {
+    module.verbs[.jsonPatch] == nil ? [:] : .shared(SharedSchema.jsonPatch)
+  }
+
+  private var patchBody: RouteBody {
+    let members = module.verbs[.patch].map { described.body(of: .patch, $0) }
+    let types = ["application/json", "application/merge-patch+json"]
+    var content = members.map { members in types.map { ($0, members) } } ?? []
+    if module.verbs[.jsonPatch] != nil {
+      content.append(("application/json-patch+json", .reference(SharedSchema.jsonPatch.0)))
+    }
+    return RouteBody(content)
+  }
+
+  private func writing(
+    _ operation: String,
+    _ body: RouteBody,
+    _ answers: [RouteAnswer],
+    schemas: [String: JSON] = [:]
+  ) -> RouteDescription {
+    .writing(
+      operation,
+      part: part,
       parameters: [name],
-      body: body(action),
-      answers: [
-        .written(.created, "Created.", shows: shown), .written(.ok, "Replaced or changed.", shows: shown),
-      ],
-      problems: [.notFound]
+      body: body,
+      answers: answers,
+      problems: [.notFound],
+      schemas: schemas
     )
   }
 
-  private func body(_ action: DeclaredVerb) -> RouteBody {
-    guard isList else { return RouteBody(described.element) }
-    let passedOver = action.passedOver.sorted()
-    return RouteBody(described.body(of: action.type, without: key, passingOver: passedOver), isRequired: false)
+  /// The name of an operation: `getFavorite` if the module has a noun, `shopping.element` otherwise.
+  private func operation(_ verb: String, _ plain: String, isWhole: Bool = false) -> String {
+    guard let noun = module.noun else { return "\(module.name).\(plain)" }
+    return isWhole && module.shape == .list ? "list\(noun.many)" : verb + noun.one
+  }
+}
+
+/// One sentence about each route of a module.
+struct ModuleSummaries {
+  let module: UserModule
+
+  private var one: String? { module.noun?.one.lowercased() }
+
+  var whole: String {
+    guard let noun = module.noun else { return "What the user has in \(module.name)." }
+    return "The user's \(noun.many.lowercased())\(module.shape == .list ? ", in their order" : "")."
+  }
+
+  var element: String {
+    guard let one else { return "One element of \(module.name)." }
+    return module.shape == .list ? "One \(one), with its place." : "One \(one)."
+  }
+
+  func verb(_ verb: ElementVerb, _ action: DeclaredVerb) -> String {
+    guard let one else { return "Does the action \(action.type) of \(module.name)." }
+    if case .object = module.shape { return "Changes fields of the \(one), all or none." }
+    return switch verb {
+    case .put: "Adds a \(one), or replaces it where it is."
+    case .patch, .jsonPatch: "Changes a \(one) by a patch."
+    case .delete: "Removes a \(one)."
+    case .move: "Moves a \(one) to another place."
+    }
   }
 }

@@ -5,7 +5,7 @@ import LockstepMiddleware
 import LockstepStore
 import LockstepSync
 
-/// `/v1/<module>`: a module that the server was built with, a list or a map. All of it follows from its declaration.
+/// The routes of a module, `/v1/<module>`, made of its declaration.
 package struct ModuleRoutes: Sendable {
   let module: UserModule
   let reading: StateReader
@@ -19,55 +19,57 @@ package struct ModuleRoutes: Sendable {
 
   private var collection: CollectionName { CollectionName(module.name) }
   private var path: String { "/v1/\(module.name)" }
-  /// What the last part of an element's address is called in payloads.
-  private var key: String { module.kind == .list ? "id" : "key" }
+  private var elementPath: String { "\(path)/{\(module.keyName)}" }
+  private var described: ModuleDescriptions { ModuleDescriptions(module: module) }
 
   package var routes: [Route] {
-    let describedAs = ModuleDescriptions(module: module, key: key)
-    let verbs = ElementVerb.allCases.compactMap { verb in module.verbs[verb].map { route(verb, $0) } }
-    return [
-      Route(.get, path, summary: "What the user has in \(module.name).") { request in
-        try reading.answer(request) { _, query throws(Problem) in try whole(query) }
+    let whole = Route(.get, path, summary: described.summaries.whole) { request in
+      try reading.answer(request) { _, query throws(Problem) in try resource(query) }
+    }
+    .described(described.whole)
+    if case .object = module.shape { return [whole] + verbRoutes + actionsRoute }
+    let element = Route(.get, elementPath, summary: described.summaries.element) { request in
+      try reading.answer(request) { request, _ throws(Problem) in
+        resource(of: try request.elementName(module.keyName))
       }
-      .described(describedAs.whole),
-      Route(.get, "\(path)/{\(key)}", summary: "One element of \(module.name).") { request in
-        try reading.answer(request) { request, _ throws(Problem) in element(try request.elementName(key)) }
-      }
-      .described(describedAs.element),
-      Route(
-        .post,
-        "\(path)/actions",
-        summary: "Does one action of \(module.name) or several, all or none.",
-        handler: act
-      )
-      .described(describedAs.actions),
-    ] + verbs
+    }
+    .described(described.element)
+    return [whole, element] + actionsRoute + verbRoutes
   }
 
-  // MARK: What there is
+  // MARK: Resources
 
-  private func whole(_ query: QueryParameters) throws(Problem) -> StateResource {
-    switch module.kind {
+  private func resource(_ query: QueryParameters) throws(Problem) -> StateResource {
+    switch module.shape {
     case .list: .list(try ListQuery(collection, query))
     case .map: .map(collection, prefix: try query.text("prefix"))
+    case .object(let members): .object(collection, members: members)
     }
   }
 
   private var whole: StateResource {
-    switch module.kind {
+    switch module.shape {
     case .list: .list(ListQuery(collection))
     case .map: .map(collection, prefix: nil)
+    case .object(let members): .object(collection, members: members)
     }
   }
 
-  private func element(_ name: String) -> StateResource {
-    switch module.kind {
+  private func resource(of name: String) -> StateResource {
+    switch module.shape {
     case .list: .element(collection, id: name)
     case .map: .entry(collection, key: name)
+    case .object: whole
     }
   }
 
   // MARK: Actions
+
+  private var actionsRoute: [Route] {
+    guard module.hasActionsRoute else { return [] }
+    let summary = "Does one action of \(module.name) or several, all or none."
+    return [Route(.post, "\(path)/actions", summary: summary, handler: act).described(described.actions)]
+  }
 
   private func act(_ request: Request) throws -> HandlerResult {
     try writing.gate.answer(request) { session in
@@ -97,70 +99,98 @@ package struct ModuleRoutes: Sendable {
 
   // MARK: Verbs
 
+  private var verbRoutes: [Route] {
+    ElementVerb.allCases.compactMap { verb in
+      guard let action = module.verbs[verb] else { return nil }
+      // One route serves both kinds of patches.
+      if verb == .jsonPatch, module.verbs[.patch] != nil { return nil }
+      return route(verb, action)
+    }
+  }
+
   private func route(_ verb: ElementVerb, _ action: DeclaredVerb) -> Route {
-    let pattern = "\(path)/{\(key)}"
-    let summary = "Does the action \(action.type) of \(module.name)."
-    return Route(verb.method, pattern, summary: summary) { request in
+    let isObject = module.shape != .list && module.shape != .map
+    let pattern = isObject ? path : verb == .move ? "\(elementPath)/position" : elementPath
+    return Route(verb.method, pattern, summary: described.summaries.verb(verb, action)) { request in
       try writing.answer(request) { request, body in
-        let name = try request.elementName(key)
+        let name = isObject ? nil : try request.elementName(module.keyName)
         var change = StateWriter.Change(
-          resource: element(name),
-          action: try self.action(action, on: name, by: verb, request, body),
-          status: { committed in verb == .delete ? .noContent : status(of: name, committed) }
+          resource: name.map(resource(of:)) ?? whole,
+          action: try self.action(verb, on: name, request, body),
+          status: { committed in status(after: verb, of: name, committed) }
         )
-        change.pointer = { pointer($0) }
+        change.pointer = { pointer($0, verb) }
         change.showsResource = verb != .delete
         return change
       }
     }
-    .described(ModuleDescriptions(module: module, key: key).verb(verb, action))
+    .described(described.verb(verb, action))
   }
 
-  private func action(
-    _ action: DeclaredVerb,
-    on name: String,
-    by verb: ElementVerb,
-    _ request: Request,
-    _ body: [UInt8]
-  ) throws -> UserAction {
-    let payload = try payload(of: action, on: name, by: verb, request, body)
-    do throws(Refusal) {
-      guard let read = try module.read(action.type, payload) else { throw .notFound("There is no such action.") }
-      return read
-    } catch {
-      throw Problem(error, pointer: pointer)
-    }
-  }
-
-  private func payload(
-    of action: DeclaredVerb,
-    on name: String,
-    by verb: ElementVerb,
-    _ request: Request,
-    _ body: [UInt8]
-  ) throws -> JSON {
-    guard verb != .delete else { return [key: .string(name)] }
+  /// The action that a request asks for. Throws all faults of its body.
+  private func action(_ verb: ElementVerb, on name: String?, _ request: Request, _ body: [UInt8]) throws -> UserAction {
+    guard verb != .delete else { return try read(verb, keyed([:], name), mismatch: nil) }
     let type = try BodyType(of: request.head)
-    guard type != .jsonPatch else {
-      throw Problem(.unsupportedMediaType, detail: "A JSON patch isn't taken here; send the members that change.")
+    // An element of a list may need nothing but its id.
+    let json = verb == .put && module.kind == .list && body.isEmpty ? [:] : try JSON(body: body)
+    if verb == .patch || verb == .jsonPatch, type == .jsonPatch, name != nil {
+      guard module.verbs[.jsonPatch] != nil else {
+        throw Problem(.unsupportedMediaType, detail: "A JSON patch isn't taken here; send the members that change.")
+      }
+      return try read(.jsonPatch, keyed(["operations": json], name), mismatch: nil)
     }
-    guard module.kind == .list else { return [key: .string(name), "value": try JSON(body: body)] }
-    let json = body.isEmpty ? [:] : try JSON(body: body)
+    guard let action = module.verbs[verb] else {
+      throw Problem(.unsupportedMediaType, detail: "Send a JSON patch, as application/json-patch+json.")
+    }
+    if module.shape == .map { return try read(verb, keyed(["value": json], name), mismatch: nil) }
     guard var members = json.objectValue else { throw Problem.notAnObject(json) }
-    var reader = PayloadReader(json)
-    if reader.expectID(name) { throw Problem(.validationFailed, errors: reader.faults.map(Problem.Fault.init)) }
-    members[key] = .string(name)
-    members.removeAll { name, _ in action.passedOver.contains(name) }
+    let mismatch = name.flatMap { fault(of: members[module.keyName], in: verb, for: $0) }
+    if name != nil { members.removeAll { member, _ in action.ignored.contains(member) } }
+    return try read(verb, keyed(members, name), mismatch: mismatch)
+  }
+
+  private func keyed(_ members: JSONObject, _ name: String?) -> JSON {
+    guard let name else { return .object(members) }
+    var members = members
+    members[module.keyName] = .string(name)
     return .object(members)
   }
 
-  /// Where in the body a fault of the payload is: a map's value is all of it.
-  private func pointer(_ pointer: String) -> String {
-    guard module.kind == .map, pointer.hasPrefix("/value") else { return pointer }
-    return String(pointer.dropFirst("/value".count))
+  /// What is wrong with an id in a body: it may repeat the id in the path, byte for byte.
+  private func fault(of said: JSON?, in verb: ElementVerb, for name: String) -> FieldFault? {
+    guard let said else { return nil }
+    let pointer = "/\(module.keyName)"
+    if verb == .move { return FieldFault(pointer: pointer, detail: PayloadReader.unknown) }
+    guard said.stringValue.map({ ElementKey($0) }) != ElementKey(name) else { return nil }
+    return FieldFault(pointer: pointer, detail: "It must be the \(module.keyName) in the path, or be left out.")
   }
 
-  private func status(of name: String, _ committed: Committed) -> Status {
+  private func read(_ verb: ElementVerb, _ payload: JSON, mismatch: FieldFault?) throws -> UserAction {
+    do throws(Refusal) {
+      guard let action = module.verbs[verb] else { throw .notFound("There is no such action.") }
+      guard let mismatch else { return try action.read(payload) }
+      // The listed action of this type may check more. Nothing happens, so all faults are reported.
+      _ = try module.read(action.type, payload)
+      throw .invalid([mismatch])
+    } catch {
+      var refusal = error
+      if let mismatch, case .invalid(let faults) = error, faults != [mismatch] {
+        refusal = .invalid(faults + [mismatch])
+      }
+      throw Problem(refusal) { pointer($0, verb, ofPayload: true) }
+    }
+  }
+
+  /// Where in the body a fault is: the value of a map and the operations of a patch are all of it.
+  private func pointer(_ pointer: String, _ verb: ElementVerb, ofPayload: Bool = false) -> String {
+    let whole = module.shape == .map ? "/value" : verb == .jsonPatch && ofPayload ? "/operations" : ""
+    guard !whole.isEmpty, pointer.hasPrefix(whole) else { return pointer }
+    return String(pointer.dropFirst(whole.count))
+  }
+
+  private func status(after verb: ElementVerb, of name: String?, _ committed: Committed) -> Status {
+    guard verb != .delete else { return .noContent }
+    guard let name else { return .ok }
     let before = committed.before.state
     let isThere =
       module.kind == .list ? before.list(collection)[name] != nil : before.map(collection)[name] != nil
@@ -168,16 +198,45 @@ package struct ModuleRoutes: Sendable {
   }
 }
 
+extension UserModule {
+  /// The name of an element's id or key in paths and payloads.
+  var keyName: String { kind == .list ? "id" : "key" }
+}
+
 extension ElementVerb {
   fileprivate var method: Method {
     switch self {
-    case .put: .put
-    case .patch: .patch
+    case .put, .move: .put
+    case .patch, .jsonPatch: .patch
     case .delete: .delete
     }
   }
 }
 
-extension Problem.Fault {
-  fileprivate init(_ fault: FieldFault) { self.init(pointer: fault.pointer, detail: fault.detail) }
+extension Request {
+  /// An id or a key in the path. Throws `invalid-parameter` if it is not valid.
+  func elementName(_ parameter: String) throws(Problem) -> String {
+    let name = parameters[parameter] ?? ""
+    if let wrong = ElementName.fault(of: name) {
+      throw Problem(.invalidParameter, detail: "The \(parameter) in the path can't be: \(wrong)")
+    }
+    return name
+  }
+}
+
+extension PayloadReader {
+  /// Throws all faults as a problem.
+  func finishProblem() throws(Problem) {
+    do throws(Refusal) { try finish() } catch { throw Problem(error) }
+  }
+}
+
+extension Problem {
+  /// A body that must be an object.
+  static func notAnObject(_ json: JSON) -> Problem {
+    Problem(
+      .validationFailed,
+      errors: [.init(pointer: "", detail: "It must be an object, and is \(json.typeName).")]
+    )
+  }
 }

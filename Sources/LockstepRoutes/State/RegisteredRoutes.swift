@@ -118,10 +118,7 @@ package struct RegisteredRoutes: Sendable {
           throw problem
         }
         let state = MapState(registered.values(of: suite))
-        let mutations = try DefaultsReactor(quota: quota, registered: { _ in nil }).decision(
-          on: try action(state),
-          in: state
-        )
+        let mutations = try DefaultsReactor(quota: quota, registered: { _ in nil }).mutate(try action(state), in: state)
         return Self.changes(of: mutations)
       },
       answer: { StoredResponse(response(representation(of: suite, $0))) },

@@ -19,7 +19,8 @@ enum StateResource: Sendable, Equatable {
   case suites
   case suite(String, prefix: String?)
   case value(suite: String, key: String)
-  case profile
+  /// A map as an object with these members, in this order.
+  case object(CollectionName, members: [String])
 
   /// The collection that it shows all of, where it does: what was made of it is kept with the state.
   var wholeCollection: CollectionName? {
@@ -27,7 +28,7 @@ enum StateResource: Sendable, Equatable {
     case .list(let query): query.isWhole ? query.collection : nil
     case .map(let name, nil): name
     case .suite(let name, nil): DefaultsAction.collection(name)
-    case .profile: ProfileReactor.collection
+    case .object(let name, _): name
     case .element, .map, .entry, .suites, .suite, .value: nil
     }
   }
@@ -36,10 +37,9 @@ enum StateResource: Sendable, Equatable {
   var extent: StateHistory.Extent {
     switch self {
     case .list(let query): .collection(query.collection)
-    case .element(let name, _), .map(let name, _), .entry(let name, _): .collection(name)
+    case .element(let name, _), .map(let name, _), .entry(let name, _), .object(let name, _): .collection(name)
     case .suites: .module("defaults")
     case .suite(let suite, _), .value(let suite, _): .collection(DefaultsAction.collection(suite))
-    case .profile: .collection(ProfileReactor.collection)
     }
   }
 
@@ -59,7 +59,7 @@ enum StateResource: Sendable, Equatable {
       return whole / list.count * limit + list.count * BackgroundEncoder.Weight.stayingElement
     case .suite(let name, _): return CollectionState.map(view.state.map(DefaultsAction.collection(name))).weight
     case .map(let name, _): return CollectionState.map(view.state.map(name)).weight
-    case .element, .entry, .suites, .value, .profile: return 0
+    case .element, .entry, .suites, .value, .object: return 0
     }
   }
 
@@ -73,7 +73,7 @@ enum StateResource: Sendable, Equatable {
     case .suites: Self.suites(view)
     case .suite(let name, let prefix): Self.suite(name, prefix: prefix, view)
     case .value(let suite, let key): Self.value(suite, key, view)
-    case .profile: Self.profile(view)
+    case .object(let name, let members): Self.object(name, members, view)
     }
   }
 
@@ -105,18 +105,18 @@ enum StateResource: Sendable, Equatable {
     return Representation(cursor: view.cursor(item.revision, detail: "i\(index)"), body: body)
   }
 
-  private static func profile(_ view: StateView) -> Representation {
-    let profile = view.state.map(ProfileReactor.collection)
+  private static func object(_ name: CollectionName, _ members: [String], _ view: StateView) -> Representation {
+    let map = view.state.map(name)
     var body = [UInt8(ascii: "{")]
-    for name in ProfileReactor.fields {
-      guard let value = profile[name] else { continue }
+    for name in members {
+      guard let value = map[name] else { continue }
       if body.count > 1 { body.append(UInt8(ascii: ",")) }
       body.append(json: name)
       body.append(UInt8(ascii: ":"))
       body.append(contentsOf: value.encoded)
     }
     body.append(UInt8(ascii: "}"))
-    return Representation(cursor: view.cursor(profile.revision), body: body)
+    return Representation(cursor: view.cursor(map.revision), body: body)
   }
 
   private static func value(_ suite: String, _ key: String, _ view: StateView) -> Representation? {

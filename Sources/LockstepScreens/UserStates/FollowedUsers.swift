@@ -80,8 +80,8 @@ extension UserSnapshot {
     }
     self.init(
       Contents(
-        favorites: state.list(FavoritesReactor.collection),
-        profile: state.map(ProfileReactor.collection),
+        favorites: state.list(CollectionName("favorites")),
+        profile: state.map(CollectionName("profile")),
         language: text("language"),
         timeZone: text("timeZone")
       )

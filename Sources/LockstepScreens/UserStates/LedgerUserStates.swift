@@ -12,8 +12,7 @@ package struct LedgerUserStates: UserStates {
   let registry: RegisteredLedger
   let followed: FollowedUsers
   let ledger: Ledger
-  let favorites: FavoritesModule
-  let profile: ProfileModule
+  let modules: [UserModule]
   /// One step may cause hundreds of writes, and a user may have many screens. This limits the
   /// concurrent writes of a user to as many as the writer thread accepts; the others wait.
   let turns: FairShareLimiter<UserID>
@@ -23,16 +22,14 @@ package struct LedgerUserStates: UserStates {
     registry: RegisteredLedger,
     followed: FollowedUsers,
     ledger: Ledger,
-    favorites: FavoritesModule,
-    profile: ProfileModule,
+    modules: [UserModule],
     turns: FairShareLimiter<UserID>
   ) {
     self.cache = cache
     self.registry = registry
     self.followed = followed
     self.ledger = ledger
-    self.favorites = favorites
-    self.profile = profile
+    self.modules = modules
     self.turns = turns
   }
 
@@ -47,24 +44,32 @@ package struct LedgerUserStates: UserStates {
   package func toggleFavorite(_ id: String, _ content: FavoriteContent, by session: LiveSession)
     async throws(StateChangeError)
   {
-    try await commit(favorites.action(.toggle(id: id, content)), by: session)
+    try await perform("toggle", .object(content.object(withID: id)), of: "favorites", by: session)
   }
 
   package func saveProfile(_ fields: [String: String], by session: LiveSession) async throws(StateChangeError) {
     let fields = JSONObject(fields.sorted { $0.key < $1.key }.map { ($0.key, .string($0.value)) })
-    try await commit(profile.action(.save(fields)), by: session)
+    try await perform("save", .object(fields), of: "profile", by: session)
   }
 
-  private func commit(_ action: UserAction, by session: LiveSession) async throws(StateChangeError) {
-    let transaction = Transaction(
-      user: session.user,
-      session: session,
-      actions: [action],
-      // Without an idempotency key, no response is kept.
-      answer: { _ in StoredResponse(status: 200, fields: [], body: nil) },
-      refusal: { _ in nil }
-    )
+  private func perform(
+    _ type: String,
+    _ payload: JSON,
+    of module: String,
+    by session: LiveSession
+  ) async throws(StateChangeError) {
     do {
+      guard let action = try modules.first(where: { $0.name == module })?.read(type, payload) else {
+        throw Refusal.notFound("There is no action \(type) of \(module).")
+      }
+      let transaction = Transaction(
+        user: session.user,
+        session: session,
+        actions: [action],
+        // Without an idempotency key, no response is kept.
+        answer: { _ in StoredResponse(status: 200, fields: [], body: nil) },
+        refusal: { _ in nil }
+      )
       _ = try await turns.run(for: session.user) { try await ledger.commit(transaction) }
     } catch {
       throw StateChangeError(message: Self.message(for: error))
@@ -72,12 +77,9 @@ package struct LedgerUserStates: UserStates {
   }
 
   private static func message(for error: any Error) -> String {
-    switch error {
-    case let refused as ActionRefusal:
-      switch refused.refusal {
-      case .invalid(let faults): faults.map(\.detail).joined(separator: " ")
-      case .notFound(let detail), .conflict(let detail), .quotaExceeded(let detail): detail
-      }
+    switch (error as? ActionRefusal)?.refusal ?? error {
+    case Refusal.invalid(let faults): faults.map(\.detail).joined(separator: " ")
+    case Refusal.notFound(let detail), Refusal.conflict(let detail), Refusal.quotaExceeded(let detail): detail
     case is SessionEndedError: "The session has ended: log in again."
     default: "The change cannot be saved at the moment. Try again."
     }

@@ -15,7 +15,7 @@ package struct ListTableAdapter<Table: ListTable>: CollectionTable {
     let items = try table.rows(of: user, in: connection).map { row in
       ListItem(id: ElementKey(row.element.id), encoded: row.element.json.encoded(), revision: row.revision)
     }
-    return try list(items, of: user, from: connection)
+    return try lists(items.isEmpty ? [:] : [CollectionName(module): items], of: user, from: connection)
   }
 
   package func write(

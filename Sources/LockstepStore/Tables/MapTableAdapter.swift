@@ -19,7 +19,8 @@ struct MapTableAdapter: CollectionTable {
     let values = try table.rows(of: user, in: connection).map { row in
       (ElementKey(row.key), MapValue(encoded: row.value.encoded(), revision: row.revision))
     }
-    return try map(values, of: user, from: connection)
+    let map = Dictionary(values) { _, last in last }
+    return try maps([CollectionName(module): map], of: user, from: connection)
   }
 
   func write(_ edits: CollectionEdits, at location: MutationLocation, to connection: SQLiteConnection) throws {

@@ -1,6 +1,5 @@
 import LockstepCollections
 import LockstepJSON
-import LockstepReactor
 
 extension UserModule {
   /// A module whose state is one list in a table of its own: see the other `list`, which this is but for the table.
@@ -10,15 +9,15 @@ extension UserModule {
   ///   - table: Where its elements are kept.
   ///   - quota: How much a user may have of it.
   ///   - actions: What clients can ask for.
-  ///   - verbs: The types of the actions that `PUT`, `PATCH` and `DELETE` of an element stand for.
+  ///   - verbs: The actions that the verbs of an element perform.
   ///   - reactor: Makes the reactor that decides on an action.
   /// - Returns: The module.
-  public static func list<R: Reactor, Table: ListTable>(
+  public static func list<R: ModuleReactor, Table: ListTable>(
     _ name: String,
     table: Table,
     quota: CollectionQuota = CollectionQuota(),
     actions: [ActionCase<R.Action>],
-    verbs: [ElementVerb: String] = [:],
+    verbs: [ElementVerb: VerbAction<R.Action>] = [:],
     reactor: @escaping @Sendable (ActionContext) -> R
   ) -> UserModule where R.State == ListState, R.Mutation == ListMutation {
     var module = list(
@@ -41,16 +40,16 @@ extension UserModule {
   ///   - table: Where its values are kept.
   ///   - quota: How much a user may have of it.
   ///   - actions: What clients can ask for.
-  ///   - verbs: The types of the actions that `PUT` and `DELETE` of a value stand for.
+  ///   - verbs: The actions that `put` and `delete` perform.
   ///   - reactor: Makes the reactor that decides on an action.
   /// - Returns: The module.
-  public static func map<R: Reactor>(
+  public static func map<R: ModuleReactor>(
     _ name: String,
     value: JSON = [:],
     table: any MapTable,
     quota: CollectionQuota = CollectionQuota(),
     actions: [ActionCase<R.Action>],
-    verbs: [ElementVerb: String] = [:],
+    verbs: [ElementVerb: VerbAction<R.Action>] = [:],
     reactor: @escaping @Sendable (ActionContext) -> R
   ) -> UserModule where R.State == MapState, R.Mutation == MapMutation {
     var module = map(name, value: value, quota: quota, actions: actions, verbs: verbs, reactor: reactor)
@@ -61,9 +60,7 @@ extension UserModule {
   /// Where the store keeps it.
   package var table: any CollectionTable {
     if let table = storage as? any CollectionTable { return table }
-    return switch kind {
-    case .list: SharedListTable(module: name, canRead: canRead)
-    case .map: MapTableAdapter(module: name, table: SharedMapTable(module: name))
-    }
+    let shared: TableLayout = kind == .list ? .sharedList : .sharedMap
+    return LayoutTable(of: self, storage as? TableLayout ?? shared)
   }
 }

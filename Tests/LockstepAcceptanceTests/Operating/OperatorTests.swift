@@ -197,7 +197,7 @@ struct OperatorTests {
     #expect(whole.code == .exit(0) && whole.output.hasSuffix("\nNo damage.\n"), "\(whole.output)")
     #expect(whole.output.contains("users         1: all as the journal rebuilds them"))
     let over = try await run("check", "--max-favorites", "0", name: "over")
-    #expect(over.code == .exit(0) && over.output.contains("1 favorites, the quota is 0"))
+    #expect(over.code == .exit(0) && over.output.contains("1 elements of favorites, the quota is 0"))
     server.send(SIGTERM)
     #expect(await server.ended() == .exit(0))
     try SQLiteConnection(path: store).run("UPDATE favorites SET title = 'B'")

@@ -115,7 +115,7 @@ struct StoreCheckTests {
     let fixture = try await Self.made()
     let check = StoreCheck(
       of: fixture.files.path,
-      favorites: FavoritesQuota(items: 0),
+      favorites: CollectionQuota(elements: 0),
       defaults: DefaultsQuota(keys: 1, bytes: 3, suites: 0)
     )
     let report = try check.run()
@@ -125,7 +125,7 @@ struct StoreCheckTests {
     let words = report.findings.map(\.what).filter { $0.hasPrefix(first) }.map { String($0.dropFirst(first.count)) }
     #expect(
       words == [
-        "1 favorites, the quota is 0", "1 suites, the quota is 0",
+        "1 suites, the quota is 0", "1 elements of favorites, the quota is 0",
         "2 keys in defaults/standard, the quota is 1", "16 bytes in defaults/standard, the quota is 3",
       ]
     )

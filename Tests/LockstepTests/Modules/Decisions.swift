@@ -42,7 +42,11 @@ struct Decision: CustomTestStringConvertible, Sendable {
     do {
       let action = try #require(try module.read(type, try JSON(parsing: Array(payload.utf8))), "no such type")
       let surroundings = UserAction.Surroundings(state: state, registered: registered, now: now)
-      return .facts(String(decoding: CollectionMutation.encoded(try action.decide(surroundings)), as: UTF8.self))
+      let decided = try action.decide(surroundings)
+      var after = state
+      _ = after.reduce(decided, in: action.collection, by: module.reducer, revision: 9)
+      try module.quota?.check(state.size(of: action.collection), after.size(of: action.collection), of: module.name)
+      return .facts(String(decoding: CollectionMutation.encoded(decided), as: UTF8.self))
     } catch let refusal as Refusal {
       return .refused(refusal.withoutWords)
     }

@@ -109,12 +109,12 @@ struct DefaultsReactorTests {
   // MARK: Patches
 
   private static func facts(_ action: DefaultsAction, quota: DefaultsQuota = .init()) throws -> Decision.Outcome {
-    do {
+    do throws(Refusal) {
       let reactor = DefaultsReactor(quota: quota) { _ in nil }
-      let facts = try reactor.decision(on: action, in: present).map(CollectionMutation.map)
+      let facts = try reactor.mutate(action, in: present).map(CollectionMutation.map)
       return .facts(String(decoding: CollectionMutation.encoded(facts), as: UTF8.self))
-    } catch let refusal as Refusal {
-      return .refused(refusal.withoutWords)
+    } catch {
+      return .refused(error.withoutWords)
     }
   }
 
@@ -189,7 +189,7 @@ struct DefaultsReactorTests {
   func suites() throws {
     var state = UserState(DefaultsAction.collection("standard"), .map(Self.present))
     state.collections[DefaultsAction.collection("empty")] = .map(MapState(revision: 1))
-    state.collections[ProfileReactor.collection] = .map(Self.present)
+    state.collections[CollectionName("profile")] = .map(Self.present)
     let payload = #"{"suite":"other","key":"a","value":1}"#
     #expect(try Self.decision("set", payload, quota: .init(suites: 2), in: state) == Self.set("a", "1"))
     #expect(try Self.decision("set", payload, quota: .init(suites: 1), in: state) == .refused(.quotaExceeded))

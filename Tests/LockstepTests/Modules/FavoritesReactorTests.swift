@@ -24,14 +24,14 @@ struct FavoritesReactorTests {
   private static func decision(
     _ type: String,
     _ payload: String,
-    quota: FavoritesQuota = .init(),
+    quota: CollectionQuota = .init(),
     in state: ListState = present
   ) throws -> Decision.Outcome {
     try Decision.outcome(
       of: type,
       payload,
-      asked: FavoritesModule(quota: quota).userModule,
-      in: UserState(FavoritesReactor.collection, .list(state))
+      asked: .favorites(quota: quota),
+      in: UserState(CollectionName("favorites"), .list(state))
     )
   }
 
@@ -131,7 +131,7 @@ struct FavoritesReactorTests {
   @Test("Clearing what is empty changes nothing, and there are no other types")
   func others() throws {
     #expect(try Self.decision("clear", "{}", in: ListState()) == Decision.nothing)
-    let module = FavoritesModule(quota: .init()).userModule
+    let module = UserModule.favorites()
     for type in ["", "patch", "Add", "clear ", "inserted"] {
       #expect(try module.read(type, ["id": "a", "operations": []]) == nil)
     }
@@ -140,13 +140,13 @@ struct FavoritesReactorTests {
   @Test("A JSON patch reaches the title and the data, and nothing else")
   func patches() throws {
     func decision(_ id: String, _ operations: JSON) throws -> Decision.Outcome {
-      do {
+      do throws(Refusal) {
         let action = FavoritesAction.patch(id: id, try PatchDocument(operations))
-        let reactor = FavoritesReactor(quota: .init(), now: Timestamp(millisecondsSince1970: 5_000))
-        let facts = try reactor.decision(on: action, in: Self.present).map(CollectionMutation.list)
+        let reactor = FavoritesReactor(now: Timestamp(millisecondsSince1970: 5_000))
+        let facts = try reactor.mutate(action, in: Self.present).map(CollectionMutation.list)
         return .facts(String(decoding: CollectionMutation.encoded(facts), as: UTF8.self))
-      } catch let refusal as Refusal {
-        return .refused(refusal.withoutWords)
+      } catch {
+        return .refused(error.withoutWords)
       }
     }
     #expect(
@@ -177,16 +177,16 @@ struct FavoritesReactorTests {
 
   @Test("Past the quota there is no adding, but replacing, removing and moving go on")
   func quota() throws {
-    let full = FavoritesQuota(items: 4, bytes: 1_000_000)
+    let full = CollectionQuota(elements: 4, bytes: 1_000_000)
     #expect(try Self.decision("add", #"{"id":"d"}"#, quota: full) == .refused(.quotaExceeded))
     #expect(try Self.decision("toggle", #"{"id":"d"}"#, quota: full) == .refused(.quotaExceeded))
     #expect(try Self.decision("add", #"{"id":"a"}"#, quota: full) != .refused(.quotaExceeded))
-    let heavy = FavoritesQuota(items: 100, bytes: Self.present.bytes)
+    let heavy = CollectionQuota(elements: 100, bytes: Self.present.bytes)
     #expect(try Self.decision("add", #"{"id":"d"}"#, quota: heavy) == .refused(.quotaExceeded))
     #expect(try Self.decision("update", #"{"id":"a","title":"AA"}"#, quota: heavy) == .refused(.quotaExceeded))
     #expect(try Self.decision("update", #"{"id":"a","title":"B"}"#, quota: heavy) != .refused(.quotaExceeded))
     // A quota that was lowered doesn't keep what is there from becoming smaller.
-    let lowered = FavoritesQuota(items: 1, bytes: 10)
+    let lowered = CollectionQuota(elements: 1, bytes: 10)
     #expect(try Self.decision("update", #"{"id":"a","title":null}"#, quota: lowered) != .refused(.quotaExceeded))
   }
 }

@@ -12,12 +12,12 @@ struct ModuleCheckTests {
   private static func scores(
     _ name: String = "scores",
     _ cases: [ActionCase<ScoresAction>] = [ActionCase("remove", .name("key")) { .remove(key: $0) }],
-    _ verbs: [ElementVerb: String] = [:]
+    _ verbs: [ElementVerb: VerbAction<ScoresAction>] = [:]
   ) -> UserModule {
     .map(name, actions: cases, verbs: verbs) { _ in ScoresReactor() }
   }
 
-  private static func notes(_ verbs: [ElementVerb: String]) -> UserModule {
+  private static func notes(_ verbs: [ElementVerb: VerbAction<NotesAction>]) -> UserModule {
     .list("notes", of: Note.self, actions: [ActionCase("clear") { .clear }], verbs: verbs) { NotesReactor(now: $0.now) }
   }
 
@@ -72,6 +72,11 @@ struct ModuleCheckTests {
         "the verb put stands for the action “remove”, whose payload has no member value."
       ),
       (Self.scores("scores", verbs: [.patch: "remove"]), "a value of a map has no members that could be patched."),
+      (Self.scores("scores", verbs: [.move: "remove"]), "the values of a map have no order."),
+      (
+        Self.notes([.move: .unlisted(ActionCase("shift", .name("id")) { .remove(id: $0) })]),
+        "the verb move stands for the action “shift”, whose payload has no member index."
+      ),
       (
         Self.notes([.delete: "clear"]), "the verb delete stands for the action “clear”, whose payload has no member id."
       ),
@@ -107,7 +112,7 @@ struct ModuleCheckTests {
 }
 
 extension ModuleCheckTests {
-  private static func scores(_ name: String, verbs: [ElementVerb: String]) -> UserModule {
+  private static func scores(_ name: String, verbs: [ElementVerb: VerbAction<ScoresAction>]) -> UserModule {
     scores(name, [ActionCase("remove", .name("key")) { .remove(key: $0) }], verbs)
   }
 }

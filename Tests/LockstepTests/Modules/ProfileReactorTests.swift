@@ -10,8 +10,8 @@ struct ProfileReactorTests {
     try Decision.outcome(
       of: type,
       payload,
-      asked: ProfileModule().userModule,
-      in: UserState(ProfileReactor.collection, .map(MapState(texts: ["companyName": #""Aurora""#])))
+      asked: UserModule.profile,
+      in: UserState(CollectionName("profile"), .map(MapState(texts: ["companyName": #""Aurora""#])))
     )
   }
 
@@ -53,6 +53,6 @@ struct ProfileReactorTests {
 
   @Test("There are no other types")
   func others() throws {
-    for type in ["", "set", "clear", "Save"] { #expect(try ProfileModule().userModule.read(type, [:]) == nil) }
+    for type in ["", "set", "clear", "Save"] { #expect(try UserModule.profile.read(type, [:]) == nil) }
   }
 }

@@ -1,21 +1,17 @@
 import Lockstep
 
 /// The page that a reader has reached in each book. The furthest page of all devices wins.
-struct ReadingProgress: Reactor {
+struct ReadingProgress: ModuleReactor {
   enum Action: Sendable {
     case reach(book: String, page: Int)
   }
 
-  var initialState: MapState { MapState() }
-
-  func mutate(_ action: Action, in pages: MapState) -> Effect<MapMutation> {
+  func mutate(_ action: Action, in pages: MapState) throws(Refusal) -> [MapMutation] {
     switch action {
     case .reach(let book, let page):
-      page > pages[book]?.json.intValue ?? 0 ? .of(.setting(book, to: JSON(page))) : .none
+      page > pages[book]?.json.intValue ?? 0 ? [.setting(book, to: JSON(page))] : []
     }
   }
-
-  static func reduce(_ pages: inout MapState, _ mutation: MapMutation) { pages.apply(mutation) }
 }
 
 extension UserModule {

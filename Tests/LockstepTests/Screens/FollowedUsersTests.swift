@@ -13,7 +13,7 @@ struct FollowedUsersTests {
   private static func state(_ ids: String...) -> UserState {
     var list = ListState()
     for id in ids { list.apply(.inserted(id: id)) }
-    return UserState(FavoritesReactor.collection, .list(list))
+    return UserState(CollectionName("favorites"), .list(list))
   }
 
   @Test("Each hears of one user alone, from the moment on at which they begin, and of the latest")

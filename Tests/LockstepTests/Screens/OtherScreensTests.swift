@@ -38,12 +38,12 @@ struct OtherScreensTests {
 
   @Test("A toggle without room says so on the screen, and changes nothing")
   func noRoom() async throws {
-    try await ServerFixture.run({ $0.favoritesQuota.items = 1 }) { users in
+    try await ServerFixture.run({ $0.favoritesQuota.elements = 1 }) { users in
       let phone = try await users.signUp()
       try await phone.addFavorites("a")
       let detail = try await phone.open("photoDetail", #"{"arguments":{"photoId":"b"}}"#)
       _ = try await detail.act(#"{"type":"toggleFavorite"}"#)
-      let error = "There are 1 favorites, which is as many as a user may have."
+      let error = "A user may have 1 elements in favorites; this would make it 2."
       try await detail.shows(["photoId": "b", "isFavorite": false, "error": .string(error)])
       #expect(try await phone.favoriteIDs() == ["a"])
     }

@@ -10,7 +10,7 @@ import Testing
 @Suite("The table of favorites")
 struct FavoritesServiceTests {
   private let tables: ServiceTables
-  private let service = FavoritesTable()
+  private let service = UserModule.favorites().table
 
   init() async throws {
     tables = try await ServiceTables()
@@ -30,13 +30,13 @@ struct FavoritesServiceTests {
   }
 
   private func play(_ facts: [ListMutation], on start: UserState = UserState()) async throws -> UserState {
-    let facts = facts.map { (FavoritesReactor.collection, CollectionMutation.list($0)) }
+    let facts = facts.map { (CollectionName("favorites"), CollectionMutation.list($0)) }
     let (memory, stored) = try await tables.play(facts, on: start, into: service)
     #expect(memory.fingerprint == stored.fingerprint)
     return memory
   }
 
-  private func ids(_ state: UserState) -> [String] { state.list(FavoritesReactor.collection).items.map(\.id.text) }
+  private func ids(_ state: UserState) -> [String] { state.list(CollectionName("favorites")).items.map(\.id.text) }
 
   @Test("What is written is what is loaded, byte for byte, whatever is in it")
   func content() async throws {
@@ -68,7 +68,7 @@ struct FavoritesServiceTests {
   func onePlace(_ place: Int) async throws {
     let start = try await play((0..<8).map { Self.insert("s\($0)", at: $0) })
     let state = try await play((0..<300).map { Self.insert("n\($0)", at: place) }, on: start)
-    #expect(state.list(FavoritesReactor.collection).count == 308)
+    #expect(state.list(CollectionName("favorites")).count == 308)
   }
 
   @Test("Putting and moving to where there is no room any more numbers the list anew")
@@ -101,11 +101,11 @@ struct FavoritesServiceTests {
   @Test("What was taken out is told by its revision, even where nothing is left")
   func removals() async throws {
     var state = try await play([Self.insert("a", at: 0), Self.insert("b", at: 1), .removed(id: "b")])
-    #expect(state.list(FavoritesReactor.collection).revision == 3)
+    #expect(state.list(CollectionName("favorites")).revision == 3)
     state = try await play([.removed(id: "a")], on: state)
-    #expect(state.list(FavoritesReactor.collection).revision == 4)
+    #expect(state.list(CollectionName("favorites")).revision == 4)
     state = try await play([Self.insert("a", at: 0), .cleared], on: state)
-    #expect(state.list(FavoritesReactor.collection).revision == 6)
+    #expect(state.list(CollectionName("favorites")).revision == 6)
     #expect(try await tables.fixture.count("SELECT count(*) FROM favorites") == 0)
   }
 
@@ -115,7 +115,7 @@ struct FavoritesServiceTests {
     let other = try await tables.fixture.user(2)
     let (service, user) = (service, other.user)
     try await tables.fixture.store.writer.write { connection in
-      let place = MutationLocation(user: user, collection: FavoritesReactor.collection, revision: 1)
+      let place = MutationLocation(user: user, collection: CollectionName("favorites"), revision: 1)
       let inserted = ListEdit.inserted("a", Self.item("a"), ListGap(after: nil, before: nil))
       try service.apply(.list([inserted]), at: place, to: connection)
       try service.apply(.list([.cleared]), at: place, to: connection)

@@ -6,6 +6,7 @@ import Testing
 @testable import LockstepCollections
 @testable import LockstepModules
 @testable import LockstepStore
+@testable import LockstepSync
 
 @Suite("The tables of defaults and profiles")
 struct MapServiceTests {
@@ -15,12 +16,14 @@ struct MapServiceTests {
     tables = try await ServiceTables()
   }
 
-  private static let services: [any CollectionTable] = [DefaultsTable(), ProfileTable()]
+  private static let services: [any CollectionTable] = [
+    DefaultsModule(quota: DefaultsQuota()).userModule.table, UserModule.profile.table,
+  ]
 
   /// The collections that a service has.
   private static func collections(of service: any CollectionTable) -> [CollectionName] {
     service.module == "profile"
-      ? [ProfileReactor.collection] : ["standard", "Other_1.2-x"].map(DefaultsAction.collection)
+      ? [CollectionName("profile")] : ["standard", "Other_1.2-x"].map(DefaultsAction.collection)
   }
 
   private func play(
@@ -35,7 +38,7 @@ struct MapServiceTests {
 
   @Test("What is written is what is loaded, byte for byte, whatever is in it", arguments: services)
   func content(_ service: any CollectionTable) async throws {
-    var random = SeededNumbers(seed: TestSeed.make(for: "\(type(of: service))"))
+    var random = SeededNumbers(seed: TestSeed.make(for: service.module))
     let keys = (0..<30).map { "\($0)." + random.text(upTo: 8) } + ["\u{E9}", "e\u{301}"]
     var facts: ServiceTables.Facts = []
     for _ in 0..<400 {

@@ -1,6 +1,5 @@
 import LockstepCollections
 import LockstepJSON
-import LockstepReactor
 import LockstepTime
 
 // Modules as somebody writes them who builds a server of their own: with what is public alone.
@@ -39,39 +38,32 @@ enum NotesAction: Sendable {
     case otherID
     case noElement
     case emptyID
-    case takesTime
-    case cancelsItself
   }
 }
 
 /// Notes: the newest where one wants it.
-struct NotesReactor: Reactor {
+struct NotesReactor: ModuleReactor {
   let now: Timestamp
 
-  var initialState: ListState { ListState() }
-
-  func mutate(_ action: NotesAction, in list: ListState) -> Effect<ListMutation> {
+  func mutate(_ action: NotesAction, in list: ListState) throws(Refusal) -> [ListMutation] {
     switch action {
     case .put(let id, let text, let index):
       guard let old = list.element(id, as: Note.self) else {
-        return .just(.inserting(Note(id: id, text: text, madeAt: now), at: index ?? list.count))
+        return [.inserting(Note(id: id, text: text, madeAt: now), at: index ?? list.count)]
       }
-      return old.text == text ? .none : .just(.replacing(Note(id: id, text: text, madeAt: old.madeAt)))
+      return old.text == text ? [] : [.replacing(Note(id: id, text: text, madeAt: old.madeAt))]
     case .remove(let id):
-      return list[id] == nil ? .failure(Refusal.notFound("There is no such note.")) : .just(.removed(id: id))
+      guard list[id] != nil else { throw .notFound("There is no such note.") }
+      return [.removed(id: id)]
     case .move(let id, let index):
-      guard let place = list.index(of: id) else { return .failure(Refusal.notFound("There is no such note.")) }
-      return place == index ? .none : .just(.moved(id: id, to: index))
-    case .clear: return list.count == 0 ? .none : .just(.cleared)
-    case .err(.otherID): return .just(.inserted(id: "a", item: EncodedJSON(text: #"{"id":"b","text":""}"#), index: 0))
-    case .err(.noElement): return .just(.inserted(id: "a", item: EncodedJSON(text: #"{"id":"a"}"#), index: 0))
-    case .err(.emptyID): return .just(.inserting(Note(id: "", text: "", madeAt: now), at: 0))
-    case .err(.takesTime): return .run { _ in }
-    case .err(.cancelsItself): return .failure(CancellationError())
+      guard let place = list.index(of: id) else { throw .notFound("There is no such note.") }
+      return place == index ? [] : [.moved(id: id, to: index)]
+    case .clear: return list.count == 0 ? [] : [.cleared]
+    case .err(.otherID): return [.inserted(id: "a", item: EncodedJSON(text: #"{"id":"b","text":""}"#), index: 0)]
+    case .err(.noElement): return [.inserted(id: "a", item: EncodedJSON(text: #"{"id":"a"}"#), index: 0)]
+    case .err(.emptyID): return [.inserting(Note(id: "", text: "", madeAt: now), at: 0)]
     }
   }
-
-  static func reduce(_ list: inout ListState, _ mutation: ListMutation) { list.apply(mutation) }
 }
 
 enum ScoresAction: Sendable {
@@ -81,19 +73,16 @@ enum ScoresAction: Sendable {
 }
 
 /// Scores: any JSON by its key.
-struct ScoresReactor: Reactor {
-  var initialState: MapState { MapState() }
-
-  func mutate(_ action: ScoresAction, in map: MapState) -> Effect<MapMutation> {
+struct ScoresReactor: ModuleReactor {
+  func mutate(_ action: ScoresAction, in map: MapState) throws(Refusal) -> [MapMutation] {
     switch action {
-    case .set(let key, let value): .just(.setting(key, to: value))
+    case .set(let key, let value): return [.setting(key, to: value)]
     case .remove(let key):
-      map[key] == nil ? .failure(Refusal.notFound("There is no such score.")) : .just(.removed(key: key))
-    case .clear: .just(.cleared)
+      guard map[key] != nil else { throw .notFound("There is no such score.") }
+      return [.removed(key: key)]
+    case .clear: return [.cleared]
     }
   }
-
-  static func reduce(_ map: inout MapState, _ mutation: MapMutation) { map.apply(mutation) }
 }
 
 extension UserModule {
@@ -115,7 +104,7 @@ extension UserModule {
         ActionCase("move", .name("id"), .index("index")) { .move(id: $0, index: $1) },
         ActionCase("clear") { .clear },
         ActionCase("err", .text("mistake", oneOf: NotesAction.Mistake.allCases.map(\.rawValue))) {
-          .err(NotesAction.Mistake(rawValue: $0) ?? .takesTime)
+          .err(NotesAction.Mistake(rawValue: $0) ?? .otherID)
         },
       ],
       verbs: [.put: "put", .patch: "edit", .delete: "remove"]

@@ -54,7 +54,7 @@ private struct ModelRun {
 
   init(seed: UInt64) async throws {
     fixture = try SyncFixture { choices in
-      choices.favorites.items = StateModel.favoritesQuota
+      choices.favorites.elements = StateModel.favoritesQuota
       choices.defaults = DefaultsQuota(keys: StateModel.keysQuota, suites: StateModel.suitesQuota)
       choices.history = HistoryPolicy(days: 1, revisions: 50)
       // Room for one or two: whoever isn't asked for goes.

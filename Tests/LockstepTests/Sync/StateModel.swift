@@ -231,18 +231,19 @@ struct StateModel {
     let list = "\(store).\(favoritesRevision).0"
     all.append(
       (
-        .list(ListQuery(FavoritesReactor.collection)), list,
+        .list(ListQuery(CollectionName("favorites"))), list,
         #"{"cursor":"\#(list)","count":\#(favorites.count),"items":[\#(items)]}"#
       )
     )
     for (index, favorite) in favorites.enumerated() {
       let body = favorite.text + #","index":\#(index)}"#
       all.append(
-        (.element(FavoritesReactor.collection, id: favorite.id), "\(store).\(favorite.revision).0.i\(index)", body)
+        (.element(CollectionName("favorites"), id: favorite.id), "\(store).\(favorite.revision).0.i\(index)", body)
       )
     }
     let fields = ["companyName", "position"].compactMap { name in profile[name].map { #""\#(name)":\#($0.text)"# } }
-    all.append((.profile, "\(store).\(profileRevision).0", "{" + fields.joined(separator: ",") + "}"))
+    let shape = StateResource.object(CollectionName("profile"), members: ["companyName", "position"])
+    all.append((shape, "\(store).\(profileRevision).0", "{" + fields.joined(separator: ",") + "}"))
     for name in names {
       let suite = suites.first { $0.name == name } ?? Suite(name: name)
       let own = Set(suite.values.map { ElementKey($0.key) })

@@ -23,7 +23,7 @@ final class SyncFixture: Sendable {
 
   /// What may be chosen.
   struct Choices: Sendable {
-    var favorites = FavoritesQuota()
+    var favorites = CollectionQuota()
     var defaults = DefaultsQuota()
     var history = HistoryPolicy()
     var cacheBytes = 64 * 1024 * 1024
@@ -53,10 +53,9 @@ final class SyncFixture: Sendable {
 
   /// The modules as the product has them.
   struct Modules: Sendable {
-    let favorites: FavoritesModule
-    let defaults: DefaultsModule
-    let profile: ProfileModule
-    var all: [UserModule] { [favorites.userModule, defaults.userModule, profile.userModule] }
+    let favorites: CollectionQuota
+    let defaults: DefaultsQuota
+    var all: [UserModule] { [.favorites(quota: favorites), DefaultsModule(quota: defaults).userModule, .profile] }
     var states: ModuleTables { ModuleTables(all) }
     var history: StateHistory { StateHistory(states: states) }
   }
@@ -66,11 +65,7 @@ final class SyncFixture: Sendable {
     change(&choices)
     self.choices = choices
     files = try StoreFixture()
-    modules = Modules(
-      favorites: FavoritesModule(quota: choices.favorites),
-      defaults: DefaultsModule(quota: choices.defaults),
-      profile: ProfileModule()
-    )
+    modules = Modules(favorites: choices.favorites, defaults: choices.defaults)
     parts = LockedState(try Self.open(files, modules, choices, announced))
   }
 

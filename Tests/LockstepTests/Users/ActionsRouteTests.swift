@@ -140,7 +140,7 @@ struct ActionsRouteTests {
       (Self.action("favorites", "add", #"{"id":"one too many"}"#), Told("quota-exceeded")),
     ]
     try await ServerFixture.run {
-      $0.favoritesQuota.items = 499
+      $0.favoritesQuota.elements = 499
     } _: { users in
       let ada = try await users.signUp()
       _ = try await ada.put("/v1/defaults/standard/text", #""seven""#)

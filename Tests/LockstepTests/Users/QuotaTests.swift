@@ -24,7 +24,7 @@ struct QuotaTests {
   @Test("A user has so many favorites and no more, and may change and remove those they have")
   func items() async throws {
     try await ServerFixture.run {
-      $0.favoritesQuota.items = 2
+      $0.favoritesQuota.elements = 2
     } _: { users in
       let ada = try await users.signUp()
       try await ada.addFavorites("a", "b")
@@ -112,7 +112,7 @@ struct QuotaTests {
       try await ada.addFavorites("a", "b", "c")
       _ = try await ada.patch("/v1/defaults/standard", #"{"a":1,"b":2,"c":3}"#)
       try await users.restart {
-        $0.favoritesQuota.items = 1
+        $0.favoritesQuota.elements = 1
         $0.defaultsQuota.keys = 1
       }
       #expect(try await ada.favoriteIDs() == ["a", "b", "c"])

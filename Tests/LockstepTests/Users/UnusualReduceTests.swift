@@ -1,6 +1,5 @@
 import LockstepCollections
 import LockstepJSON
-import LockstepReactor
 import LockstepTestSupport
 import Testing
 
@@ -69,11 +68,9 @@ struct UnusualReduceTests {
 }
 
 /// Puts elements at the end; `Reducing` decides what becomes of them.
-private struct LatestReactor<Reducing: LatestReducing>: Reactor {
-  var initialState: ListState { ListState() }
-
-  func mutate(_ id: String, in list: ListState) -> Effect<ListMutation> {
-    .just(.inserting(Latest(id: id), at: list.count))
+private struct LatestReactor<Reducing: LatestReducing>: ModuleReactor {
+  func mutate(_ id: String, in list: ListState) throws(Refusal) -> [ListMutation] {
+    [.inserting(Latest(id: id), at: list.count)]
   }
 
   static func reduce(_ list: inout ListState, _ mutation: ListMutation) { Reducing.reduce(&list, mutation) }

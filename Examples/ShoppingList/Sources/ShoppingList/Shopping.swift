@@ -1,6 +1,5 @@
 import LockstepJSON
 import Lockstep
-import LockstepReactor
 
 /// Something to buy.
 struct ShoppingItem: ListElement, Equatable {
@@ -39,23 +38,11 @@ enum ShoppingAction: Sendable {
 }
 
 /// A shopping list: what is on it once can't come on it twice.
-struct ShoppingReactor: Reactor {
+struct ShoppingReactor: ModuleReactor {
   /// When the action takes place.
   let now: Timestamp
 
-  var initialState: ListState { ListState() }
-
-  func mutate(_ action: ShoppingAction, in list: ListState) -> Effect<ListMutation> {
-    do {
-      return .of(contentsOf: try mutations(for: action, in: list))
-    } catch {
-      return .failure(error)
-    }
-  }
-
-  static func reduce(_ list: inout ListState, _ mutation: ListMutation) { list.apply(mutation) }
-
-  private func mutations(for action: ShoppingAction, in list: ListState) throws(Refusal) -> [ListMutation] {
+  func mutate(_ action: ShoppingAction, in list: ListState) throws(Refusal) -> [ListMutation] {
     switch action {
     case .add(let id, let name, let amount, let isBought):
       let old: ShoppingItem? = list.element(id)

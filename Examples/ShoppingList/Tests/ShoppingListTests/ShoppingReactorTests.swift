@@ -1,97 +1,79 @@
 import Lockstep
-import LockstepReactor
-import LockstepReactorTesting
 import Testing
 
 @testable import ShoppingList
 
-@Suite("A shopping list")
+@Suite("A shopping list", .timeLimit(.minutes(1)))
 struct ShoppingReactorTests {
   private static let now = Timestamp(millisecondsSince1970: 1_000)
-  private let test = TestReactor(ShoppingReactor(now: Self.now))
+  private let reactor = ShoppingReactor(now: Self.now)
 
   private static func item(_ id: String, _ name: String, _ amount: Int = 1, isBought: Bool = false) -> ShoppingItem {
     ShoppingItem(id: id, name: name, amount: amount, isBought: isBought, addedAt: now)
   }
 
-  @Test("What is added comes to the end, and is changed where it is")
-  func adding() {
-    test.send(.add(id: "a", name: "Milk", amount: nil, isBought: nil)) {
-      $0.apply(.inserting(Self.item("a", "Milk"), at: 0))
-    }
-    test.send(.add(id: "b", name: "Bread", amount: 2, isBought: nil)) {
-      $0.apply(.inserting(Self.item("b", "Bread", 2), at: 1))
-    }
-    // With the time at which it came first.
-    test.send(.add(id: "a", name: "Oat milk", amount: 3, isBought: nil)) {
-      $0.apply(.replacing(Self.item("a", "Oat milk", 3)))
-    }
-    test.send(.change(id: "b", name: nil, amount: nil, isBought: true)) {
-      $0.apply(.replacing(Self.item("b", "Bread", 2, isBought: true)))
-    }
-    // Nothing changes, so nothing has happened.
-    test.send(.change(id: "b", name: "Bread", amount: 2, isBought: true))
-    test.finish()
+  /// A list of items with these ids and names, one each.
+  private func list(_ ids: String...) throws -> ListState {
+    var list = ListState()
+    for id in ids { _ = try reactor.perform(.add(id: id, name: id, amount: nil, isBought: nil), on: &list) }
+    return list
   }
 
-  @Test("What is on the list can't come on it twice, however it's written")
-  func twice() {
-    test.send(.add(id: "a", name: "Milk", amount: nil, isBought: nil)) {
-      $0.apply(.inserting(Self.item("a", "Milk"), at: 0))
-    }
-    test.send(.add(id: "b", name: "MILK", amount: nil, isBought: nil))
-    test.receiveFailure { $0 as? Refusal == .conflict("Milk is on the list already, as “a”.") }
-    test.finish()
+  @Test("A new item is added at the end, and a changed one stays in place")
+  func adding() throws {
+    var list = ListState()
+    let milk = try reactor.perform(.add(id: "a", name: "Milk", amount: nil, isBought: nil), on: &list)
+    #expect(milk == [.inserting(Self.item("a", "Milk"), at: 0)])
+    let bread = try reactor.perform(.add(id: "b", name: "Bread", amount: 2, isBought: nil), on: &list)
+    #expect(bread == [.inserting(Self.item("b", "Bread", 2), at: 1)])
+    let oat = try ShoppingReactor(now: Timestamp(millisecondsSince1970: 5_000))
+      .perform(.add(id: "a", name: "Oat milk", amount: 3, isBought: nil), on: &list)
+    #expect(oat == [.replacing(Self.item("a", "Oat milk", 3))], "It keeps the time at which it was added.")
+    let bought = try reactor.perform(.change(id: "b", name: nil, amount: nil, isBought: true), on: &list)
+    #expect(bought == [.replacing(Self.item("b", "Bread", 2, isBought: true))])
+    #expect(try reactor.mutate(.change(id: "b", name: "Bread", amount: 2, isBought: true), in: list) == [])
   }
 
-  @Test("What was bought is cleared at once, and the rest stays in order")
-  func clearing() {
-    for id in ["a", "b", "c"] {
-      let count = test.state.count
-      test.send(.add(id: id, name: id, amount: nil, isBought: nil)) {
-        $0.apply(.inserting(Self.item(id, id), at: count))
-      }
+  @Test("A name can be on the list only once, in capitals or not")
+  func twice() throws {
+    var list = ListState()
+    _ = try reactor.perform(.add(id: "a", name: "Milk", amount: nil, isBought: nil), on: &list)
+    #expect(throws: Refusal.conflict("Milk is on the list already, as “a”.")) {
+      try reactor.mutate(.add(id: "b", name: "MILK", amount: nil, isBought: nil), in: list)
     }
+  }
+
+  @Test("clearBought removes all bought items, and the others stay in order")
+  func clearing() throws {
+    var list = try list("a", "b", "c")
     for id in ["a", "c"] {
-      test.send(.change(id: id, name: nil, amount: nil, isBought: true)) {
-        $0.apply(.replacing(Self.item(id, id, isBought: true)))
-      }
+      _ = try reactor.perform(.change(id: id, name: nil, amount: nil, isBought: true), on: &list)
     }
-    test.send(.clearBought, { $0.apply(.removed(id: "a")) }, { $0.apply(.removed(id: "c")) })
-    #expect(test.state.elements(as: ShoppingItem.self).map(\.id) == ["b"])
-    test.finish()
+    #expect(try reactor.perform(.clearBought, on: &list) == [.removed(id: "a"), .removed(id: "c")])
+    #expect(list.elements(as: ShoppingItem.self).map(\.id) == ["b"])
   }
 
   @Test(
-    "What isn't there can't be changed, moved or removed",
+    "A missing item cannot be changed, moved or removed",
     arguments: [
       ShoppingAction.change(id: "a", name: "Milk", amount: nil, isBought: nil), .move(id: "a", index: 0),
       .remove(id: "a"),
     ]
   )
   func missing(action: ShoppingAction) {
-    test.send(action)
-    test.receiveFailure { $0 as? Refusal == .notFound("There is no “a” on the list.") }
-    test.finish()
-  }
-
-  @Test("Moving goes no further than the end")
-  func moving() throws {
-    for id in ["a", "b"] {
-      let count = test.state.count
-      test.send(.add(id: id, name: id, amount: nil, isBought: nil)) {
-        $0.apply(.inserting(Self.item(id, id), at: count))
-      }
+    #expect(throws: Refusal.notFound("There is no “a” on the list.")) {
+      try reactor.mutate(action, in: ListState())
     }
-    let decision = ShoppingReactor(now: Self.now).mutate(.move(id: "a", index: 9), in: test.state)
-    #expect(try decision.immediateMutations?.get() == [.moved(id: "a", to: 1)])
-    test.send(.move(id: "a", index: 9)) { $0.apply(.moved(id: "a", to: 1)) }
-    let again = ShoppingReactor(now: Self.now).mutate(.move(id: "a", index: 9), in: test.state)
-    #expect(try again.immediateMutations?.get() == [])
-    test.finish()
   }
 
-  @Test("An element that was written is read again as it was")
+  @Test("A move past the end is a move to the end")
+  func moving() throws {
+    var list = try list("a", "b")
+    #expect(try reactor.perform(.move(id: "a", index: 9), on: &list) == [.moved(id: "a", to: 1)])
+    #expect(try reactor.mutate(.move(id: "a", index: 9), in: list) == [])
+  }
+
+  @Test("An item is the same after it was written and read")
   func coding() throws {
     let item = Self.item("a", "Milk", 3, isBought: true)
     let object = try #require(ShoppingItem.format.encode(item).objectValue)

@@ -102,7 +102,7 @@ struct PhotoDetailReactor: Reactor {
     if let addedAt = item.object["addedAt"]?.stringValue.flatMap({ Timestamp($0) }) {
       date = await dates.text(addedAt, language: user.language, timeZone: user.timeZone)
     }
-    return Favorite(content: FavoriteContent(of: item), dateAdded: date)
+    return Favorite(content: FavoriteContent(of: item.object), dateAdded: date)
   }
 }
 

@@ -1,0 +1,45 @@
+/// Decides on the actions of a module whose state is a list or a map, and applies what it decided.
+///
+///     struct NotesReactor: ModuleReactor {
+///       func mutate(_ action: NotesAction, in notes: ListState) throws(Refusal) -> [ListMutation] { … }
+///     }
+///
+/// A decision runs in the transaction that writes it, while all other writes wait. So it takes no
+/// time, has no effects and asks no clock: `ActionContext` has the time.
+public protocol ModuleReactor<Action>: Sendable {
+  /// What clients can ask for.
+  associatedtype Action: Sendable
+  /// `ListState` or `MapState`.
+  associatedtype State: Sendable
+  /// `ListMutation` or `MapMutation`.
+  associatedtype Mutation: Sendable
+
+  /// Returns what the action changes, in order; nothing if it changes nothing. Throws if the action
+  /// is refused; then nothing of its transaction happens.
+  func mutate(_ action: Action, in state: State) throws(Refusal) -> [Mutation]
+
+  /// Applies a mutation. Default: `state.apply(mutation)`.
+  ///
+  /// It must be a pure function that accepts any mutation in any state, because it also replays the
+  /// journal and rebuilds past states.
+  static func reduce(_ state: inout State, _ mutation: Mutation)
+}
+
+extension ModuleReactor {
+  /// Decides on an action and applies the mutations, as the server does. For tests.
+  public func perform(_ action: Action, on state: inout State) throws(Refusal) -> [Mutation] {
+    let mutations = try mutate(action, in: state)
+    for mutation in mutations { Self.reduce(&state, mutation) }
+    return mutations
+  }
+}
+
+extension ModuleReactor where State == ListState, Mutation == ListMutation {
+  /// Applies the mutation to the list.
+  public static func reduce(_ state: inout ListState, _ mutation: ListMutation) { state.apply(mutation) }
+}
+
+extension ModuleReactor where State == MapState, Mutation == MapMutation {
+  /// Applies the mutation to the map.
+  public static func reduce(_ state: inout MapState, _ mutation: MapMutation) { state.apply(mutation) }
+}

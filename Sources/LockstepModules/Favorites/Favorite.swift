@@ -1,0 +1,99 @@
+import LockstepCollections
+import LockstepJSON
+
+/// An element of the user's favorites.
+struct Favorite: ListElement {
+  let id: String
+  var content: FavoriteContent
+  let addedAt: String
+  var updatedAt: String
+
+  static let format = ValueFormat<Favorite>(
+    .member("id", .text, \.id),
+    .optional("title", .text, \.content.title),
+    .optional("data", .json, \.content.data),
+    .member("addedAt", .text, \.addedAt),
+    .member("updatedAt", .text, \.updatedAt)
+  )
+}
+
+extension Favorite {
+  init?(_ object: JSONObject) {
+    guard let id = object["id"]?.stringValue, let addedAt = object["addedAt"]?.stringValue,
+      let updatedAt = object["updatedAt"]?.stringValue
+    else { return nil }
+    self.init(id: id, content: FavoriteContent(of: object), addedAt: addedAt, updatedAt: updatedAt)
+  }
+}
+
+/// The part of a favorite that the client chooses.
+package struct FavoriteContent: Sendable {
+  package var title: String?
+  package var data: JSON?
+
+  package init(title: String? = nil, data: JSON? = nil) {
+    self.title = title
+    self.data = data
+  }
+
+  /// The content of an element.
+  package init(of object: JSONObject) {
+    self.init(title: object["title"]?.stringValue, data: object["data"])
+  }
+
+  static let titleBytes = 512
+  static let dataBytes = 16 * 1024
+
+  /// The members that the content has.
+  package var members: JSONObject {
+    var members = JSONObject()
+    if let title { members["title"] = .string(title) }
+    if let data { members["data"] = data }
+    return members
+  }
+
+  /// The members after `id`.
+  package func object(withID id: String) -> JSONObject {
+    JSONObject([("id", .string(id))] + members.map { ($0.name, $0.value) })
+  }
+}
+
+extension FavoriteContent: Equatable {
+  /// Equal when clients see the same bytes: a `String` equals others that they can tell apart.
+  package static func == (left: FavoriteContent, right: FavoriteContent) -> Bool {
+    left.title.map { ElementKey($0) } == right.title.map { ElementKey($0) }
+      && left.data?.encoded() == right.data?.encoded()
+  }
+}
+
+extension PayloadField<FavoriteContent> {
+  /// The content of a favorite. Clients may send the times too, as `GET` shows them; they are
+  /// ignored.
+  static var favorite: PayloadField {
+    let ignored: JSON = ["description": "May be sent back as it came; nothing is done with it."]
+    return PayloadField([
+      SchemaMember(
+        name: "title",
+        schema: ["type": ["string", "null"], "maxLength": JSON(FavoriteContent.titleBytes)],
+        isRequired: false
+      ),
+      SchemaMember(name: "data", schema: [:], isRequired: false),
+      SchemaMember(name: "addedAt", schema: ignored, isRequired: false),
+      SchemaMember(name: "updatedAt", schema: ignored, isRequired: false),
+    ]) { reader, _ in reader.favorite() }
+  }
+}
+
+extension PayloadReader {
+  /// The content of a favorite. A title or data of null is none.
+  mutating func favorite() -> FavoriteContent {
+    passOver("id", "addedAt", "updatedAt")
+    let title = string("title", upTo: FavoriteContent.titleBytes)
+    guard let data = value("data"), !data.isNull else { return FavoriteContent(title: title) }
+    let size = data.encodedByteCount
+    if size > FavoriteContent.dataBytes {
+      add("data", "It must have at most \(FavoriteContent.dataBytes) bytes as JSON, and has \(size).")
+    }
+    return FavoriteContent(title: title, data: data)
+  }
+}

@@ -1,0 +1,207 @@
+import LockstepCollections
+import LockstepJSON
+import LockstepSQLite
+
+/// A module's lists or maps in a table with a given layout. It makes all its statements once.
+package final class LayoutTable: CollectionTable {
+  package let module: String
+  package let kind: CollectionMutation.Kind
+  private let layout: TableLayout
+  /// Whether the module's own type can read an element that is stored as JSON.
+  private let canRead: @Sendable ([UInt8]) -> Bool
+  private let statements: LayoutStatements
+
+  package init(of module: UserModule, _ layout: TableLayout) {
+    self.module = module.name
+    kind = module.kind
+    self.layout = layout
+    canRead = module.canRead
+    statements = LayoutStatements(layout, kind)
+  }
+
+  // MARK: Loading
+
+  package func load(of user: UserID, from connection: SQLiteConnection) throws -> [CollectionName: CollectionState] {
+    let rows = try connection.prepare(statements.load)
+    switch kind {
+    case .list:
+      var items: [CollectionName: [ListItem]] = [:]
+      try rows.forEach(with: owner(user)) { row in
+        let (id, revision) = (try Self.text(row, 0), try Self.revision(row))
+        let item = ListItem(id: ElementKey(id), encoded: try encoded(id, row), revision: revision)
+        items[try collection(row), default: []].append(item)
+      }
+      return try lists(items, of: user, from: connection)
+    case .map:
+      var values: [CollectionName: [ElementKey: MapValue]] = [:]
+      try rows.forEach(with: owner(user)) { row in
+        let (key, revision) = (try Self.text(row, 0), try Self.revision(row))
+        let value = MapValue(encoded: try encoded(key, row), revision: revision)
+        values[try collection(row), default: [:]][ElementKey(key)] = value
+      }
+      return try maps(values, of: user, from: connection)
+    }
+  }
+
+  private func collection(_ row: borrowing SQLiteRow) throws -> CollectionName {
+    layout.part == nil ? CollectionName(module) : CollectionName(module, part: try Self.text(row, 2))
+  }
+
+  /// The element or value as clients get it: what was written, byte for byte.
+  private func encoded(_ id: String, _ row: borrowing SQLiteRow) throws -> [UInt8] {
+    let first = statements.firstContentColumn
+    switch layout.content {
+    case .json:
+      let encoded = Array(try Self.text(row, first).utf8)
+      guard canRead(encoded) else { throw ModuleError(module, "an element in the store can't be read") }
+      return encoded
+    case .members(let members):
+      var bytes = Array(#"{"id":"#.utf8)
+      bytes.append(json: id)
+      for (index, member) in members.enumerated() {
+        guard case .text(let text) = try row.value(at: first + index) else { continue }
+        bytes.append(contentsOf: #",""#.utf8)
+        bytes.append(contentsOf: member.name.utf8)
+        bytes.append(contentsOf: #"":"#.utf8)
+        if member.isJSON { bytes.append(contentsOf: text.utf8) } else { bytes.append(json: text) }
+      }
+      bytes.append(UInt8(ascii: "}"))
+      return bytes
+    }
+  }
+
+  private static func text(_ row: borrowing SQLiteRow, _ column: Int) throws -> String { try row[column] }
+
+  private static func revision(_ row: borrowing SQLiteRow) throws -> Revision { try row[1] }
+
+  // MARK: Writing
+
+  package func write(_ edits: CollectionEdits, at location: MutationLocation, to connection: SQLiteConnection) throws {
+    let owner = owner(location.user, location.collection.part)
+    let revision = [location.revision.sqliteValue]
+    func run(_ sql: SQLText, _ values: [SQLiteValue]) throws { try connection.prepare(sql).run(with: values) }
+    switch edits {
+    case .list(let edits):
+      for edit in edits {
+        switch edit {
+        case .inserted(let id, let item, let gap):
+          let rank = try ranks(of: owner, connection).rank(of: id, in: gap)
+          try run(statements.insert, owner + [id.sqliteValue] + revision + content(item) + [rank.sqliteValue])
+        case .modified(let id, let item):
+          try run(statements.replace, revision + content(item) + owner + [id.sqliteValue])
+        case .moved(let id, let gap):
+          let rank = try ranks(of: owner, connection).rank(of: id, in: gap)
+          try run(statements.move, [rank.sqliteValue] + revision + owner + [id.sqliteValue])
+        case .removed(let id): try run(statements.remove, owner + [id.sqliteValue])
+        case .cleared: try run(statements.clear, owner)
+        }
+      }
+    case .map(let edits):
+      for edit in edits {
+        switch edit {
+        case .set(let key, let value):
+          try run(statements.insert, owner + [key.sqliteValue] + revision + content(value))
+        case .removed(let key): try run(statements.remove, owner + [key.sqliteValue])
+        case .cleared: try run(statements.clear, owner)
+        }
+      }
+    }
+  }
+
+  private func content(_ element: EncodedJSON) -> [SQLiteValue] {
+    switch layout.content {
+    case .json: [.text(String(decoding: element.encoded, as: UTF8.self))]
+    case .members(let members):
+      members.map { member in
+        guard let value = element.json[member.name] else { return .null }
+        return (member.isJSON ? value.description : value.stringValue).sqliteValue
+      }
+    }
+  }
+
+  /// The values of the columns that say whose rows these are.
+  private func owner(_ user: UserID, _ part: String? = nil) -> [SQLiteValue] {
+    [user.sqliteValue] + (layout.isShared ? [.text(module)] : []) + (part.map { [.text($0)] } ?? [])
+  }
+
+  private func ranks(of owner: [SQLiteValue], _ connection: SQLiteConnection) -> ListRanks {
+    ListRanks(
+      rank: { [statements] id in
+        var rank: Int?
+        try connection.prepare(statements.rank).forEach(with: owner + [id.sqliteValue]) { rank = try $0[0] }
+        return rank
+      },
+      order: { [statements] in
+        var order: [ElementKey] = []
+        try connection.prepare(statements.order).forEach(with: owner) { order.append(ElementKey(try $0[0])) }
+        return order
+      },
+      setRanks: { [statements] ranks in
+        let statement = try connection.prepare(statements.setRank)
+        for (id, rank) in ranks { try statement.run(with: [rank.sqliteValue] + owner + [id.sqliteValue]) }
+      }
+    )
+  }
+}
+
+extension ElementKey {
+  fileprivate var sqliteValue: SQLiteValue { .text(text) }
+}
+
+/// The SQL of a table.
+private struct LayoutStatements: Sendable {
+  /// Columns: key, revision, part if there is one, content.
+  let load: SQLText
+  let firstContentColumn: Int
+  /// Values: owner, key, revision, content, and the rank of a list. Replaces a map's value.
+  let insert: SQLText
+  /// Values: revision, content, owner, key.
+  let replace: SQLText
+  /// Values: rank, revision, owner, key.
+  let move: SQLText
+  /// Values: rank, owner, key.
+  let setRank: SQLText
+  /// Values: owner, key.
+  let remove: SQLText
+  let rank: SQLText
+  /// Values: owner.
+  let clear: SQLText
+  let order: SQLText
+
+  init(_ layout: TableLayout, _ kind: CollectionMutation.Kind) {
+    let (table, key) = (layout.table, layout.key)
+    let content: [String] =
+      switch layout.content {
+      case .json(let column): [column]
+      case .members(let members): members.map(\.column)
+      }
+    let user = ["user_id"] + (layout.isShared ? ["module"] : [])
+    let part = layout.part.map { [$0] } ?? []
+    let owner = user + part
+    func list(_ columns: [String]) -> String { columns.joined(separator: ", ") }
+    func equal(_ columns: [String], _ separator: String = " AND ") -> String {
+      columns.map { "\($0) = ?" }.joined(separator: separator)
+    }
+    let ranked = kind == .list ? ["rank"] : []
+    let order = kind == .list ? " ORDER BY rank" : ""
+    load = SQLText(
+      "SELECT \(list([key, "revision"] + part + content)) FROM \(table) WHERE \(equal(user))\(order)"
+    )
+    firstContentColumn = 2 + part.count
+    let inserted = owner + [key, "revision"] + content + ranked
+    let places = list(inserted.map { _ in "?" })
+    let replaced = list((["revision"] + content).map { "\($0) = excluded.\($0)" })
+    insert = SQLText(
+      "INSERT INTO \(table) (\(list(inserted))) VALUES (\(places))"
+        + (kind == .map ? " ON CONFLICT (\(list(owner + [key]))) DO UPDATE SET \(replaced)" : "")
+    )
+    let row = equal(owner + [key])
+    replace = SQLText("UPDATE \(table) SET \(equal(["revision"] + content, ", ")) WHERE \(row)")
+    move = SQLText("UPDATE \(table) SET rank = ?, revision = ? WHERE \(row)")
+    setRank = SQLText("UPDATE \(table) SET rank = ? WHERE \(row)")
+    remove = SQLText("DELETE FROM \(table) WHERE \(row)")
+    rank = SQLText("SELECT rank FROM \(table) WHERE \(row)")
+    clear = SQLText("DELETE FROM \(table) WHERE \(equal(owner))")
+    self.order = SQLText("SELECT \(key) FROM \(table) WHERE \(equal(owner)) ORDER BY rank")
+  }
+}
