@@ -51,12 +51,12 @@ package struct FavoritesRoutes: Sendable {
     ]
   }
 
-  // MARK: What is answered
+  // MARK: Changes
 
   private func put(_ request: Request, _ body: [UInt8]) throws -> StateWriter.Change {
     let id = try id(of: request)
     _ = try BodyType(of: request.head)
-    // An item needs nothing but its id, so nothing needs to be said of it.
+    // A favorite needs nothing but its id, so the body may be empty.
     var reader = PayloadReader(body.isEmpty ? [:] : try JSON(body: body))
     let (content, index) = (reader.favorite(), reader.index("index"))
     reader.expectID(id)
@@ -80,7 +80,8 @@ package struct FavoritesRoutes: Sendable {
       var reader = PayloadReader(json)
       _ = reader.favorite()
       reader.passOver("index")
-      // What is wrong with the others alone is judged where the item is known.
+      // A fault in `id` is thrown now, with all others. Without one, the reactor checks the
+      // members, because it knows the favorite.
       if reader.expectID(id) { try reader.finishProblem() }
       return change(id, .update(id: id, patch: members.withoutServersWords))
     }
@@ -120,7 +121,7 @@ package struct FavoritesRoutes: Sendable {
 }
 
 extension FavoritesRoutes {
-  /// What is said of the routes.
+  /// The OpenAPI descriptions of the routes.
   fileprivate struct Descriptions {
     private static let part = "Favorites"
     private static let id = RouteParameter.element("id")
@@ -189,7 +190,7 @@ extension FavoritesRoutes {
 }
 
 extension Request {
-  /// An id or a key in the path. Throws `invalid-parameter` for one that can't be.
+  /// The id or key in the path. Throws `invalid-parameter` if it is not valid.
   func elementName(_ parameter: String) throws(Problem) -> String {
     let name = parameters[parameter] ?? ""
     if let wrong = ElementName.fault(of: name) {
@@ -200,14 +201,16 @@ extension Request {
 }
 
 extension JSONObject {
-  /// The members of a favorite without those with which `GET` says what the server says, and which may be sent back.
+  /// The members of a favorite, without those that the server sets. A client may send these back
+  /// unchanged from a `GET`.
   fileprivate var withoutServersWords: JSONObject {
     JSONObject(filter { !["id", "addedAt", "updatedAt", "index"].contains($0.name) }.map { ($0.name, $0.value) })
   }
 }
 
 extension PayloadReader {
-  /// An id in a body says no more than the path, byte for byte, or it's meant of another item: gives whether it is.
+  /// Adds a fault if the body has an id that differs from the id in the path. Returns whether it
+  /// differs.
   @discardableResult
   mutating func expectID(_ id: String) -> Bool {
     guard let said = value("id"), said.stringValue.map({ ElementKey($0) }) != ElementKey(id) else { return false }
@@ -215,7 +218,7 @@ extension PayloadReader {
     return true
   }
 
-  /// Throws all that was found, as a client is told.
+  /// Throws a problem with all faults that were found.
   func finishProblem() throws(Problem) {
     do throws(Refusal) { try finish() } catch { throw Problem(error) }
   }

@@ -5,7 +5,8 @@ import LockstepMiddleware
 import LockstepStore
 import LockstepSync
 
-/// `/v1/<module>`: a module that the server was built with, a list or a map. All of it follows from its declaration.
+/// `/v1/<module>`: the routes of a module that the server was built with. They follow from the
+/// module's declaration.
 package struct ModuleRoutes: Sendable {
   let module: UserModule
   let reading: StateReader
@@ -19,7 +20,7 @@ package struct ModuleRoutes: Sendable {
 
   private var collection: CollectionName { CollectionName(module.name) }
   private var path: String { "/v1/\(module.name)" }
-  /// What the last part of an element's address is called in payloads.
+  /// The payload's member for the last part of an element's address.
   private var key: String { module.kind == .list ? "id" : "key" }
 
   package var routes: [Route] {
@@ -44,7 +45,7 @@ package struct ModuleRoutes: Sendable {
     ] + verbs
   }
 
-  // MARK: What there is
+  // MARK: Resources
 
   private func whole(_ query: QueryParameters) throws(Problem) -> StateResource {
     switch module.kind {
@@ -154,7 +155,8 @@ package struct ModuleRoutes: Sendable {
     return .object(members)
   }
 
-  /// Where in the body a fault of the payload is: a map's value is all of it.
+  /// Translates a pointer into the payload to a pointer into the body. For a map, the body is the
+  /// payload's `value`.
   private func pointer(_ pointer: String) -> String {
     guard module.kind == .map, pointer.hasPrefix("/value") else { return pointer }
     return String(pointer.dropFirst("/value".count))

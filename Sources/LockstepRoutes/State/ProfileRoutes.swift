@@ -3,7 +3,7 @@ import LockstepJSON
 import LockstepMiddleware
 import LockstepModules
 
-/// `/v1/profile`: a map of two fields.
+/// `/v1/profile`: a map with two fields.
 package struct ProfileRoutes: Sendable {
   let module: ProfileModule
   let reading: StateReader
