@@ -3,10 +3,10 @@ import LockstepHTTP
 import LockstepJSON
 import LockstepSync
 
-/// The schemas of a module, made of its declaration.
+/// The schemas of a module, made from its declaration.
 ///
-/// Their names begin with a lower-case letter, as modules' names do; those of the product begin
-/// with a capital.
+/// Their names begin with a lower-case letter, as modules' names do. Names of the product's own
+/// schemas begin with a capital.
 struct DescribedModule {
   let module: UserModule
 
@@ -50,9 +50,9 @@ struct DescribedModule {
     module.kind == .list ? ["allOf": [element, .schema(["index": .indexSchema])]] : element
   }
 
-  /// The payload of an action as the body of a request to an element's address. `key` is the member
-  /// that the path has already; `passedOver` are members of a response that may be sent back and
-  /// are ignored.
+  /// The body of a request to an element's address, made from the payload of an action. The path
+  /// already has the member `key`. Clients may send back the members `passedOver` of a response;
+  /// the server ignores them.
   func body(of type: String, without key: String, passingOver passedOver: [String]) -> JSON {
     let payload = module.actions.arrayValue?.first { $0["type"]?.stringValue == type }?["payload"]
     let required = (payload?["required"]?.arrayValue ?? []).compactMap(\.stringValue)
@@ -83,7 +83,7 @@ struct DescribedModule {
 }
 
 extension JSON {
-  /// Replaces the value at a path; without one nothing changes.
+  /// Replaces the value at a path. If there is no value, nothing changes.
   fileprivate mutating func replace(_ path: ArraySlice<String>, by value: JSON) {
     guard let name = path.first else {
       self = value
