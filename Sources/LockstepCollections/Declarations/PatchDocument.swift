@@ -1,11 +1,12 @@
 import LockstepJSON
 
-/// A JSON patch (RFC 6902), with the document that it was read from, for the journal.
+/// A JSON patch (RFC 6902), together with the document it was read from. The journal records the
+/// document.
 package struct PatchDocument: Sendable {
   package let json: JSON
   private let patch: JSONPatch
 
-  /// Reads a document. Throws what is wrong with it.
+  /// Reads a document. Throws its faults.
   package init(_ json: JSON) throws(Refusal) {
     do throws(JSONPatchFormatError) {
       patch = try JSONPatch(parsing: json)
@@ -15,12 +16,13 @@ package struct PatchDocument: Sendable {
     self.json = json
   }
 
-  /// The patch that leaves nothing but these values.
+  /// The patch that replaces all values by these.
   package static func replacing(_ present: MapState, by values: JSONObject) throws(Refusal) -> PatchDocument {
     try PatchDocument([["op": "replace", "path": "", "value": .object(values)]])
   }
 
-  /// The document after the patch. A `test` that fails is a conflict; an operation that can't be done is a fault.
+  /// Applies the patch to a document. A failed `test` is a conflict. An operation that cannot be
+  /// applied is a fault.
   package func applied(to document: JSON) throws(Refusal) -> JSON {
     do throws(JSONPatchError) {
       return try patch.applied(to: document)

@@ -1,22 +1,22 @@
 import LockstepJSON
 
-/// The action that a verb on an element's address stands for.
+/// The action that an HTTP method on an element's address performs.
 package struct DeclaredVerb: Sendable {
-  /// The action's type.
+  /// The type of the action.
   package let type: String
   /// The members of its payload.
   package let members: Set<String>
-  /// The members of an element that aren't for clients to choose. They may send them back as they got them, and nothing is
-  /// done with them.
+  /// The members of an element that clients cannot choose. Clients may send them back unchanged;
+  /// the server ignores them.
   package let passedOver: Set<String>
 
-  /// The verbs of a declaration, by the actions' types.
+  /// Makes the verbs of a declaration.
   ///
   /// - Parameters:
-  ///   - types: The actions' types, by the verbs.
-  ///   - cases: The actions.
+  ///   - types: The type of the action for each verb.
+  ///   - cases: The actions of the module.
   ///   - element: The JSON Schema of an element.
-  /// - Returns: The verbs, also those whose action isn't there, without members.
+  /// - Returns: The verbs. A verb whose action does not exist has no members.
   static func verbs<Action>(
     _ types: [ElementVerb: String],
     _ cases: [ActionCase<Action>],
@@ -25,7 +25,7 @@ package struct DeclaredVerb: Sendable {
     let readOnly = (element["properties"]?.objectValue ?? JSONObject()).filter {
       $0.value["readOnly"]?.boolValue == true
     }
-    // Its place `GET` adds.
+    // `GET` adds the index.
     let served = Set(readOnly.map(\.name) + ["index"])
     return types.mapValues { type in
       let payload = cases.first { $0.type == type }?.payload

@@ -1,9 +1,9 @@
-/// What clients may do with the address of one element, `/v1/<module>/<id>`, besides reading it.
+/// The HTTP methods that change one element at its address, `/v1/<module>/<id>`.
 public enum ElementVerb: String, Sendable, CaseIterable {
-  /// Makes it what the client sends, or adds it.
+  /// Replaces or adds the element.
   case put
-  /// Changes members of it.
+  /// Changes some of its members.
   case patch
-  /// Takes it out.
+  /// Removes it.
   case delete
 }

@@ -2,15 +2,15 @@ import LockstepJSON
 import LockstepReactor
 import LockstepTime
 
-/// An action that one of a user's collections is asked to take, whichever module it belongs to.
+/// An action on one of a user's collections, of any module.
 package struct UserAction: Sendable {
-  /// What a decision may look at besides the collection itself.
+  /// The data that a decision may use besides the collection itself.
   package struct Surroundings: Sendable {
-    /// The user's state, with what earlier actions of the same transaction did to it.
+    /// The user's state, with the changes of earlier actions in the same transaction.
     package let state: UserState
-    /// What the app has registered for everybody.
+    /// The registered defaults.
     package let registered: RegisteredDefaults
-    /// When the transaction takes place.
+    /// The time of the transaction.
     package let now: Timestamp
 
     package init(state: UserState, registered: RegisteredDefaults, now: Timestamp) {
@@ -20,15 +20,15 @@ package struct UserAction: Sendable {
     }
   }
 
-  /// Which collection.
+  /// The collection that the action changes.
   package let collection: CollectionName
-  /// The action as the journal tells it, in JSON: `{"type": …, "payload": …}`. Written where the action is made, so that
-  /// the writer's thread needn't.
+  /// The journal's record of the action, in JSON: `{"type": …, "payload": …}`. It is encoded where
+  /// the action is created, so that the writer thread does not have to.
   package let record: String
   /// Asks the module's reactor. Throws its refusal.
   package let decide: @Sendable (Surroundings) throws -> [CollectionMutation]
 
-  /// An action on its way to a collection.
+  /// Creates an action on a collection.
   package init(
     collection: CollectionName,
     record: String,
@@ -41,12 +41,12 @@ package struct UserAction: Sendable {
 }
 
 extension Reactor {
-  /// What an action does to a state at once. A reactor whose state is committed takes no time over an action: whatever
-  /// took time would hold up every other write.
+  /// The immediate mutations of an action. A reactor of committed state must not return
+  /// asynchronous work, because it would delay all other writes.
   package func decision(on action: Action, in state: State) throws -> [Mutation] {
     switch mutate(action, in: state).immediateMutations {
     case .success(let mutations): return mutations
-    // Nothing cancels a decision: passed on, it would be taken for a server that stops.
+    // Nothing cancels a decision. If this error were passed on, it would look like a shutdown.
     case .failure(is CancellationError): throw ReactorContractError.cancelsItself(reactor: "\(Self.self)")
     case .failure(let error): throw error
     case nil: throw ReactorContractError.takesTime(reactor: "\(Self.self)")
@@ -54,11 +54,11 @@ extension Reactor {
   }
 }
 
-/// A mistake in the code of a reactor of committed state.
+/// A bug in a reactor of committed state.
 enum ReactorContractError: Error, CustomStringConvertible {
-  /// It answered with an effect that takes time.
+  /// The reactor returned an effect that takes time.
   case takesTime(reactor: String)
-  /// It refused with a `CancellationError`.
+  /// The reactor refused with a `CancellationError`.
   case cancelsItself(reactor: String)
 
   var description: String {

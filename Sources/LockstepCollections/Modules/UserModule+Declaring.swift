@@ -2,23 +2,32 @@ import LockstepJSON
 import LockstepReactor
 
 extension UserModule {
-  /// A module whose state is one list, kept as JSON in a table of the product's.
+  /// A module with one list. Its elements are stored as JSON in a table that modules share.
   ///
-  /// It's served as `/v1/<name>`: read whole, in pages or by `prefix`, as of a cursor and while waiting, each element at
-  /// `/v1/<name>/<id>`; written by `POST /v1/<name>/actions`, `POST /v1/actions` and the verbs. Its changesets are in the
-  /// feed, its facts in the journal, and it is in the catalogue, in exports, and gone with its user.
+  /// The server provides these routes for it:
+  ///
+  /// - `GET /v1/<name>` returns the list: whole, in pages, by `prefix`, at a cursor, or as a long
+  ///   poll.
+  /// - `GET /v1/<name>/<id>` returns one element.
+  /// - `POST /v1/<name>/actions`, `POST /v1/actions` and the verbs change it.
+  ///
+  /// The feed has its changesets, the journal its mutations, and the catalogue its schemas. Exports
+  /// contain it. Erasing the user erases it.
   ///
   /// - Parameters:
-  ///   - name: Its name: a small letter, then up to 63 letters, digits, `_` or `-`. Stores remember it: it's never changed.
-  ///   - element: What it's a list of.
-  ///   - quota: How much a user may have of it.
-  ///   - actions: What clients can ask for. The payload is in the journal as it was sent, so it holds no secrets.
-  ///   - verbs: The types of the actions that `PUT`, `PATCH` and `DELETE` of an element stand for. Their payloads have the
-  ///     member `id`, which is the one in the path; the others are the body's, without those that are `readOnly` in the
-  ///     element's format.
-  ///   - reactor: Makes the reactor that decides on an action. `mutate` decides at once and refuses by `.failure` with a
-  ///     `Refusal`: what takes time would hold up everybody's writes, and is an error. Its transforms aren't called.
-  /// - Returns: The module. What is wrong with the declaration is told when a server starts with it.
+  ///   - name: The name: a lower-case letter, then up to 63 letters, digits, `_` or `-`. Never
+  ///     change it, because stores contain it.
+  ///   - element: The type of the elements.
+  ///   - quota: The largest size of the list for one user.
+  ///   - actions: The actions that clients can send. The journal records their payloads, so do not
+  ///     put secrets there.
+  ///   - verbs: The types of the actions that `PUT`, `PATCH` and `DELETE` of an element perform.
+  ///     Their payloads have the member `id`, taken from the path. The other members come from the
+  ///     body, without those that are `readOnly` in the element's format.
+  ///   - reactor: Makes the reactor that decides on an action. `mutate` must decide at once; it
+  ///     refuses by `.failure` with a `Refusal`. Asynchronous work is an error, because it would
+  ///     delay all other writes. Transforms are not called.
+  /// - Returns: The module. The server reports faults of the declaration when it starts.
   public static func list<R: Reactor, Element: ListElement>(
     _ name: String,
     of element: Element.Type,
@@ -46,15 +55,16 @@ extension UserModule {
     return module
   }
 
-  /// A module whose state is one map: values by keys. What is said of `list` holds for it too.
+  /// A module with one map of keys and values. Apart from that it is like a module with a list.
   ///
   /// - Parameters:
-  ///   - name: Its name.
-  ///   - value: The JSON Schema of a value. Default: any.
-  ///   - quota: How much a user may have of it.
-  ///   - actions: What clients can ask for.
-  ///   - verbs: The types of the actions that `PUT` and `DELETE` of a value stand for. Their payloads have the member `key`,
-  ///     which is the one in the path; that of `PUT` has `value`, which is the body. `PATCH` there is none.
+  ///   - name: The name, as for a list.
+  ///   - value: The JSON Schema of a value. Default: any value.
+  ///   - quota: The largest size of the map for one user.
+  ///   - actions: The actions that clients can send.
+  ///   - verbs: The types of the actions that `PUT` and `DELETE` of a value perform. Their payloads
+  ///     have the member `key`, taken from the path. The payload of `PUT` also has `value`, which
+  ///     is the body. Maps have no `PATCH`.
   ///   - reactor: Makes the reactor that decides on an action.
   /// - Returns: The module.
   public static func map<R: Reactor>(
@@ -83,7 +93,7 @@ extension UserModule {
     return module
   }
 
-  /// How the journal tells an action: as it was sent.
+  /// The journal's record of an action: the action as it was sent.
   private static func record(_ type: String, _ payload: JSON) -> String {
     JSON.object(["type": .string(type), "payload": payload]).description
   }

@@ -1,32 +1,33 @@
 import LockstepJSON
 
-/// A module whose state belongs to a user and is kept: all that the product knows of it, and all else follows from it.
+/// A module whose state belongs to a user and is stored. Routes, the feed, the journal and the
+/// catalogue follow from it.
 ///
-/// One of a server's own is declared by `UserModule.list(…)` or `UserModule.map(…)`.
+/// Declare your own modules with `UserModule.list(…)` or `UserModule.map(…)`.
 public struct UserModule: Sendable {
-  /// Its name, which its actions and collections carry.
+  /// The name. Actions and collections carry it.
   public let name: String
-  /// How its collections change.
+  /// Applies mutations to the module's collections.
   package let reducer: CollectionReducer
-  /// Whether it has several collections, each with a name of its own, instead of the one that is always there.
+  /// Whether the module has several named collections. Otherwise it has exactly one.
   package let hasParts: Bool
-  /// Its actions as the catalogue shows them.
+  /// The catalogue's entries for its actions.
   package let actions: JSON
   /// The JSON Schema of its state, as clients get it.
   package let state: JSON
-  /// Reads an action as `POST /v1/actions` takes it; nil when the module has no such type.
+  /// Reads an action from `POST /v1/actions`. Returns `nil` if the module has no such type.
   package let read: @Sendable (_ type: String, _ payload: JSON) throws(Refusal) -> UserAction?
-  /// The action that each verb on an element's address stands for, of a module that has no routes of its own.
+  /// The action of each verb on an element's address. Empty if the module has routes of its own.
   package var verbs: [ElementVerb: DeclaredVerb] = [:]
-  /// Whether an element that a store has kept as JSON can be read by this program's own type.
+  /// Whether the element type of this program can read an element that is stored as JSON.
   package var canRead: @Sendable (_ element: [UInt8]) -> Bool = { _ in true }
-  /// How much a user may have of it; nil if the reactor itself refuses what is too much.
+  /// The largest size of a collection for one user. `nil` if the reactor itself checks the size.
   package var quota: CollectionQuota?
-  /// Where a store keeps it; nil: in a table that modules share. Only stores look inside.
+  /// How a store keeps the module. `nil`: in a table that modules share. Only stores use it.
   package var storage: (any ModuleStorage)?
 
-  /// A module with these actions. `make` turns each into a `UserAction`, with its type and payload for
-  /// the journal.
+  /// A module with these actions. `make` turns each into a `UserAction`. The type and the payload
+  /// are for the journal.
   package init<Action>(
     _ name: String,
     reducer: CollectionReducer,
@@ -51,5 +52,5 @@ public struct UserModule: Sendable {
   package var kind: CollectionMutation.Kind { reducer.kind }
 }
 
-/// How one store keeps a module. It is a store's business what is inside.
+/// How one kind of store keeps a module. Each kind of store defines its own.
 package protocol ModuleStorage: Sendable {}
