@@ -3,7 +3,7 @@ import LockstepJSON
 import LockstepReactor
 import LockstepSync
 
-/// User defaults, as the product uses them.
+/// The module `defaults`.
 package struct DefaultsModule: Sendable {
   package let quota: DefaultsQuota
 
@@ -28,7 +28,7 @@ package struct DefaultsModule: Sendable {
     return module
   }
 
-  /// An action on its way to the reactor of a suite.
+  /// Makes an action on a suite.
   package func action(_ action: DefaultsAction, suite: String) -> UserAction {
     let collection = DefaultsAction.collection(suite)
     return UserAction(collection: collection, record: action.record(suite: suite)) { surroundings in
@@ -41,14 +41,14 @@ package struct DefaultsModule: Sendable {
     }
   }
 
-  /// Whether there may be one more suite.
+  /// Throws if the user may not have another suite.
   private func checkSuites(_ state: UserState, _ suite: CollectionName) throws(Refusal) {
     let suites = state.collections.lazy.filter { $0.key.module == "defaults" }
     let used = suites.filter { $0.value.count > 0 }.count
     if used >= quota.suites {
       throw .quotaExceeded("There are \(used) suites with values, which is as many as a user may have.")
     }
-    // What was emptied is still known, so that all devices hear of it.
+    // Empty suites stay in the state, so that all devices learn that they are empty.
     if state.collections[suite] == nil, suites.count >= quota.suites * Self.emptiedSuites {
       throw .quotaExceeded(
         "There were \(suites.count) suites, which is as many as a user may name; take one that was emptied."
@@ -56,10 +56,10 @@ package struct DefaultsModule: Sendable {
     }
   }
 
-  /// How many times as many suites may be named as may have values.
+  /// The bound on suites that were ever named, as a multiple of the bound on suites with values.
   private static let emptiedSuites = 16
 
-  /// What `GET /v1/defaults/{suite}` gives.
+  /// The schema of the response to `GET /v1/defaults/{suite}`.
   private static var stateSchema: JSON {
     .schema(ofObject: [
       SchemaMember(name: "cursor", schema: ["type": "string"]),

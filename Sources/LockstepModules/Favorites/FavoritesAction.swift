@@ -1,9 +1,10 @@
 import LockstepCollections
 import LockstepJSON
 
-/// What somebody asks of their favorites.
+/// An action on a user's favorites.
 package enum FavoritesAction: Sendable {
-  /// Puts an element at the end or at a place, or replaces the one of that id where it is.
+  /// Adds an element at the end or at an index. If the id exists, replaces that element at its
+  /// place.
   case add(id: String, FavoriteContent, index: Int?)
   /// Changes an element's content by a merge patch (RFC 7396).
   case update(id: String, patch: JSONObject)
@@ -11,12 +12,12 @@ package enum FavoritesAction: Sendable {
   case patch(id: String, PatchDocument)
   case remove(id: String)
   case move(id: String, index: Int)
-  /// Removes the element where there is one, else adds it.
+  /// Removes the element if it exists, otherwise adds it.
   case toggle(id: String, FavoriteContent)
   case clear
 }
 
-/// What of a favorite is the client's to choose.
+/// The members of a favorite that clients choose.
 package struct FavoriteContent: Sendable {
   package var title: String?
   var data: JSON?
@@ -29,13 +30,13 @@ package struct FavoriteContent: Sendable {
   static let titleBytes = 512
   static let dataBytes = 16 * 1024
 
-  /// With these `GET` says what the server says. They may be sent back, and nothing is done with them.
+  /// Members that the server sets. Clients may send them back; the server ignores them.
   static let serversWords = ["addedAt", "updatedAt"]
   private static let passedOver: JSON = ["description": "May be sent back as it came; nothing is done with it."]
 }
 
 extension FavoritesAction {
-  /// The actions as `POST /v1/actions` takes them.
+  /// The actions that `POST /v1/actions` accepts.
   static let cases: [ActionCase<FavoritesAction>] = [
     ActionCase("add", .name("id"), .favorite, .optionalIndex("index")) { .add(id: $0, $1, index: $2) },
     ActionCase("update", .name("id"), .favoritePatch) { .update(id: $0, patch: $1) },
@@ -45,7 +46,7 @@ extension FavoritesAction {
     ActionCase("clear") { .clear },
   ]
 
-  /// How the journal tells it.
+  /// The journal's record of the action.
   var record: JSON {
     switch self {
     case .add(let id, let content, let index):
@@ -68,7 +69,7 @@ extension FavoritesAction {
 }
 
 extension FavoriteContent {
-  /// The content as members, `id` before them.
+  /// The id and the content as members of an object.
   func object(withID id: String) -> JSONObject {
     var object: JSONObject = ["id": .string(id)]
     if let title { object["title"] = .string(title) }
@@ -78,7 +79,7 @@ extension FavoriteContent {
 }
 
 extension FavoriteContent: Equatable {
-  /// Equal when clients see the same bytes: a `String` equals others that they can tell apart.
+  /// Compares the bytes that clients see. `String` would treat some different texts as equal.
   package static func == (left: FavoriteContent, right: FavoriteContent) -> Bool {
     left.title.map { ElementKey($0) } == right.title.map { ElementKey($0) }
       && left.data?.encoded() == right.data?.encoded()
@@ -86,14 +87,14 @@ extension FavoriteContent: Equatable {
 }
 
 extension PayloadField<FavoriteContent> {
-  /// What is the client's to choose of a favorite.
+  /// The members of a favorite that clients choose.
   static var favorite: PayloadField {
     PayloadField(FavoriteContent.schemaMembers) { reader, _ in reader.favorite() }
   }
 }
 
 extension PayloadField<JSONObject> {
-  /// What is to change of that.
+  /// The changed members of a favorite.
   static var favoritePatch: PayloadField {
     PayloadField(FavoriteContent.schemaMembers) { reader, _ in
       _ = reader.favorite()
@@ -116,7 +117,7 @@ extension FavoriteContent {
 }
 
 extension PayloadReader {
-  /// What is the client's to choose of a favorite. A title or data of null is none.
+  /// Reads the members of a favorite that clients choose. Null means no value.
   package mutating func favorite() -> FavoriteContent {
     passOver("id", "addedAt", "updatedAt")
     let title = string("title", upTo: FavoriteContent.titleBytes)
@@ -128,7 +129,7 @@ extension PayloadReader {
     return FavoriteContent(title: title, data: data)
   }
 
-  /// Those of the members that are there.
+  /// Reads the members with these names. Missing ones are left out.
   mutating func members(_ names: [String]) -> JSONObject {
     var members = JSONObject()
     for name in names { if let value = value(name) { members[name] = value } }

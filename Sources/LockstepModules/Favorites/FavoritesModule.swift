@@ -3,7 +3,7 @@ import LockstepJSON
 import LockstepReactor
 import LockstepSync
 
-/// Favorites, as the product uses them.
+/// The module `favorites`.
 package struct FavoritesModule: Sendable {
   let quota: FavoritesQuota
 
@@ -27,7 +27,7 @@ package struct FavoritesModule: Sendable {
     return module
   }
 
-  /// An action on its way to the reactor.
+  /// Makes an action on the favorites.
   package func action(_ action: FavoritesAction) -> UserAction {
     UserAction(collection: FavoritesReactor.collection, record: action.record.description) { surroundings in
       let reactor = FavoritesReactor(quota: quota, now: surroundings.now)
@@ -36,7 +36,7 @@ package struct FavoritesModule: Sendable {
     }
   }
 
-  /// What `GET /v1/favorites` gives.
+  /// The schema of the response to `GET /v1/favorites`.
   private static var stateSchema: JSON {
     let item = JSON.schema(ofObject: [
       SchemaMember(name: "id", schema: ["type": "string"]),

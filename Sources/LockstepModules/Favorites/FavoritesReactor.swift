@@ -4,12 +4,12 @@ import LockstepReactor
 import LockstepSync
 import LockstepTime
 
-/// A user's favorites: a list that they order themselves.
+/// Decides on actions for a user's favorites, a list in the user's own order.
 package struct FavoritesReactor: Reactor {
   package static let collection = CollectionName("favorites")
 
   let quota: FavoritesQuota
-  /// The time that elements get which change.
+  /// The time that changed elements get.
   let now: Timestamp
 
   package var initialState: ListState { ListState() }
@@ -25,7 +25,7 @@ package struct FavoritesReactor: Reactor {
 
   package static func reduce(_ state: inout ListState, _ mutation: ListMutation) { state.apply(mutation) }
 
-  /// What an action does; nil where it changes nothing.
+  /// The mutation of an action, or `nil` if it changes nothing.
   private func mutation(for action: FavoritesAction, in state: ListState) throws(Refusal) -> ListMutation? {
     switch action {
     case .add(let id, let content, let index): try put(id, content, at: index, in: state)
@@ -73,8 +73,8 @@ package struct FavoritesReactor: Reactor {
     return try replace(item, object, with: content(of: patched), in: state)
   }
 
-  /// The content that a patch has led to. Of a merge patch what it takes away is looked at too: a misspelt name mustn't be lost in
-  /// silence.
+  /// The content that results from a patch. Names that a merge patch removes are checked too,
+  /// because a misspelled one would be ignored.
   private func content(of patched: JSON, by patch: JSONObject = JSONObject()) throws(Refusal) -> FavoriteContent {
     var reader = PayloadReader(patched)
     let content = reader.favorite()
@@ -132,7 +132,7 @@ extension FavoriteContent {
     self.init(title: object["title"]?.stringValue, data: object["data"])
   }
 
-  /// The content as patches see it.
+  /// The content as members of an object, for patches.
   fileprivate var members: JSONObject {
     var members = JSONObject()
     if let title { members["title"] = .string(title) }

@@ -94,7 +94,7 @@ struct FavoritesTable: CollectionTable {
     )
   }
 
-  /// The element as clients see it: what the reactor wrote, byte for byte.
+  /// The element as clients see it. It equals the bytes that the reactor made.
   private static func encoded(
     id: String,
     title: String?,

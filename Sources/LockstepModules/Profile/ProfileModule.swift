@@ -2,7 +2,7 @@ import LockstepCollections
 import LockstepJSON
 import LockstepReactor
 
-/// The profile, as the product uses it.
+/// The module `profile`.
 package struct ProfileModule: Sendable {
   package init() {}
   package var userModule: UserModule {
@@ -18,7 +18,7 @@ package struct ProfileModule: Sendable {
     return module
   }
 
-  /// An action on its way to the reactor.
+  /// Makes an action on the profile.
   package func action(_ action: ProfileAction) -> UserAction {
     UserAction(collection: ProfileReactor.collection, record: action.record.description) { surroundings in
       let state = surroundings.state.map(ProfileReactor.collection)

@@ -2,12 +2,12 @@ import LockstepCollections
 import LockstepJSON
 import LockstepReactor
 
-/// What somebody asks of their profile.
+/// An action on a user's profile.
 package enum ProfileAction: Sendable {
-  /// Saves the fields that are there; the others stay.
+  /// Saves the given fields. The other fields stay.
   case save(JSONObject)
 
-  /// The actions as `POST /v1/actions` takes them.
+  /// The actions that `POST /v1/actions` accepts.
   static let cases = [
     ActionCase<ProfileAction>(
       "save",
@@ -15,12 +15,12 @@ package enum ProfileAction: Sendable {
     ) { .save($0) }
   ]
 
-  /// The fields: what each may be, the reactor judges.
+  /// The schemas of the fields. The reactor checks the values.
   package static let schemaMembers = ProfileReactor.fields.map {
     SchemaMember(name: $0, schema: ["type": "string", "pattern": #"\S"#], isRequired: false)
   }
 
-  /// How the journal tells it.
+  /// The journal's record of the action.
   var record: JSON {
     switch self {
     case .save(let fields): ["type": "save", "payload": .object(fields)]
@@ -28,10 +28,10 @@ package enum ProfileAction: Sendable {
   }
 }
 
-/// A user's profile: a map of two fields.
+/// Decides on actions for a user's profile, a map with two fields.
 package struct ProfileReactor: Reactor {
   package static let collection = CollectionName("profile")
-  /// The fields that a profile may have, in the order in which clients see them.
+  /// The fields of a profile, in the order in which clients see them.
   package static let fields = ["companyName", "position"]
   static let characters = 200
 
@@ -69,7 +69,7 @@ package struct ProfileReactor: Reactor {
     return mutations
   }
 
-  /// A field as it's saved: trimmed.
+  /// A field's value without surrounding white space, as it is saved.
   private static func checked(_ value: JSON) throws(ProfileFieldFault) -> String {
     guard let text = value.stringValue else {
       throw ProfileFieldFault(detail: "It must be a string, and is \(value.typeName).")
@@ -82,11 +82,11 @@ package struct ProfileReactor: Reactor {
     }
   }
 
-  /// What is known about a text for a field, which is trimmed before it's saved.
+  /// Checks a text for a field, without its surrounding white space.
   package static func validation(of text: String) -> ValidationResult {
     let trimmed = text.trimmingWhitespace()
     if trimmed.isEmpty { return .empty }
-    // Scalars, of at most four bytes each: what looks like one character may have any number of them.
+    // Counts scalars, which have at most four bytes each. A character can have any number of them.
     let count = trimmed.unicodeScalars.count
     guard count <= characters else {
       return .failed(message: "It must have at most \(characters) characters, and has \(count).")
@@ -95,13 +95,13 @@ package struct ProfileReactor: Reactor {
   }
 }
 
-/// What is wrong with a field of a profile.
+/// The fault of a profile's field.
 private struct ProfileFieldFault: Error {
   let detail: String
 }
 
 extension String {
-  /// The text without the white space around it.
+  /// The text without surrounding white space.
   func trimmingWhitespace() -> String {
     var rest = Substring(self)
     while let first = rest.first, first.isWhitespace { rest.removeFirst() }
