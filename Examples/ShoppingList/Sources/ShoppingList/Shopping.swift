@@ -29,7 +29,7 @@ extension ShoppingItem {
   }
 }
 
-/// What somebody asks of their shopping list.
+/// An action on a user's shopping list.
 enum ShoppingAction: Sendable {
   case add(id: String, name: String, amount: Int?, isBought: Bool?)
   case change(id: String, name: String?, amount: Int?, isBought: Bool?)
@@ -38,9 +38,9 @@ enum ShoppingAction: Sendable {
   case clearBought
 }
 
-/// A shopping list: what is on it once can't come on it twice.
+/// Decides on actions for a shopping list. No two items have the same name.
 struct ShoppingReactor: Reactor {
-  /// When the action takes place.
+  /// The time of the transaction.
   let now: Timestamp
 
   var initialState: ListState { ListState() }
@@ -84,7 +84,7 @@ struct ShoppingReactor: Reactor {
     }
   }
 
-  /// What is new comes to the end, what changes stays where it is, and what is the same is no change.
+  /// Inserts a new item at the end, or replaces an item at its place. An equal item is no change.
   private func change(
     _ old: ShoppingItem?,
     to new: ShoppingItem,
@@ -110,7 +110,7 @@ extension UserModule {
     .list(
       "shopping",
       table: ShoppingTable(),
-      // What comes is compared with all that is there.
+      // Small, because each new item is compared with all others.
       quota: CollectionQuota(elements: 500),
       actions: [
         ActionCase(

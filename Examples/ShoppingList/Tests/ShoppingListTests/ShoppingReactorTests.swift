@@ -14,7 +14,7 @@ struct ShoppingReactorTests {
     ShoppingItem(id: id, name: name, amount: amount, isBought: isBought, addedAt: now)
   }
 
-  @Test("What is added comes to the end, and is changed where it is")
+  @Test("A new item goes to the end, and a changed item stays at its place")
   func adding() {
     test.send(.add(id: "a", name: "Milk", amount: nil, isBought: nil)) {
       $0.apply(.inserting(Self.item("a", "Milk"), at: 0))
@@ -22,19 +22,19 @@ struct ShoppingReactorTests {
     test.send(.add(id: "b", name: "Bread", amount: 2, isBought: nil)) {
       $0.apply(.inserting(Self.item("b", "Bread", 2), at: 1))
     }
-    // With the time at which it came first.
+    // The item keeps the time at which it was first added.
     test.send(.add(id: "a", name: "Oat milk", amount: 3, isBought: nil)) {
       $0.apply(.replacing(Self.item("a", "Oat milk", 3)))
     }
     test.send(.change(id: "b", name: nil, amount: nil, isBought: true)) {
       $0.apply(.replacing(Self.item("b", "Bread", 2, isBought: true)))
     }
-    // Nothing changes, so nothing has happened.
+    // An equal item is no change, so there is no mutation.
     test.send(.change(id: "b", name: "Bread", amount: 2, isBought: true))
     test.finish()
   }
 
-  @Test("What is on the list can't come on it twice, however it's written")
+  @Test("A name can be on the list only once, in upper or lower case")
   func twice() {
     test.send(.add(id: "a", name: "Milk", amount: nil, isBought: nil)) {
       $0.apply(.inserting(Self.item("a", "Milk"), at: 0))
@@ -44,7 +44,7 @@ struct ShoppingReactorTests {
     test.finish()
   }
 
-  @Test("What was bought is cleared at once, and the rest stays in order")
+  @Test("Bought items are cleared together, and the others keep their order")
   func clearing() {
     for id in ["a", "b", "c"] {
       let count = test.state.count
@@ -63,7 +63,7 @@ struct ShoppingReactorTests {
   }
 
   @Test(
-    "What isn't there can't be changed, moved or removed",
+    "An item that is not on the list cannot be changed, moved or removed",
     arguments: [
       ShoppingAction.change(id: "a", name: "Milk", amount: nil, isBought: nil), .move(id: "a", index: 0),
       .remove(id: "a"),
@@ -75,7 +75,7 @@ struct ShoppingReactorTests {
     test.finish()
   }
 
-  @Test("Moving goes no further than the end")
+  @Test("An item cannot be moved past the end")
   func moving() throws {
     for id in ["a", "b"] {
       let count = test.state.count
