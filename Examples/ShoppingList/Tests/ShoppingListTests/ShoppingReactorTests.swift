@@ -14,7 +14,7 @@ struct ShoppingReactorTests {
     ShoppingItem(id: id, name: name, amount: amount, isBought: isBought, addedAt: now)
   }
 
-  @Test("A new item goes to the end, and a changed item stays at its place")
+  @Test("An added item goes to the end, and a changed item keeps its place")
   func adding() {
     test.send(.add(id: "a", name: "Milk", amount: nil, isBought: nil)) {
       $0.apply(.inserting(Self.item("a", "Milk"), at: 0))
@@ -29,12 +29,12 @@ struct ShoppingReactorTests {
     test.send(.change(id: "b", name: nil, amount: nil, isBought: true)) {
       $0.apply(.replacing(Self.item("b", "Bread", 2, isBought: true)))
     }
-    // An equal item is no change, so there is no mutation.
+    // Nothing differs, so there is no mutation.
     test.send(.change(id: "b", name: "Bread", amount: 2, isBought: true))
     test.finish()
   }
 
-  @Test("A name can be on the list only once, in upper or lower case")
+  @Test("Two items cannot have the same name, even in different case")
   func twice() {
     test.send(.add(id: "a", name: "Milk", amount: nil, isBought: nil)) {
       $0.apply(.inserting(Self.item("a", "Milk"), at: 0))
@@ -44,7 +44,7 @@ struct ShoppingReactorTests {
     test.finish()
   }
 
-  @Test("Bought items are cleared together, and the others keep their order")
+  @Test("Clearing removes all bought items and keeps the order of the others")
   func clearing() {
     for id in ["a", "b", "c"] {
       let count = test.state.count
@@ -63,7 +63,7 @@ struct ShoppingReactorTests {
   }
 
   @Test(
-    "An item that is not on the list cannot be changed, moved or removed",
+    "An item that does not exist cannot be changed, moved or removed",
     arguments: [
       ShoppingAction.change(id: "a", name: "Milk", amount: nil, isBought: nil), .move(id: "a", index: 0),
       .remove(id: "a"),
@@ -75,7 +75,7 @@ struct ShoppingReactorTests {
     test.finish()
   }
 
-  @Test("An item cannot be moved past the end")
+  @Test("A move past the end moves to the end")
   func moving() throws {
     for id in ["a", "b"] {
       let count = test.state.count
@@ -91,7 +91,7 @@ struct ShoppingReactorTests {
     test.finish()
   }
 
-  @Test("An element that was written is read again as it was")
+  @Test("An element that was written reads back equal")
   func coding() throws {
     let item = Self.item("a", "Milk", 3, isBought: true)
     let object = try #require(ShoppingItem.format.encode(item).objectValue)
