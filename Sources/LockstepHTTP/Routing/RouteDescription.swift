@@ -22,7 +22,7 @@ public struct RouteDescription: Sendable {
   package var answers: [RouteAnswer]
   /// The problems of this route. The server itself may respond with any other.
   package var problems: Set<ProblemKind>
-  /// Schemas that the others refer to by name. A name has one schema for all routes.
+  /// Schemas that the members above refer to by name. A name has one schema for all routes.
   package var schemas: [String: JSON]
 
   package init(
