@@ -55,7 +55,8 @@ package struct StoreExport: Sendable {
 }
 
 extension ModuleTables {
-  /// The tables of a server with these modules, for commands that only read. Quotas make no difference to them.
+  /// The tables of a server with these modules, for commands that only read. Such commands do not
+  /// depend on quotas.
   init(ofStoreWith own: [UserModule]) {
     self.init(
       [
