@@ -1,7 +1,8 @@
-// libcurl, loaded when a server needs it, and never linked: with the thirty libraries that it brings it takes about 8 MiB
-// and ten milliseconds or more of a start, which a server without an upstream shouldn't pay.
+// libcurl, loaded at run time and never linked. With its thirty libraries it takes about 8 MiB and
+// at least ten milliseconds of a start. A server without an upstream does not pay for that.
 //
-// The calls are here, and not in Swift, because those that set options take variable arguments, which Swift can't pass.
+// The calls are here because those that set options are variadic, and Swift cannot call variadic
+// functions.
 #ifndef LOCKSTEP_CCURL_H
 #define LOCKSTEP_CCURL_H
 
@@ -11,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// The functions of the library, by the types that its header gives them.
+// The functions of the library, with their types from its header.
 typedef struct lockstep_curl {
   __typeof__(curl_global_init) *global_init;
   __typeof__(curl_easy_init) *easy_init;
@@ -34,13 +35,14 @@ typedef struct lockstep_curl {
 
 static inline int lockstep_curl_find(void *library, const char *name, void *place, char *error, size_t length) {
   void *symbol = dlsym(library, name);
-  // POSIX lets a pointer to data from dlsym stand for one to a function.
+  // POSIX allows a data pointer from dlsym to be used as a function pointer.
   memcpy(place, &symbol, sizeof symbol);
   if (!symbol) snprintf(error, length, "it has no %s", name);
   return symbol != NULL;
 }
 
-// Loads the library, for as long as the process lives. NULL, and why, when that can't be. The result is freed with free().
+// Loads the library for the life of the process. Returns NULL and a reason on failure. Free the
+// result with free().
 static inline lockstep_curl *lockstep_curl_load(const char *file, char *error, size_t length) {
   void *library = dlopen(file, RTLD_NOW | RTLD_LOCAL);
   if (!library) {
@@ -74,14 +76,14 @@ static inline lockstep_curl *lockstep_curl_load(const char *file, char *error, s
   return NULL;
 }
 
-// Where many transfers run; connections that were used and lie idle are kept, a few of them.
+// Makes the handle of all transfers. It keeps a few idle connections for reuse.
 static inline CURLM *lockstep_multi_make(const lockstep_curl *curl) {
   CURLM *multi = curl->multi_init();
   if (multi) curl->multi_set(multi, CURLMOPT_MAXCONNECTS, 8L);
   return multi;
 }
 
-// One transfer: what libcurl holds of it, and what it points into.
+// One transfer: libcurl's handle, and the memory that the handle points into.
 typedef struct lockstep_transfer {
   CURL *easy;
   struct curl_slist *fields;
@@ -91,16 +93,16 @@ typedef struct lockstep_transfer {
   char error[CURL_ERROR_SIZE];
 } lockstep_transfer;
 
-// How far a transfer may go.
+// The limits of a transfer.
 typedef struct lockstep_bounds {
   long connect_milliseconds;
   long total_milliseconds;
   size_t answer_bytes;
-  // Whether what the variables `https_proxy` and their like say is passed over.
+  // Whether to ignore `https_proxy` and similar variables.
   int ignores_proxies;
 } lockstep_bounds;
 
-// Nobody reads what comes: it's counted, and past the limit the transfer ends.
+// Counts the bytes of a body and discards them. Past the limit, the transfer ends.
 static inline size_t lockstep_count_answer(char *bytes, size_t size, size_t count, void *transfer) {
   (void)bytes;
   lockstep_transfer *into = (lockstep_transfer *)transfer;
@@ -108,7 +110,8 @@ static inline size_t lockstep_count_answer(char *bytes, size_t size, size_t coun
   return into->received > into->limit ? 0 : size * count;
 }
 
-// The same for the head, line by line. A head that ends before its empty line would do for libcurl, and isn't an answer.
+// Counts the bytes of a head, line by line. libcurl accepts a head without an empty line at its
+// end, but it is not a complete response.
 static inline size_t lockstep_count_line(char *bytes, size_t size, size_t count, void *transfer) {
   size_t length = size * count;
   if (length >= 5 && !memcmp(bytes, "HTTP/", 5)) ((lockstep_transfer *)transfer)->has_head = 0;
@@ -128,8 +131,9 @@ static inline int lockstep_add_field(const lockstep_curl *curl, lockstep_transfe
   return fields != NULL;
 }
 
-// Begins a POST; NULL when there is no memory, or the library doesn't know one of the options. All that it's given is
-// copied. `authorities` is a file of certificates to trust in place of the system's; NULL: the system's.
+// Starts a POST. Returns NULL if memory is short or the library does not know an option. All
+// arguments are copied. `authorities` is a file of certificates to trust instead of the system's.
+// NULL: trust the system's.
 static inline lockstep_transfer *lockstep_post_begin(const lockstep_curl *curl, CURLM *multi, const char *url,
                                                      const char *content_type, const char *user_agent,
                                                      const char *authorities, const void *body, size_t length,
@@ -140,7 +144,7 @@ static inline lockstep_transfer *lockstep_post_begin(const lockstep_curl *curl, 
   CURL *easy = transfer->easy = curl->easy_init();
   char type[256];
   snprintf(type, sizeof type, "Content-Type: %s", content_type);
-  // `Expect` would hold the body back for a second where nobody answers it.
+  // With `Expect`, libcurl would wait a second for a server that does not support it.
   int is_set = easy && lockstep_add_field(curl, transfer, type) && lockstep_add_field(curl, transfer, "Expect:");
 #define LOCKSTEP_SET(option, value) is_set = is_set && curl->easy_set(easy, option, value) == CURLE_OK
   LOCKSTEP_SET(CURLOPT_URL, url);
@@ -150,7 +154,7 @@ static inline lockstep_transfer *lockstep_post_begin(const lockstep_curl *curl, 
   LOCKSTEP_SET(CURLOPT_PROTOCOLS, (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS));
 #endif
 #if LIBCURL_VERSION_NUM >= 0x075700
-  // Whoever waits for a name that doesn't come gives up without waiting for the thread that asks for it.
+  // Ends a transfer without waiting for the thread that resolves its host name.
   LOCKSTEP_SET(CURLOPT_QUICK_EXIT, 1L);
 #endif
   LOCKSTEP_SET(CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
@@ -179,36 +183,38 @@ static inline lockstep_transfer *lockstep_post_begin(const lockstep_curl *curl, 
   return NULL;
 }
 
-// Takes a transfer out, also one that runs, and frees it.
+// Removes a transfer, even a running one, and frees it.
 static inline void lockstep_transfer_end(const lockstep_curl *curl, CURLM *multi, lockstep_transfer *transfer) {
   curl->multi_remove(multi, transfer->easy);
   lockstep_transfer_free(curl, transfer);
 }
 
-// Gets on with all transfers as far as that goes without waiting; 0 when something is wrong with all of them.
+// Continues all transfers as far as possible without waiting. Returns 0 if no transfer can
+// continue.
 static inline int lockstep_multi_perform(const lockstep_curl *curl, CURLM *multi) {
   int running;
   return curl->multi_perform(multi, &running) == CURLM_OK;
 }
 
-// Returns when there is something to get on with, or somebody woke it; 0 when it can't wait.
+// Returns when a transfer can continue, or when another thread calls `lockstep_multi_wake`. Returns
+// 0 if it cannot wait.
 static inline int lockstep_multi_wait(const lockstep_curl *curl, CURLM *multi) {
   return curl->multi_poll(multi, NULL, 0, 60000, NULL) == CURLM_OK;
 }
 
-// Ends the wait, or the next one: the only call that other threads may make.
+// Ends this wait, or the next one. Other threads may make no other call.
 static inline void lockstep_multi_wake(const lockstep_curl *curl, CURLM *multi) { curl->multi_wakeup(multi); }
 
 static inline void lockstep_multi_free(const lockstep_curl *curl, CURLM *multi) { curl->multi_cleanup(multi); }
 
-// How a transfer ended.
+// The outcome of a transfer.
 typedef struct lockstep_ending {
   lockstep_transfer *transfer;
   CURLcode code;
   long status;
 } lockstep_ending;
 
-// One that has ended, with a NULL for none. It's still to be taken out.
+// Returns a transfer that has ended, or NULL if there is none. The caller must still remove it.
 static inline lockstep_ending lockstep_multi_ended(const lockstep_curl *curl, CURLM *multi) {
   lockstep_ending ending = {0};
   int left;
@@ -224,7 +230,7 @@ static inline lockstep_ending lockstep_multi_ended(const lockstep_curl *curl, CU
   return ending;
 }
 
-// What went wrong, in libcurl's words, copied with its final zero byte.
+// Copies libcurl's description of the failure, with its final zero byte.
 static inline void lockstep_ending_text(const lockstep_curl *curl, lockstep_ending ending, char *text, size_t length) {
   const char *words = ending.transfer->error;
   snprintf(text, length, "%s", *words ? words : curl->easy_error(ending.code));

@@ -1,5 +1,5 @@
-// libsodium, and the few of its calls that Swift would have to make through pointers: here whole values go in and out, so
-// that nothing is allocated, and nothing unsafe is written in Swift.
+// libsodium, with some calls that pass whole values instead of pointers. So Swift neither allocates
+// memory nor uses unsafe pointers for them.
 #ifndef LOCKSTEP_CSODIUM_H
 #define LOCKSTEP_CSODIUM_H
 
@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
-// 128, 256 and 384 bits, as words whose bytes are in order of their significance.
+// 128, 256 and 384 bits as words, least significant byte first.
 typedef struct { uint64_t words[2]; } lockstep_bits128;
 typedef struct { uint64_t words[4]; } lockstep_bits256;
 typedef struct { uint64_t words[6]; } lockstep_bits384;
@@ -24,7 +24,7 @@ static inline void lockstep_load(uint64_t *words, const uint8_t *bytes, int coun
   }
 }
 
-// BLAKE2b-256: it has no way to fail with these lengths.
+// BLAKE2b-256. It cannot fail with these lengths.
 static inline lockstep_bits256 lockstep_digest(lockstep_bits384 input) {
   uint8_t bytes[48], digest[32];
   lockstep_bits256 result;
@@ -34,7 +34,7 @@ static inline lockstep_bits256 lockstep_digest(lockstep_bits384 input) {
   return result;
 }
 
-// BLAKE2b-128 under a key of 256 bits: it has no way to fail with these lengths.
+// BLAKE2b-128 with a key of 256 bits. It cannot fail with these lengths.
 static inline lockstep_bits128 lockstep_tag(lockstep_bits256 input, lockstep_bits256 key) {
   uint8_t bytes[32], secret[32], tag[16];
   lockstep_bits128 result;

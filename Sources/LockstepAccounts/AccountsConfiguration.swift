@@ -12,8 +12,8 @@ public struct AccountsConfiguration: Sendable, Equatable {
   public var registration = Registration.open
   /// The rules for new passwords. Existing passwords stay valid when they change.
   public var passwordRules = PasswordRules()
-  /// How long after its last use a token expires; at least some minutes, because uses are recorded to the minute. Default:
-  /// 90 days.
+  /// The lifetime of a token after its last use. It must be some minutes or longer, because uses
+  /// are recorded to the minute. Default: 90 days.
   public var tokenLifetime = Duration.seconds(90 * 86_400)
   /// How many sessions a user may have. One more login ends the least recently used session. Default: 1,000.
   public var sessionsPerUser = 1_000

@@ -35,7 +35,7 @@ public enum AccountsError: Error, Sendable, Equatable {
 }
 
 extension AccountsError {
-  /// The error for whatever a worker thread or the store has thrown.
+  /// Converts an error that a worker thread or the store has thrown.
   package init(thrown error: any Error) {
     self =
       switch error {

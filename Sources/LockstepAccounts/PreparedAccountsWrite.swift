@@ -3,8 +3,9 @@ import LockstepStore
 
 /// A change to accounts after its slow part: passwords are hashed and verified, and only the write is left.
 ///
-/// `run(in:)` runs in a transaction on the writer thread, which may contain more, such as a stored response. It checks
-/// again whatever may have changed since the slow part. After the commit `StoredAccounts.finish(_:)` must be called.
+/// `run(in:)` runs in a transaction on the writer thread. The transaction may contain more, such as
+/// a stored response. `run(in:)` checks again everything that may have changed since the slow part.
+/// After the commit, the caller must call `StoredAccounts.finish(_:)`.
 package struct PreparedAccountsWrite<Value: Sendable>: Sendable {
   /// The result of a write that may not be committed yet.
   package struct Written: Sendable {
@@ -18,7 +19,8 @@ package struct PreparedAccountsWrite<Value: Sendable>: Sendable {
     self.body = body
   }
 
-  /// The same change with a check before it, in the same transaction. What `check` throws undoes it.
+  /// The same change with a check before it, in the same transaction. An error of `check` rolls the
+  /// change back.
   package func checked(by check: @escaping @Sendable (SQLiteConnection) throws -> Void) -> PreparedAccountsWrite {
     PreparedAccountsWrite { connection in
       try check(connection)

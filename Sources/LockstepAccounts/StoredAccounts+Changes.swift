@@ -59,8 +59,8 @@ extension StoredAccounts {
     }
   }
 
-  /// Verifies the password that confirms a change, as one of a limited number of attempts. `condition` is checked before the
-  /// slow verification.
+  /// Verifies the password that confirms a change. This counts as one of a limited number of
+  /// attempts. `condition` is checked first, because verifying is slow.
   private func confirmed(
     _ password: Password,
     in session: LiveSession,

@@ -18,8 +18,8 @@ extension StoredAccounts {
     return try await PasswordSeal(credentials.password, salt: salt, hasher: hasher)
   }
 
-  /// The value that `open` finds with the seal. Nil counts as a wrong password, because a client could try passwords this
-  /// way as with a login.
+  /// Returns the value that `open` finds with the seal. `nil` counts as a wrong password: a client
+  /// could try passwords in this way, as with a login.
   package func opening<Value>(
     _ credentials: Credentials,
     key: String,

@@ -7,7 +7,7 @@ extension StoredAccounts {
   /// written before the session is deleted.
   private static let expiryGrace: Int64 = 86_400_000
 
-  /// The faults that need no look into the store.
+  /// The faults that can be found without reading the store.
   package func signUpFaults(in credentials: Credentials) -> [FieldFault] { check(signingUp: credentials).faults }
 
   /// The faults that do not depend on the user.

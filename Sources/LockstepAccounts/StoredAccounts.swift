@@ -65,7 +65,7 @@ package final class StoredAccounts: Sendable {
     return try await read { try SessionRecords(connection: $0).sessions(of: user, at: now) }.map(directory.latest)
   }
 
-  /// One of the user's sessions that has not expired; nil where there is none of this id.
+  /// A session of the user that has not expired, or `nil` if there is none with this id.
   package func session(_ id: SessionID, of user: UserID, from connection: SQLiteConnection) throws -> Session? {
     let sessions = try SessionRecords(connection: connection).sessions(of: user, at: now)
     return sessions.first { $0.session.id == id }.map(directory.latest)

@@ -1,6 +1,6 @@
 import LockstepHTTP
 
-/// Takes the body of the present request out of the input, and knows how much of it has arrived.
+/// Takes the body of the present request out of the input, and counts how much of it has arrived.
 struct BodyReader {
   private enum Coding {
     case length(remaining: Int)
@@ -31,7 +31,7 @@ struct BodyReader {
     }
   }
 
-  /// How much has arrived, with what the present chunk still announces.
+  /// The number of bytes that have arrived, plus the rest of the present chunk.
   var announced: Int {
     switch coding {
     case .length: received
@@ -39,7 +39,7 @@ struct BodyReader {
     }
   }
 
-  /// How much is known to follow: 0 for a chunked body.
+  /// The number of bytes that are known to follow: 0 for a chunked body.
   var knownRemainder: Int {
     if case .length(let remaining) = coding { remaining } else { 0 }
   }

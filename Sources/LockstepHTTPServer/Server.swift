@@ -115,7 +115,7 @@ public final class Server: Sendable {
     for thread in threads.withLock({ $0 }) { thread.join() }
   }
 
-  /// What the server has counted so far.
+  /// The server's counters.
   public var counters: ServerCounters {
     var total = ServerCounters()
     for loop in loops { loop.counters.add(to: &total) }

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// What the server has counted since it started, over all loops.
+/// The server's counters since it started, over all loops.
 public struct ServerCounters: Sendable, Equatable {
   /// Accepted connections, refused ones included.
   package var accepted = 0

@@ -54,7 +54,7 @@ struct Socket {
     return Int(count)
   }
 
-  /// Shuts down the writing side, which tells the client that nothing more follows.
+  /// Shuts down the writing side, which signals the client that nothing more follows.
   func finishWriting() {
     shutdown(descriptor, Int32(SHUT_WR))
   }

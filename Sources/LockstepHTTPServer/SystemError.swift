@@ -6,9 +6,9 @@ public struct SystemError: Error, CustomStringConvertible, Equatable {
   public let call: String
   /// The value of `errno`, or the call's own error code.
   public let code: Int32
-  /// What the server wanted to do.
+  /// The purpose of the call.
   public let purpose: String
-  /// Why it failed.
+  /// The reason for the failure.
   public let reason: String
 
   /// A failure of `call`. Make it right after the call: the code defaults to `errno`, and the

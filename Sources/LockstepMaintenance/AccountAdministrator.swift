@@ -5,8 +5,9 @@ import LockstepTime
 
 /// Reads and changes the accounts of a store for an operator's command, with or without a running server.
 ///
-/// Without a server the command does the work itself and locks the store meanwhile. With a server it inserts an admin
-/// command into the store and waits until the server has run it, so that the server's memory stays consistent.
+/// Without a server, the command does the work itself and locks the store meanwhile. With a server,
+/// it inserts an admin command into the store and waits until the server has run it. So the
+/// server's memory stays consistent.
 package struct AccountAdministrator: Sendable {
   /// How long an admin command waits for the server.
   package static let patience = Duration.seconds(15)
@@ -106,7 +107,7 @@ package struct AccountAdministrator: Sendable {
     try connection.execute("PRAGMA wal_autocheckpoint = 0; PRAGMA secure_delete = ON")
     let records = AdminCommandRecords(connection: connection)
     let id = hexadecimal((0..<16).map { _ in UInt8(truncatingIfNeeded: randomWord()) })
-    // If this process ended from here on, the server would still run the command.
+    // From here on, the server would run the command even if this process ended.
     interruption?.hold()
     defer { interruption?.release() }
     try connection.transaction { try records.insert(command, id: id, at: now) }
@@ -114,7 +115,8 @@ package struct AccountAdministrator: Sendable {
     while true {
       if let status = try records.status(of: id), status.isComplete || status.outcome != nil && !isServed {
         try connection.transaction { try records.delete(id) }
-        // The server has the same schema, so that this program knows every outcome it writes.
+        // The server has the same schema, so this program knows each outcome that the server
+        // writes.
         return status.outcome ?? .done
       }
       if interruption?.isInterrupted == true {
@@ -127,8 +129,8 @@ package struct AccountAdministrator: Sendable {
     }
   }
 
-  /// Whether the command was withdrawn. If the store is locked, the caller must try again, because the server would run
-  /// a command that stays.
+  /// Returns whether the command was withdrawn. If the store is locked, the caller must try again,
+  /// because a command that stays will be run.
   private func withdraw(_ id: String, _ connection: SQLiteConnection) throws -> Bool {
     do {
       return try connection.transaction { try AdminCommandRecords(connection: connection).withdraw(id) }
@@ -145,7 +147,8 @@ package struct AccountAdministrator: Sendable {
   }
 }
 
-/// A source of interruptions, such as signals, for a command that must not end while a server has its admin command.
+/// A source of interruptions, such as signals. While a server has the admin command, an
+/// interruption must not end the command.
 package protocol Interruption: Sendable {
   /// From now on interruptions are only recorded.
   func hold()

@@ -7,12 +7,14 @@ import LockstepTime
 
 /// Runs pending admin commands in a server.
 ///
-/// One transaction contains the command's changes and its outcome. Then the ended sessions end in memory, as if the user
-/// had ended them: tokens are refused and waiters notified. Only then is the command marked as complete, for which the
-/// operator's command waits. So when `lockstep user disable` returns, the user is locked out.
+/// One transaction contains the command's changes and its outcome. Then the ended sessions end in
+/// memory, as if the user had ended them: tokens are refused, and waiters are notified. After that,
+/// the command is marked as complete. The operator's command waits for this mark. So when
+/// `lockstep user disable` returns, the user is locked out.
 ///
-/// A command with an outcome that is not complete was left by a server that died. There must be only one processor for a
-/// store: a second one would take the first one's running command for such a leftover.
+/// A command with an outcome that is not complete was left by a server that was killed. A store
+/// must have only one processor, because a second one would take a running command for such a
+/// leftover.
 package struct AdminCommandProcessor: Sendable {
   static let pollInterval = Duration.seconds(1)
 

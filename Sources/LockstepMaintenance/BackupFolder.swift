@@ -29,8 +29,8 @@ struct BackupFolder {
     throw .cannotMake(path: path, reason: errno)
   }
 
-  /// Deletes the oldest backups so that `count` are left, among them `made`, the newest. Names with a later time come from
-  /// a wrong clock, and are deleted first.
+  /// Deletes the oldest backups so that `count` are left. `made` is the newest and stays. A name
+  /// with a later time comes from a wrong clock, and is deleted first.
   func removeOldest(keeping count: Int, after made: String) {
     let names = names(endingIn: ".db")
     let isLater = { (name: String) in "\(path)/\(name)" > made }

@@ -1,4 +1,4 @@
-/// Which backups a server makes.
+/// The settings for a server's backups.
 public struct BackupSchedule: Sendable, Equatable {
   /// The folder for the backups; nil makes none.
   public var folder: String?

@@ -6,8 +6,8 @@ import LockstepTime
 
 /// Makes backups of the server's store at regular times, and keeps the newest.
 ///
-/// A thread of low priority makes them. A backup that fails, for example on a full disk, is logged, counted and retried;
-/// the server keeps serving and no older backup is deleted.
+/// A thread of low priority makes the backups. If a backup fails, for example on a full disk, it is
+/// logged, counted and retried. The server keeps serving, and no older backup is deleted.
 package final class BackupScheduler: Sendable {
   package struct Metrics: Sendable, Equatable {
     package var made = 0
@@ -54,8 +54,8 @@ package final class BackupScheduler: Sendable {
 
   package var metrics: Metrics { currentMetrics.withLock { $0 } }
 
-  /// Makes backups until the task is cancelled. The first is due when the newest in the folder is old enough, so that
-  /// frequent restarts do not fill the disk.
+  /// Makes backups until the task is cancelled. The first one is due when the newest in the folder
+  /// is old enough. So frequent restarts do not fill the disk.
   package func run(by clock: any Clock<Duration>) async {
     var wait = timeToFirst
     while true {
@@ -68,7 +68,7 @@ package final class BackupScheduler: Sendable {
   private var timeToFirst: Duration {
     guard let newest = folder.newest else { return .zero }
     let age = Duration.milliseconds(time.millisecondsSince1970() - newest.millisecondsSince1970)
-    // A backup from the future, by a wrong clock, must not delay all others.
+    // A wrong clock may have dated a backup into the future. It must not delay all others.
     return age < .zero ? .zero : max(.zero, schedule.every - age)
   }
 

@@ -54,12 +54,13 @@ package struct JournalTail {
     }
   }
 
-  /// The entries since the last call, oldest first, in whole revisions; about `limit` of them, and the rest on the next call.
+  /// The entries since the last call, oldest first. It returns whole revisions with about `limit`
+  /// entries, and the rest on the next call.
   ///
   /// Throws `MaintenanceError.erased` after the user was erased, `.replaced` after the file was replaced, `.unknownCursor`.
   package mutating func read(limit: Int = 100) throws -> [Entry] {
     if file != FileIdentity(path: path) { throw MaintenanceError.replaced(path: path) }
-    // Increases with each commit of another connection; a cheap query.
+    // It changes with each commit of another connection, and reading it is cheap.
     let now = try connection.first("PRAGMA data_version") { row in try row[0] as Int }
     if last != nil, now == version { return [] }
     let (user, connection) = (user, connection)
@@ -73,7 +74,7 @@ package struct JournalTail {
       }
     }
     last = reached
-    // If there may be more entries, the next call reads again whatever the version.
+    // If there may be more entries, the next call must read again even if the version is the same.
     version = entries.count < limit ? now : nil
     return entries
   }

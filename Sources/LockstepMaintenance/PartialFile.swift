@@ -3,8 +3,8 @@ import LockstepStore
 
 /// An incomplete file that gets its real name when it is complete: `<target>.partial`.
 ///
-/// A lock (`flock`), which ends with the process, admits one writer at a time. An incomplete file without a lock was left
-/// by a process that was killed, and is replaced.
+/// A lock (`flock`), which ends with the process, admits one writer at a time. An incomplete file
+/// without a lock was left by a process that was killed. It is replaced.
 package final class PartialFile {
   static let suffix = ".partial"
   /// Files that SQLite may leave beside a database. They must not lie beside a different database of the same name.
@@ -37,8 +37,8 @@ package final class PartialFile {
     guard fsync(descriptor) == 0 else { throw .cannotMake(path: path, reason: errno) }
   }
 
-  /// Gives the file the owner of the target or of its folder, if the process may do that. Otherwise the server could not open
-  /// a store that root has restored.
+  /// Gives the file the owner of the target or of its folder, if the process may do that. Otherwise
+  /// the server could not open a store that was restored by root.
   func takeOwner() {
     var before = stat()
     guard stat(target, &before) == 0 || stat(StorePath.folder(of: target), &before) == 0 else { return }

@@ -3,9 +3,9 @@ import LockstepStore
 
 /// Copies a store as it is at one moment, while a server of this or another process uses it.
 ///
-/// The backup is one file for its owner only. It gets its name after all of it is on disk and SQLite has checked every
-/// page, so that a file with the name is complete whatever happens to the process or the disk. It contains password hashes
-/// and sessions: it must be kept as safe as the store.
+/// The backup is one file that only its owner can read. It gets its final name after all of it is
+/// on disk and SQLite has checked every page. So a file with that name is always complete. It
+/// contains password hashes and sessions, so it must be kept as safe as the store.
 package struct StoreBackup: Sendable {
   /// How many pages are copied between two pauses: 1 MiB of 4-KiB pages.
   static let stepPages = 256

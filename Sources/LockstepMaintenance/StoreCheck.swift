@@ -5,8 +5,8 @@ import LockstepSync
 
 /// Checks a whole store for damage, also while a server uses it, and changes nothing.
 ///
-/// Each part is read at one moment: the file as a whole, and each page of users. While the file is checked, the WAL cannot
-/// restart from its beginning, and grows with every write.
+/// Each part is read at one moment: the file as a whole, and each page of users. While the file is
+/// checked, the WAL cannot restart from its beginning, so it grows with every write.
 package struct StoreCheck: Sendable {
   package struct Progress: Sendable {
     package let users: Int

@@ -5,8 +5,9 @@ import LockstepStore
 
 /// Replaces a store by a backup.
 ///
-/// The backup is copied and checked first. The complete copy then replaces the store's file in one step. The copy gets a
-/// new identity, so that every cursor of the old store is answered with a reset and no client misses a lost change.
+/// The backup is copied and checked first. The complete copy then replaces the store's file in one
+/// step. The copy gets a new identity. So each client with a cursor of the old store is reset and
+/// misses no lost change.
 package struct StoreRestore: Sendable {
   package struct Summary: Sendable, Equatable {
     package let bytes: Int
@@ -79,7 +80,8 @@ package struct StoreRestore: Sendable {
     return Summary(bytes: bytes, identity: identity, users: users)
   }
 
-  /// Checks the copy, because the copy is what will be served. The schema comes before anything that depends on it.
+  /// Checks the copy, because the server will use the copy. The schema comes before everything that
+  /// depends on it.
   private func firstFault(of copy: SQLiteConnection) throws -> String? {
     if let fault = try copy.damage(.everything).first { return fault }
     if let fault = try migrator.schemaFaults(of: copy).first { return fault }
@@ -89,10 +91,11 @@ package struct StoreRestore: Sendable {
     return try copy.identityFaults().first
   }
 
-  /// Removes the old store's WAL, which SQLite would otherwise take for the new store's.
+  /// Removes the old store's WAL. Otherwise SQLite would take it for the new store's WAL.
   ///
-  /// A checkpoint comes first, so that the old store is complete until the new one has its name. The old store stays in WAL
-  /// mode: leaving it would need a journal, which a read-only connection could not roll back if it were left behind.
+  /// A checkpoint comes first, so that the old store is complete until the new one has its name.
+  /// The old store stays in WAL mode. Leaving that mode would need a rollback journal, and a
+  /// read-only connection could not use such a journal if it were left behind.
   func clearPlace(_ place: String) {
     // A damaged file, or one that is not a database, has nothing to checkpoint.
     if StorePath.isTaken(place),

@@ -4,7 +4,7 @@ import LockstepSQLite
 import LockstepStore
 import LockstepSync
 
-/// Compares a user's tables with what the journal rebuilds.
+/// Compares a user's tables with the state that the journal rebuilds.
 struct UserCheck {
   let states: ModuleTables
   let defaults: DefaultsQuota
@@ -17,7 +17,7 @@ struct UserCheck {
     for excess in excesses(of: present) { report.add(.quotas, "user \(user): \(excess)") }
   }
 
-  /// How the tables differ from what the journal and the snapshots rebuild.
+  /// The differences between the tables and the state that the journal and the snapshots rebuild.
   private func differences(of user: UserID, from present: UserState) throws -> [String] {
     let recorded = try connection.all(
       "SELECT collection FROM journal WHERE user_id = ?1 UNION SELECT collection FROM snapshots WHERE user_id = ?1",
@@ -56,7 +56,7 @@ struct UserCheck {
     }
   }
 
-  /// The revisions of a user have no gaps.
+  /// Checks that the revisions of a user have no gaps.
   private func checkForGaps(_ user: UserID, _ report: inout CheckReport) throws {
     let row = try connection.first(
       """

@@ -8,9 +8,10 @@ import LockstepSync
 
 /// Writes everything that is stored about a user, as one JSON document of one moment.
 ///
-/// The document is written in pieces, because a journal may be larger than memory. All pieces are of one moment: the state
-/// stays in memory, and journal entries and snapshots never change. They can only be pruned or erased meanwhile; then the
-/// response is cut off, so that the client sees that it is incomplete.
+/// The document is written in pieces, because a journal may be larger than memory. All pieces are
+/// of one moment, because the state stays in memory, and journal entries and snapshots never
+/// change. They can only be pruned or erased meanwhile. Then the response is cut off, so that the
+/// client sees that it is incomplete.
 package struct UserExport: Sendable {
   /// How much of the journal is read at a time, approximately.
   static let pieceBytes = 1024 * 1024
@@ -68,7 +69,8 @@ package struct UserExport: Sendable {
     /// The idempotency keys with stored responses, as JSON.
     let keys: [UInt8]
 
-    /// Equal tags mean equal bytes: the cursor determines the state and the part of the journal that is kept.
+    /// Equal tags mean equal bytes, because the cursor determines the state and the kept part of
+    /// the journal.
     package var tag: String {
       let kept = snapshots.map { "\($0.collection) \($0.revision.rawValue)" }.joined(separator: "\n")
       return Digest.text(of: account + keys + Array("\(cursor) \(journal?.rawValue ?? 0)\n\(kept)".utf8))
@@ -78,7 +80,7 @@ package struct UserExport: Sendable {
   private func gather(of user: UserID, _ present: UserState, from connection: SQLiteConnection) throws -> Contents? {
     guard let account = try account(user, connection) else { return nil }
     let journal = Journal(connection: connection)
-    // What is in memory may be a moment behind.
+    // The state in memory may be a moment behind.
     let isPresent = try journal.lastRevision(of: user) == present.revision
     let state = isPresent ? present : try states.load(user, from: connection)
     var keys: [UInt8] = []
@@ -116,7 +118,7 @@ package struct UserExport: Sendable {
     try await pieces.append(#","journal":["#.utf8)
     try await write(journalOf: user, contents, to: &pieces)
     try await pieces.append(#"],"snapshots":["#.utf8)
-    // They are all that remains of history whose journal entries were pruned.
+    // Snapshots are all that remains of history whose journal entries were pruned.
     for (index, name) in contents.snapshots.enumerated() {
       try await write(name, of: user, isFirst: index == 0, to: &pieces)
     }

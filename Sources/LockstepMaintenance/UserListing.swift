@@ -5,10 +5,10 @@ import LockstepTime
 /// A user in `lockstep user list`.
 package struct UserListing: Sendable, Equatable {
   package let user: User
-  /// Since when the user is disabled.
+  /// The time since which the user is disabled.
   package let disabledAt: Timestamp?
   package let sessions: Int
-  /// When a session was last seen, to the minute; nil without sessions.
+  /// The time at which a session was last seen, to the minute; `nil` without sessions.
   package let lastSeenAt: Timestamp?
 
   /// The next users after `last` in the order of signing up, with the sessions that have not expired.

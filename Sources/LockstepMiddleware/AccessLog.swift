@@ -3,8 +3,8 @@ import LockstepHTTPServer
 import LockstepJSON
 import LockstepLogging
 
-/// Logs a line for every request, and for what the engine refused. The line has the path without
-/// ids of screens. It does not have the query, where clients put secrets.
+/// Logs a line for each request, and for each refusal of the HTTP server. The line has the path
+/// without ids of screens. It does not have the query, because clients put secrets there.
 package struct AccessLog: Sendable {
   private let logger: Logger
 
@@ -12,7 +12,7 @@ package struct AccessLog: Sendable {
     self.logger = logger
   }
 
-  /// Logs a refusal of the engine, without anything that the client sent.
+  /// Logs a refusal of the HTTP server, without anything that the client sent.
   func record(_ refusal: ServerRefusal) {
     logger.log(
       .info,
@@ -25,7 +25,7 @@ package struct AccessLog: Sendable {
     )
   }
 
-  /// A path without the id of a screen: a login screen's id gives access to its token.
+  /// A path without the id of a screen. With a login screen's id, a client can get its token.
   private static func withoutSecrets(_ path: String) -> String {
     var parts = path.split(separator: "/", omittingEmptySubsequences: false)
     guard parts.count > 4, parts[1] == "v1", parts[2] == "reactors" else { return path }

@@ -3,7 +3,7 @@ import LockstepHTTPServer
 import LockstepJSON
 import LockstepLogging
 
-/// Takes every request from the engine to its handler and back: client address → route → size →
+/// Takes each request from the HTTP server to its handler and back: client address → route → size →
 /// origin → query → handler → problem → CORS → compression → metrics → access log.
 public struct Application: Sendable {
   let router: Router
@@ -70,7 +70,7 @@ public struct Application: Sendable {
     return finished(answer, to: request, route: route)
   }
 
-  /// Counts and logs a refusal of the engine.
+  /// Counts and logs a refusal of the HTTP server.
   package func note(_ refusal: ServerRefusal) {
     metrics.record(refusal: refusal.kind.status)
     accessLog?.record(refusal)
@@ -104,7 +104,7 @@ public struct Application: Sendable {
     }
   }
 
-  /// The same for a response that may be sent again: it is counted and logged each time.
+  /// Finishes a response that may be sent again. It is counted and logged each time.
   func finished(_ response: Response, _ validity: any ResponseValidity, to request: Request, route: Int?)
     -> HandlerResult
   {
@@ -115,7 +115,7 @@ public struct Application: Sendable {
       return finished(response, to: request, route: route)
     }
     record(dressed, to: request, route: route)
-    // The client's own id is the same each time: otherwise the requests would differ.
+    // The client's own id is the same each time, or else the requests would differ.
     if accessLog == nil, let name = request.name { dressed.fields.append(.xRequestID, name) }
     let recorded = RecordedValidity(validity, request, names: accessLog == nil ? nil : names) { [self, dressed] in
       record(dressed, to: $0, cameAt: $1, route: route)
@@ -134,7 +134,7 @@ public struct Application: Sendable {
     return (response, canBeCompressed && ContentCoding.preferred(by: head) == .gzip)
   }
 
-  /// A 304 response. It depends on the coding as that with the body does (RFC 9110, 15.4.5).
+  /// A 304 response. Like the response with the body, it depends on the coding (RFC 9110, 15.4.5).
   private func unmodified(_ response: Response, for head: RequestHead) -> Response {
     var response = response
     response.fields = Compression.fieldsOfUnmodified(response.fields, for: head)
@@ -173,14 +173,14 @@ public struct Application: Sendable {
     }
   }
 
-  /// The problem of a body whose length in the head is too large. Nothing of it is read.
+  /// The problem for a body whose announced length is too large. The body is not read.
   private func tooLarge(_ head: RequestHead, _ limit: Int = .max) -> Problem? {
     let limit = min(limit, limits.body)
     guard case .length(let length) = head.body, length > limit else { return nil }
     return .bodyTooLarge(limit)
   }
 
-  /// The problem of a body with a coding: none is supported.
+  /// The problem for a body with a content coding, because none is supported.
   private func coded(_ head: RequestHead) -> Problem? {
     guard head.body != .none, head.has(.contentEncoding) else { return nil }
     guard let coding = head.list(.contentEncoding).first(where: { $0.lowercased() != "identity" }) else { return nil }
@@ -201,7 +201,7 @@ public struct Application: Sendable {
       ["route": .string(pattern), "error": .string("\(error)"), "requestId": .string(name)]
     )
     var problem = Problem(.internal)
-    // A request with an id has it added to any response.
+    // A request with an id gets it added to any response.
     if request.name == nil { problem.fields.append(.xRequestID, name) }
     return problem.response
   }

@@ -46,7 +46,8 @@ enum Compression {
     return type.hasPrefix("text/") || type.hasPrefix("application/json") || type.prefix { $0 != ";" }.hasSuffix("+json")
   }
 
-  /// The bytes as a gzip file without name or time: reproducible. Nil if zlib fails.
+  /// The bytes as a gzip file without name and time, so that equal bytes give equal files. `nil` if
+  /// zlib fails.
   static func gzip(_ bytes: [UInt8]) async -> [UInt8]? {
     guard let deflater = Deflater() else { return nil }
     var output: [UInt8] = []

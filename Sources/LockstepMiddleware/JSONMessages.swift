@@ -54,7 +54,7 @@ extension Request {
 }
 
 extension HeaderFields {
-  /// These fields, in this order.
+  /// Fields in this order.
   package init(_ fields: KeyValuePairs<FieldName, String>) {
     self.init()
     for (name, value) in fields { append(name, value) }

@@ -5,7 +5,7 @@ import LockstepSync
 import LockstepThreading
 
 extension Problem {
-  /// The problem for an error that is no refusal; nil for an internal error.
+  /// The problem for an error that is not a refusal, or `nil` for an internal error.
   package static func telling(of error: any Error) -> Problem? {
     switch error {
     case is IdempotencyKeyReusedError:
@@ -15,7 +15,7 @@ extension Problem {
       )
     case is IdempotencyKeyInUseError: .keyInUse
     case is SessionEndedError: .unauthorized(true)
-    // The user was erased meanwhile: no row can refer to them.
+    // The user was erased meanwhile, so no row can refer to that user.
     case let error as SQLiteError where error.kind == .constraint: .unauthorized(true)
     case is WorkerPool.Overloaded: .overloaded()
     case let error as SQLiteError where error.kind == .full:
@@ -23,7 +23,7 @@ extension Problem {
     // The disk fails, or another process has locked the file. The log tells the operator once.
     case let error as SQLiteError where error.isOfTheStore || error.kind == .busy || error.kind == .rolledBack:
       .overloaded("The store cannot be used at present. The server's log has the reason.")
-    // The client that waited for a reader has gone, or the server stops.
+    // The client that waited for a reader has disconnected, or the server is stopping.
     case is CancellationError, is WorkerPool.ShutDown: .overloaded("The server is stopping.")
     default: nil
     }

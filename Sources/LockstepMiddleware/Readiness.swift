@@ -43,7 +43,8 @@ package final class Readiness: Sendable {
     do {
       try await outcome().get()
     } catch {
-      // Logged once each time it stops working: some load balancers check every second.
+      // Logged once each time the store stops working, because some load balancers check every
+      // second.
       if wasWritable.exchange(false, ordering: .relaxed) {
         logger.log(.error, "the store cannot be written", ["error": .string("\(error)")])
       }
@@ -56,8 +57,8 @@ package final class Readiness: Sendable {
 
   /// The outcome of a check of the store, or `TooSlow`.
   ///
-  /// One check runs at a time, and concurrent callers share it. A check cannot be cancelled: if it
-  /// takes too long, its callers get `TooSlow`, and so does each caller until it ends.
+  /// One check runs at a time, and concurrent callers share it. A check cannot be cancelled. If it
+  /// takes too long, its callers get `TooSlow`, and so does each new caller until the check ends.
   private func outcome() async -> Outcome {
     await withCheckedContinuation { continuation in
       let (begun, isLate) = state.withLock { state -> (Int?, Bool) in

@@ -48,7 +48,7 @@ package final class RequestMetrics: Sendable {
       }
     }
 
-    /// Counts what the engine refused: it has no route and no duration.
+    /// Counts a refusal of the HTTP server, which has no route and no duration.
     func record(refusal status: Status) {
       counts.withLock { $0[$0.count - 1].add(status: status.code, count: 1) }
     }
@@ -59,7 +59,7 @@ package final class RequestMetrics: Sendable {
   private let shards: [Shard]
   private let labels: [Label]
 
-  /// Counts for these routes, by their index in the table, and for requests that match none.
+  /// Makes counts for these routes, by their index in the table, and for requests without a route.
   package init(routes: [Label], loops: Int) {
     labels = routes
     shards = (0..<max(1, loops)).map { _ in Shard(routes: routes.count + 1) }

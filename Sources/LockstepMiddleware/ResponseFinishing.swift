@@ -45,7 +45,7 @@ final class RecordedValidity: ResponseValidity {
   }
 }
 
-/// What an application does with every response.
+/// The steps that an application performs on each response.
 struct ResponseFinishing: ResponseTransform {
   let application: Application
   let request: Request

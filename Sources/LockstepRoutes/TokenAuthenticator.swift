@@ -2,11 +2,11 @@ import LockstepAccounts
 import LockstepHTTP
 import LockstepMiddleware
 
-/// Lets in who has a token.
+/// Authenticates requests by their token.
 package struct TokenAuthenticator: Sendable {
   let directory: SessionDirectory
   let millisecondsSince1970: @Sendable () -> Int64
-  /// The limit on the requests of each token; nil: there is none.
+  /// The rate limit of each token. `nil`: no limit.
   let rates: RateMeter?
 
   package init(
@@ -19,8 +19,8 @@ package struct TokenAuthenticator: Sendable {
     self.rates = rates
   }
 
-  /// Answers for the session that a request's token belongs to: at once where it's in memory. Where it's nobody's, `orElse`
-  /// may know an answer.
+  /// Passes the session of the request's token to `answer`, at once if the session is in memory. If
+  /// the token is not valid, `orElse` may return a response.
   func answer(
     _ request: Request,
     orElse: (@Sendable () async throws -> Response?)? = nil,
@@ -62,7 +62,7 @@ package struct TokenAuthenticator: Sendable {
     do throws(AccountsError) { return try await directory.load(token, at: now) } catch { throw Problem(error) }
   }
 
-  /// The token in the value of an `Authorization` field, or nil when it's of another scheme.
+  /// The token in the value of an `Authorization` field, or `nil` if the scheme is not `Bearer`.
   static func bearerToken(in field: UnsafeRawBufferPointer) -> Slice<UnsafeRawBufferPointer>? {
     guard let token = field.behind(prefix: "bearer ") else { return nil }
     return token.drop { $0 == UInt8(ascii: " ") }

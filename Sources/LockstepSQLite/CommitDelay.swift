@@ -1,10 +1,12 @@
 /// Decides how long a commit waits for more units.
 ///
 /// A client whose write is on disk often writes again. Without a delay, half of many clients would
-/// return while the other half's commit runs, and each group would be half as large as it could be.
-/// On a slow disk that costs many writes a second. So a commit waits for as many units as the last
-/// group had, but at most half the time a commit takes. There is no delay for quick commits, where
-/// the wake-ups would cost more, and none for a lone writer.
+/// return while the other half's commit runs. Each group would then be half as large as it could
+/// be, which costs a slow disk many writes a second.
+///
+/// So a commit waits for as many units as the last group had, but at most half the time that a
+/// commit takes. Quick commits are not delayed, because the wake-ups would cost more. A lone writer
+/// is not delayed either.
 struct CommitDelay {
   /// The delay is at most the commit time divided by this.
   private static let share: Int64 = 2

@@ -29,7 +29,7 @@ extension SQLiteConnection {
   ///   - stepPages: How many pages are copied at a time.
   ///   - afterStep: Called after each step, without locks: to pause, to show progress, or to stop
   ///     by throwing.
-  /// - Throws: `SQLiteError`, and what `afterStep` throws.
+  /// - Throws: `SQLiteError`, and errors of `afterStep`.
   public func copy(
     to other: SQLiteConnection,
     stepPages: Int = 256,

@@ -3,14 +3,16 @@ import LockstepThreading
 
 /// Limits the guessing of passwords by network, by account and by session.
 ///
-/// An attempt is counted before the password is verified, so that many at once cannot exceed the limit. It is given back
-/// if the password was right. An attacker's failures hardly affect the account's owner:
+/// An attempt is counted before the password is verified, so that concurrent attempts cannot exceed
+/// the limit. If the password was right, the attempt is given back. An attacker's failures hardly
+/// affect the account's owner:
 ///
-/// - An account has one limit for all unknown networks, and one for each network where it has logged in lately. So
-///   attackers who reach the first do not lock out the owner at home.
-/// - During an attack the owner may be refused on an unknown network. Accepting the right password there would tell the
-///   attacker which password is right.
-/// - A login gives back only its own attempt, so that an attacker in the owner's network gains nothing by it.
+/// - An account has one limit for all unknown networks, and one for each network where it has
+///   logged in lately. So attackers who use up the first limit do not lock out the owner at home.
+/// - During an attack, the server may refuse the owner on an unknown network. Accepting the right
+///   password there would show the attacker which password is right.
+/// - A login gives back only its own attempt. So an attacker in the owner's network does not profit
+///   from the owner's logins.
 ///
 /// The limits do not depend on whether the account exists: the tried address counts. A refusal says how long to wait
 /// (`tooManyAttempts`).
@@ -81,7 +83,8 @@ package final class AttemptLimiter: Sendable {
     try count(Login(account: account, network: network)) { _ in [.signUp(network)] }
   }
 
-  /// The password was right, or the account was created: gives the attempt back, and makes the network known.
+  /// Call this if the password was right or the account was created. It gives the attempt back, and
+  /// makes the network known.
   package func succeeded(_ attempt: Attempt) {
     giveBack(attempt) { use in
       if case .signUp = use { false } else { true }
@@ -89,12 +92,12 @@ package final class AttemptLimiter: Sendable {
     if let login = attempt.login { state.withLock { $0.known.insert(login) } }
   }
 
-  /// The password was wrong: the attempt stays counted.
+  /// Call this if the password was wrong. The attempt stays counted.
   package func failed(_: Attempt) {
     state.withLock { $0.metrics.failed += 1 }
   }
 
-  /// The password was not verified: gives the attempt back.
+  /// Call this if the password was not verified. It gives the attempt back.
   package func abandoned(_ attempt: Attempt) {
     giveBack(attempt) { _ in true }
   }

@@ -1,7 +1,8 @@
 import Synchronization
 
-/// How much of a limit one client has used: the moment at which its whole burst is available again. It takes eight bytes
-/// and no lock. Moments are of the server's monotonic clock, in nanoseconds.
+/// The use of a rate limit by one client, as the moment at which its whole burst is available
+/// again. It takes eight bytes and no lock. Moments are nanoseconds of the server's monotonic
+/// clock.
 package struct RateBucket: ~Copyable, Sendable {
   package enum Outcome: Equatable {
     case taken

@@ -1,8 +1,8 @@
-/// How much of their limits keys have used: for each key the moment at which its whole burst is available again, in
-/// nanoseconds. A key with its whole burst takes no room.
+/// The use of rate limits by keys. For each key it keeps the moment at which the whole burst is
+/// available again, in nanoseconds. A key with its whole burst takes no room.
 ///
-/// The table never has more than `capacity` keys. Beyond that it evicts the keys with the most left, so that a flood of
-/// new keys cannot evict a key that is at its limit.
+/// The table never has more than `capacity` keys. Beyond that it evicts the keys with the most
+/// requests left. So a flood of new keys cannot evict a key that is at its limit.
 struct RateTable<Key: Hashable & Sendable>: Sendable {
   private let capacity: Int
   private var restored: [Key: Int64] = [:]
@@ -24,14 +24,14 @@ struct RateTable<Key: Hashable & Sendable>: Sendable {
     restored[key] = limit.restored(after: restored[key] ?? now, at: now)
   }
 
-  /// Takes a use back.
+  /// Gives a use back.
   mutating func giveBack(_ key: Key, _ limit: RateLimit, at now: Int64) {
     guard let moment = restored[key] else { return }
     restored[key] = moment - limit.interval > now ? moment - limit.interval : nil
   }
 
-  /// Evicts the keys with their whole burst, and if that is not enough the quarter with the most left, so that many uses
-  /// share the cost of sorting.
+  /// Evicts the keys that have their whole burst. If that is not enough, it evicts the quarter with
+  /// the most left, so that many uses share the cost of sorting.
   private mutating func makeRoom(at now: Int64) {
     restored = restored.filter { $0.value > now }
     guard restored.count > capacity * 3 / 4 else { return }

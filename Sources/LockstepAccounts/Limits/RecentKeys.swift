@@ -1,7 +1,7 @@
 /// A bounded set of keys that keeps at least the `capacity / 2` most recently added or found.
 ///
-/// A key that is added or found goes to the young half. When that is full, the old half is evicted and the young one takes
-/// its place, so that no order has to be maintained.
+/// A key that is added or found goes to the young half. When the young half is full, the old half
+/// is evicted, and the young half becomes the old one. So the set need not maintain an order.
 struct RecentKeys<Key: Hashable & Sendable>: Sendable {
   private let half: Int
   private var young: Set<Key> = []

@@ -2,7 +2,7 @@ import CLockstepSodium
 import LockstepStore
 import LockstepThreading
 
-/// How much work one hash takes, and therefore each guess.
+/// The amount of work for one hash, and so for each guess.
 public struct Argon2Strength: Sendable, Equatable {
   /// The memory of each hash in KiB. Default: 19 MiB, as OWASP recommends for two passes.
   public var memoryKiB: Int

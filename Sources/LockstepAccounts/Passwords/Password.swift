@@ -2,7 +2,8 @@ import CLockstepSodium
 import LockstepStore
 import Synchronization
 
-/// A password as the user typed it. It never appears in logs, and its bytes are wiped when it is released.
+/// A password as the user typed it. It never appears in logs. Its bytes are wiped when it is
+/// released.
 ///
 /// Only this copy is wiped; the buffers of the request are freed like all memory. Release it after hashing.
 public final class Password: Sendable, Redacted {

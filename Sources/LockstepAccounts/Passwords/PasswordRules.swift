@@ -1,6 +1,7 @@
 import LockstepStore
 
-/// The rules for new passwords. There are none about kinds of characters, which make passwords worse.
+/// The rules for new passwords. They do not prescribe kinds of characters, because such rules lead
+/// to worse passwords.
 public struct PasswordRules: Sendable, Equatable {
   /// The fewest characters (Unicode scalars). Default: 8.
   public var minimumCharacters: Int
@@ -12,7 +13,8 @@ public struct PasswordRules: Sendable, Equatable {
     self.minimumCharacters = minimumCharacters
   }
 
-  /// A sentence for every rule that the password breaks. `address` is its user's, if known.
+  /// A sentence for each rule that the password breaks. `address` is the user's e-mail address, if
+  /// known.
   public func faults(in password: Password, of address: EmailAddress?) -> [String] {
     var faults: [String] = []
     if password.characterCount < minimumCharacters {

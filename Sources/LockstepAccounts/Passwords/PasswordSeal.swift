@@ -1,10 +1,11 @@
 import CLockstepSodium
 import LockstepStore
 
-/// Encrypts a response so that only a client with the password can get it again, and recognises the same request.
+/// Encrypts a response so that only a client with the password can get it again. It also recognises
+/// the same request.
 ///
-/// Both keys are derived from the password as slowly as its hash. So an attacker with the store cannot guess the password
-/// faster by sealed bytes or fingerprints than by the hash.
+/// Both keys are derived from the password as slowly as its hash. So sealed bytes and fingerprints
+/// do not help an attacker who has the store: a guess costs as much as with the hash.
 package struct PasswordSeal: Sendable, Redacted {
   private let sealingKey: [UInt8]
   private let fingerprintKey: [UInt8]

@@ -23,12 +23,12 @@ public final class LiveSession: Sendable {
     self.tokenHash = tokenHash
   }
 
-  /// Whether it was revoked or has expired. A request that waits must check this again after it has registered its waiter, so
-  /// that it misses no ending.
+  /// Whether the session was revoked or has expired. A request that waits must check this again
+  /// after it has registered its waiter. Otherwise it could miss the end.
   public var isEnded: Bool { ended.load(ordering: .acquiring) }
 
-  /// Whether a connection that sends the same token again may skip the directory: the session has not ended, and its use was
-  /// recorded less than a minute ago.
+  /// Whether a connection that sends the same token again may skip the directory. It may if the
+  /// session has not ended and its use was recorded less than a minute ago.
   public func isFresh(at now: Int64) -> Bool {
     !isEnded && now < freshUntil.load(ordering: .relaxed)
   }
@@ -38,7 +38,8 @@ public final class LiveSession: Sendable {
   func end() { ended.store(true, ordering: .releasing) }
 }
 
-// Kept with the session, so that no lookup is needed. A session that was evicted from memory starts with a whole burst.
+// The bucket is in the session, so no lookup is needed. If the session was evicted from memory, it
+// starts with a whole burst.
 extension LiveSession: RateLimited {
   package func take(_ limit: RateLimit, at now: Int64) -> RateBucket.Outcome { rate.take(limit, at: now) }
   package func hasAny(_ limit: RateLimit, at now: Int64) -> Bool { rate.hasAny(limit, at: now) }

@@ -8,9 +8,10 @@ import LockstepTime
 ///
 /// - A session in memory costs a hash of the token and one short lock. Its use and last cursor are written once a minute.
 /// - Other sessions are read from the store, in a single flight for all requests with the same token.
-/// - An invented token is refused by its tag, and a token that was valid once by a bounded set, so that guesses neither
-///   fill the memory nor read the store.
-/// - A session that ends is out of memory before `end(_:)` returns, also if it is being loaded, and listeners are notified.
+/// - Its tag shows that an invented token is invalid. A bounded set remembers tokens that were
+///   valid once. So guesses neither fill the memory nor read the store.
+/// - When `end(_:)` returns, the session is out of memory, even if it was being loaded, and
+///   listeners were notified.
 ///
 /// All event loops share one directory. Times are in milliseconds since 1970.
 public final class SessionDirectory: Sendable {

@@ -1,7 +1,7 @@
 import Synchronization
 
-/// Whether writes that may end sessions are in progress. A session ends in memory after its end is committed; a write of the
-/// session in between must check the store.
+/// Whether writes that may end sessions are in progress. A session ends in memory only after its
+/// end is committed. A write of the session in between must check the store.
 package final class SessionEndingTracker: Sendable {
   private let underWay = Atomic(0)
 

@@ -1,10 +1,11 @@
 import LockstepStore
 
-/// A bounded number of sessions by their tokens' hashes. It keeps at least the `capacity / 2` most recently used sessions,
-/// and those that a request holds.
+/// A bounded table of sessions, found by the hash of their token. It keeps at least the
+/// `capacity / 2` most recently used sessions, and all sessions that a request holds.
 ///
-/// A session that is added, or found in the old half, goes to the young half. When that is full, the old half is evicted
-/// and the young one takes its place, so that finding an active session moves nothing.
+/// The table has a young and an old half. A new session goes to the young half, and so does a
+/// session that is found in the old half. When the young half is full, the old half is evicted, and
+/// the young half becomes the old one. So finding an active session normally moves nothing.
 struct SessionTable: Sendable {
   private let half: Int
   private var young: [TokenHash: SessionEntry] = [:]
@@ -39,7 +40,7 @@ struct SessionTable: Sendable {
     young.removeValue(forKey: hash) ?? old.removeValue(forKey: hash)
   }
 
-  /// The unwritten use of evicted sessions, once.
+  /// Takes the unwritten uses of evicted sessions. A second call does not return them again.
   mutating func takeEvictedUsage() -> [SessionUsage] {
     // Usually empty, and called on every use.
     if evictedUsage.isEmpty { return [] }
@@ -47,7 +48,7 @@ struct SessionTable: Sendable {
     return evictedUsage
   }
 
-  /// The unwritten use of all sessions, once.
+  /// Takes the unwritten uses of all sessions. A second call does not return them again.
   mutating func takeUsage() -> [SessionUsage] { Self.takeUsage(&young) + Self.takeUsage(&old) }
 
   /// Keeps the sessions that a request holds, because they must be found when they end.

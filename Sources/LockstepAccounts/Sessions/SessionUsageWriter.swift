@@ -5,8 +5,9 @@ import LockstepThreading
 
 /// Writes the use of sessions to the store in batches, in the background.
 ///
-/// The writer thread has one batch at a time; later uses go into the next one. So a busy server writes large batches within
-/// group commits, and an idle one writes at once. A use that cannot be written is dropped: the next one replaces it.
+/// The writer thread has one batch at a time, and later uses go into the next one. So a busy server
+/// writes large batches, and an idle one writes at once. A use that cannot be written is dropped,
+/// because the next one replaces it.
 final class SessionUsageWriter: Sendable {
   /// The most uses of a batch, so that other writes do not wait long.
   private static let batch = 1_000

@@ -1,22 +1,22 @@
 import LockstepJSON
 
-/// One type of an action as clients send it, `{"type", "payload"}`: what its payload is made of, read and described from
-/// one source.
+/// One type of action, as clients send it: `{"type", "payload"}`. One declaration of the payload's
+/// fields reads it and describes it.
 public struct ActionCase<Action: Sendable>: Sendable {
-  /// Its type.
+  /// The `type` of the action.
   public let type: String
   /// The payload's JSON Schema.
   let payload: JSON
-  /// Reads a payload that somebody from this network sent. Throws every fault of it.
+  /// Reads a payload that was sent from this network. Throws all of its faults.
   let read: @Sendable (JSON, ClientNetwork) throws(Refusal) -> Action
 
-  /// An action of this type, whose fields `make` puts together.
+  /// An action with fields. `make` creates it from their values.
   ///
   /// - Parameters:
-  ///   - type: Its type.
-  ///   - field: What the payload is made of. All that is wrong with them is told at once, and so is a member that none of
-  ///     them knows.
-  ///   - make: Makes the action of the fields' values.
+  ///   - type: The `type` of the action.
+  ///   - field: The fields of the payload. A payload with other members is refused. One response
+  ///     names all faults.
+  ///   - make: Creates the action from the values of the fields.
   public init<each Value: Sendable>(
     _ type: String,
     _ field: repeat PayloadField<each Value>,
@@ -35,14 +35,14 @@ public struct ActionCase<Action: Sendable>: Sendable {
   }
 }
 
-/// A value that a reader without faults has read.
+/// Returns a value that was read without a fault.
 package func present<Value>(_ value: Value?) throws(Refusal) -> Value {
   guard let value else { throw .invalid("", "It can't be read.") }
   return value
 }
 
 extension Array {
-  /// Reads an action, `{"type", "payload"}`. Throws every fault, at its place in that.
+  /// Reads an action, `{"type", "payload"}`. Throws all faults, with pointers into the action.
   package func read<Action>(_ action: JSON, from network: ClientNetwork) throws(Refusal) -> Action
   where Element == ActionCase<Action> {
     var reader = PayloadReader(action)
@@ -59,14 +59,14 @@ extension Array {
     }
   }
 
-  /// The cases as the catalogue shows them.
+  /// The catalogue's entries for these cases.
   package func catalogue<Action>() -> JSON where Element == ActionCase<Action> {
     .array(map { ["type": .string($0.type), "payload": $0.payload] })
   }
 }
 
 extension Refusal {
-  /// The same with its faults further down.
+  /// The same refusal, with the pointers of its faults moved under `pointer`.
   package func moved(under pointer: String) -> Refusal {
     guard case .invalid(let faults) = self else { return self }
     return .invalid(faults.map { FieldFault(pointer: pointer + $0.pointer, detail: $0.detail) })

@@ -3,7 +3,7 @@ import LockstepJSON
 // JSON Schemas that many declarations and routes share.
 
 extension JSON {
-  /// Stands for a schema that routes share, by its name.
+  /// Refers to a shared schema by its name.
   package static func reference(_ name: String) -> JSON { ["$ref": .string("#/components/schemas/\(name)")] }
 
   /// The schema of a list.
@@ -14,7 +14,8 @@ extension JSON {
   package static let tagsSchema: JSON = [
     "type": "string", "pattern": #"^(\*|(W/)?"[!#-~]*"( *, *(W/)?"[!#-~]*")*)?$"#,
   ]
-  /// An id or a key. JSON Schema counts characters where the bound is one of bytes: a longer one may be refused.
+  /// An id or a key. The bound is in bytes, but JSON Schema counts characters. So the server may
+  /// refuse a name that this schema allows.
   package static let nameSchema: JSON = [
     "type": "string", "minLength": 1, "maxLength": 256, "pattern": #"^[^\x00-\x1F\x7F-\x9F]+$"#,
   ]
@@ -25,13 +26,13 @@ extension JSON {
   package static let textSchema: JSON = ["type": "string"]
   /// A JSON value that isn't null.
   package static let valueSchema: JSON = ["type": ["boolean", "number", "string", "array", "object"]]
-  /// Objects whose members clients name.
+  /// An object with keys that clients choose.
   package static let valuesSchema: JSON = ["type": "object", "additionalProperties": .object([:])]
-  /// The same as clients send them; null takes a value away.
+  /// Changes to such an object. `null` removes a value.
   package static let changedValuesSchema: JSON = [
     "type": "object", "propertyNames": nameSchema, "additionalProperties": .object([:]),
   ]
-  /// The same where nothing is there to be taken away.
+  /// A new object of this kind, so `null` is not allowed.
   package static let newValuesSchema: JSON = [
     "type": "object", "propertyNames": nameSchema, "additionalProperties": valueSchema,
   ]

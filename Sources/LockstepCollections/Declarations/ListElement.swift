@@ -1,6 +1,6 @@
 import LockstepJSON
 
-/// An element of a module's list, as the module's own code knows it.
+/// An element of a module's list, in the types of the module's own code.
 ///
 ///     struct ShoppingItem: ListElement {
 ///       let id: String
@@ -14,13 +14,14 @@ import LockstepJSON
 ///       }
 ///     }
 ///
-/// What `format` writes `init` must read, for as long as any store has such elements: past states are made of them too. So
-/// a member that is added later is to be an optional one, or to have a value where it isn't there.
+/// `init` must read everything that `format` has ever written, because stores and histories keep
+/// old elements. So make a new member optional, or give it a default.
 public protocol ListElement: Identifiable, Sendable where ID == String {
-  /// How it's written, which is how clients get it, and the JSON Schema of that. It has the member `id`, a string.
+  /// Encodes an element as clients get it, and describes it by a JSON Schema. It must have the
+  /// string member `id`.
   static var format: ValueFormat<Self> { get }
 
-  /// Reads what `format` writes; nil where it can't have been written by it.
+  /// Reads what `format` writes. Returns `nil` if `format` cannot have written it.
   init?(_ object: JSONObject)
 }
 
@@ -28,7 +29,7 @@ extension ListElement {
   /// The element as clients get it.
   package var json: JSON { Self.format.encode(self) }
 
-  /// Reads an element as it went over the wire; nil where it's none.
+  /// Reads an encoded element. Returns `nil` if this is not one.
   package init?(encoded: [UInt8]) {
     guard let object = JSON(trusting: encoded).objectValue else { return nil }
     self.init(object)
@@ -36,30 +37,31 @@ extension ListElement {
 }
 
 extension ListState {
-  /// The element of an id; nil where there is none.
+  /// The element with this id, or `nil` if there is none.
   public func element<Element: ListElement>(_ id: String, as type: Element.Type = Element.self) -> Element? {
     self[id].flatMap { Element(encoded: $0.encoded) }
   }
 
-  /// All elements, in their order. It reads each of them: where one is enough, ask for that.
+  /// All elements, in their order. This decodes each of them; use `element(_:as:)` for a single
+  /// one.
   public func elements<Element: ListElement>(as type: Element.Type = Element.self) -> [Element] {
     items.compactMap { Element(encoded: $0.encoded) }
   }
 }
 
 extension ListMutation {
-  /// The fact that an element has come to the list, at this place; one past the end is the end.
+  /// Inserts an element. An index past the end means the end.
   public static func inserting(_ element: some ListElement, at index: Int) -> ListMutation {
     .inserted(id: element.id, item: EncodedJSON(element.json), index: index)
   }
 
-  /// The fact that the element of this one's id has become this one, where it was.
+  /// Replaces the element that has the same id. Its place stays the same.
   public static func replacing(_ element: some ListElement) -> ListMutation {
     .modified(id: element.id, item: EncodedJSON(element.json))
   }
 }
 
 extension MapMutation {
-  /// The fact that a key has this value now.
+  /// Sets the value of a key.
   public static func setting(_ key: String, to value: JSON) -> MapMutation { .set(key: key, value: EncodedJSON(value)) }
 }

@@ -1,10 +1,10 @@
 import LockstepJSON
 
-// Fields that say how much they take. JSON Schema counts characters where the bound is one of bytes: what it lets pass may
-// still be too long.
+// Fields with a bound. The bound is in bytes, but JSON Schema counts characters. So the server may
+// refuse a text that the schema allows.
 
 extension PayloadField<String> {
-  /// A string of so many bytes of UTF-8.
+  /// A string with a length in bytes of UTF-8.
   public static func text(_ name: String, bytes: ClosedRange<Int>) -> PayloadField {
     PayloadField([SchemaMember(name: name, schema: .textSchema(bytes))]) { reader, _ in
       reader.text(name).map { reader.checked($0, name, bytes) }
@@ -13,13 +13,13 @@ extension PayloadField<String> {
 }
 
 extension PayloadField<String> {
-  /// What somebody has typed on a screen, right or wrong: up to 4 KiB, far more than any of it may have, and little enough for
-  /// thousands of screens.
+  /// Text that a user is typing on a screen, valid or not. The limit of 4 KiB is far above any
+  /// valid input, and low enough for thousands of screens.
   package static func typed(_ name: String) -> PayloadField { .text(name, bytes: 0...4_096) }
 }
 
 extension PayloadField<String?> {
-  /// A string of so many bytes of UTF-8; nil where it isn't there or null.
+  /// An optional string with a length in bytes of UTF-8. `nil` if it is missing or null.
   public static func optionalText(_ name: String, bytes: ClosedRange<Int>) -> PayloadField {
     let schema = JSON.textSchema(bytes, orNull: true)
     return PayloadField([SchemaMember(name: name, schema: schema, isRequired: false)]) { reader, _ in
@@ -36,7 +36,7 @@ extension PayloadField<Int> {
 }
 
 extension PayloadField<Int?> {
-  /// A whole number within bounds; nil where it isn't there or null.
+  /// An optional whole number within bounds. `nil` if it is missing or null.
   public static func optionalWhole(_ name: String, _ range: ClosedRange<Int>) -> PayloadField {
     let schema = JSON.wholeSchema(range, orNull: true)
     return PayloadField([SchemaMember(name: name, schema: schema, isRequired: false)]) { reader, _ in
@@ -46,7 +46,7 @@ extension PayloadField<Int?> {
 }
 
 extension PayloadField<Bool?> {
-  /// True or false; nil where it isn't there or null.
+  /// An optional truth value. `nil` if it is missing or null.
   public static func optionalFlag(_ name: String) -> PayloadField {
     let schema: JSON = ["type": ["boolean", "null"]]
     return PayloadField([SchemaMember(name: name, schema: schema, isRequired: false)]) { reader, _ in
@@ -56,7 +56,7 @@ extension PayloadField<Bool?> {
 }
 
 extension PayloadField<JSON> {
-  /// Any JSON of so many bytes at most, as it's written without spaces.
+  /// Any JSON value with at most this many bytes, encoded without spaces.
   public static func json(_ name: String, bytes: Int) -> PayloadField {
     PayloadField([SchemaMember(name: name, schema: [:])]) { reader, _ in
       let value = reader.required(name)
@@ -69,7 +69,8 @@ extension PayloadField<JSON> {
 }
 
 extension PayloadField {
-  /// The same field, of which only some values may be: `fault` says what is wrong with one, nil where nothing is.
+  /// The same field with a further check. `fault` describes the fault of a value, or returns `nil`
+  /// if the value is valid.
   public func checked(_ fault: @escaping @Sendable (Value) -> String?) -> PayloadField {
     let name = members.first?.name ?? ""
     return PayloadField(members) { [read] reader, network in
@@ -82,7 +83,7 @@ extension PayloadField {
 }
 
 extension PayloadReader {
-  /// What `read` makes of a member; nil where it isn't there or null.
+  /// Reads a member with `read`. Returns `nil` if the member is missing or null.
   fileprivate mutating func nullable<Value>(_ name: String, _ read: (inout PayloadReader) -> Value?) -> Value? {
     guard let value = value(name), !value.isNull else { return nil }
     return read(&self)

@@ -1,9 +1,10 @@
 import LockstepJSON
 
-/// Members of a payload that make one value: how they're described, and how they're read.
+/// One or several members of a payload that make one value: their schema, and the code that reads
+/// them.
 public struct PayloadField<Value: Sendable>: Sendable {
   package let members: [SchemaMember]
-  /// Reads the value; nil, and a fault in the reader, where it can't be.
+  /// Reads the value. If that fails, it returns `nil` and adds a fault to the reader.
   package let read: @Sendable (inout PayloadReader, ClientNetwork) -> Value?
 
   package init(_ members: [SchemaMember], read: @escaping @Sendable (inout PayloadReader, ClientNetwork) -> Value?) {
@@ -13,12 +14,12 @@ public struct PayloadField<Value: Sendable>: Sendable {
 }
 
 extension PayloadField {
-  /// A string, with whatever is in it.
+  /// Any string.
   public static func text(_ name: String) -> PayloadField where Value == String {
     PayloadField([SchemaMember(name: name, schema: ["type": "string"])]) { reader, _ in reader.text(name) }
   }
 
-  /// One of these strings; which, the reactor judges.
+  /// One of these strings. The schema lists them; the reactor checks the value.
   public static func text(_ name: String, oneOf texts: [String]) -> PayloadField where Value == String {
     let schema: JSON = ["type": "string", "enum": .array(texts.map(JSON.string))]
     return PayloadField([SchemaMember(name: name, schema: schema)]) { reader, _ in reader.text(name) }
@@ -36,7 +37,7 @@ extension PayloadField {
     PayloadField([SchemaMember(name: name, schema: ["type": "boolean"])]) { reader, _ in reader.flag(name) }
   }
 
-  /// A place in a list.
+  /// An index in a list.
   public static func index(_ name: String) -> PayloadField where Value == Int {
     PayloadField([SchemaMember(name: name, schema: .indexSchema)]) { reader, _ in
       reader.index(name, isRequired: true)
@@ -45,7 +46,7 @@ extension PayloadField {
 }
 
 extension PayloadField<Int?> {
-  /// A place in a list, or none.
+  /// An optional index in a list.
   public static func optionalIndex(_ name: String) -> PayloadField {
     let schema: JSON = ["type": ["integer", "null"], "minimum": 0]
     return PayloadField([SchemaMember(name: name, schema: schema, isRequired: false)]) { reader, _ in
@@ -78,7 +79,7 @@ extension PayloadField<PatchDocument> {
 }
 
 extension PayloadField<ClientNetwork> {
-  /// Nothing that is sent: where it came from.
+  /// The client's network. It reads nothing from the payload.
   package static var network: PayloadField { PayloadField([]) { _, network in network } }
 }
 

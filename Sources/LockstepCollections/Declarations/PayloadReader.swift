@@ -1,16 +1,18 @@
 import LockstepJSON
 
-/// Takes a payload apart and gathers all that is wrong with it, so that a client hears of every fault at once.
+/// Reads a payload member by member and collects all faults, so that one response names all of
+/// them.
 ///
-/// A member that nobody asks for is a fault: it may be a misspelled one, and would be lost in silence.
+/// A member that no code reads is a fault. It may be misspelled, and the client would not notice
+/// that it was ignored.
 package struct PayloadReader {
   private let payload: JSONObject
-  /// The members that were asked for.
+  /// The members that were read.
   private var known: [String] = []
   private let isObject: Bool
   package private(set) var faults: [FieldFault] = []
 
-  /// A reader of an object; anything else is a fault of its own, and the only one.
+  /// Reads an object. Any other value is the only fault.
   package init(_ payload: JSON) {
     self.payload = payload.objectValue ?? JSONObject()
     isObject = payload.objectValue != nil
@@ -19,13 +21,13 @@ package struct PayloadReader {
     }
   }
 
-  /// The member as it is; nil where it isn't there.
+  /// The member's value, or `nil` if it is missing.
   package mutating func value(_ name: String) -> JSON? {
     known.append(name)
     return payload[name]
   }
 
-  /// Members that say what the server says, and which a client may send back as it got them: nothing is done with them.
+  /// Ignores members that the server sets. A client may send them back unchanged.
   package mutating func passOver(_ names: String...) { known += names }
 
   /// All members that were not asked for yet.
@@ -43,7 +45,7 @@ package struct PayloadReader {
     return value
   }
 
-  /// An id or a key, which must be there.
+  /// A required id or key.
   mutating func name(_ name: String) -> String? {
     guard let value = required(name) else { return nil }
     guard let text = value.stringValue else {
@@ -57,24 +59,24 @@ package struct PayloadReader {
     return text
   }
 
-  /// A string that must be there.
+  /// A required string.
   package mutating func text(_ name: String) -> String? {
     guard let value = required(name) else { return nil }
     if value.stringValue == nil { add(name, "It must be a string, and is \(value.typeName).") }
     return value.stringValue
   }
 
-  /// A truth value that must be there.
+  /// A required truth value.
   mutating func flag(_ name: String) -> Bool? {
     guard let value = required(name) else { return nil }
     if value.boolValue == nil { add(name, "It must be true or false, and is \(value.typeName).") }
     return value.boolValue
   }
 
-  /// A string of any length; nil where it isn't there or null.
+  /// An optional string of any length. `nil` if it is missing or null.
   package mutating func nullableText(_ name: String) -> String? { string(name, upTo: .max) }
 
-  /// A string; nil where it isn't there or null.
+  /// An optional string with at most `bound` bytes. `nil` if it is missing or null.
   package mutating func string(_ name: String, upTo bound: Int) -> String? {
     guard let value = value(name), !value.isNull else { return nil }
     guard let text = value.stringValue else {
@@ -88,7 +90,7 @@ package struct PayloadReader {
     return text
   }
 
-  /// A place in a list; nil where it isn't there or null.
+  /// An index in a list. An optional one is `nil` if it is missing or null.
   package mutating func index(_ name: String, isRequired: Bool = false) -> Int? {
     guard let value = isRequired ? required(name) : value(name), isRequired || !value.isNull else { return nil }
     guard let number = value.uint64Value else {
@@ -98,7 +100,7 @@ package struct PayloadReader {
     return Int(clamping: number)
   }
 
-  /// Adds faults that were found elsewhere, of members that nothing is known to be wrong with yet.
+  /// Adds faults from elsewhere. Members that have a fault already are left out.
   package mutating func add(_ others: [FieldFault]) {
     guard isObject else { return }
     let known = Set(faults.map(\.pointer))
@@ -113,18 +115,18 @@ package struct PayloadReader {
   /// Adds a fault of a member.
   package mutating func add(_ name: String, _ detail: String) { add([name], detail) }
 
-  /// Adds a fault further down.
+  /// Adds a fault below a member.
   package mutating func add(_ path: [String], _ detail: String) {
     faults.append(FieldFault(pointer: JSONPointer(tokens: path).description, detail: detail))
   }
 
-  /// Throws all that was found, once all members were asked for that may be there.
+  /// Throws all faults. Call this after reading all members that the payload may have.
   package func finish() throws(Refusal) {
     let faults = faults + strangers
     if !faults.isEmpty { throw .invalid(faults) }
   }
 
-  /// The members that nobody asked for, and that nothing else is known to be wrong with.
+  /// Faults of members that were not read. Members that have a fault already are left out.
   private var strangers: [FieldFault] {
     let known = Set(known.map { ElementKey($0) })
     let told = Set(faults.map(\.pointer))
@@ -133,18 +135,18 @@ package struct PayloadReader {
       .filter { !told.contains($0.pointer) }
   }
 
-  /// What is wrong with a member that isn't known.
+  /// The fault of an unknown member.
   package static let unknown = "There is no such member here."
 }
 
-/// What the id of a favorite or the key of a default may be: clients choose them.
+/// The rules for names that clients choose: ids of list elements and keys of map values.
 package enum ElementName {
-  /// What is wrong with a name; nil when nothing is.
+  /// The fault of a name, or `nil` if the name is valid.
   package static func fault(of text: String) -> String? {
     let count = text.utf8.count
     guard count >= 1 else { return "It is empty; it must have 1 to 256 bytes." }
     guard count <= 256 else { return "It must have 1 to 256 bytes, and has \(count)." }
-    // Plain ASCII is told without a look into Unicode's tables.
+    // Printable ASCII needs no look into the Unicode tables.
     if text.utf8.allSatisfy({ (0x20..<0x7F).contains($0) }) { return nil }
     let hasControls = text.unicodeScalars.contains { $0.properties.generalCategory == .control }
     return hasControls ? "It has a control character; none may be in it." : nil

@@ -15,7 +15,7 @@ package struct SchemaMember: Sendable {
 }
 
 extension JSON {
-  /// The JSON Schema (2020-12) of an object with these members. Others may be there.
+  /// The JSON Schema (2020-12) of an object with these members. It may have others.
   package static func schema(ofObject members: [SchemaMember]) -> JSON {
     let required = members.filter(\.isRequired).map { JSON.string($0.name) }
     return [
@@ -25,7 +25,8 @@ extension JSON {
     ]
   }
 
-  /// The same of what clients send: no others may be there, since what nobody asks for would be lost in silence.
+  /// The schema of an object that clients send. It may have no other members, because the server
+  /// would ignore them.
   package static func closedSchema(of members: [SchemaMember]) -> JSON {
     var schema = JSON.schema(ofObject: members).objectValue ?? JSONObject()
     schema["additionalProperties"] = false
@@ -33,14 +34,14 @@ extension JSON {
   }
 }
 
-/// How values are written as JSON and described by JSON Schema, from one source.
+/// Encodes values as JSON and describes them by JSON Schema, from one declaration.
 public struct ValueFormat<Value>: Sendable {
   /// The JSON Schema (2020-12).
   public let schema: JSON
   /// Writes a value.
   public let encode: @Sendable (Value) -> JSON
 
-  /// A format of one's own: what it writes is to fit the schema.
+  /// A custom format. Its output must match the schema.
   public init(schema: JSON, encode: @escaping @Sendable (Value) -> JSON) {
     self.schema = schema
     self.encode = encode
@@ -57,12 +58,12 @@ public struct ValueFormat<Value>: Sendable {
   }
 }
 
-/// A member of an object, and where its value is.
+/// A member of an object, with the code that gets its value.
 public struct ObjectMember<Whole>: Sendable {
   let description: SchemaMember
   let encode: @Sendable (Whole) -> JSON?
 
-  /// A member that is always there.
+  /// A required member.
   public static func member<Value>(
     _ name: String,
     _ format: ValueFormat<Value>,
@@ -71,7 +72,7 @@ public struct ObjectMember<Whole>: Sendable {
     ObjectMember(description: SchemaMember(name: name, schema: format.schema)) { format.encode(value($0)) }
   }
 
-  /// A member that is there where it has a value.
+  /// An optional member. It is left out if its value is `nil`.
   public static func optional<Value>(
     _ name: String,
     _ format: ValueFormat<Value>,
@@ -116,7 +117,7 @@ extension ValueFormat<Timestamp> {
 }
 
 extension ValueFormat {
-  /// The same, of what isn't for clients to choose: JSON Schema says so.
+  /// The same format for values that clients cannot choose. The schema has `readOnly`.
   public var readOnly: ValueFormat {
     var described = schema.objectValue ?? JSONObject()
     described["readOnly"] = true

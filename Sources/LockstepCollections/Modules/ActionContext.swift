@@ -1,6 +1,6 @@
 import LockstepTime
 
-/// What the decision on an action may look at besides the state that it's about.
+/// The data that a decision may use besides the state of its own collection.
 public struct ActionContext: Sendable {
   private let surroundings: UserAction.Surroundings
 
@@ -8,14 +8,14 @@ public struct ActionContext: Sendable {
     self.surroundings = surroundings
   }
 
-  /// When the transaction takes place. A reactor asks no clock.
+  /// The time of the transaction. Reactors read no clock.
   public var now: Timestamp { surroundings.now }
 
-  /// Another list of the same user, such as `favorites`; empty where there is none. It's as the actions before this one in the
-  /// same transaction have left it.
+  /// Another list of the same user, such as `favorites`, with the changes of earlier actions in the
+  /// same transaction. It is empty if it does not exist.
   public func list(_ collection: String) -> ListState { surroundings.state.list(CollectionName(text: collection)) }
 
-  /// Another map of the same user, such as `profile` or `defaults/standard`, with what the user has set; empty where there is
-  /// none.
+  /// The values that the user has set in another map, such as `profile` or `defaults/standard`. The
+  /// map is empty if it does not exist.
   public func map(_ collection: String) -> MapState { surroundings.state.map(CollectionName(text: collection)) }
 }

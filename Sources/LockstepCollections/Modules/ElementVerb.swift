@@ -2,9 +2,9 @@ import LockstepJSON
 
 /// What clients may do with the address of one element, `/v1/<module>/<id>`, besides reading it.
 public enum ElementVerb: String, Sendable, CaseIterable {
-  /// `PUT`: makes the element what the client sends, or adds it.
+  /// Replaces or adds the element.
   case put
-  /// `PATCH` with members as JSON, or with a merge patch (RFC 7396).
+  /// Changes some of its members.
   case patch
   /// `PATCH` with a JSON patch (RFC 6902).
   case jsonPatch

@@ -1,6 +1,6 @@
-/// A module can't be served as it's declared: a mistake in its code, told when the server starts.
+/// The declaration of a module is invalid. The server throws this when it starts.
 public struct InvalidModuleError: Error, Sendable, Equatable, CustomStringConvertible {
-  /// Which module, what is wrong with it, and what would be right.
+  /// The module's name, the fault, and how to correct it.
   public let description: String
 
   package init(_ module: String, _ reason: String) {

@@ -1,7 +1,7 @@
 import LockstepJSON
 
-/// A mistake in a module's code: what its reactor has decided can't be kept, or what was kept can't be read. Nothing of the
-/// transaction happens.
+/// A bug in a module: its reactor's decision cannot be stored, or stored data cannot be read. The
+/// transaction changes nothing.
 package struct ModuleError: Error, CustomStringConvertible {
   package let description: String
 
@@ -10,8 +10,8 @@ package struct ModuleError: Error, CustomStringConvertible {
   }
 }
 
-// A mistake that would show only when the past is rebuilt, or when the store is opened again, is
-// found before anything is written.
+// These checks run before anything is written. Otherwise such a bug would show only when a past
+// state is rebuilt or the store is opened again.
 
 extension ListMutation {
   /// Throws `ModuleError` if a list of these elements cannot be rebuilt from this mutation.

@@ -1,15 +1,15 @@
-/// Why an action is refused, in sentences for people. Nothing has happened then.
+/// The reason why an action is refused, in sentences for people. A refused action changes nothing.
 public enum Refusal: Error, Sendable, Equatable {
-  /// These parts of its payload are wrong: all of them. 422.
+  /// Parts of the payload are invalid. The faults are complete. 422.
   case invalid([FieldFault])
-  /// What it's about isn't there. 404.
+  /// The subject of the action does not exist. 404.
   case notFound(String)
-  /// It doesn't go with the present state. 409.
+  /// The action conflicts with the current state. 409.
   case conflict(String)
-  /// There is no room for what it brings. 507.
+  /// The user's quota is exceeded. 507.
   case quotaExceeded(String)
 
-  /// One part of the payload is wrong: where, as a JSON Pointer into it, and what.
+  /// One part of the payload is invalid. `pointer` is a JSON Pointer into the payload.
   public static func invalid(_ pointer: String, _ detail: String) -> Refusal {
     .invalid([FieldFault(pointer: pointer, detail: detail)])
   }

@@ -1,14 +1,14 @@
 import LockstepTime
 
-/// An action that one of a user's collections is asked to take, whichever module it belongs to.
+/// An action on one of a user's collections, of any module.
 package struct UserAction: Sendable {
-  /// What a decision may look at besides the collection itself.
+  /// The data that a decision may use besides the collection itself.
   package struct Surroundings: Sendable {
-    /// The user's state, with what earlier actions of the same transaction did to it.
+    /// The user's state, with the changes of earlier actions in the same transaction.
     package let state: UserState
-    /// What the app has registered for everybody.
+    /// The registered defaults.
     package let registered: RegisteredDefaults
-    /// When the transaction takes place.
+    /// The time of the transaction.
     package let now: Timestamp
 
     package init(state: UserState, registered: RegisteredDefaults, now: Timestamp) {
@@ -18,15 +18,15 @@ package struct UserAction: Sendable {
     }
   }
 
-  /// Which collection.
+  /// The collection that the action changes.
   package let collection: CollectionName
-  /// The action as the journal tells it, in JSON: `{"type": …, "payload": …}`. Written where the action is made, so that
-  /// the writer's thread needn't.
+  /// The journal's record of the action, in JSON: `{"type": …, "payload": …}`. It is encoded where
+  /// the action is created, so that the writer thread does not have to.
   package let record: String
   /// Asks the module's reactor. Throws its refusal.
   package let decide: @Sendable (Surroundings) throws -> [CollectionMutation]
 
-  /// An action on its way to a collection.
+  /// Creates an action on a collection.
   package init(
     collection: CollectionName,
     record: String,

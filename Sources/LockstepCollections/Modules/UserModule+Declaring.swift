@@ -1,12 +1,17 @@
 import LockstepJSON
 
 extension UserModule {
-  /// A module whose state is one list, stored as JSON.
+  /// A module with one list. Its elements are stored as JSON in a table that modules share.
   ///
-  /// Its routes: `GET /v1/<name>` reads all elements, a page, or those with a `prefix`, now or as of
-  /// a cursor, and can wait; `/v1/<name>/<id>` is one element; `POST /v1/<name>/actions`,
-  /// `POST /v1/actions` and the verbs write. The feed has its changesets, the journal its mutations.
-  /// The catalogue and exports include it, and it is erased with its user.
+  /// The server provides these routes for it:
+  ///
+  /// - `GET /v1/<name>` returns the list: whole, in pages, by `prefix`, at a cursor, or as a long
+  ///   poll.
+  /// - `GET /v1/<name>/<id>` returns one element.
+  /// - `POST /v1/<name>/actions`, `POST /v1/actions` and the verbs change it.
+  ///
+  /// The feed has its changesets, the journal its mutations, and the catalogue its schemas. Exports
+  /// contain it. Erasing the user erases it.
   ///
   /// - Parameters:
   ///   - name: A small letter, then up to 63 letters, digits, `_` or `-`. Stores keep it: never
@@ -58,17 +63,16 @@ extension UserModule {
     return module
   }
 
-  /// A module whose state is one map: values by their keys. It is served like a list; `{key}` takes
-  /// the place of `{id}`.
+  /// A module with one map of keys and values. Apart from that it is like a module with a list.
   ///
   /// - Parameters:
-  ///   - name: As for a list.
-  ///   - value: The JSON Schema of a value. Default: any.
-  ///   - quota: How much a user may have of it.
-  ///   - actions: What clients can ask for.
-  ///   - verbs: The actions of `put` and `delete`; a map has no others. Their payloads have the
-  ///     member `key`, which comes from the path; the payload of `put` has `value`, which is the body.
-  ///   - record: How the journal shows an action. Default: as the client sent it.
+  ///   - name: The name, as for a list.
+  ///   - value: The JSON Schema of a value. Default: any value.
+  ///   - quota: The largest size of the map for one user.
+  ///   - actions: The actions that clients can send.
+  ///   - verbs: The types of the actions that `PUT` and `DELETE` of a value perform. Their payloads
+  ///     have the member `key`, taken from the path. The payload of `PUT` also has `value`, which
+  ///     is the body. Maps have no `PATCH`.
   ///   - reactor: Makes the reactor that decides on an action.
   /// - Returns: The module.
   public static func map<R: ModuleReactor>(

@@ -1,9 +1,9 @@
 import LockstepJSON
 
-/// A module whose state belongs to a user and is stored. The server derives its routes, feed,
-/// journal, exports and descriptions from this declaration.
+/// A module whose state belongs to a user and is stored. Routes, the feed, the journal and the
+/// catalogue follow from it.
 ///
-/// Declare one by `UserModule.list(…)`, `UserModule.map(…)` or `UserModule.object(…)`.
+/// Declare your own modules with `UserModule.list(…)` or `UserModule.map(…)`.
 public struct UserModule: Sendable {
   /// What `GET /v1/<module>` shows.
   package enum Shape: Sendable, Equatable {
@@ -26,25 +26,25 @@ public struct UserModule: Sendable {
   package let shape: Shape
   /// How its collections change.
   package let reducer: CollectionReducer
-  /// Whether it has several named collections instead of one that is always there.
+  /// Whether the module has several named collections. Otherwise it has exactly one.
   package let hasParts: Bool
-  /// Its actions as the catalogue shows them.
+  /// The catalogue's entries for its actions.
   package let actions: JSON
   /// The JSON Schema of its state, as clients get it.
   package let state: JSON
-  /// Reads an action of `POST /v1/actions`. Nil if the module has no such type.
+  /// Reads an action from `POST /v1/actions`. Returns `nil` if the module has no such type.
   package let read: @Sendable (_ type: String, _ payload: JSON) throws(Refusal) -> UserAction?
-  /// The action of each verb. In a module of the shape `object`, `patch` is for the whole object.
+  /// The action of each verb on an element's address. Empty if the module has routes of its own.
   package var verbs: [ElementVerb: DeclaredVerb] = [:]
-  /// Whether an element that a store has kept as JSON can be read by this program's own type.
+  /// Whether the element type of this program can read an element that is stored as JSON.
   package var canRead: @Sendable (_ element: [UInt8]) -> Bool = { _ in true }
-  /// How much a user may have of it; nil if the reactor itself refuses what is too much.
+  /// The largest size of a collection for one user. `nil` if the reactor itself checks the size.
   package var quota: CollectionQuota?
-  /// Where a store keeps it. If it is nil, in a table that modules share.
+  /// How a store keeps the module. `nil`: in a table that modules share. Only stores use it.
   package var storage: (any ModuleStorage)?
 
-  /// A module with these actions. `make` turns each into a `UserAction`, with its type and payload for
-  /// the journal.
+  /// A module with these actions. `make` turns each into a `UserAction`. The type and the payload
+  /// are for the journal.
   package init<Action>(
     _ name: String,
     shape: Shape,

@@ -1,6 +1,6 @@
 import LockstepTime
 
-/// The decision of a transaction as a value. A store writes it, and decides nothing itself.
+/// The changes of a transaction as a value. A store only writes them.
 package struct WriteSet: Sendable {
   package let user: UserID
   /// The revision that the transaction makes.
@@ -15,17 +15,17 @@ package struct WriteSet: Sendable {
     self.revision = revision
   }
 
-  /// Adds what an action did.
+  /// Adds the changes of one action.
   package mutating func append(_ edits: CollectionEdits, _ entry: JournalEntry) {
     self.edits.append((entry.collection, edits))
     entries.append(entry)
   }
 }
 
-/// One action that changed something, as the journal keeps it.
+/// An entry of the journal: one action that changed something.
 package struct JournalEntry: Sendable {
   package let revision: Revision
-  /// The action's place among those of its transaction, from 0.
+  /// The action's position in its transaction, from 0.
   package let position: Int
   package let collection: CollectionName
   package let at: Timestamp
@@ -34,7 +34,8 @@ package struct JournalEntry: Sendable {
   package let action: String
   /// The JSON text of the mutations, as clients get it.
   package let mutations: String
-  /// How many bytes the user's entries have up to this one, pruned entries included; 0 if read back.
+  /// The size of the user's journal up to this entry, in bytes, including pruned entries. 0 if the
+  /// entry was read back.
   package let written: Int
 
   package init(

@@ -1,11 +1,11 @@
-/// The changes that a module's `reduce` has made to a collection: what a store writes to its
-/// tables. They follow from the states, so a table holds what clients see, whatever `reduce` does.
+/// The changes that a module's `reduce` has made to a collection. A store writes them to its
+/// tables. They are derived from the states, so a table always holds what clients see.
 package enum CollectionEdits: Sendable {
   case list([ListEdit])
   case map([MapEdit])
 
-  /// Whether the rows alone do not show in which revision the collection changed: a row was removed,
-  /// or none was written.
+  /// Whether the rows alone do not show the revision of the change: a row was removed, or no row
+  /// was written.
   package var needRemovalRecord: Bool {
     switch self {
     case .list(let edits):
@@ -37,7 +37,7 @@ package enum ListEdit: Sendable {
   case cleared
 }
 
-/// A place in a list: between two neighbors, of which one is missing at either end.
+/// A place in a list, between two neighbors. At either end of the list one neighbor is missing.
 package struct ListGap: Sendable, Equatable {
   package let previous: ElementKey?
   package let next: ElementKey?
@@ -55,7 +55,7 @@ package enum MapEdit: Sendable {
   case cleared
 }
 
-/// How a module applies a mutation to its collections: its reactor's own `reduce`.
+/// Applies a mutation to a module's collections with its reactor's own `reduce`.
 package enum CollectionReducer: Sendable {
   case list(@Sendable (inout ListState, ListMutation) -> Void)
   case map(@Sendable (inout MapState, MapMutation) -> Void)

@@ -1,9 +1,10 @@
 import LockstepJSON
 
-// How facts look in the journal and to clients: `{"type":"inserted","payload":{"index":0,"item":{…}}}`.
+// The JSON form of mutations, in the journal and for clients:
+// `{"type":"inserted","payload":{"index":0,"item":{…}}}`.
 
 extension CollectionMutation {
-  /// How many bytes the element takes that it's about, where it says.
+  /// The size of the element that the mutation carries, in bytes. 0 if it carries none.
   package var bytes: Int {
     switch self {
     case .list(.inserted(_, let item, _)), .list(.modified(_, let item)): item.encoded.count
@@ -67,13 +68,13 @@ extension CollectionMutation {
 }
 
 extension CollectionMutation {
-  /// The kind of collection whose facts are read.
+  /// The kind of collection that a mutation belongs to.
   package enum Kind: String, Sendable {
     case list
     case map
   }
 
-  /// Reads the JSON form; nil when it's none.
+  /// Reads the JSON form. Returns `nil` for anything else.
   package init?(_ json: JSON, of kind: Kind) {
     guard let payload = json["payload"] else { return nil }
     let fact: CollectionMutation?

@@ -1,8 +1,9 @@
-/// Which part of a user's state: `favorites`, `profile`, or one of several alike, `defaults/standard`.
+/// The name of a collection in a user's state, such as `favorites`, `profile` or
+/// `defaults/standard`.
 package struct CollectionName: Sendable, Hashable, Comparable, CustomStringConvertible {
   /// The module that it belongs to.
   package let module: String
-  /// Which of the module's collections, where it has several.
+  /// The name within the module, if the module has several collections.
   package let part: String?
 
   package init(_ module: String, part: String? = nil) {
@@ -20,7 +21,7 @@ package struct CollectionName: Sendable, Hashable, Comparable, CustomStringConve
   /// `favorites`, `defaults/standard`.
   package var description: String { part.map { "\(module)/\($0)" } ?? module }
 
-  /// Looked up many times in each write, so only what differs most goes in.
+  /// Each write looks names up many times. So only the part that differs most is hashed.
   package func hash(into hasher: inout Hasher) {
     hasher.combine(part ?? module)
   }

@@ -1,6 +1,6 @@
 import LockstepJSON
 
-/// A change of a collection. It is enough to get from one state to the next.
+/// A change of a collection. Applied to one state, it makes the next.
 package enum CollectionMutation: Sendable, Equatable {
   case list(ListMutation)
   case map(MapMutation)
@@ -26,7 +26,7 @@ package enum CollectionState: Sendable, Equatable {
     }
   }
 
-  /// How many bytes its elements take.
+  /// The size of its elements in bytes.
   package var bytes: Int {
     switch self {
     case .list(let list): list.bytes
@@ -34,8 +34,8 @@ package enum CollectionState: Sendable, Equatable {
     }
   }
 
-  /// Applies mutations of one revision by a module's own `reduce`, and returns what changed.
-  /// Mutations of the other kind, as only a damaged journal could have them, change nothing.
+  /// Applies mutations of one revision by a module's own `reduce`, and returns the changes.
+  /// Mutations of the other kind change nothing; only a damaged journal has them.
   package mutating func reduce(
     _ mutations: [CollectionMutation],
     by reducer: CollectionReducer,
@@ -43,7 +43,8 @@ package enum CollectionState: Sendable, Equatable {
   ) -> CollectionEdits {
     switch (self, reducer) {
     case (.list(var list), .list(let reduce)):
-      // While it is worked on, the state holds nothing: a second reference would copy every array.
+      // The enum must not hold the list during the change. With a second reference, each change
+      // would copy its arrays.
       self = .list(ListState())
       let edits = list.recordEdits(in: revision) { list in
         for case .list(let mutation) in mutations { reduce(&list, mutation) }

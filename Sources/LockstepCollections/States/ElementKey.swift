@@ -1,9 +1,10 @@
-/// The name of an element: a favorite's id, a default's key.
+/// The name of an element: an id or a key.
 ///
-/// Names are the same when their UTF-8 is, as they are in the store and in JSON. Swift's `String` would take names for the
-/// same that look alike, such as “é” in one scalar and in two, and then memory and store would differ.
+/// Two names are equal if their UTF-8 bytes are equal, as in the store and in JSON. Swift's
+/// `String` compares by Unicode equivalence instead: “é” as one scalar equals “é” as two. Then
+/// memory and store would differ.
 public struct ElementKey: Sendable, Hashable, Comparable, ExpressibleByStringLiteral, CustomStringConvertible {
-  /// The name itself.
+  /// The name as text.
   public let text: String
 
   /// A name.
@@ -16,10 +17,10 @@ public struct ElementKey: Sendable, Hashable, Comparable, ExpressibleByStringLit
     self.text = text
   }
 
-  /// The name itself.
+  /// The name as text.
   public var description: String { text }
 
-  /// Equal when the bytes are.
+  /// Compares the bytes.
   public static func == (left: ElementKey, right: ElementKey) -> Bool {
     let (left, right) = (left.text.utf8, right.text.utf8)
     guard left.count == right.count else { return false }
@@ -29,14 +30,14 @@ public struct ElementKey: Sendable, Hashable, Comparable, ExpressibleByStringLit
     return (isEqual ?? nil) ?? left.elementsEqual(right)
   }
 
-  /// In the order of their bytes.
+  /// Orders by the bytes.
   public static func < (left: ElementKey, right: ElementKey) -> Bool {
     left.text.utf8.lexicographicallyPrecedes(right.text.utf8)
   }
 
-  /// By the bytes.
+  /// Hashes the bytes.
   public func hash(into hasher: inout Hasher) {
-    // Every string that this process makes lies in one piece.
+    // Strings that this process makes are contiguous.
     let isFed: Void? = text.utf8.withContiguousStorageIfAvailable { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
     if isFed == nil { for byte in text.utf8 { hasher.combine(byte) } }
     hasher.combine(UInt8.max)

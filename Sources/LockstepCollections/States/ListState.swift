@@ -1,12 +1,12 @@
 import LockstepJSON
 
-/// An element of a list, as clients see it. It never changes: a change puts another one in its place.
+/// An element of a list. It is immutable: a change replaces it.
 public final class ListItem: Sendable, Equatable {
-  /// Its id.
+  /// The id.
   public let id: ElementKey
-  /// The JSON object, as it goes over the wire.
+  /// The JSON object, as sent to clients.
   public let encoded: [UInt8]
-  /// The revision in which it became what it is.
+  /// The revision of its last change.
   public let revision: Revision
 
   package init(id: ElementKey, encoded: [UInt8], revision: Revision) {
@@ -18,55 +18,55 @@ public final class ListItem: Sendable, Equatable {
   /// The JSON object.
   public var object: JSONObject { JSON(trusting: encoded).objectValue ?? JSONObject() }
 
-  /// Equal when clients see the same.
+  /// Two elements are equal if clients see the same.
   public static func == (left: ListItem, right: ListItem) -> Bool {
     left === right || (left.id == right.id && left.encoded == right.encoded)
   }
 }
 
-/// A change of a list. `inserting(_:at:)` and `replacing(_:)` make those with elements.
+/// A change of a list. Make mutations with `inserting(_:at:)` and `replacing(_:)`.
 public enum ListMutation: Sendable, Equatable {
-  /// An element was inserted at a place; an index past the end is the end.
+  /// An element was inserted at an index. An index past the end means the end.
   case inserted(id: String, item: EncodedJSON, index: Int)
   /// An element was replaced at its place.
   case modified(id: String, item: EncodedJSON)
-  /// An element was taken out.
+  /// An element was removed.
   case removed(id: String)
-  /// An element was moved, to this place of the list without it.
+  /// An element was moved. The index counts without the moved element.
   case moved(id: String, to: Int)
-  /// All elements were taken out.
+  /// All elements were removed.
   case cleared
 }
 
-/// A list whose elements have ids of their own, at one revision.
+/// A list of elements with ids, at one revision.
 public struct ListState: Sendable, Equatable {
-  /// The revision that the facts belong to which are applied now; afterwards the last one that changed the list.
+  /// The revision of the last change. While mutations are applied, the revision they belong to.
   public internal(set) var revision = Revision.none
   /// The elements, in their order.
   public private(set) var items: [ListItem] = []
   private var byID: [ElementKey: ListItem] = [:]
-  /// How many bytes the elements take.
+  /// The size of the elements in bytes.
   public private(set) var bytes = 0
-  /// The changes since recording began; nil while nothing is recorded.
+  /// The changes since recording began, or `nil` while nothing is recorded.
   private var edits: [ListEdit]?
 
-  /// How many elements there are.
+  /// The number of elements.
   public var count: Int { items.count }
 
   /// An empty list.
   public init() {}
 
-  /// The element of an id; nil where there is none.
+  /// The element with this id, or `nil` if there is none.
   public subscript(id: String) -> ListItem? { byID[ElementKey(id)] }
 
-  /// Where an element is. Linear, and fast: elements are compared by their addresses.
+  /// The index of an element. The search is linear but fast, because it compares addresses.
   public func index(of id: String) -> Int? {
     guard let item = self[id] else { return nil }
     return items.firstIndex { $0 === item }
   }
 
-  /// Applies a mutation. Total: a mutation that does not fit, as only a damaged journal could have
-  /// it, does what comes nearest.
+  /// Applies a mutation. It never fails. A mutation that does not fit, as in a damaged journal,
+  /// does the closest possible thing.
   public mutating func apply(_ mutation: ListMutation) {
     switch mutation {
     case .inserted(let id, let item, let index):
@@ -91,8 +91,8 @@ public struct ListState: Sendable, Equatable {
     }
   }
 
-  /// Lets `reduce` change the list in a revision, and returns what it changed. A list that `reduce`
-  /// has replaced by another one is written whole.
+  /// Lets `reduce` change the list in a revision, and returns the changes. If `reduce` has replaced
+  /// the list by another one, the changes contain the whole list.
   package mutating func recordEdits(in revision: Revision, of reduce: (inout ListState) -> Void) -> [ListEdit] {
     self.revision = revision
     edits = []
@@ -113,7 +113,7 @@ public struct ListState: Sendable, Equatable {
       }
   }
 
-  /// Two lists are equal if clients see the same, since the same revision.
+  /// Two lists are equal if clients see the same, with the same revision.
   public static func == (left: ListState, right: ListState) -> Bool {
     left.revision == right.revision && left.items == right.items
   }
@@ -161,7 +161,7 @@ public struct ListState: Sendable, Equatable {
 }
 
 extension JSON {
-  /// Reads what this process has written itself. Anything else reads as null.
+  /// Reads JSON that this process has written. Anything else becomes null.
   package init(trusting encoded: [UInt8]) {
     self = (try? JSON(parsing: encoded, limits: JSONLimits(maximumDepth: JSONLimits.highestDepth))) ?? .null
   }

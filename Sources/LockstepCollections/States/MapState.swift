@@ -1,10 +1,10 @@
 import LockstepJSON
 
-/// A value of a map. It never changes: a change puts another one in its place.
+/// A value of a map. It is immutable: a change replaces it.
 public final class MapValue: Sendable, Equatable {
-  /// The JSON, as it goes over the wire.
+  /// The JSON, as sent to clients.
   public let encoded: [UInt8]
-  /// The revision in which it became what it is.
+  /// The revision of its last change.
   public let revision: Revision
 
   package init(encoded: [UInt8], revision: Revision) {
@@ -15,11 +15,11 @@ public final class MapValue: Sendable, Equatable {
   /// The value.
   public var json: JSON { JSON(trusting: encoded) }
 
-  /// Equal when clients see the same.
+  /// Two values are equal if clients see the same.
   public static func == (left: MapValue, right: MapValue) -> Bool { left === right || left.encoded == right.encoded }
 }
 
-/// A change of a map. `setting(_:to:)` makes one with a value.
+/// A change of a map. Make a mutation with `setting(_:to:)`.
 public enum MapMutation: Sendable, Equatable {
   /// A key was given this value.
   case set(key: String, value: EncodedJSON)
@@ -29,21 +29,21 @@ public enum MapMutation: Sendable, Equatable {
   case cleared
 }
 
-/// Values by their keys, at one revision.
+/// A map of keys and values, at one revision.
 public struct MapState: Sendable, Equatable {
-  /// The revision that the facts belong to which are applied now; afterwards the last one that changed the map.
+  /// The revision of the last change. While mutations are applied, the revision they belong to.
   public internal(set) var revision: Revision
-  /// The values, by their keys.
+  /// The values by key.
   public private(set) var values: [ElementKey: MapValue]
-  /// How many bytes the keys and values take.
+  /// The size of the keys and values in bytes.
   public private(set) var bytes: Int
-  /// The changes since recording began; nil while nothing is recorded.
+  /// The changes since recording began, or `nil` while nothing is recorded.
   private var edits: [MapEdit]?
 
-  /// How many values there are.
+  /// The number of values.
   public var count: Int { values.count }
 
-  /// The value of a key; nil where there is none.
+  /// The value of a key, or `nil` if there is none.
   public subscript(key: String) -> MapValue? { values[ElementKey(key)] }
 
   /// An empty map.
@@ -56,7 +56,7 @@ public struct MapState: Sendable, Equatable {
     bytes = values.reduce(0) { $0 + $1.key.text.utf8.count + $1.value.encoded.count }
   }
 
-  /// Applies a mutation. Total: removing a key that is missing changes nothing.
+  /// Applies a mutation. It never fails. Removing a missing key changes nothing.
   public mutating func apply(_ mutation: MapMutation) {
     switch mutation {
     case .set(let key, let value):
@@ -72,8 +72,8 @@ public struct MapState: Sendable, Equatable {
     }
   }
 
-  /// Lets `reduce` change the map in a revision, and returns what it changed. A map that `reduce`
-  /// has replaced by another one is written whole.
+  /// Lets `reduce` change the map in a revision, and returns the changes. If `reduce` has replaced
+  /// the map by another one, the changes contain the whole map.
   package mutating func recordEdits(in revision: Revision, of reduce: (inout MapState) -> Void) -> [MapEdit] {
     self.revision = revision
     edits = []
@@ -88,12 +88,13 @@ public struct MapState: Sendable, Equatable {
       + values.map { .set($0.key, EncodedJSON(JSON(trusting: $0.value.encoded), encoded: $0.value.encoded)) }
   }
 
-  /// Two maps are equal if clients see the same, since the same revision.
+  /// Two maps are equal if clients see the same, with the same revision.
   public static func == (left: MapState, right: MapState) -> Bool {
     left.revision == right.revision && left.values == right.values
   }
 
-  /// How many values there would be after facts that name each key once at most, and how many bytes they would take.
+  /// The number of values and their size after these mutations. The mutations must name each key at
+  /// most once.
   package func size(after mutations: [MapMutation]) -> (count: Int, bytes: Int) {
     mutations.reduce((count, bytes)) { size, mutation in
       switch mutation {

@@ -1,19 +1,19 @@
-/// What the app has registered for everybody, and what it was before.
+/// The registered defaults with their history.
 package struct RegisteredDefaults: Sendable {
-  /// What a key was from a revision on; nil where it was taken back.
+  /// The value of a key from a revision on. `nil`: the app has withdrawn it.
   private struct Change: Sendable {
     let revision: Revision
     let value: MapValue?
   }
 
-  /// All revisions there were, in order; every change has its own.
+  /// All revisions, in order. Each change has its own.
   private var revisions: [Revision] = []
   private var suites: [String: [ElementKey: [Change]]] = [:]
 
-  /// Nothing.
+  /// Starts empty.
   package init() {}
 
-  /// Takes in a change; they come in the order of their revisions.
+  /// Adds a change. Changes must come in the order of their revisions.
   package mutating func apply(_ key: String, in suite: String, value: [UInt8]?, revision: Revision) {
     let change = Change(revision: revision, value: value.map { MapValue(encoded: $0, revision: revision) })
     suites[suite, default: [:]][ElementKey(key), default: []].append(change)
@@ -23,7 +23,7 @@ package struct RegisteredDefaults: Sendable {
   /// The last revision.
   package var revision: Revision { revisions.last ?? .none }
 
-  /// Whether a revision is one of this history.
+  /// Whether a revision belongs to this history.
   package func knows(_ revision: Revision) -> Bool {
     if revision == .none || revision == self.revision { return true }
     var range = revisions[...]
@@ -35,24 +35,25 @@ package struct RegisteredDefaults: Sendable {
     return false
   }
 
-  /// The suites in which anything was ever registered.
+  /// The suites that have ever had a registered value.
   package var suiteNames: [String] { suites.keys.sorted() }
 
-  /// The values of a suite as they were at a revision.
+  /// The values of a suite at a revision.
   package func values(of suite: String, at revision: Revision) -> [ElementKey: MapValue] {
     guard let keys = suites[suite] else { return [:] }
     return keys.compactMapValues { changes in changes.last { $0.revision <= revision }?.value }
   }
 
-  /// The value of a key as it was at a revision.
+  /// The value of a key at a revision.
   package func value(of key: String, in suite: String, at revision: Revision) -> MapValue? {
     suites[suite]?[ElementKey(key)]?.last { $0.revision <= revision }?.value
   }
 
-  /// The values of a suite as they are.
+  /// The values of a suite now.
   package func values(of suite: String) -> [ElementKey: MapValue] { values(of: suite, at: revision) }
 
-  /// The last revision, up to one, that changed what shows of a suite to a user who has set the given keys.
+  /// The last revision, up to `revision`, that changed the visible registered values of a suite. A
+  /// key that the user has set hides the registered value.
   package func shownRevision(of suite: String, behind own: [ElementKey: MapValue], at revision: Revision) -> Revision {
     guard let keys = suites[suite] else { return .none }
     return keys.reduce(Revision.none) { last, entry in

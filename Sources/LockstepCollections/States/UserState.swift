@@ -1,21 +1,23 @@
-/// All of a user's state at one revision: what was committed, or what a transaction is about to.
+/// All of a user's state at one revision. The revision is committed, or a transaction is about to
+/// commit it.
 package struct UserState: Sendable {
-  /// +1 for each transaction that changed anything.
+  /// The number of transactions that have changed the state.
   package var revision = Revision.none
-  /// How many bytes the user's history has had up to here: see `Journal.End`. 0 for a state of the past.
+  /// The size of the user's history up to this revision, in bytes: see `Journal.End`. 0 for a past
+  /// state.
   package var written = 0
   /// The collections that have ever been changed, by name.
   package var collections: [CollectionName: CollectionState] = [:]
 
-  /// Nothing, as it's before the first transaction.
+  /// The empty state before the first transaction.
   package init() {}
 
-  /// A list; empty where nothing has ever been in it.
+  /// A list. It is empty if it has never been changed.
   package func list(_ name: CollectionName) -> ListState {
     if case .list(let list)? = collections[name] { list } else { ListState() }
   }
 
-  /// A map; empty where nothing has ever been in it.
+  /// A map. It is empty if it has never been changed.
   package func map(_ name: CollectionName) -> MapState {
     if case .map(let map)? = collections[name] { map } else { MapState() }
   }
@@ -25,32 +27,33 @@ package struct UserState: Sendable {
     collections.filter { $0.key.module == module }.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
   }
 
-  /// Applies mutations of the revision that is being made, and returns what changed.
+  /// Applies mutations of a revision, and returns the changes.
   package mutating func reduce(
     _ mutations: [CollectionMutation],
     in name: CollectionName,
     by reducer: CollectionReducer,
     revision: Revision
   ) -> CollectionEdits {
-    // Taken out while it is worked on: a second reference would copy every array.
+    // Removed from the dictionary during the change. With a second reference, each change would
+    // copy its arrays.
     var collection = collections.removeValue(forKey: name) ?? reducer.initialState
     let edits = collection.reduce(mutations, by: reducer, revision: revision)
     collections[name] = collection
     return edits
   }
 
-  /// How many elements a collection has, and how many bytes they take.
+  /// The number of elements of a collection, and their size in bytes.
   package func size(of name: CollectionName) -> (count: Int, bytes: Int) {
     collections[name].map { ($0.count, $0.bytes) } ?? (0, 0)
   }
 
-  /// How many bytes the elements take.
+  /// The size of all elements in bytes.
   package var bytes: Int { collections.values.reduce(0) { $0 + $1.bytes } }
 
-  /// About how much memory it takes without its elements.
+  /// The approximate memory of the state without its elements.
   package var orderCost: Int { collections.values.reduce(256) { $0 + 64 + $1.count * 40 } }
 
-  /// About how much memory it takes.
+  /// The approximate memory of the state.
   package var cost: Int {
     collections.values.reduce(512) { $0 + 256 + $1.bytes + $1.count * 160 }
   }

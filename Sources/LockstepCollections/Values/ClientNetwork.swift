@@ -1,13 +1,14 @@
 import Glibc
 
-/// Where a client comes from, as far as limits tell clients apart: an IPv4 address, or the first 64 bits of an IPv6 one,
-/// since whoever has one IPv6 address as a rule has all 2^64 beside it.
+/// The network of a client, as rate limits count it: an IPv4 address, or the first 64 bits of an
+/// IPv6 address. A client that has one IPv6 address normally has all 2^64 with the same first 64
+/// bits.
 public struct ClientNetwork: Hashable, Sendable, CustomStringConvertible {
   /// For example `192.0.2.1` or `2001:db8:0:0::/64`.
   public let description: String
 
-  /// The network of an address without its port. An IPv4 address in IPv6's clothes is the IPv4 one. A text that is no
-  /// address, such as a socket's path, stands for itself, as far as 64 bytes.
+  /// The network of an address without a port. An IPv4-mapped IPv6 address counts as IPv4. Any
+  /// other text, such as a socket's path, stands for itself, up to 64 bytes.
   public init(host: String) {
     // The zone names an interface of this machine, not the client.
     let address = host.prefix { $0 != "%" }

@@ -1,21 +1,23 @@
-/// A point in the history of one store: how far a user's state, and what the app has registered for all, had come.
+/// A position in the history of one store: the user's revision and the revision of the registered
+/// defaults.
 ///
-/// To clients it's an opaque string, and the same for every resource: `since`, `at`, and the inside of an ETag. It names
-/// its store, and its revisions name their era: one of another store, or of what came after a backup that was restored
-/// since, isn't mistaken for one of this store's history.
+/// For clients it is an opaque text. They use the same cursors in `since`, in `at` and in ETags. A
+/// cursor contains the store's id and the eras of its revisions. So a cursor of another store is
+/// recognised, and so is one of the history that was lost when a backup was restored.
 package struct Cursor: Sendable, Hashable {
-  /// The first digits of the store's identity.
+  /// The first digits of the store's id.
   package let store: String
   /// The user's revision.
   package let revision: Revision
   /// The revision of the registered defaults.
   package var registered = Revision.none
-  /// What tells apart representations that share their revisions, such as a page of a list; of `[A-Za-z0-9_-]`.
+  /// Distinguishes representations with the same revisions, such as the pages of a list.
+  /// Characters: `[A-Za-z0-9_-]`.
   package var detail: String?
 
-  /// How many digits of a store's identity a cursor carries.
+  /// The number of digits of the store's id in a cursor.
   package static let storeDigits = 8
-  /// Ends the tag of a gzip response. A cursor may be sent back with it.
+  /// The suffix of a gzip response's ETag. Clients may send a cursor with this suffix.
   package static let gzipSuffix = "-gzip"
 
   package init(store: String, revision: Revision, registered: Revision = .none, detail: String? = nil) {
@@ -25,9 +27,10 @@ package struct Cursor: Sendable, Hashable {
     self.detail = detail
   }
 
-  /// Reads the text form; nil when it doesn't have a cursor's form.
+  /// Reads the text form. Returns `nil` for anything else.
   package init?(_ text: some StringProtocol) {
-    // As bytes: every poll brings one, and characters would cost many times as much.
+    // Works on bytes, because each poll brings a cursor and characters would cost many times as
+    // much.
     var rest = Array(text.utf8)[...]
     if rest.suffix(Self.gzipSuffix.utf8.count).elementsEqual(Self.gzipSuffix.utf8) {
       rest.removeLast(Self.gzipSuffix.utf8.count)
@@ -43,25 +46,25 @@ package struct Cursor: Sendable, Hashable {
     self.init(store: String(decoding: store, as: UTF8.self), revision: revision, registered: registered, detail: detail)
   }
 
-  /// The tag of a plain response, for the tag of its gzip form or its own.
+  /// The ETag of the identity response, from the ETag of either form.
   package static func plainTag(_ tag: String) -> String {
     tag.hasSuffix(gzipSuffix) ? String(tag.dropLast(gzipSuffix.count)) : tag
   }
 
-  /// Takes what comes up to the next point, which stays.
+  /// Takes the part before the next point. The point stays.
   private static func takePart(of rest: inout ArraySlice<UInt8>) -> ArraySlice<UInt8> {
     let part = rest.prefix { $0 != UInt8(ascii: ".") }
     rest = rest[part.endIndex...]
     return part
   }
 
-  /// Takes a point and the revision behind it.
+  /// Takes a point and the revision after it.
   private static func takeRevision(of rest: inout ArraySlice<UInt8>) -> Revision? {
     guard rest.popFirst() != nil else { return nil }
     return Revision(utf8: takePart(of: &rest))
   }
 
-  /// The text form, of `[A-Za-z0-9._-]`.
+  /// The text form. Characters: `[A-Za-z0-9._-]`.
   package var text: String {
     let points = "\(store).\(revision).\(registered)"
     return detail.map { "\(points).\($0)" } ?? points

@@ -1,14 +1,14 @@
-/// The id of a `Subject`: a UUIDv7 that can't be mistaken for the id of something else.
+/// The id of a `Subject`, a UUIDv7. The type keeps ids of different subjects apart.
 public struct Identifier<Subject>: Hashable, Sendable, CustomStringConvertible {
-  /// The id itself.
+  /// The id's value.
   public let uuid: UUIDv7
 
-  /// An id of its value.
+  /// Creates an id from its value.
   public init(_ uuid: UUIDv7) {
     self.uuid = uuid
   }
 
-  /// Reads the text form, as `UUIDv7` does; nil when it's none.
+  /// Reads the text form, as `UUIDv7` does. Returns `nil` for anything else.
   public init?(_ text: some StringProtocol) {
     guard let uuid = UUIDv7(text) else { return nil }
     self.init(uuid)
@@ -18,13 +18,14 @@ public struct Identifier<Subject>: Hashable, Sendable, CustomStringConvertible {
   public var description: String { uuid.description }
 }
 
-/// Who a user is.
+/// The id of a user.
 public typealias UserID = Identifier<User>
-/// Which session it is.
+/// The id of a session.
 public typealias SessionID = Identifier<Session>
 
 extension SessionID {
-  /// What a client calls a session: its id, or `current` for the one it asks with; nil when it's neither.
+  /// Reads a session's id. `current` stands for the session of the request. Returns `nil` for
+  /// anything else.
   public init?(_ text: some StringProtocol, current: SessionID) {
     if text == "current" {
       self = current

@@ -1,15 +1,18 @@
-/// How many transactions had changed a user's state at a point of its history, and in which era the last of them did.
+/// The number of transactions that have changed a user's state up to a point, and the era of the
+/// last of them.
 ///
-/// Revisions of one history are ordered by their numbers, which have no gaps. The era tells histories apart that share their
-/// beginning: where an old copy of the store was put in the place of the present one, the numbers that were given out since
-/// are given out again, for other transactions. Whoever remembers one of the lost history is recognised by its era.
+/// Revisions of one history are ordered by their numbers, which have no gaps. The era distinguishes
+/// two histories with the same beginning. After an old copy of the store was put back, the server
+/// gives the same numbers to other transactions. A client with a revision of the lost history is
+/// recognised by its era.
 ///
-/// In the store it's one integer: the number in the upper bits, so that it sorts, and the era in the lower 20.
+/// The store keeps a revision as one integer, so that it sorts. The number is in the upper bits,
+/// the era in the lower 20.
 public struct Revision: Sendable, Hashable, Comparable {
-  /// Where every history begins.
+  /// The revision before the first transaction.
   public static let none = Revision(rawValue: 0)
 
-  /// How it's stored.
+  /// The integer in the store.
   package let rawValue: Int
 
   package init(rawValue: Int) {
@@ -18,27 +21,29 @@ public struct Revision: Sendable, Hashable, Comparable {
 
   /// - Parameters:
   ///   - number: At most 2⁴³ - 1.
-  ///   - era: When it was made.
+  ///   - era: The era in which the revision was made.
   package init(number: Int, era: Era = .unknown) {
     rawValue = number << Era.bits | era.value
   }
 
-  /// How many there were up to it, with it.
+  /// The number of transactions up to this revision, including it.
   package var number: Int { rawValue >> Era.bits }
 
-  /// The one after it.
+  /// The next revision.
   package func next(in era: Era) -> Revision { Revision(number: number + 1, era: era) }
 
-  /// In the order in which they were made.
+  /// Orders by the time at which they were made.
   public static func < (left: Revision, right: Revision) -> Bool { left.rawValue < right.rawValue }
 }
 
-/// One run of a server on a store, from its start to its end: 20 random bits. Two runs that write the same revision, because
-/// the second began with a copy of the store from before the first did, have the same one in a millionth of all cases.
+/// One run of a server on a store, from start to end, as 20 random bits.
+///
+/// Two runs can write the same revision number if the second run started with an older copy of the
+/// store. Their eras are equal in about one of a million cases.
 package struct Era: Sendable, Hashable {
   static let bits = 20
 
-  /// That of revisions from before there were eras.
+  /// The era of revisions that were written before the store had eras.
   static let unknown = Era(value: 0)
 
   fileprivate let value: Int
@@ -52,23 +57,24 @@ package struct Era: Sendable, Hashable {
     value = 1 + Int(random % (1 << Self.bits - 1))
   }
 
-  /// The same run, for the history of one user. A device whose user changes, or who signs up anew, keeps no cursor that the other
-  /// history takes for its own: revisions of two users that have the same number are alike in a millionth of all cases.
+  /// The same run, for the history of one user. Two users normally have different eras for the same
+  /// number. So after a device has changed its user, its old cursor does not match the new user's
+  /// history.
   package func of(_ user: UserID) -> Era {
     guard self != .unknown else { return self }
     return Era(random: UInt64(value) &+ user.uuid.low)
   }
 }
 
-/// As clients see it in a cursor: the number, and behind a hyphen the era, where that is known.
+/// The form in cursors: the number, then a hyphen and the era if the era is known.
 extension Revision: LosslessStringConvertible {
-  /// The number, and behind a hyphen the era, where that is known.
+  /// The number, then a hyphen and the era if the era is known.
   public var description: String { era.value == 0 ? String(number) : "\(number)-\(era.value)" }
 
-  /// Reads the one form that `description` writes.
+  /// Reads the exact form that `description` writes.
   public init?(_ text: String) { self.init(utf8: Array(text.utf8)[...]) }
 
-  /// Reads the one form that `description` writes.
+  /// Reads the exact form that `description` writes.
   package init?(utf8 text: ArraySlice<UInt8>) {
     let hyphen = text.firstIndex(of: UInt8(ascii: "-"))
     guard let number = Self.number(text[..<(hyphen ?? text.endIndex)]), number <= Int.max >> Era.bits else {
@@ -78,17 +84,17 @@ extension Revision: LosslessStringConvertible {
       self.init(rawValue: number << Era.bits)
       return
     }
-    // An era that is unknown isn't written.
+    // An unknown era is never written.
     guard let era = Self.number(text[(hyphen + 1)...]), 0 < era, era < 1 << Era.bits else { return nil }
     self.init(rawValue: number << Era.bits | era)
   }
 
-  /// A number without a sign, and without zeros before it.
+  /// Reads a number without a sign and without leading zeros.
   private static func number(_ digits: ArraySlice<UInt8>) -> Int? {
     guard let first = digits.first, first != UInt8(ascii: "0") || digits.count == 1 else { return nil }
     var number = 0
     for digit in digits {
-      // More than a revision has room for is none, whatever else follows.
+      // Stops before a number that a revision cannot hold.
       guard digit >= UInt8(ascii: "0"), digit <= UInt8(ascii: "9"), number <= Int.max >> Era.bits else { return nil }
       number = number * 10 + Int(digit - UInt8(ascii: "0"))
     }

@@ -1,21 +1,21 @@
 import LockstepTime
 
-/// A device that is logged in, as its user is told about it. The token isn't part of it.
+/// A session, as its user sees it. The token is not part of it.
 public struct Session: Sendable, Equatable {
-  /// Which session it is.
+  /// The id of the session.
   public let id: SessionID
-  /// What the user calls the device.
+  /// The user's name for the device.
   public let device: String?
-  /// When it logged in.
+  /// The time of the login.
   public let createdAt: Timestamp
-  /// When its token was last used, to the minute.
+  /// The time of the token's last use, to the minute.
   public var lastSeenAt: Timestamp
-  /// When its token ends, unless it's used before.
+  /// The time at which the token expires. Each use of the token postpones it.
   public var expiresAt: Timestamp
-  /// The last cursor that the device asked from.
+  /// The last cursor that the device sent.
   public var cursor: String?
 
-  /// A session of its parts.
+  /// Creates a session from its parts.
   public init(
     id: SessionID,
     device: String?,

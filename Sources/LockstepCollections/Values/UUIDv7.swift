@@ -1,18 +1,18 @@
-/// An id made of a time and 74 random bits (RFC 9562, 5.7): ids made later sort later.
+/// An id with a time and 74 random bits (RFC 9562, 5.7). Ids that are made later sort later.
 public struct UUIDv7: Hashable, Sendable, Comparable, CustomStringConvertible {
   /// The first eight bytes: 48 bits of time, the version, 12 random bits.
   package let high: UInt64
   /// The last eight bytes: the variant, 62 random bits.
   package let low: UInt64
 
-  /// An id of its parts; of the random ones as many bits are used as there is room for.
+  /// Creates an id from its parts. Bits of the random numbers that do not fit are dropped.
   package init(milliseconds: Int64, random12: UInt64, random62: UInt64) {
     high = UInt64(truncatingIfNeeded: milliseconds) << 16 | 0x7000 | random12 & 0xFFF
     low = 0x8000_0000_0000_0000 | random62 & 0x3FFF_FFFF_FFFF_FFFF
   }
 
-  /// Reads the text form, `018f1e2c-….`: 32 hexadecimal digits of either case in five groups. Nil for anything else, a
-  /// UUID of another version among it.
+  /// Reads the text form, `018f1e2c-….`: 32 hexadecimal digits of either case in five groups.
+  /// Returns `nil` for anything else, including UUIDs of another version.
   public init?(_ text: some StringProtocol) {
     var (words, digits) = ((UInt64(0), UInt64(0)), 0)
     var position = 0
@@ -30,17 +30,18 @@ public struct UUIDv7: Hashable, Sendable, Comparable, CustomStringConvertible {
     (high, low) = words
   }
 
-  /// When the id was made, in milliseconds since 1970.
+  /// The time at which the id was made, in milliseconds since 1970.
   public var milliseconds: Int64 { Int64(high >> 16) }
 
-  /// In order of time, and of making within a millisecond where one generator made both.
+  /// Orders by time. Within a millisecond, the order is kept only for ids of one generator.
   public static func < (left: UUIDv7, right: UUIDv7) -> Bool {
     (left.high, left.low) < (right.high, right.low)
   }
 
   /// The text form, in lower case.
   public var description: String {
-    // Every write to the store names users and sessions, so this takes no more memory than the string's own.
+    // Each write to the store encodes ids of users and sessions. So this allocates nothing but the
+    // string.
     var text = InlineArray<36, UInt8>(repeating: UInt8(ascii: "-"))
     Self.write(high >> 48, to: &text, at: 0)
     Self.write(high >> 32, to: &text, at: 4)

@@ -1,15 +1,15 @@
 import LockstepTime
 
-/// A user, as they are told about themselves.
+/// A user, as the user sees the account.
 public struct User: Sendable, Equatable {
-  /// Who it is.
+  /// The id of the user.
   public let id: UserID
-  /// The address, as it was given when they signed up.
+  /// The address as it was given at sign-up.
   public let email: String
-  /// When they signed up.
+  /// The time of the sign-up.
   public let createdAt: Timestamp
 
-  /// A user of their parts.
+  /// Creates a user from its parts.
   public init(id: UserID, email: String, createdAt: Timestamp) {
     self.id = id
     self.email = email

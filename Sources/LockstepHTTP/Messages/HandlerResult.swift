@@ -1,6 +1,6 @@
-/// What a handler returns for a request: a response, or the work that makes one.
+/// The result of a handler: a response, or work that makes one.
 ///
-/// A response that is made from memory is a plain value; it costs no task and no thread hop.
+/// A response that is made from memory is a plain value. It needs no task and no change of thread.
 public enum HandlerResult: Sendable {
   /// A response.
   case response(Response)
@@ -19,8 +19,7 @@ public enum HandlerResult: Sendable {
   /// A response whose body arrives in pieces: see `EventSource`.
   case eventStream(Response, any EventSource)
 
-  /// Transforms the response, whenever it is made. A response that is there at once needs no
-  /// allocation.
+  /// Transforms the response whenever it is made. An immediate response needs no allocation.
   @inlinable
   public func transformed(by transform: some ResponseTransform) -> HandlerResult {
     switch self {

@@ -1,7 +1,7 @@
 /// The header fields of a response, kept as the bytes that go over the wire.
 ///
-/// A block made once can be sent many times for the price of a copy. All outgoing field values are
-/// checked here: no byte that could end a field early gets in.
+/// A block that is made once can be sent many times at the cost of a copy. All outgoing field
+/// values are checked here, so no value can end its field early.
 public struct HeaderFields: Sendable, Equatable {
   private(set) var bytes: [UInt8] = []
 

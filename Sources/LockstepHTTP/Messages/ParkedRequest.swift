@@ -30,7 +30,7 @@ public protocol EventSource: Waiter {
   func next(_ cause: WakeReason) -> EventPiece
 }
 
-/// What an `EventSource` sends next.
+/// The next piece of an `EventSource`.
 public enum EventPiece: Sendable {
   /// These bytes.
   case bytes([UInt8])
@@ -87,14 +87,14 @@ public protocol WakeTarget: AnyObject, Sendable {
   func wake(_ tokens: [UInt64])
 }
 
-/// How long a response may be sent again without asking the handler.
+/// Decides how long a response may be sent again without asking the handler.
 ///
 /// A client that polls sends the same bytes again and again on one connection. As long as the
 /// response is valid, the server sends it again and does not even parse the request.
 public protocol ResponseValidity: AnyObject, Sendable {
-  /// Whether the response is still valid for the same request, which has arrived again at `arrival`
-  /// (nanoseconds of the server's monotonic clock). Counting and logging the request belong here,
-  /// since no handler runs.
+  /// Whether the response is still valid for the same request. The request has arrived again at
+  /// `arrival`, in nanoseconds of the server's monotonic clock. Count and log the request here,
+  /// because no handler runs.
   ///
   /// Called on the connection's event loop, so it must not block.
   func holds(at arrival: Int64) -> Bool

@@ -17,7 +17,8 @@ public final class RequestHead: Sendable {
 
   /// The positions of a field's name and value in the head.
   struct FieldPlace: Sendable {
-    // Half the size of two `Range<Int>`: every request has an array. No head is near 4 GiB.
+    // `UInt32` is enough, because no head is near 4 GiB. Each request has an array of these, and
+    // with `Range<Int>` it would be twice as large.
     private let nameStart, nameEnd, valueStart, valueEnd: UInt32
 
     init(name: Range<Int>, value: Range<Int>) {

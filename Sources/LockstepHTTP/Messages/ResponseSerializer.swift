@@ -1,6 +1,6 @@
 /// Writes the head of a response as bytes.
 public enum ResponseSerializer {
-  /// What the head depends on besides the response itself.
+  /// The parts of the exchange that the head depends on.
   public struct Exchange: Sendable {
     /// Whether the request was `HEAD`: the response has the fields of `GET`, but no body.
     public var isHead: Bool

@@ -19,7 +19,7 @@ public struct ChunkedDecoder: Sendable {
   /// How many bytes of data have arrived.
   public private(set) var decoded = 0
 
-  /// How many bytes of data have arrived, with those that the present chunk still announces.
+  /// The number of data bytes that have arrived, plus the rest of the present chunk.
   public var announced: Int {
     guard case .data(let remaining) = state else { return decoded }
     let (sum, overflows) = decoded.addingReportingOverflow(remaining)
@@ -34,10 +34,10 @@ public struct ChunkedDecoder: Sendable {
     bounds = ParserLimits(limits)
   }
 
-  /// Passes the data in `bytes` to `sink` and returns how many bytes are used up.
+  /// Passes the data in `bytes` to `sink` and returns the number of bytes that were used.
   ///
-  /// The rest is the beginning of an incomplete line; pass it again with more behind it. Throws if
-  /// the coding is broken or past a limit. The connection cannot go on then.
+  /// The rest is the beginning of an incomplete line. Pass it again, followed by more bytes. Throws
+  /// if the coding is broken or exceeds a limit. Then the connection must close.
   public mutating func decode(
     _ bytes: UnsafeRawBufferPointer,
     sink: (UnsafeRawBufferPointer) -> Void

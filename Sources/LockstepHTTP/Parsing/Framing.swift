@@ -1,7 +1,7 @@
-/// What the fields of a head say about the end of the body and about the connection.
+/// The end of the body and the future of the connection, as the fields of a head define them.
 ///
-/// Fields that two readers could read differently are refused, because a second reading allows
-/// request smuggling (RFC 9112, 11.2).
+/// Fields that two readers could read differently are refused. Otherwise a proxy and this server
+/// could disagree, which allows request smuggling (RFC 9112, 11.2).
 struct Framing {
   private(set) var wantsClose = false
   private(set) var wantsKeepAlive = false

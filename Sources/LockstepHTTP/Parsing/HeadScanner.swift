@@ -1,7 +1,7 @@
 /// Finds the end of a request's head, in whatever pieces its bytes arrive, and enforces the limits.
 ///
-/// It scans every byte once: later calls go on where earlier ones ended. Its outcome depends on the
-/// bytes alone, not on where the network cut them.
+/// It scans each byte once, because a later call continues where the earlier one ended. Its outcome
+/// depends only on the bytes, not on how the network split them.
 struct HeadScanner {
   /// Where the request line begins: after empty lines, which RFC 9112, 2.2 says to skip.
   private(set) var start = 0

@@ -6,7 +6,7 @@ public struct Problem: Error, Sendable {
   public struct Fault: Sendable, Equatable {
     /// A JSON Pointer to the place, for example `/title`.
     public let pointer: String
-    /// What is wrong there, and what would be right.
+    /// The fault, and how to correct it.
     public let detail: String
 
     /// A fault of its parts.
@@ -18,7 +18,7 @@ public struct Problem: Error, Sendable {
 
   /// The kind, which decides `type`, `title` and `status`.
   public var kind: ProblemKind
-  /// What happened this time and what to do. Default: the explanation of the kind.
+  /// The error and its remedy in this case. Default: the explanation of the kind.
   public var detail: String
   /// All faults of a body.
   public var errors: [Fault]

@@ -62,8 +62,8 @@ public enum ProblemKind: String, Sendable, CaseIterable {
     }
   }
 
-  /// What the problem means and what to do: the text of its page, and the `detail` of a problem
-  /// that has none of its own.
+  /// The meaning of the problem and its remedy. It is the text of the problem's page, and the
+  /// `detail` of a problem that has none of its own.
   public var explanation: String {
     switch self {
     case .malformedRequest:

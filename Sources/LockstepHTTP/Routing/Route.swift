@@ -15,7 +15,7 @@ public struct Route: Sendable {
   public let bodyLimit: Int?
   /// The handler.
   public let handler: Handler
-  /// What OpenAPI says about the route, if it is described. Made on each access.
+  /// The OpenAPI description of the route, if it has one. Made on each access.
   public var description: RouteDescription? { describe?() }
   private var describe: (@Sendable () -> RouteDescription)?
 

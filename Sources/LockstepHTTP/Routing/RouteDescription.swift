@@ -1,8 +1,8 @@
 import LockstepJSON
 
-/// What OpenAPI says about a route. It has no effect on requests.
+/// The OpenAPI description of a route. It has no effect on requests.
 public struct RouteDescription: Sendable {
-  /// Who may use a route.
+  /// The clients that may use a route.
   package enum Access: Sendable {
     case anybody
     case user
@@ -22,7 +22,7 @@ public struct RouteDescription: Sendable {
   package var answers: [RouteAnswer]
   /// The problems of this route. The server itself may respond with any other.
   package var problems: Set<ProblemKind>
-  /// Schemas that the others refer to by name. A name has one schema for all routes.
+  /// Schemas that the members above refer to by name. A name has one schema for all routes.
   package var schemas: [String: JSON]
 
   package init(
@@ -111,7 +111,7 @@ package struct RouteField: Sendable {
 /// A response that is not a problem.
 package struct RouteAnswer: Sendable {
   package let status: Status
-  /// When the server sends it.
+  /// The case in which the server sends it.
   package let summary: String
   /// Its header fields, without those that any response may have.
   package let fields: [RouteField]

@@ -21,7 +21,7 @@ public struct Router: Sendable {
 
   /// An invalid table.
   public struct TableError: Error, CustomStringConvertible, Equatable {
-    /// Which routes are wrong, and why.
+    /// The wrong routes and the reason.
     public let description: String
   }
 

@@ -36,8 +36,9 @@ package final class OriginCheck: Sendable {
     )
   }
 
-  /// Whether an origin is the server's own. The scheme does not count: TLS often ends at a proxy.
-  /// Nor does the port where `Host` has none: some proxies leave it out.
+  /// Whether an origin is the server's own. The scheme is not compared, because TLS often ends at a
+  /// proxy. If `Host` has no port, the port is not compared either, because some proxies leave it
+  /// out.
   private static func isOwn(_ origin: String, host: String) -> Bool {
     let schemes = [("http://", ":80"), ("https://", ":443")]
     guard let (scheme, defaultPort) = schemes.first(where: { origin.hasPrefix($0.0) }) else { return false }

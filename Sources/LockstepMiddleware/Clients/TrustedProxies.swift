@@ -2,8 +2,9 @@ import LockstepHTTP
 
 /// The proxies whose `X-Forwarded-For` header is trusted.
 ///
-/// nginx, HAProxy and Caddy all write that header. Reading `Forwarded` (RFC 7239) too would be a
-/// hole: a proxy that writes one of them passes on the other as the client sent it.
+/// nginx, HAProxy and Caddy all write that header. The server must not read `Forwarded` (RFC 7239)
+/// as well. A proxy that writes one of the two headers passes on the other as the client sent it,
+/// so a client could forge its address.
 package struct TrustedProxies: Sendable {
   private let networks: [IPNetwork]
 
@@ -16,7 +17,7 @@ package struct TrustedProxies: Sendable {
     self.networks = networks
   }
 
-  /// The request with the client's address in place of the proxy's.
+  /// The request with the client's address instead of the proxy's.
   func named(_ request: Request) -> Request {
     guard let client = client(of: request) else { return request }
     var request = request
@@ -24,12 +25,12 @@ package struct TrustedProxies: Sendable {
     return request
   }
 
-  /// The client's address as trusted proxies name it; nil if the peer is no trusted proxy or names
-  /// none.
+  /// The client's address as trusted proxies name it. `nil` if the peer is no trusted proxy, or if
+  /// it names no client.
   ///
   /// Each proxy appends its peer on the right. Read from the right, the first address that is no
-  /// trusted proxy is the client: anything further left can be forged. A word that is no address
-  /// ends the search at the proxy before it.
+  /// trusted proxy is the client's. Addresses further left can be forged. If an element is no
+  /// address, the search ends at the proxy before it.
   private func client(of request: Request) -> IPAddress? {
     guard let peer = IPAddress(request.peer.host), isTrusted(peer) else { return nil }
     var client: IPAddress?

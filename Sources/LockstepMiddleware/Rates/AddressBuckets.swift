@@ -4,9 +4,9 @@ import LockstepThreading
 
 /// A rate bucket for each network that sent a request lately, shared by all event loops.
 ///
-/// At most `capacity` are kept, some 100 bytes each. Full buckets are evicted first, then those
-/// with the most left: a flood of new addresses does not evict an address that has used up its
-/// limit.
+/// It keeps at most `capacity` buckets of about 100 bytes. Full buckets are evicted first, then
+/// those with the most left. So a flood of new addresses does not evict an address that has used up
+/// its limit.
 package final class AddressBuckets: Sendable {
   final class Bucket: RateLimited {
     private let bucket = RateBucket()
@@ -30,7 +30,7 @@ package final class AddressBuckets: Sendable {
 
   var count: Int { shards.reduce(0) { $0 + $1.withLock { $0.count } } }
 
-  /// The bucket of a host's network. Hosts that are no addresses share one.
+  /// The bucket of a host's network. All hosts that are not addresses share one bucket.
   func bucket(ofHost host: String, at now: Int64) -> Bucket {
     let network = IPAddress(host)?.network ?? IPAddress(high: .max, low: .max)
     return shard(of: network).withLock { buckets in
@@ -47,9 +47,9 @@ package final class AddressBuckets: Sendable {
     shards[Int(truncatingIfNeeded: ((network.high ^ network.low) &* 0x9E37_79B9_7F4A_7C15) >> 60)]
   }
 
-  /// Evicts full buckets, and up to a quarter of all: the one with the most left first. Evicting
-  /// many at once shares the cost of sorting. A request that still holds a closed bucket gets the
-  /// new one.
+  /// Evicts full buckets, and up to a quarter of all, starting with the one with the most left.
+  /// Evicting many at once shares the cost of sorting. A request that still holds an evicted bucket
+  /// gets the new one.
   private func makeRoom(in buckets: inout [IPAddress: Bucket], at now: Int64) {
     let byRecovery = buckets.map { (network: $0.key, recovery: $0.value.recovery(at: now)) }
       .sorted { $0.recovery < $1.recovery }
@@ -61,7 +61,8 @@ package final class AddressBuckets: Sendable {
 }
 
 extension IPAddress {
-  /// What limits count as one client: an IPv4 address, or the first 64 bits of an IPv6 address.
+  /// The network that counts as one client: an IPv4 address, or the first 64 bits of an IPv6
+  /// address.
   var network: IPAddress { isVersion4 ? self : IPAddress(high: high, low: 0) }
 }
 
@@ -71,8 +72,8 @@ package struct AddressRates: Sendable {
 
   package init(meter: RateMeter) { self.meter = meter }
 
-  /// Supervisors and load balancers poll these from few addresses, and must not take a busy server
-  /// for a broken one.
+  /// Supervisors and load balancers poll these paths from few addresses. If they were limited, a
+  /// busy server would look broken.
   private static let unlimited: Set<String> = ["/healthz", "/readyz", "/metrics"]
 
   /// Handles a request. Throws 429 past the limit of its address.

@@ -3,10 +3,10 @@ import LockstepHTTP
 import LockstepJSON
 import Synchronization
 
-/// Applies a rate limit: a client past it gets 429, and every response says what is left
+/// Applies a rate limit. A client that exceeds it gets 429. Each response says how much is left
 /// (draft-ietf-httpapi-ratelimit-headers).
 package final class RateMeter: Sendable {
-  /// What requests are counted by, as the fields name it.
+  /// The kinds of keys that requests are counted by, as the header fields name them.
   package enum Partition: String, Sendable, CaseIterable {
     case token
     case address
@@ -28,10 +28,11 @@ package final class RateMeter: Sendable {
     self.policy = policy
   }
 
-  /// How many requests it has refused.
+  /// The number of refused requests.
   package var refused: Int { refusals.load(ordering: .relaxed) }
 
-  /// Handles a request, and adds what is left to its response. Throws 429 past the limit.
+  /// Handles a request, and adds the remaining limit to its response. Throws 429 if the limit is
+  /// exceeded.
   package func answer(_ client: any RateLimited, at now: Int64, _ answer: () throws -> HandlerResult) throws
     -> HandlerResult
   {
@@ -67,11 +68,11 @@ package final class RateMeter: Sendable {
     return fields
   }
 
-  /// Rounded up: a client that waits this long is not refused again.
+  /// Rounded up, so that a client that waits this long is not refused again.
   private static func wholeSeconds(_ nanoseconds: Int64) -> Int64 { (nanoseconds + 999_999_999) / 1_000_000_000 }
 }
 
-/// What a client has left of a limit at the time of asking.
+/// The rest of a client's limit at one moment.
 struct RateReading: Sendable {
   let meter: RateMeter
   let client: any RateLimited

@@ -1,6 +1,7 @@
 import LockstepHTTP
 
-/// Adds what is left of the limit to a response when it is sent, not when the request arrived.
+/// Adds the rest of the limit to a response when the response is sent, not when the request
+/// arrives.
 extension RateReading: ResponseTransform {
   func result(_ response: Response) -> HandlerResult { .response(withFields(response)) }
 
@@ -31,13 +32,13 @@ private final class RateLimitedValidity: ResponseValidity {
     self.reading = reading
   }
 
-  /// Takes from the limit only if the response is valid: if not, the request is counted when it is
+  /// Counts the request only if the response is valid. Otherwise the request is counted when it is
   /// handled.
   func holds(at arrival: Int64) -> Bool {
     let (client, limit) = (reading.client, reading.meter.limit)
     guard client.hasAny(limit, at: arrival), validity.holds(at: arrival) else { return false }
-    // Another loop may have taken the last one meanwhile. This request is one too many, but it has
-    // been counted as handled already.
+    // Another event loop may have used the last one meanwhile. Then this request exceeds the limit
+    // by one, but it has been handled already.
     _ = client.take(limit, at: arrival)
     return true
   }

@@ -9,7 +9,7 @@ package struct Preconditions: Sendable {
     case these([Tag])
   }
 
-  /// An entity tag, without its quotes and without the suffix of a gzip response: it stands for the
+  /// An entity tag without its quotes. It also has no gzip suffix, because both forms stand for the
   /// same resource.
   package struct Tag: Sendable, Equatable {
     package let text: String
@@ -27,7 +27,7 @@ package struct Preconditions: Sendable {
 
   package var isEmpty: Bool { ifMatch == nil && ifNoneMatch == nil }
 
-  /// Whether the client has this representation: the response is 304 then.
+  /// Whether the client has this representation, so that the response is 304.
   package func isFresh(_ representation: Representation) -> Bool {
     ifNoneMatch == .any || freshTag(for: representation) != nil
   }
@@ -45,9 +45,9 @@ package struct Preconditions: Sendable {
     return tags.first { $0.text == representation.tag || representation.cursor.isValidated(by: $0.text) }?.text
   }
 
-  /// Whether a write may go on. `cursor` is that of the present representation; nil: there is none.
-  /// A registered default is not the user's own (`isOwn`), so `If-None-Match: *` may create a value
-  /// over it.
+  /// Whether a write may continue. `cursor` is that of the present representation, or `nil` if
+  /// there is none. A registered default is not the user's own (`isOwn`), so `If-None-Match: *`
+  /// allows a value to be created over it.
   package func allowsWrite(to cursor: Cursor?, isOwn: Bool = true) -> Bool {
     switch ifMatch {
     case nil: break
@@ -62,7 +62,7 @@ package struct Preconditions: Sendable {
     }
   }
 
-  /// Whether a write may go on to a resource with this tag, which is no cursor.
+  /// Whether a write may continue on a resource with this tag, which is not a cursor.
   package func allowsWrite(to tag: String) -> Bool {
     if case .these(let tags)? = ifMatch, !tags.contains(where: { !$0.isWeak && $0.text == tag }) { return false }
     return !isFresh(tag)
@@ -109,8 +109,8 @@ extension Preconditions.Tag {
 }
 
 extension Cursor {
-  /// Whether a tag stands for the same bytes. For a part of a collection, such as a page, only its
-  /// own bytes count, not later changes elsewhere in the collection.
+  /// Whether a tag stands for the same bytes. A part of a collection, such as a page, depends only
+  /// on its own bytes, not on later changes elsewhere in the collection.
   package func isValidated(by tag: String) -> Bool {
     if tag == text { return true }
     guard let digest, let other = Cursor(tag) else { return false }

@@ -1,28 +1,28 @@
 import LockstepCollections
 import LockstepJSON
 
-/// What somebody asks of one suite of their defaults.
+/// An action on one suite of a user's defaults.
 package enum DefaultsAction: Sendable {
   case set(key: String, value: EncodedJSON)
   case remove(key: String)
-  /// Replaces each key's value whole; null removes it.
+  /// Replaces the value of each key. Null removes the key.
   case merge(JSONObject)
-  /// A merge patch to the full depth (RFC 7396).
+  /// A merge patch at any depth (RFC 7396).
   case mergePatch(JSONObject)
-  /// A JSON patch over the user's own values (RFC 6902).
+  /// A JSON patch of the user's own values (RFC 6902).
   case patch(PatchDocument)
   case increment(key: String, by: JSON)
   case clear
 }
 
 extension DefaultsAction {
-  /// The suite that is meant where none is named.
+  /// The suite of an action that names none.
   package static let standardSuite = "standard"
 
   /// The collection of a suite.
   package static func collection(_ suite: String) -> CollectionName { CollectionName("defaults", part: suite) }
 
-  /// How the journal tells it, in JSON.
+  /// The journal's record of the action, in JSON.
   func record(suite: String) -> String {
     switch self {
     case .set(let key, let value): Self.record("set", suite, (#","key":"#, .string(key)), encoded: value.encoded)
@@ -35,7 +35,7 @@ extension DefaultsAction {
     }
   }
 
-  /// Written straight, without a document made for it: each write of a default passes here.
+  /// Builds the text without an intermediate document, because each write of a default needs it.
   private static func record(
     _ type: String,
     _ suite: String,
@@ -60,12 +60,12 @@ extension DefaultsAction {
   }
 }
 
-/// An action and the suite that it's meant for.
+/// An action with the name of its suite.
 struct SuiteAction: Sendable {
   let suite: String
   let action: DefaultsAction
 
-  /// The actions as `POST /v1/actions` takes them.
+  /// The actions that `POST /v1/actions` accepts.
   static let cases: [ActionCase<SuiteAction>] = [
     ActionCase("set", .suite, .name("key"), .defaultValue) { suite, key, value in
       SuiteAction(suite: suite, action: .set(key: key, value: EncodedJSON(value)))
@@ -79,9 +79,9 @@ struct SuiteAction: Sendable {
   ]
 }
 
-/// What a suite may be called.
+/// The rules for the name of a suite.
 package enum SuiteName {
-  /// What is wrong with a name; nil when nothing is.
+  /// The fault of a name, or `nil` if the name is valid.
   package static func fault(of text: String) -> String? {
     let isPlain = text.utf8.allSatisfy { byte in
       switch byte {
@@ -95,17 +95,17 @@ package enum SuiteName {
   }
 }
 
-/// What a default may be.
+/// The rules for the value of a default.
 package enum DefaultValue {
   package static let maximumBytes = 256 * 1024
 
-  /// What is wrong with a value; nil when nothing is.
+  /// The fault of a value, or `nil` if the value is valid.
   package static func fault(of value: JSON) -> String? {
     if value.isNull { return "A value can't be null; to remove a value, delete it." }
     return fault(ofEncoded: value.encoded())
   }
 
-  /// What is wrong with a value that isn't null; nil when nothing is.
+  /// The fault of an encoded value other than null, or `nil` if the value is valid.
   static func fault(ofEncoded value: [UInt8]) -> String? {
     let size = value.count
     return size <= maximumBytes ? nil : "A value must have at most \(maximumBytes) bytes as JSON, and this has \(size)."
@@ -113,7 +113,7 @@ package enum DefaultValue {
 }
 
 extension PayloadField<String> {
-  /// The suite that is meant.
+  /// The name of the suite.
   fileprivate static var suite: PayloadField {
     let schema: JSON = [
       "type": ["string", "null"], "pattern": "^[A-Za-z0-9._-]{1,128}$",
@@ -125,7 +125,7 @@ extension PayloadField<String> {
 }
 
 extension PayloadField<JSON> {
-  /// What a key is set to.
+  /// The new value of a key.
   fileprivate static var defaultValue: PayloadField {
     let types: JSON = ["boolean", "number", "string", "array", "object"]
     return PayloadField([SchemaMember(name: "value", schema: ["type": types])]) { reader, _ in
@@ -135,7 +135,7 @@ extension PayloadField<JSON> {
     }
   }
 
-  /// What a number is incremented by.
+  /// The number to add.
   fileprivate static var summand: PayloadField {
     PayloadField([SchemaMember(name: "by", schema: ["type": "number"])]) { reader, _ in
       let by = reader.required("by")
@@ -146,7 +146,7 @@ extension PayloadField<JSON> {
 }
 
 extension PayloadField<JSONObject> {
-  /// What keys are set to; null removes one.
+  /// The new values of several keys. Null removes a key.
   fileprivate static var defaultValues: PayloadField {
     PayloadField([SchemaMember(name: "values", schema: .changedValuesSchema)]) { reader, _ in
       let values = reader.required("values")

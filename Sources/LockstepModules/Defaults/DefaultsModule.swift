@@ -2,7 +2,7 @@ import LockstepCollections
 import LockstepJSON
 import LockstepSync
 
-/// `/v1/defaults`: suites of values by their keys, with the app's registered values behind them.
+/// The module `defaults`.
 package struct DefaultsModule: Sendable {
   package let userModule: UserModule
   package let quota: DefaultsQuota
@@ -25,7 +25,7 @@ package struct DefaultsModule: Sendable {
     userModule = module
   }
 
-  /// An action on a suite.
+  /// Makes an action on a suite.
   package func action(_ action: DefaultsAction, suite: String) -> UserAction {
     Self.action(action, suite: suite, quota)
   }
@@ -61,6 +61,6 @@ package struct DefaultsModule: Sendable {
     }
   }
 
-  /// How many times as many suites may be named as may have values.
+  /// The bound on suites that were ever named, as a multiple of the bound on suites with values.
   private static let emptiedSuites = 16
 }

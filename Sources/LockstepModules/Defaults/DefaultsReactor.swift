@@ -5,7 +5,7 @@ import LockstepSync
 /// One suite of a user's defaults: values by their keys.
 package struct DefaultsReactor: ModuleReactor {
   let quota: DefaultsQuota
-  /// What shows of a key where the user has set nothing.
+  /// The registered value of a key, which shows while the user has set none.
   let registered: @Sendable (_ key: String) -> MapValue?
 
   package init(quota: DefaultsQuota, registered: @escaping @Sendable (_ key: String) -> MapValue?) {
@@ -36,7 +36,8 @@ package struct DefaultsReactor: ModuleReactor {
     return key
   }
 
-  /// The mutations that give these keys these values, null removing one. What is as it should be is left alone.
+  /// The mutations that give these keys these values. Null removes a key. Keys that have their
+  /// value already get no mutation.
   private func changes(
     to values: some Sequence<(String, EncodedJSON)>,
     in state: MapState
@@ -61,14 +62,14 @@ package struct DefaultsReactor: ModuleReactor {
 
   private func mergePatch(_ patch: JSONObject, in state: MapState) throws(Refusal) -> [MapMutation] {
     let merged = patch.map { (name, value) -> (String, EncodedJSON) in
-      // Only the keys that the patch names can change; a null in it removes (RFC 7396).
+      // Only the keys that the patch names can change. A null in it removes a key (RFC 7396).
       if value.isNull { return (name, EncodedJSON(.null)) }
       return (name, EncodedJSON((state[name]?.json ?? .null).mergePatched(with: value)))
     }
     return try changes(to: merged, in: state)
   }
 
-  /// The mutations that lead from the state to this document.
+  /// The mutations that change the state into this document.
   private func difference(to document: JSON, from state: MapState) throws(Refusal) -> [MapMutation] {
     guard let object = document.objectValue else {
       throw .invalid("", "The patch must leave an object of values by their keys.")
@@ -109,19 +110,20 @@ package struct DefaultsReactor: ModuleReactor {
 }
 
 extension JSON {
-  /// The sum of two numbers: exact where both are whole and it fits into 64 bits; nil where it's none that can be kept.
+  /// The sum of two numbers. It is exact if both are whole and the sum fits into 64 bits. `nil` if
+  /// the sum cannot be stored.
   fileprivate func adding(_ other: JSON) -> JSON? {
     if let left = wholeValue, let right = other.wholeValue {
       let sum = left + right
       if let exact = Int64(exactly: sum).map(JSON.integer) ?? UInt64(exactly: sum).map(JSON.unsigned) { return exact }
-      // As a double it would be another number than what it says.
+      // Converting the sum to a double would change it.
       if !isDouble, !other.isDouble { return nil }
     }
     guard let left = doubleValue, let right = other.doubleValue, (left + right).isFinite else { return nil }
     return JSON(left + right)
   }
 
-  /// The number, where it's one of 64 bits; two of them can be added without overflow.
+  /// The number if it is a whole number of 64 bits. Two of them can be added without overflow.
   private var wholeValue: Int128? { int64Value.map { Int128($0) } ?? uint64Value.map { Int128($0) } }
 
   private var isDouble: Bool { if case .double = self { true } else { false } }

@@ -11,13 +11,13 @@ enum FavoritesAction: Sendable {
   case patch(id: String, PatchDocument)
   case remove(id: String)
   case move(id: String, index: Int)
-  /// Removes the element if there is one, and adds it otherwise.
+  /// Removes the element if it exists, otherwise adds it.
   case toggle(id: String, FavoriteContent)
   case clear
 }
 
 extension FavoritesAction {
-  /// The actions as `POST /v1/actions` takes them.
+  /// The actions that `POST /v1/actions` accepts.
   static let cases: [ActionCase<FavoritesAction>] = [
     ActionCase("add", .name("id"), .favorite, .optionalIndex("index")) { .add(id: $0, $1, index: $2) },
     ActionCase("update", .name("id"), .favoritePatch) { .update(id: $0, patch: $1) },

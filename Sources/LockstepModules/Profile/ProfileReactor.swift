@@ -58,7 +58,7 @@ package struct ProfileReactor: ModuleReactor {
     return mutations
   }
 
-  /// The text to save: trimmed.
+  /// A field's value without surrounding white space, as it is saved.
   private static func checked(_ value: JSON) throws(ProfileFieldFault) -> String {
     guard let text = value.stringValue else {
       throw ProfileFieldFault(detail: "It must be a string, and is \(value.typeName).")
@@ -71,11 +71,11 @@ package struct ProfileReactor: ModuleReactor {
     }
   }
 
-  /// Whether a text can be saved after it is trimmed.
+  /// Checks a text for a field, without its surrounding white space.
   package static func validation(of text: String) -> ValidationResult {
     let trimmed = text.trimmingWhitespace()
     if trimmed.isEmpty { return .empty }
-    // Scalars have at most four bytes each; a character may have any number of them.
+    // Counts scalars, which have at most four bytes each. A character can have any number of them.
     let count = trimmed.unicodeScalars.count
     guard count <= characters else {
       return .failed(message: "It must have at most \(characters) characters, and has \(count).")
@@ -84,7 +84,7 @@ package struct ProfileReactor: ModuleReactor {
   }
 }
 
-/// What is wrong with a field of a profile.
+/// The fault of a profile's field.
 private struct ProfileFieldFault: Error {
   let detail: String
 }

@@ -6,8 +6,8 @@ import LockstepMaintenance
 import LockstepMiddleware
 import LockstepStore
 
-// How clients see users and sessions: what is written and what OpenAPI says of it come from one
-// declaration each.
+// The documents of users and sessions. One declaration of each makes the JSON and its OpenAPI
+// schema.
 
 extension User {
   static let format = ValueFormat<User>(

@@ -202,8 +202,8 @@ package struct AccountsRoutes: Sendable {
 
   // MARK: Leaving
 
-  /// Handles a request that may end its own session. If it is sent again afterwards, its token is
-  /// no longer valid, but still identifies the owner of the stored response: `key` is made of it.
+  /// Handles a request that may end its own session. If the client repeats the request, its token
+  /// is no longer valid. `key` is derived from the token, so the stored response is still found.
   private func leaving(
     _ request: Request,
     key: @escaping @Sendable (Request, [UInt8]) throws -> AccountsLedger.Key?,
@@ -243,7 +243,7 @@ extension Request {
 }
 
 extension AccountsError {
-  /// Whether the refusal is stored for its idempotency key: it would be the same again.
+  /// Whether the refusal is stored under the idempotency key, because a retry would meet it again.
   fileprivate var isLasting: Bool {
     switch self {
     case .wrongPassword, .noSuchSession, .changed: true

@@ -8,14 +8,14 @@ import LockstepSync
 
 /// `POST /v1/users` and `POST /v1/sessions`: sign-up and login.
 package struct AuthenticationRoutes: Sendable {
-  /// What differs between a sign-up and a login.
+  /// The differences between a sign-up and a login.
   private struct Entrance: Sendable {
     let faults: @Sendable (Credentials) -> [FieldFault]
     let prepare: @Sendable (Credentials) async throws(AccountsError) -> PreparedAccountsWrite<SignedIn>
     let location: @Sendable (SignedIn) -> String
   }
 
-  /// The largest body without a token: far more than a sign-up takes.
+  /// The largest body of a request without a token. A sign-up needs far less.
   static let bodyLimit = 16 * 1024
 
   let accounts: StoredAccounts
@@ -126,7 +126,7 @@ package struct AuthenticationRoutes: Sendable {
 }
 
 extension JSON {
-  /// Reads the body of a request that is no patch.
+  /// Reads the body of a request as JSON. Requests with a patch are read elsewhere.
   init(readingBodyOf request: Request, _ body: [UInt8]) throws(Problem) {
     _ = try BodyType(of: request.head)
     try self.init(body: body)

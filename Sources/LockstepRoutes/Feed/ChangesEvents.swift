@@ -4,7 +4,8 @@ import LockstepSync
 import LockstepThreading
 import Synchronization
 
-/// The feed as server-sent events: each event leads from the cursor of the event before to its own.
+/// The feed as server-sent events. Each event has the changes between the previous event's cursor
+/// and its own.
 final class ChangesEvents: EventSource {
   /// The pause between comments on a quiet connection.
   private static let heartbeat: Int64 = 15_000_000_000
@@ -30,7 +31,7 @@ final class ChangesEvents: EventSource {
     var made: Result<ChangesFeed.Document, any Error>?
   }
 
-  /// Notes a notification before it wakes the connection.
+  /// Records a notification, then wakes the connection.
   private final class NotingWaker: Waker {
     private let waker: any Waker
     private let isNotified = Atomic(false)
@@ -63,11 +64,12 @@ final class ChangesEvents: EventSource {
 
   enum Next: Sendable {
     case document(ChangesFeed.Document)
-    /// Takes long to make.
+    /// Making the document takes long.
     case later(@Sendable () async throws -> ChangesFeed.Document)
   }
 
-  /// Gives the changes since a cursor, as the changes since the one that was sent last.
+  /// Returns the changes after `since`. The client has `sent`, and nothing has changed for it in
+  /// between.
   typealias Changes = @Sendable (_ since: Cursor, _ sent: Cursor, CachedState, RegisteredDefaults) throws -> Next
   private typealias Making = @Sendable () async throws -> ChangesFeed.Document
 
@@ -125,7 +127,7 @@ final class ChangesEvents: EventSource {
     }
   }
 
-  /// Loads the user's state and gives the changes.
+  /// Loads the user's state and returns the changes.
   private func loading(since cursor: Cursor, sent: Cursor) -> Making {
     let (watch, changes) = (watch, changes)
     return {
@@ -137,7 +139,8 @@ final class ChangesEvents: EventSource {
     }
   }
 
-  /// Continues from a document, and gives its event unless it is empty.
+  /// Moves on to a document's cursor. Returns the document's event, or `nil` if the document is
+  /// empty.
   private static func take(_ document: ChangesFeed.Document, _ state: inout State, _ now: Int64) -> EventPiece? {
     state.cursor = document.cursor
     guard !document.isEmpty else { return nil }

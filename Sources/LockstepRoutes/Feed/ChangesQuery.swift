@@ -10,7 +10,7 @@ struct ChangesQuery: Sendable {
   let filter: ChangesFeed.Filter
   let wait: WaitPreference?
   let isStream: Bool
-  /// The key of the response in caches: made once, and used at every change while the client waits.
+  /// The key under which clients share a document. It is made once and used at each change.
   private let text: String
 
   init(since: FeedPosition, _ filter: ChangesFeed.Filter, _ wait: WaitPreference?, isStream: Bool) {
@@ -39,14 +39,15 @@ struct ChangesQuery: Sendable {
     )
   }
 
-  /// The applied wait; nil for a query that never waits.
+  /// The applied wait, or `nil` for a query that never waits.
   var appliedWait: WaitPreference? { if case .cursor = since { wait } else { nil } }
 
   func question(_ registered: RegisteredDefaults) -> ChangesFeed.Question {
     ChangesFeed.Question(registered: registered.revision, text: text)
   }
 
-  /// The same query from `cursor` on. Between `sent`, the client's own, and it nothing happened.
+  /// The same query from `cursor` on. The client has `sent`, and nothing has changed for it in
+  /// between.
   func following(_ cursor: Cursor, as sent: Cursor) -> ChangesQuery {
     ChangesQuery(since: .cursor(cursor, text: sent.text), filter, wait, isStream: isStream)
   }
@@ -83,10 +84,10 @@ enum FeedPosition: Sendable {
   case beginning
   /// `now`: the present cursor and nothing else.
   case now
-  /// After a cursor; nil for a text that looks like a cursor and is none, which resets the client.
+  /// After a cursor. `nil` if the text only looks like a cursor: the client is reset.
   case cursor(Cursor?, text: String)
 
-  /// Reads `since`. Throws `invalid-parameter` for a text that no cursor looks like.
+  /// Reads `since`. Throws `invalid-parameter` if the text cannot be a cursor.
   init(_ since: String?) throws(Problem) {
     guard let since else {
       self = .beginning

@@ -55,7 +55,7 @@ package struct ChangesRoute: Sendable {
   }
 
   private func poll(_ moment: Moment, _ wait: WaitPreference, _ check: StateCheck) throws -> LongPollResult {
-    // A cursor that was let wait is known to be of the user's history.
+    // If the request has waited, its cursor was found in the user's history before.
     switch try document(moment, isKnown: !check.isFirst) {
     case .known(let document):
       if document.isEmpty, !check.isLast { return .goOn }

@@ -29,7 +29,7 @@ package struct JournalRoute: Sendable {
         guard case .cursor(let cursor, _) = since, let wait else { return page(nil) }
         guard wait.seconds > 0, let cursor, isKnown(cursor) else { return page(wait) }
         return try reader.waiting.wait(request, for: wait, of: session) { hot, _, look in
-          // A cursor of a lost history is answered at once.
+          // A cursor of a lost history gets a response at once.
           if hot.state.revision == cursor.revision, !look.isLast { return .goOn }
           return .answer(page(wait))
         }
@@ -84,7 +84,7 @@ package struct JournalRoute: Sendable {
     ])
   )
 
-  /// Whether a cursor is of this store and of registered defaults that it knows.
+  /// Whether a cursor belongs to this store, and the store knows its registered defaults.
   private func isKnown(_ cursor: Cursor) -> Bool {
     cursor.store == store && reader.registry.current.knows(cursor.registered)
   }
@@ -112,8 +112,8 @@ package struct JournalRoute: Sendable {
         (start, isReset) = (cursor.revision, false)
       }
       let page = try JournalPage(of: user, after: start, limit: limit, from: journal, store: store)
-      // The journal does not know what was registered at the end of a partial page: the feed then
-      // sends all of it again.
+      // The journal does not record registered defaults. After a partial page, the feed sends all
+      // of them again.
       let reached =
         if page.isPart, let end = page.last { Cursor(store: store, revision: end) } else {
           Cursor(store: store, revision: last, registered: registered)

@@ -27,7 +27,7 @@ extension RouteField {
   /// The fields of each resource that takes preconditions.
   static let validators = [etag, cacheControl, vary]
 
-  /// What the response of any route may have.
+  /// Fields that the response of any route may have.
   fileprivate static let ofAnyAnswer = [
     RouteField("X-Request-Id", "The request's id in the server's log: the client's own or the server's."),
     RouteField("RateLimit-Policy", "The rate limit of the token or the address, if there is one."),
@@ -36,7 +36,7 @@ extension RouteField {
     RouteField("Access-Control-Expose-Headers", "The fields of the response that they may read."),
   ].map(\.sometimes)
 
-  /// Keep browsers from treating a body as a page or a script.
+  /// Fields that keep browsers from treating a body as a page or a script.
   fileprivate static let forBrowsers = [
     RouteField("X-Content-Type-Options", "Browsers do not guess another type.", schema: ["const": "nosniff"]),
     RouteField("Content-Security-Policy", "Browsers load nothing for it and show it in no frame."),
@@ -59,9 +59,9 @@ extension RouteField {
 }
 
 extension RouteAnswer {
-  /// All fields that the response may have: its own, and those that are added to any.
+  /// All fields that the response may have: its own, and those that are added to any response.
   ///
-  /// Bodies that need no token always have those of `HeaderFields.forBrowsers`.
+  /// Responses to requests without a token always have the fields of `HeaderFields.forBrowsers`.
   func allFields(for access: RouteDescription.Access) -> [RouteField] {
     var all = fields
     if !all.contains(where: { $0.name == RouteField.vary.name }) {

@@ -3,10 +3,10 @@ import LockstepHTTP
 import LockstepJSON
 import LockstepSync
 
-/// The schemas of a module, made of its declaration.
+/// The schemas of a module, made from its declaration.
 ///
-/// Their names begin with a lower-case letter, as modules' names do; those of the product begin
-/// with a capital.
+/// Their names begin with a lower-case letter, as modules' names do. Names of the product's own
+/// schemas begin with a capital.
 struct DescribedModule {
   let module: UserModule
 
@@ -85,7 +85,7 @@ struct DescribedModule {
 }
 
 extension JSON {
-  /// Replaces the value at a path; without one nothing changes.
+  /// Replaces the value at a path. If there is no value, nothing changes.
   fileprivate mutating func replace(_ path: ArraySlice<String>, by value: JSON) {
     guard let name = path.first else {
       self = value

@@ -17,7 +17,7 @@ extension JSON {
     .schema(ofObject: members(required, optional))
   }
 
-  /// The same for requests, which may have no other members.
+  /// The schema of an object in a request, which may have no other members.
   static func closedSchema(
     _ required: KeyValuePairs<String, JSON>,
     optional: KeyValuePairs<String, JSON> = [:]

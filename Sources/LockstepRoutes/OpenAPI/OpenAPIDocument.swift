@@ -15,7 +15,7 @@ struct OpenAPIDocument {
   private var responses = JSONObject()
   private var parts: [String] = []
 
-  /// The document of those routes that are described.
+  /// Makes the document. Routes without a description are left out.
   static func json(of routes: [Route]) -> JSON {
     var document = OpenAPIDocument()
     document.addProblems()
@@ -48,7 +48,7 @@ struct OpenAPIDocument {
     ]
   }
 
-  /// What holds for all routes.
+  /// Conventions that apply to all routes.
   private static let conventions = """
     Requests and responses are JSON. A body is read as JSON if its Content-Type is absent, `application/json`, any `+json`, or \
     `application/x-www-form-urlencoded`, which plain `curl -d` sends.

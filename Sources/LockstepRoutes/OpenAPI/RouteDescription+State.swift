@@ -1,7 +1,7 @@
 import LockstepHTTP
 import LockstepJSON
 
-// What the routes that read or write a part of the user's state have in common.
+// The parts that all descriptions of routes for a user's state share.
 
 extension RouteDescription {
   /// A read of a part of the user's state, present or past, conditional or as a long poll.

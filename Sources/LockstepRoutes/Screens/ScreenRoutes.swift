@@ -117,7 +117,7 @@ package struct ScreenRoutes: Sendable {
     }
   }
 
-  /// The arguments in the body and in the query, where links have them.
+  /// The arguments in the body and in the query. Links have them in the query.
   private func arguments(of request: Request, _ body: [UInt8]) throws(Problem) -> JSONObject {
     var arguments = JSONObject()
     if !body.isEmpty {

@@ -3,8 +3,8 @@ import LockstepHTTP
 import LockstepJSON
 import LockstepThreading
 
-/// `GET /openapi.json`: the description of every route. It is made of the route table at the first
-/// request, off the event loops.
+/// `GET /openapi.json`: the description of every route. It is made from the route table at the
+/// first request, not on an event loop.
 package final class OpenAPIRoute: Sendable {
   package static let pattern = "/openapi.json"
 

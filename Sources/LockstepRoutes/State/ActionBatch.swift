@@ -6,17 +6,18 @@ import LockstepMiddleware
 import LockstepStore
 import LockstepSync
 
-/// Several actions as one transaction: how they're read, and what a client is told of what they did.
+/// Reads several actions, commits them as one transaction, and makes the response.
 struct ActionBatch: Sendable {
   let writing: StateWriter
-  /// What the preconditions and the ETag are of; nil: the user's whole state.
+  /// The resource of the preconditions and the ETag. `nil`: the user's whole state.
   let resource: StateResource?
-  /// Where in the body the action of a number is.
+  /// Returns where in the body the action with this number is, as a JSON Pointer.
   let place: @Sendable (Int) -> String
 
   // MARK: Reading
 
-  /// Reads each of the actions. Throws every fault of all of them, with the number of the first that has one.
+  /// Reads each of the actions. Throws the faults of all of them, with the number of the first
+  /// action that has one.
   func read(_ list: [JSON], _ read: (JSON) throws(Refusal) -> UserAction) throws(Problem) -> [UserAction] {
     var actions: [UserAction] = []
     var faults: [Problem.Fault] = []
@@ -33,7 +34,7 @@ struct ActionBatch: Sendable {
     throw Problem(.validationFailed, errors: faults, members: [("failed", .integer(Int64(firstFailed)))])
   }
 
-  /// The action of a module. Throws its faults, at their places in `{"type", "payload"}`.
+  /// Reads an action of a module. Throws its faults, with pointers into `{"type", "payload"}`.
   static func action(_ type: String, _ payload: JSON?, of module: UserModule) throws(Refusal) -> UserAction {
     do throws(Refusal) {
       if let action = try module.read(type, payload ?? [:]) { return action }
@@ -45,7 +46,7 @@ struct ActionBatch: Sendable {
 
   // MARK: Committing
 
-  /// Has the actions committed, and answers when they are.
+  /// Commits the actions, and responds when they are on disk.
   func commit(
     _ actions: [UserAction],
     _ preconditions: Preconditions,
@@ -71,7 +72,8 @@ struct ActionBatch: Sendable {
     }
   }
 
-  /// The whole answer to a batch that came before: what each action did is in the journal.
+  /// Rebuilds the full response to a batch that was committed before. The journal has the mutations
+  /// of each action.
   private func whole(
     _ answer: StoredResponse,
     to count: Int,
@@ -103,7 +105,7 @@ struct ActionBatch: Sendable {
 
   private func answer(_ committed: Committed) -> Response {
     let view = StateView(store: writing.store, committed.after)
-    // A list or a map always has a cursor; it's asked for with nothing that could fit nothing.
+    // A whole list or map always has a cursor.
     let cursor = resource.flatMap { $0.cursor(in: view) } ?? view.cursor
     let body = Self.body(cursor.text, committed.mutations.lazy.map { CollectionMutation.encoded($0) })
     var fields = HeaderFields()
@@ -114,7 +116,7 @@ struct ActionBatch: Sendable {
     return Response(status: .ok, fields: fields, body: .bytes(body))
   }
 
-  /// The answer's body: the facts of each action, as JSON.
+  /// The body of the response: the mutations of each action, as JSON.
   static func body(_ cursor: String, _ results: some Sequence<[UInt8]>) -> [UInt8] {
     var body = Array(#"{"cursor":"\#(cursor)","results":["#.utf8)
     for (index, mutations) in results.enumerated() {
@@ -140,7 +142,8 @@ struct ActionBatch: Sendable {
 }
 
 extension StateResource {
-  /// The cursor of a whole collection, without what it shows; nil for any other resource.
+  /// The cursor of a whole collection, or `nil` for any other resource. It does not depend on the
+  /// content that is shown.
   fileprivate func cursor(in view: StateView) -> Cursor? {
     guard let collection = wholeCollection else { return nil }
     return view.cursor(view.state.collections[collection]?.revision ?? .none)

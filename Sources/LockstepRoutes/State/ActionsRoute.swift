@@ -5,7 +5,7 @@ import LockstepMiddleware
 import LockstepStore
 import LockstepSync
 
-/// `POST /v1/actions`: several changes as one, of whichever modules.
+/// `POST /v1/actions`: several actions of any modules as one transaction.
 package struct ActionsRoute: Sendable {
   let modules: [String: UserModule]
   let batch: ActionBatch

@@ -54,7 +54,8 @@ package struct DefaultsRoutes: Sendable {
     let (suite, key) = (try suite(of: request), try request.elementName("key"))
     _ = try BodyType(of: request.head)
     let value = try JSON(body: body)
-    // Written anew, nothing gets eight times as long; so most values needn't be measured here.
+    // Encoding a value again makes it at most eight times as long. So most values need no exact
+    // measurement here.
     let mayBeWrong = value.isNull || body.count > DefaultValue.maximumBytes / 8
     if mayBeWrong, let wrong = DefaultValue.fault(of: value) {
       throw Problem(.validationFailed, errors: [.init(pointer: "", detail: wrong)])
@@ -87,7 +88,7 @@ package struct DefaultsRoutes: Sendable {
     )
   }
 
-  /// What a patch of values asks for, by the type of its body.
+  /// Reads the action from a patch of values. The type of the body says how to read it.
   static func patchAction(_ request: Request, _ body: [UInt8]) throws -> DefaultsAction {
     let type = try BodyType(of: request.head)
     let json = try JSON(body: body)
@@ -102,7 +103,7 @@ package struct DefaultsRoutes: Sendable {
 }
 
 extension DefaultsRoutes {
-  /// What is said of the routes.
+  /// The OpenAPI descriptions of the routes.
   fileprivate struct Descriptions {
     private static let part = "Defaults"
     private static let key = [RouteParameter.suite, .element("key")]
@@ -172,7 +173,7 @@ extension DefaultsRoutes {
     var delete: RouteDescription { .removing("removeDefault", part: Self.part, parameters: Self.key) }
   }
 
-  /// What a patch of values may be.
+  /// The bodies that a patch of values accepts.
   static var patchBody: RouteBody {
     RouteBody([
       ("application/json", .changedValuesSchema), ("application/merge-patch+json", .changedValuesSchema),
@@ -182,7 +183,7 @@ extension DefaultsRoutes {
 }
 
 extension Request {
-  /// A suite's name in the path. Throws `invalid-parameter` for one that can't be.
+  /// The suite's name in the path. Throws `invalid-parameter` if the name is not valid.
   func suiteName() throws(Problem) -> String {
     let name = parameters["suite"] ?? ""
     if let wrong = SuiteName.fault(of: name) { throw Problem(.invalidParameter, detail: wrong) }

@@ -5,13 +5,15 @@ import LockstepMiddleware
 import LockstepStore
 import LockstepSync
 
-/// Which elements of a module's list are asked for: all, those whose ids begin so, or a page of either.
+/// The elements of a module's list that a request asks for: all, those whose ids have a prefix, or
+/// a page of either.
 struct ListQuery: Sendable, Equatable {
   let collection: CollectionName
   var prefix: String?
   var after: String?
   var limit: Int?
-  /// As of when, as the client said it; it stays in the link to the next page.
+  /// The cursor of the past state that the client asked for, as sent. The link to the next page
+  /// repeats it.
   var at: String?
 
   var isWhole: Bool { prefix == nil && after == nil && limit == nil }
@@ -24,7 +26,7 @@ struct ListQuery: Sendable, Equatable {
     at = try query.text("at")
   }
 
-  /// All of them.
+  /// All elements.
   init(_ collection: CollectionName) {
     self.collection = collection
   }
@@ -58,7 +60,8 @@ struct ListQuery: Sendable, Equatable {
     return (rest.prefix(limit), matching.count, true)
   }
 
-  /// The next page, of the list as it is now: what happens meanwhile neither repeats an element nor leaves one out.
+  /// Links to the next page of the list as it is now. So a change between two pages neither repeats
+  /// an element nor leaves one out.
   private func link(after id: String, at cursor: Cursor) -> String {
     var parameters = ["limit=\(limit ?? 0)", "after=\(PercentEncoding.text(id))"]
     if let prefix { parameters.append("prefix=\(PercentEncoding.text(prefix))") }
@@ -69,7 +72,7 @@ struct ListQuery: Sendable, Equatable {
 
 /// Text as a part of a URL.
 enum PercentEncoding {
-  /// The text with everything but unreserved characters (RFC 3986, 2.3) encoded.
+  /// The text with all characters encoded, except unreserved ones (RFC 3986, 2.3).
   static func text(_ text: String) -> String {
     let digits = Array("0123456789ABCDEF")
     return text.utf8.reduce(into: "") { output, byte in

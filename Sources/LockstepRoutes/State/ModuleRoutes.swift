@@ -5,7 +5,8 @@ import LockstepMiddleware
 import LockstepStore
 import LockstepSync
 
-/// The routes of a module, `/v1/<module>`, made of its declaration.
+/// `/v1/<module>`: the routes of a module that the server was built with. They follow from the
+/// module's declaration.
 package struct ModuleRoutes: Sendable {
   let module: UserModule
   let reading: StateReader

@@ -2,10 +2,11 @@ import LockstepHTTP
 import LockstepSync
 import LockstepThreading
 
-/// A write on its way to the disk: its connection waits without a task, and is told when the write is settled.
+/// A write whose transaction is not on disk yet. Its connection waits without a task, and is
+/// notified when the transaction has its outcome.
 ///
-/// Whether anybody waits makes no difference to the write. A server that stops, or a client that has sent its last request,
-/// doesn't end the waiting: the answer isn't known before.
+/// The transaction runs whether or not a client waits for it. Neither a shutdown nor a half-closed
+/// connection ends the wait, because the response is not known before the outcome.
 final class PendingWrite: ParkedRequest {
   typealias Result = Swift.Result<Transaction.Outcome, any Error>
 
@@ -18,12 +19,12 @@ final class PendingWrite: ParkedRequest {
   private let state = LockedState(State.pending(wake: {}))
   private let respond: @Sendable (Result) throws -> HandlerResult
 
-  /// A write whose answer is made of what became of it.
+  /// Starts without an outcome. `respond` makes the response from the outcome.
   init(respond: @escaping @Sendable (Result) throws -> HandlerResult) {
     self.respond = respond
   }
 
-  /// Says what became of the write. To be called once, on any thread.
+  /// Sets the outcome of the write. The ledger calls this once, on any thread.
   func settle(_ result: Result) {
     let wake = state.withLock { state in
       guard case .pending(let wake) = state else { return {} }
@@ -47,7 +48,7 @@ final class PendingWrite: ParkedRequest {
     do {
       return try respond(result)
     } catch {
-      // Passed on, so that what is done to any error is done to this one.
+      // Thrown by the handler, so that middleware treats it like any other error.
       return .async { throw error }
     }
   }
@@ -61,7 +62,7 @@ final class PendingWrite: ParkedRequest {
     return try respond(result)
   }
 
-  /// Calls `wake` once the write is settled, in the place of whatever was to be called before.
+  /// Calls `wake` once the outcome is known. Replaces the closure that an earlier call has set.
   private func whenSettled(_ wake: @escaping @Sendable () -> Void) {
     let isSettled = state.withLock { state in
       if case .settled = state { return true }
@@ -71,6 +72,6 @@ final class PendingWrite: ParkedRequest {
     if isSettled { wake() }
   }
 
-  /// Somebody was woken too early: a mistake in this code.
+  /// The connection was notified before the outcome was known, which is a programming error.
   private struct StillPending: Error {}
 }

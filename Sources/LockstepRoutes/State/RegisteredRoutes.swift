@@ -7,8 +7,8 @@ import LockstepModules
 import LockstepStore
 import LockstepSync
 
-/// `/v1/admin/registered/{suite}`: what the app registers for everybody. Only with the administrator's token; without
-/// one these routes aren't there.
+/// `/v1/admin/registered/{suite}`: the registered defaults. Requests need the administrator token.
+/// If the operator has set none, these routes respond with 404.
 package struct RegisteredRoutes: Sendable {
   static let pattern = "/v1/admin/registered/{suite}"
 
@@ -56,7 +56,7 @@ package struct RegisteredRoutes: Sendable {
     ]
   }
 
-  /// What is said of a route: of one that writes, where it has a body.
+  /// The OpenAPI description of a route. A route with a body is a write.
   private func described(_ name: String, _ body: RouteBody? = nil) -> RouteDescription {
     let shown = JSON.schema(ofObject: [
       SchemaMember(name: "cursor", schema: .cursorSchema), SchemaMember(name: "values", schema: .valuesSchema),
@@ -77,7 +77,7 @@ package struct RegisteredRoutes: Sendable {
     )
   }
 
-  /// A change is what the reactor of a user's suite would do to these values.
+  /// Changes the registered defaults as the reactor of a user's suite would change the suite.
   private func write(
     _ request: Request,
     _ read: @escaping @Sendable (Request, [UInt8]) throws -> @Sendable (MapState) throws -> DefaultsAction
@@ -138,7 +138,7 @@ package struct RegisteredRoutes: Sendable {
       switch mutation {
       case .set(let key, let value): (key, value.encoded)
       case .removed(let key): (key, nil)
-      // No patch clears.
+      // A patch never clears a map.
       case .cleared: nil
       }
     }
@@ -161,7 +161,8 @@ package struct RegisteredRoutes: Sendable {
 }
 
 extension AdministratorToken {
-  /// Throws where a request doesn't carry it: `not-found` where there is no administrator.
+  /// Throws if a request does not carry the token. Throws `not-found` if the server has no
+  /// administrator token.
   func check(_ request: Request) throws(Problem) {
     guard isSet else { throw Problem(.notFound) }
     let isRight = request.head.withBytes(of: .authorization) { field in

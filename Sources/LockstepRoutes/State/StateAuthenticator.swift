@@ -3,8 +3,8 @@ import LockstepCollections
 import LockstepHTTP
 import LockstepSync
 
-/// Lets in who has a token to what is theirs. Whatever is answered there tells how far the user's state has come: what refuses
-/// too, where that is in memory.
+/// Authenticates requests for a user's own state. If the user's state is in memory, problems carry
+/// its cursor too.
 package struct StateAuthenticator: Sendable {
   let store: String
   let sessions: TokenAuthenticator
@@ -18,7 +18,7 @@ package struct StateAuthenticator: Sendable {
     self.registry = registry
   }
 
-  /// Answers for the session that a request's token belongs to.
+  /// Passes the session of the request's token to `answer`.
   func answer(
     _ request: Request,
     _ answer: @escaping @Sendable (LiveSession) throws -> HandlerResult
@@ -32,7 +32,8 @@ package struct StateAuthenticator: Sendable {
     }
   }
 
-  /// An error as it's told to a user: a problem has the cursor of their state, unless it's that of another moment, or nobody's.
+  /// Adds the cursor of the user's state to a problem. A problem that has a cursor, or that says
+  /// `unauthorized`, stays as it is.
   func told(_ error: any Error, to user: UserID) -> any Error {
     guard var problem = error as? Problem ?? Problem.telling(of: error) else { return error }
     guard problem.kind != .unauthorized, problem.fields[.cursor] == nil, let hot = cache.state(of: user) else {

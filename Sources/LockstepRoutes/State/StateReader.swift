@@ -4,9 +4,10 @@ import LockstepHTTP
 import LockstepMiddleware
 import LockstepSync
 
-/// The short half of the way: a user's state, already encoded, to whoever asks for it.
+/// Responds to `GET` requests with a user's state, normally from encoded bytes in memory.
 ///
-/// An object, since each route and each answer to come holds it: a value would be copied for each, part by part.
+/// This is a class because each route and each pending response holds it. A struct would be copied
+/// for each of them.
 package final class StateReader: Sendable {
   let store: String
   let gate: StateAuthenticator
@@ -37,7 +38,7 @@ package final class StateReader: Sendable {
     self.backgroundEncoder = backgroundEncoder
   }
 
-  /// Answers a `GET` of a resource. The address may say as of when: `?at=<cursor>`.
+  /// Responds to a `GET` of a resource. `?at=<cursor>` asks for a past state.
   func answer(
     _ request: Request,
     resource: @escaping @Sendable (Request, QueryParameters) throws(Problem) -> StateResource
@@ -46,7 +47,7 @@ package final class StateReader: Sendable {
       let query = try request.query
       let resource = try resource(request, query)
       let preconditions = try Preconditions(of: request.head)
-      // A wait that can't be is told whether or not there is anything to wait for.
+      // A malformed wait is an error even if the request would not wait.
       let preference = try waiting.preference(of: request, query)
       let wait = preconditions.ifNoneMatch == nil ? nil : preference
       if let at = try query.text("at") {
@@ -67,7 +68,7 @@ package final class StateReader: Sendable {
     }
   }
 
-  /// What an answer from a present state rests on.
+  /// The check of whether a response with the current state is still valid.
   private func unchanged(_ view: StateView, for session: LiveSession) -> UnchangedStateValidity {
     UnchangedStateValidity(
       session,
@@ -79,7 +80,7 @@ package final class StateReader: Sendable {
     )
   }
 
-  /// Answers when the resource differs from what the client has, or when the time is over.
+  /// Responds when the resource differs from what the client has, or when the wait times out.
   private func held(
     _ request: Request,
     _ resource: StateResource,
@@ -100,7 +101,7 @@ package final class StateReader: Sendable {
     }
   }
 
-  /// Answers with the state of a session's user: at once where it's in memory.
+  /// Passes the state of a session's user to `answer`, at once if it is in memory.
   func withState(
     of session: LiveSession,
     _ answer: @escaping @Sendable (CachedState) throws -> HandlerResult
@@ -114,14 +115,15 @@ package final class StateReader: Sendable {
     return StateView(store: store, view, cursorText: hot.cursorText(of: store, registered: view.registered.revision))
   }
 
-  /// A resource as it is.
+  /// A resource in its current state.
   enum Present {
     case made(Representation?)
-    /// It takes long to make.
+    /// Encoding takes long.
     case later(@Sendable () async throws -> Representation?)
   }
 
-  /// A resource as it is. What shows all of a collection is made once for each change of it.
+  /// Encodes a resource in its current state. The representation of a whole collection is cached
+  /// until the collection changes.
   func present(_ resource: StateResource, _ hot: CachedState, _ view: StateView, _ user: UserID) throws -> Present {
     let collection = resource.wholeCollection
     if let collection, let known = hot.representation(of: collection, registered: view.registeredRevision) {
@@ -134,7 +136,8 @@ package final class StateReader: Sendable {
         ? .later { [backgroundEncoder] in try await backgroundEncoder.run(for: user, make) } : .made(try make())
     }
     let keep = { @Sendable (made: Representation?) in
-      // What was never written isn't kept: anybody can think of any number of names of suites.
+      // Suites that were never written are not cached, because clients can ask for any number of
+      // names.
       let isKnown = view.state.collections[collection] != nil || collection.part == nil
       if let made, isKnown { hot.keep(made, of: collection, registered: view.registeredRevision) }
     }
@@ -153,7 +156,7 @@ package final class StateReader: Sendable {
     }
   }
 
-  /// The answer with a resource, or that the client has it already.
+  /// The response with a resource, or 304 if the client has it already.
   func response(
     _ representation: Representation?,
     _ preconditions: Preconditions,
@@ -173,7 +176,7 @@ package final class StateReader: Sendable {
     return Response(status: .notModified, fields: fields)
   }
 
-  /// There is nothing there, as of that cursor.
+  /// The problem for a resource that does not exist at this cursor.
   private static func nothing(in view: StateView) -> Problem {
     var problem = Problem(.notFound, detail: "There is nothing at this address at present.")
     problem.fields.append(.cursor, view.cursorText)
@@ -228,7 +231,7 @@ package final class StateReader: Sendable {
 }
 
 extension Response {
-  /// The answer to a request that would have waited: of this moment alone, for nobody to keep.
+  /// The response to a request that was allowed to wait. Caches must not store it.
   func waited(_ wait: WaitPreference) -> Response {
     var response = self
     response.fields = fields.replacing(.cacheControl, "no-store")

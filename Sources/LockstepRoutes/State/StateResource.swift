@@ -5,16 +5,16 @@ import LockstepModules
 import LockstepStore
 import LockstepSync
 
-/// Every part of a user's state that has an address. What a client gets of it depends on the state alone, so it can be
-/// asked for, compared, waited for and looked up in the past, all in one way.
+/// A part of a user's state that has an address. Its representation depends on the state alone. So
+/// all resources are read, compared, waited for and looked up in the past in the same way.
 enum StateResource: Sendable, Equatable {
   /// A module's list.
   case list(ListQuery)
-  /// An element of one.
+  /// An element of a list.
   case element(CollectionName, id: String)
   /// A module's map.
   case map(CollectionName, prefix: String?)
-  /// A value of one.
+  /// A value of a map.
   case entry(CollectionName, key: String)
   case suites
   case suite(String, prefix: String?)
@@ -22,7 +22,8 @@ enum StateResource: Sendable, Equatable {
   /// A map as an object with these members, in this order.
   case object(CollectionName, members: [String])
 
-  /// The collection that it shows all of, where it does: what was made of it is kept with the state.
+  /// The collection if the resource shows all of it, otherwise `nil`. The representation of a whole
+  /// collection is cached with the state.
   var wholeCollection: CollectionName? {
     switch self {
     case .list(let query): query.isWhole ? query.collection : nil
@@ -33,7 +34,7 @@ enum StateResource: Sendable, Equatable {
     }
   }
 
-  /// The collections that it's made of.
+  /// The collections that the resource depends on.
   var extent: StateHistory.Extent {
     switch self {
     case .list(let query): .collection(query.collection)
@@ -43,13 +44,14 @@ enum StateResource: Sendable, Equatable {
     }
   }
 
-  /// Whether what it shows is the user's: a default that isn't set shows what the app has registered.
+  /// Whether the user has set what the resource shows. A default that the user has not set shows
+  /// the registered value.
   func isOwn(in view: StateView) -> Bool {
     guard case .value(let suite, let key) = self else { return true }
     return view.state.map(DefaultsAction.collection(suite))[key] != nil
   }
 
-  /// How much work it is to show it: see `BackgroundEncoder`.
+  /// The cost of encoding the resource: see `BackgroundEncoder`.
   func weight(in view: StateView) -> Int {
     switch self {
     case .list(let query):
@@ -63,7 +65,8 @@ enum StateResource: Sendable, Equatable {
     }
   }
 
-  /// The resource as clients get it; nil where there is none. Throws where a parameter fits nothing.
+  /// Encodes the resource. Returns `nil` if it does not exist. Throws if a parameter matches
+  /// nothing.
   func representation(of view: StateView) throws(Problem) -> Representation? {
     switch self {
     case .list(let query): try query.representation(of: view)
@@ -167,15 +170,15 @@ enum StateResource: Sendable, Equatable {
   }
 }
 
-/// What shows of a suite: the user's own values, and behind them what is registered.
+/// The content of a suite: the user's own values, and the registered defaults for all other keys.
 struct SuiteContent {
-  /// By their keys, in order.
+  /// All values, sorted by key.
   let values: [(key: ElementKey, value: MapValue)]
-  /// The keys whose values are the app's.
+  /// The keys whose values are registered defaults.
   let registered: [ElementKey]
   /// When the user last changed the suite.
   let revision: Revision
-  /// When what shows of the registered values last changed.
+  /// The revision at which the visible registered defaults last changed.
   let registeredRevision: Revision
 
   init(_ name: String, prefix: String?, _ view: StateView) {

@@ -8,20 +8,21 @@ import LockstepStore
 import LockstepSync
 import LockstepThreading
 
-/// The long half of the way: what a request wants changed, through the ledger, to the answer that tells that it's on disk.
+/// Turns a write request into a transaction and its response.
 ///
-/// An object, since each route and each answer to come holds it: a value would be copied for each, part by part.
+/// This is a class because each route and each pending response holds it. A struct would be copied
+/// for each of them.
 package final class StateWriter: Sendable {
   /// A change of one resource.
   struct Change: Sendable {
-    /// What it's a change of: its preconditions and its ETag are meant of this.
+    /// The resource of the preconditions and the ETag.
     let resource: StateResource
     let action: UserAction
-    /// Where a fault of the payload is in the body that the client sent; nil leaves it where it is.
+    /// Translates a pointer into the payload to a pointer into the client's body.
     var pointer: @Sendable (String) -> String = { $0 }
-    /// The status of the answer.
+    /// The status of the response.
     let status: @Sendable (Committed) -> Status
-    /// Whether the answer shows the resource.
+    /// Whether the response shows the resource.
     var showsResource = true
   }
 
@@ -45,7 +46,7 @@ package final class StateWriter: Sendable {
     self.backgroundEncoder = backgroundEncoder
   }
 
-  /// Answers a write of one resource.
+  /// Responds to a write of one resource.
   func answer(
     _ request: Request,
     change: @escaping @Sendable (Request, [UInt8]) throws -> Change
@@ -70,16 +71,17 @@ package final class StateWriter: Sendable {
     }
   }
 
-  /// Has a transaction committed, and gives its answer when it's on disk.
+  /// Commits a transaction, and responds when it is on disk.
   ///
   /// - Parameters:
-  ///   - transaction: The transaction. Without a key it's on its way when this returns.
-  ///   - answer: What the client is told when it's done.
-  ///   - weight: How much work that is: see `BackgroundEncoder`.
-  ///   - whole: Makes of what was kept of an earlier answer the answer as it was.
-  ///   - problem: What the client is told of a refusal; nil for any other error.
-  /// - Returns: The answer to come.
-  /// - Throws: Why it can't be committed now.
+  ///   - transaction: The transaction. Without an idempotency key, it is in the writer's queue when
+  ///     this function returns.
+  ///   - answer: Makes the response once the transaction is committed.
+  ///   - weight: The cost of making the response: see `BackgroundEncoder`.
+  ///   - whole: Rebuilds the full response from what was stored of an earlier response.
+  ///   - problem: Makes a problem of a refusal. Returns `nil` for any other error.
+  /// - Returns: The parked write, or a task that makes the response.
+  /// - Throws: An error that prevents the commit now, such as a full queue.
   func commit(
     _ transaction: Transaction,
     answer: @escaping @Sendable (Committed) -> Response,
@@ -91,7 +93,7 @@ package final class StateWriter: Sendable {
       switch result {
       case .success(.done(let committed)):
         guard weight(committed) > BackgroundEncoder.bound else { return .response(answer(committed)) }
-        // It's on disk: whatever comes between, that is what the client is told.
+        // The transaction is on disk. If the encoder fails, the response is made here.
         return .async {
           .response(
             (try? await backgroundEncoder.run(for: transaction.user) { answer(committed) }) ?? answer(committed)
@@ -147,16 +149,16 @@ package final class StateWriter: Sendable {
 }
 
 extension Result where Failure == any Error {
-  /// What became of work that takes time.
+  /// The result of asynchronous work.
   fileprivate init(catching work: () async throws -> Success) async {
     do { self = .success(try await work()) } catch { self = .failure(error) }
   }
 }
 
 extension StateWriter.Change {
-  /// The answer after it.
+  /// The response after the change.
   func response(after view: StateView, _ status: Status) -> Response {
-    // Whatever was just written can be represented; an action that removed the resource shows nothing.
+    // A resource that was just written can be encoded. An action that removed it shows nothing.
     let representation = try? resource.representation(of: view)
     var fields: HeaderFields
     if showsResource, let representation {
@@ -170,7 +172,7 @@ extension StateWriter.Change {
     return Response(status: status, fields: fields, body: .bytes(representation.body))
   }
 
-  /// What the client is told of a refusal; nil for any other error.
+  /// The problem for a refusal, or `nil` for any other error.
   func problem(for error: any Error, store: String) -> Problem? {
     guard let refused = error as? ActionRefusal else { return nil }
     return Problem(refused, store: store, pointer: pointer)
@@ -178,7 +180,8 @@ extension StateWriter.Change {
 }
 
 extension Preconditions {
-  /// Throws `precondition-failed` where a resource isn't as the client wants it, with what it is.
+  /// Throws `precondition-failed` if a resource does not meet the preconditions. The problem shows
+  /// the resource as it is now.
   func check(_ resource: StateResource, in view: StateView) throws {
     let present = try? resource.representation(of: view)
     guard !allowsWrite(to: present?.cursor, isOwn: resource.isOwn(in: view)) else { return }
@@ -196,13 +199,13 @@ extension Preconditions {
 }
 
 extension Problem {
-  /// What a client is told of an action that was refused, with the cursor of the state that it met.
+  /// The problem for a refused action, with the cursor of the state that refused it.
   init(_ refused: ActionRefusal, store: String, pointer: (String) -> String) {
     self.init(refused.refusal, pointer: pointer)
     fields.append(.cursor, StateView(store: store, refused.view).cursor.text)
   }
 
-  /// What a client is told of a refusal.
+  /// The problem for a refusal.
   init(_ refusal: Refusal, pointer: (String) -> String = { $0 }) {
     switch refusal {
     case .invalid(let faults):
@@ -215,7 +218,7 @@ extension Problem {
 }
 
 extension IdempotencyKey {
-  /// The text of a request's key; nil where it has none.
+  /// The text of a request's idempotency key, or `nil` if the request has none.
   static func text(of request: Request) throws(Problem) -> String? {
     guard let key = request.head[.idempotencyKey] else { return nil }
     guard (1...maximumBytes).contains(key.utf8.count) else {
@@ -224,11 +227,12 @@ extension IdempotencyKey {
     return key
   }
 
-  /// The key of a request; nil where it has none. `secret` is to be what nobody can guess where the body holds a password.
+  /// The idempotency key of a request, or `nil` if the request has none. If the body holds a
+  /// password, pass a `secret` that cannot be guessed.
   package init?(of request: Request, body: [UInt8], secret: [UInt8] = []) throws(Problem) {
     guard let key = try Self.text(of: request) else { return nil }
     let target = request.head.query.isEmpty ? request.head.path : "\(request.head.path)?\(request.head.query)"
-    // Only a patch tells one kind of JSON from another.
+    // Only for a patch does the meaning depend on the type of the body.
     let type = request.head.method == .patch ? try BodyType(of: request.head) : .json
     self.init(
       key,
@@ -242,7 +246,7 @@ extension IdempotencyKey {
 }
 
 extension StoredResponse {
-  /// An answer to be kept. One that is streamed has nothing to keep.
+  /// A response to be stored. The body of a stream is not stored.
   init(_ response: Response) {
     let body: [UInt8]? = if case .bytes(let bytes) = response.body { bytes } else { nil }
     self.init(status: response.status.code, fields: response.fields.encoded, body: body)
@@ -250,7 +254,7 @@ extension StoredResponse {
 }
 
 extension Response {
-  /// The answer that a settlement tells.
+  /// The response that is recorded under an idempotency key.
   init(_ settlement: KeyedResponse) {
     let answer = settlement.answer
     var fields = HeaderFields(kept: answer.fields)

@@ -4,14 +4,20 @@ import LockstepMiddleware
 import LockstepStore
 import LockstepSync
 
-/// What is kept of answers to writes with an idempotency key, and how what wasn't comes back.
+/// Stores responses to writes with an idempotency key, and rebuilds those that were stored without
+/// their body.
 ///
-/// A tiny change of a large resource is answered with all of it, so that whole answers would take more of the store than
-/// whatever was written. But a long answer shows a resource as it was at a cursor, and that the history can show again, to
-/// the byte; and what several actions did is in the journal. That goes back further than keys do, unless the operator keeps
-/// less than a day of it, or so much was written since that the oldest had to go.
+/// A tiny change of a large resource has a response with the whole resource. Storing it would take
+/// more room than the change itself. So a long body is not stored:
+///
+/// - A response that shows a resource is rebuilt from the history at its cursor, byte for byte.
+/// - The results of a batch of actions are in the journal.
+///
+/// The history normally goes back further than idempotency keys do. It does not if the operator
+/// keeps less than a day of it, or if so much was written that the oldest part was pruned.
 package struct StoredResponses: Sendable {
-  /// The longest body that is kept where it can be made again: about what the journal keeps of the change of a favorite.
+  /// The longest body that is stored although it can be rebuilt. The journal keeps about as much
+  /// for a change of a favorite.
   static let longestBody = 16 * 1024
 
   let store: String
@@ -26,22 +32,22 @@ package struct StoredResponses: Sendable {
     self.readers = readers
   }
 
-  /// What is kept of the answer to a change of a resource. Of refusals only one that shows the resource can be made again.
+  /// The part of a response that is stored. A refusal can only be rebuilt if it shows the resource.
   static func kept(_ answer: StoredResponse) -> StoredResponse {
     let showsResource = (200..<300).contains(answer.status) || answer.status == Status.preconditionFailed.code
     guard showsResource, let body = answer.body, body.count > longestBody else { return answer }
     return StoredResponse(status: answer.status, fields: answer.fields, body: nil)
   }
 
-  /// The whole answer to a change that was made before.
+  /// Rebuilds the full response to a change that was made before.
   ///
   /// - Parameters:
-  ///   - answer: What was kept of it.
-  ///   - change: The change, as the same request asks for it again.
-  ///   - preconditions: The request's.
-  ///   - user: Who asks.
-  /// - Returns: The answer, as it was given then.
-  /// - Throws: `conflict` where the history doesn't tell any more; why it can't be read.
+  ///   - answer: The stored part of the response.
+  ///   - change: The change, read from the repeated request.
+  ///   - preconditions: The preconditions of the request.
+  ///   - user: The user whose state was changed.
+  /// - Returns: The response as it was sent the first time.
+  /// - Throws: `conflict` if the history no longer has the state; an error of the store.
   func whole(
     _ answer: StoredResponse,
     to change: StateWriter.Change,
@@ -53,15 +59,15 @@ package struct StoredResponses: Sendable {
     }
   }
 
-  /// The whole answer that shows a resource.
+  /// Rebuilds a full response that shows a resource.
   ///
   /// - Parameters:
-  ///   - answer: What was kept of it.
-  ///   - extent: What the resource is made of.
-  ///   - user: Who asks.
-  ///   - again: The answer by the state as it was.
-  /// - Returns: The answer, as it was given then.
-  /// - Throws: `conflict` where the history doesn't tell any more; why it can't be read.
+  ///   - answer: The stored part of the response.
+  ///   - extent: The collections that the resource depends on.
+  ///   - user: The user whose state was changed.
+  ///   - again: Makes the response from the past state.
+  /// - Returns: The response as it was sent the first time.
+  /// - Throws: `conflict` if the history no longer has the state; an error of the store.
   func whole(
     _ answer: StoredResponse,
     showing extent: StateHistory.Extent,
@@ -83,14 +89,14 @@ package struct StoredResponses: Sendable {
     return StoredResponse(status: answer.status, fields: answer.fields, body: body)
   }
 
-  /// The whole answer to so many actions that were done before: what each did is in the journal.
+  /// Rebuilds the full response to a batch of actions from the journal.
   ///
   /// - Parameters:
-  ///   - answer: What was kept of it.
-  ///   - count: How many actions there were.
-  ///   - user: Who asks.
-  /// - Returns: The answer, as it was given then.
-  /// - Throws: `conflict` where the history doesn't tell any more; why it can't be read.
+  ///   - answer: The stored part of the response.
+  ///   - count: The number of actions in the batch.
+  ///   - user: The user whose state was changed.
+  /// - Returns: The response as it was sent the first time.
+  /// - Throws: `conflict` if the history no longer has the entries; an error of the store.
   package func whole(_ answer: StoredResponse, toActions count: Int, of user: UserID) async throws -> StoredResponse {
     guard Self.isCut(answer) else { return answer }
     let fields = HeaderFields(kept: answer.fields)
@@ -111,7 +117,8 @@ package struct StoredResponses: Sendable {
     )
   }
 
-  /// Whether the body wasn't kept: what has no body says no type of one.
+  /// Whether the body was not stored. A response without a body has no `Content-Type`, so one with
+  /// this field had a body.
   private static func isCut(_ answer: StoredResponse) -> Bool {
     answer.body == nil && HeaderFields(kept: answer.fields)[.contentType] != nil
   }

@@ -3,8 +3,8 @@ import LockstepCollections
 import LockstepHTTP
 import LockstepSync
 
-/// What a user's present state rests on for somebody who asks again: it's the same as long as neither the user nor the
-/// administrator has changed anything, and it's theirs to see as long as their session goes on.
+/// The validity of a response with a user's current state. The response is valid until the user's
+/// state or the registered defaults change, or until the session ends.
 final class UnchangedStateValidity: ResponseValidity {
   private let session: LiveSession
   private let revision: Revision
@@ -14,12 +14,12 @@ final class UnchangedStateValidity: ResponseValidity {
   private let millisecondsSince1970: @Sendable () -> Int64
 
   /// - Parameters:
-  ///   - session: Who asks.
-  ///   - revision: The user's, that was answered from.
-  ///   - registered: That of what is registered, that was answered from.
-  ///   - cache: Where the user's latest state is.
-  ///   - registry: Where what is registered is.
-  ///   - millisecondsSince1970: The time.
+  ///   - session: The session of the client.
+  ///   - revision: The user's revision that the response shows.
+  ///   - registered: The revision of the registered defaults that the response shows.
+  ///   - cache: Has the user's latest state.
+  ///   - registry: Has the registered defaults.
+  ///   - millisecondsSince1970: Returns the current time.
   init(
     _ session: LiveSession,
     at revision: Revision,
@@ -36,7 +36,7 @@ final class UnchangedStateValidity: ResponseValidity {
     self.millisecondsSince1970 = millisecondsSince1970
   }
 
-  /// Once a minute it's looked at anew, so that the session's use is noted: see `LiveSession.isFresh`.
+  /// Fails once a minute, so that the session's use is recorded: see `LiveSession.isFresh`.
   func holds(at arrival: Int64) -> Bool {
     session.isFresh(at: millisecondsSince1970()) && cache.revision(of: session.user) == revision
       && registry.revision == registered

@@ -3,7 +3,7 @@ import LockstepCollections
 import LockstepHTTP
 import LockstepSync
 
-/// Knows whether what a parked request waits for has changed since the request last looked at it.
+/// Knows whether the resource of a parked request has changed since the request last looked at it.
 protocol Watcher<Key>: Sendable {
   associatedtype Key: Hashable & Sendable
   var seat: WaiterRegistry<Key>.Seat { get }
@@ -14,7 +14,8 @@ extension Watcher {
   /// Changes wake `waker` from now on. A change since the last look wakes it at once.
   func hold(_ waker: any Waker) {
     seat.wait(waker)
-    // Checked after the seat has the waker: a change is published first, and wakes seats then.
+    // Checked after the seat has the waker, because a commit publishes the state before it wakes
+    // the seats. So no change is missed.
     if hasChanged { waker.wake() }
   }
 }
@@ -25,8 +26,8 @@ final class LongPoll: ParkedRequest {
   private let watcher: any Watcher
   private let respond: @Sendable (LongPoll, _ isLast: Bool) throws -> HandlerResult
 
-  /// `respond` returns a response, or `.held` with the poll to wait on. It must not hold the last
-  /// look.
+  /// `respond` returns a response, or `.parked` with the poll to wait on. If `isLast` is true, it
+  /// must return a response.
   init(
     deadline: Int64,
     _ watcher: any Watcher,
@@ -69,8 +70,8 @@ enum LongPollResult: Sendable {
   case later(@Sendable () async throws -> HandlerResult?)
 }
 
-/// A request that waits for a resource that cannot change, such as a past state: until its time or
-/// its session is over.
+/// A request that waits for a resource that cannot change, such as a past state. It waits until its
+/// time or its session is over.
 final class TimeoutWait: ParkedRequest, Watcher {
   let deadline: Int64
   let seat: WaiterRegistry<UserID>.Seat
