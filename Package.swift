@@ -3,7 +3,8 @@ import PackageDescription
 
 let package = Package(
   name: "lockstep",
-  // What the library products need: `Synchronization.Mutex` and typed task executors. The server itself is for Linux.
+  // The library products need these versions for `Synchronization.Mutex` and typed task executors.
+  // The server itself is for Linux.
   platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
   products: [
     .executable(name: "lockstep", targets: ["LockstepExecutable"]),
@@ -17,14 +18,14 @@ let package = Package(
     .library(name: "LockstepReactorTesting", targets: ["LockstepReactorTesting"]),
   ],
   targets: [
-    // C libraries of the system; libcurl's is only loaded by who needs it, and not linked.
+    // C libraries of the system. libcurl is not linked; it is loaded when it is needed.
     .systemLibrary(name: "CLockstepCurl", providers: [.apt(["libcurl4-openssl-dev"])]),
     .systemLibrary(name: "CLockstepLinux"),
     .systemLibrary(name: "CLockstepSQLite", providers: [.apt(["libsqlite3-dev"])]),
     .systemLibrary(name: "CLockstepSodium", providers: [.apt(["libsodium-dev"])]),
     .systemLibrary(name: "CLockstepZlib", providers: [.apt(["zlib1g-dev"])]),
 
-    // The rooms, from those that know nobody to the product. Arrows only point up this list.
+    // The targets from the bottom up: a target imports only targets above it in this list.
     .target(name: "LockstepJSON"),
     .target(name: "LockstepReactor"),
     .target(name: "LockstepReactorTesting", dependencies: ["LockstepReactor"]),
@@ -131,7 +132,8 @@ let package = Package(
     ),
     .executableTarget(name: "LockstepExecutable", dependencies: ["LockstepCommand"]),
 
-    // Tests, one target a room; Acceptance drives the binary from outside.
+    // Tests, one target for each target of the library. The acceptance tests drive the binary from
+    // outside.
     .target(
       name: "LockstepTestSupport",
       dependencies: ["LockstepHTTP", "LockstepHTTPServer", "LockstepThreading", "LockstepTime"],
@@ -180,7 +182,7 @@ let package = Package(
       ]
     ),
 
-    // Examples: what somebody builds on the library, with nothing but what is public. Each is a package of its own too.
+    // Examples of servers that use the public API only. Each is also a package of its own.
     .executableTarget(
       name: "ShoppingList",
       dependencies: [
@@ -206,9 +208,10 @@ let package = Package(
   swiftLanguageModes: [.v6]
 )
 
-// An async function of the server runs where its caller runs unless it says otherwise (SE-0461). Without this every call
-// and every return of one asks the runtime which executor the task prefers: a third of what a request costs outside the
-// kernel. The reactor's rooms are for everyone and don't depend on it, and nor does what others build.
+// An async function of the server runs where its caller runs, unless it says otherwise (SE-0461).
+// Without this, every call and every return of such a function asks the runtime for the task's
+// preferred executor. That takes a third of a request's time outside the kernel. The targets in
+// this set do not depend on the setting, because other packages use them with their own settings.
 let openRooms: Set = [
   "LockstepReactor", "LockstepReactorTesting", "LockstepReactorTests", "LockstepReactorTestingTests", "ShoppingList",
   "ShoppingListTests",

@@ -2,7 +2,7 @@ import LockstepJSON
 import Lockstep
 import LockstepReactor
 
-/// Something to buy.
+/// An element of the shopping list.
 struct ShoppingItem: ListElement, Equatable {
   let id: String
   var name: String
@@ -29,7 +29,7 @@ extension ShoppingItem {
   }
 }
 
-/// What somebody asks of their shopping list.
+/// The actions that a client can send.
 enum ShoppingAction: Sendable {
   case add(id: String, name: String, amount: Int?, isBought: Bool?)
   case change(id: String, name: String?, amount: Int?, isBought: Bool?)
@@ -38,9 +38,9 @@ enum ShoppingAction: Sendable {
   case clearBought
 }
 
-/// A shopping list: what is on it once can't come on it twice.
+/// A shopping list. Two items cannot have the same name.
 struct ShoppingReactor: Reactor {
-  /// When the action takes place.
+  /// The time of the action.
   let now: Timestamp
 
   var initialState: ListState { ListState() }
@@ -84,7 +84,8 @@ struct ShoppingReactor: Reactor {
     }
   }
 
-  /// What is new comes to the end, what changes stays where it is, and what is the same is no change.
+  /// Adds a new item at the end, or changes an item in its place. If nothing differs, it returns no
+  /// mutation.
   private func change(
     _ old: ShoppingItem?,
     to new: ShoppingItem,
@@ -105,12 +106,12 @@ struct ShoppingReactor: Reactor {
 }
 
 extension UserModule {
-  /// `/v1/shopping`.
+  /// The module `shopping`, at `/v1/shopping`.
   static var shopping: UserModule {
     .list(
       "shopping",
       table: ShoppingTable(),
-      // What comes is compared with all that is there.
+      // `change` compares a new item with every item of the list, so the list must stay short.
       quota: CollectionQuota(elements: 500),
       actions: [
         ActionCase(

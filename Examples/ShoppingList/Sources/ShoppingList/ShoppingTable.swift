@@ -2,7 +2,7 @@ import Lockstep
 import LockstepMigrations
 import LockstepSQLite
 
-/// The table `shopping_items`.
+/// Stores the list in the table `shopping_items`.
 struct ShoppingTable: ListTable {
   let migrations = [
     Migration(

@@ -14,7 +14,7 @@ struct ShoppingReactorTests {
     ShoppingItem(id: id, name: name, amount: amount, isBought: isBought, addedAt: now)
   }
 
-  @Test("What is added comes to the end, and is changed where it is")
+  @Test("An added item goes to the end, and a changed item keeps its place")
   func adding() {
     test.send(.add(id: "a", name: "Milk", amount: nil, isBought: nil)) {
       $0.apply(.inserting(Self.item("a", "Milk"), at: 0))
@@ -22,19 +22,19 @@ struct ShoppingReactorTests {
     test.send(.add(id: "b", name: "Bread", amount: 2, isBought: nil)) {
       $0.apply(.inserting(Self.item("b", "Bread", 2), at: 1))
     }
-    // With the time at which it came first.
+    // The item keeps the time at which it was first added.
     test.send(.add(id: "a", name: "Oat milk", amount: 3, isBought: nil)) {
       $0.apply(.replacing(Self.item("a", "Oat milk", 3)))
     }
     test.send(.change(id: "b", name: nil, amount: nil, isBought: true)) {
       $0.apply(.replacing(Self.item("b", "Bread", 2, isBought: true)))
     }
-    // Nothing changes, so nothing has happened.
+    // Nothing differs, so there is no mutation.
     test.send(.change(id: "b", name: "Bread", amount: 2, isBought: true))
     test.finish()
   }
 
-  @Test("What is on the list can't come on it twice, however it's written")
+  @Test("Two items cannot have the same name, even in different case")
   func twice() {
     test.send(.add(id: "a", name: "Milk", amount: nil, isBought: nil)) {
       $0.apply(.inserting(Self.item("a", "Milk"), at: 0))
@@ -44,7 +44,7 @@ struct ShoppingReactorTests {
     test.finish()
   }
 
-  @Test("What was bought is cleared at once, and the rest stays in order")
+  @Test("Clearing removes all bought items and keeps the order of the others")
   func clearing() {
     for id in ["a", "b", "c"] {
       let count = test.state.count
@@ -63,7 +63,7 @@ struct ShoppingReactorTests {
   }
 
   @Test(
-    "What isn't there can't be changed, moved or removed",
+    "An item that does not exist cannot be changed, moved or removed",
     arguments: [
       ShoppingAction.change(id: "a", name: "Milk", amount: nil, isBought: nil), .move(id: "a", index: 0),
       .remove(id: "a"),
@@ -75,7 +75,7 @@ struct ShoppingReactorTests {
     test.finish()
   }
 
-  @Test("Moving goes no further than the end")
+  @Test("A move past the end moves to the end")
   func moving() throws {
     for id in ["a", "b"] {
       let count = test.state.count
@@ -91,7 +91,7 @@ struct ShoppingReactorTests {
     test.finish()
   }
 
-  @Test("An element that was written is read again as it was")
+  @Test("An element that was written reads back equal")
   func coding() throws {
     let item = Self.item("a", "Milk", 3, isBought: true)
     let object = try #require(ShoppingItem.format.encode(item).objectValue)
