@@ -14,7 +14,7 @@ struct HTTPClientTests {
   ) async throws {
     var configuration = HTTPClient.Configuration(userAgent: "tests/1")
     configuration.usesProxies = false
-    // Longer than any test: only tests of timeouts set one.
+    // Longer than any test. Only tests of timeouts set shorter times.
     configuration.bounds = HTTPClient.Bounds(connectTime: .seconds(600), totalTime: .seconds(600))
     change(&configuration)
     let client = try HTTPClient(configuration)
@@ -89,7 +89,8 @@ struct HTTPClientTests {
       let refused = await Self.post(client, to: "http://secret:word@127.0.0.1:\(server.port)/key")
       #expect(kind(refused) == .connection)
       #expect(!"\(refused)".contains("secret") && !"\(refused)".contains("word") && "\(refused)".contains("127.0.0.1"))
-      // A label of a name has at most 63 letters, so this one is not even looked up.
+      // A label of a name has at most 63 letters, so the resolver refuses this name without a
+      // lookup.
       let nameless = await Self.post(client, to: "http://\(String(repeating: "a", count: 64)).example/")
       #expect(kind(nameless) == .name)
       #expect(kind(await Self.post(client, to: "ftp://127.0.0.1:\(server.port)/")) == .notBegun)
@@ -163,7 +164,7 @@ struct HTTPClientTests {
     let gone = Atomic(false)
     try await LoopbackServer.run { _ in
       began.store(true, ordering: .sequentiallyConsistent)
-      // Until the server has noticed that the client is gone.
+      // Waits until the server has noticed that the client has gone.
       await withTaskCancellationHandler {
         await eventually { gone.load(ordering: .sequentiallyConsistent) }
       } onCancel: {

@@ -80,7 +80,7 @@ struct OperatorTests {
     #expect(try await run("user", "erase", id, name: "unsure").code == .exit(64))
     #expect(try await run("user", "erase", id, "--yes", name: "erase").code == .exit(0))
     #expect(try await ask(port, "GET", "/v1/me", token: third).status == 401)
-    #expect(try await run("user", "list", name: "nobody").output.isEmpty)
+    #expect(try await run("user", "list", name: "empty").output.isEmpty)
     server.send(SIGTERM)
     #expect(await server.ended() == .exit(0))
     for name in ["add", "disable", "enable", "reset", "export", "erase", "run"] {
