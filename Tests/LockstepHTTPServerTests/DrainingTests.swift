@@ -110,12 +110,12 @@ struct DrainingTests {
     #expect(server.counters.malformed == 0)
   }
 
-  @Test("All clients that the kernel has accepted are served, even if the server is told to stop at once")
+  @Test("All clients that the kernel has accepted are served, even if the server must stop at once")
   func backlog() async throws {
     let server = try Server(Server.Configuration(), time: ManualTime().serverTime)
     let clients = try (0..<200).map { _ in try RawClient(port: server.address.port) }
     for client in clients { try await client.send("GET /x HTTP/1.1\r\nHost: h\r\n\r\n") }
-    // The server is told to stop before it has accepted a connection.
+    // The server must stop before it has accepted a connection.
     server.drain()
     try server.start { request in .async { .response(await echo(request)) } }
     for client in clients {

@@ -22,7 +22,7 @@ struct CrashClient {
     let key: String?
   }
 
-  /// What the user's state must contain from this device, according to the acknowledged writes.
+  /// This device's part of the user's state, according to the acknowledged writes.
   struct Expected: Equatable {
     var values: [String: Int] = [:]
     var favorites: [Favorite] = []

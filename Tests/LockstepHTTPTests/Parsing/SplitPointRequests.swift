@@ -1,6 +1,7 @@
 import Testing
 
-/// Bytes a client may send, good and bad, for which it must not matter how the network cuts them.
+/// Good and bad bytes of a client. However the network splits them, their meaning must stay the
+/// same.
 struct ByteStream: Sendable, CustomTestStringConvertible {
   let name: String
   let bytes: [UInt8]
@@ -77,7 +78,8 @@ extension ByteStream {
     ByteStream("a chunk size past every number", chunked("1\r\na\r\nffffffffffffffffff\r\n")),
   ]
 
-  /// With the limits of `SplitPointTests`: a request line of 40 bytes, a header section of 60, 3 fields, chunk lines of 20.
+  /// For the limits of `SplitPointTests`: a request line of 40 bytes, a header section of 60, 3
+  /// fields, chunk lines of 20.
   private static let beyondLimits = [
     ByteStream("a request line of the limit", "GET /\(letters(27)) HTTP/1.0\r\n\r\n"),
     ByteStream("a request line past it", "GET /\(letters(28)) HTTP/1.0\r\n\r\n"),
