@@ -1,7 +1,7 @@
 import LockstepHTTP
 import Testing
 
-@Suite("What a handler gets from a request", .timeLimit(.minutes(10)))
+@Suite("Requests as handlers see them", .timeLimit(.minutes(10)))
 struct RequestTests {
   @Test("A complete body is returned unchanged")
   func body() async throws {

@@ -57,7 +57,7 @@ struct ResponseSerializerTests {
       head: "HTTP/1.1 200 OK\r\n\(date)Content-Length: 5\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\n"
     ),
     ExpectedHead(
-      "HTTP/1.0 is told that the connection is kept",
+      "HTTP/1.0 on a connection that is kept",
       text,
       .init(isVersion11: false),
       head: "HTTP/1.1 200 OK\r\n\(date)Content-Length: 5\r\nContent-Type: text/plain\r\nConnection: keep-alive\r\n\r\n"

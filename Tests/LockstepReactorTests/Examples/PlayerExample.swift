@@ -44,7 +44,7 @@ private struct PlayerActions {
 
 @Suite("Example: a player through dispatcher and store", .timeLimit(.minutes(10)))
 struct PlayerExample {
-  @Test("loading, error and model are three streams; who looks late finds the model, not the error")
+  @Test("Loading, error and model are three streams; a late reader gets the model and not the error")
   func player() {
     let scheduler = TestScheduler()
     let clock = scheduler.clock

@@ -22,7 +22,9 @@ private struct Presenter: Reactor {
 
 @Suite("Example: a presenter", .timeLimit(.minutes(10)))
 struct PresenterExample {
-  @Test("bound at 100 to a cold sequence that says prepare after 100, observed from 200: initial, then prepared(1)")
+  @Test(
+    "Bound at 100 to a cold sequence that prepares after 100 more, and observed from 200, it shows the initial state and then prepared(1)"
+  )
   func presenterIsPrepared() {
     let scheduler = TestScheduler()
     let host = ReactorHost(Presenter())
