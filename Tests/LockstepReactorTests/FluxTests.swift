@@ -15,7 +15,7 @@ private final class PlayerStore: FluxStore {
 
   init(dispatcher: PlayerDispatcher) {
     isLoading = BoundValue(dispatcher.loading, initial: false)
-    player = BoundValue(dispatcher.players, initial: "nobody")
+    player = BoundValue(dispatcher.players, initial: "unknown")
     errors = BoundEvents(dispatcher.errors)
   }
 }
@@ -157,7 +157,7 @@ struct FluxTests {
       dispatcher.players.finish()
     }
     scheduler.start()
-    #expect(values.events == [.next(200, "nobody"), .next(300, "Ada"), .completed(300)])
+    #expect(values.events == [.next(200, "unknown"), .next(300, "Ada"), .completed(300)])
   }
 
   @Test("A released store removes its subscriptions")
@@ -171,7 +171,7 @@ struct FluxTests {
     if let values {
       let observer = scheduler.observe(values)
       scheduler.start()
-      #expect(observer.events == [.next(200, "nobody"), .completed(200)])
+      #expect(observer.events == [.next(200, "unknown"), .completed(200)])
     }
   }
 }

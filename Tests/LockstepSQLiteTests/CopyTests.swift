@@ -60,7 +60,7 @@ struct CopyTests {
     try copy.execute("CREATE TABLE its_own (a INTEGER PRIMARY KEY) STRICT")
   }
 
-  @Test("A locked destination is an error of the destination, and the source is released")
+  @Test("A locked destination is reported as an error of the destination, and the source is released")
   func lockedCopy() throws {
     let holder = try other()
     try holder.execute("BEGIN IMMEDIATE; CREATE TABLE its_own (a INTEGER PRIMARY KEY) STRICT")
