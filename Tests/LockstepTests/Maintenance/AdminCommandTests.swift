@@ -114,7 +114,7 @@ struct ServedAdminCommandTests {
     }
   }
 
-  @Test("An erased user is gone from memory, tables and file, also from the admin command")
+  @Test("An erased user is removed from memory, tables and file, also from the admin command")
   func erase() async throws {
     try await ServerFixture.run { users in
       let ada = try await users.signUp("ada-zq")
@@ -293,7 +293,7 @@ struct UnservedAdminCommandTests {
     #expect(try rows("SELECT * FROM orders").isEmpty)
   }
 
-  @Test("A row whose operator is gone keeps no secrets after the run, and is deleted after minutes")
+  @Test("A row that its operator has left behind loses its secrets after the run, and is deleted after some minutes")
   func leftBehind() async throws {
     let user = try await fixture.user(1).user
     let store = fixture.store
@@ -304,7 +304,8 @@ struct UnservedAdminCommandTests {
       }
     }
     let address = try EmailAddress("bob@example.com")
-    // The id belongs to another user, which no command does: it must not stop the others.
+    // The id belongs to another user, which cannot happen with real commands. It must not block the
+    // other commands.
     try await insert("a", .add(address, PasswordHash("secret")), user, at: 0)
     try await insert("b", .resetPassword(PasswordHash("secret")), user, at: 1)
     try await insert("c", .add(address, PasswordHash("secret")), SyncFixture.session(2).user, at: 2)

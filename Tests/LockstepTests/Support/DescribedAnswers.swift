@@ -34,12 +34,12 @@ final class DescribedAnswers: Sendable {
   func faults(_ answer: RawResponse, toMethod method: String, _ target: String) -> [String] {
     guard let route = route(method, target) else { return [] }
     let place = "\(route.method.name) \(route.pattern) \(answer.status)"
-    guard let operation = operation(route) else { return ["\(place): the route isn't described"] }
+    guard let operation = operation(route) else { return ["\(place): the route is not described"] }
     if answer.status == 400, answer.text.contains("/problems/malformed-request") { return [] }
     let responses = operation["responses"]
     let anywhere = Self.anywhere.contains(answer.status) ? responses?["default"] : nil
     guard let described = responses?[String(answer.status)] ?? anywhere else {
-      return ["\(place): the status isn't described: \(answer.text)"]
+      return ["\(place): the status is not described: \(answer.text)"]
     }
     let response = resolved(described)
     return (fieldFaults(answer, response) + (method == "HEAD" ? [] : bodyFaults(answer, response))).map {
@@ -70,16 +70,16 @@ final class DescribedAnswers: Sendable {
       let value = schema["type"] == "integer" ? Int(text).map { JSON($0) } ?? .string(text) : .string(text)
       return SchemaValidator(document: document).faults(value, schema).map { "\(name)\($0)" }
     }
-    return missing.map { "it lacks \($0.name)" } + unknown.map { "\($0) isn't described" } + wrong
+    return missing.map { "the response lacks \($0.name)" } + unknown.map { "\($0) is not described" } + wrong
   }
 
   private func bodyFaults(_ answer: RawResponse, _ response: JSON) -> [String] {
     guard answer.field("Content-Encoding") == nil, answer.body.count <= Self.longestBody else { return [] }
     guard let content = response["content"] else { return answer.body.isEmpty ? [] : ["it has a body"] }
     let type = answer.field("Content-Type").map { String($0.prefix { $0 != ";" }) } ?? "none"
-    guard let schema = content[type]?["schema"] else { return ["the type \(type) isn't described"] }
+    guard let schema = content[type]?["schema"] else { return ["the type \(type) is not described"] }
     guard type.hasSuffix("json") else { return [] }
-    guard let body = try? JSON(parsing: answer.body) else { return ["the body isn't JSON"] }
+    guard let body = try? JSON(parsing: answer.body) else { return ["the body is not JSON"] }
     return SchemaValidator(document: document).faults(body, schema)
   }
 }
