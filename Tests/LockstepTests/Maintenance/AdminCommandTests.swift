@@ -386,7 +386,7 @@ struct UnservedAdminCommandTests {
     for name in ["1@example.com", "1@EXAMPLE.com", "\(session.user)"] {
       #expect(try administrator.user(name).id == session.user)
     }
-    for name in ["2@example.com", "nobody", "\(SyncFixture.session(2).user)"] {
+    for name in ["2@example.com", "unknown", "\(SyncFixture.session(2).user)"] {
       #expect(throws: MaintenanceError.noSuchUser(name)) { try administrator.user(name) }
     }
     let nowhere = try AccountAdministrator(path: "/nowhere/x") { _ in }

@@ -55,7 +55,7 @@ struct StoreCheckTests {
       "the snapshot of favorites at revision 5 cannot be read"
     ),
     (
-      "PRAGMA foreign_keys = OFF; INSERT INTO profiles VALUES ('nobody', 'position', '1', 1)", .references,
+      "PRAGMA foreign_keys = OFF; INSERT INTO profiles VALUES ('unknown', 'position', '1', 1)", .references,
       "row of profiles refers to a missing row of users"
     ),
     ("DELETE FROM store", .identity, "the table store has 0 rows, not one"),

@@ -201,7 +201,7 @@ struct StoreRestoreTests {
       let copy = try files.sqlite(path)
       try copy.execute("PRAGMA foreign_keys = OFF")
       try copy.run(
-        "INSERT INTO profiles (user_id, field, value, revision) VALUES ('nobody', 'position', '\"x\"', 1)"
+        "INSERT INTO profiles (user_id, field, value, revision) VALUES ('unknown', 'position', '\"x\"', 1)"
       )
       let error = #expect(throws: MaintenanceError.self) { try restore.restore(from: path, overwriting: true) }
       #expect(

@@ -101,9 +101,9 @@ struct ScreenLifeTests {
       _ = try await first.ask("DELETE", first.href)
       _ = try await phone.open("favoritesTop")
       for _ in 0..<3 { _ = try await users.open("/v1/reactors/login", token: nil) }
-      let nobody = try await users.post("/v1/reactors/login", "")
-      #expect(nobody.problem == Told("too-many-requests"))
-      #expect(nobody.field("Retry-After") == "60")
+      let anonymous = try await users.post("/v1/reactors/login", "")
+      #expect(anonymous.problem == Told("too-many-requests"))
+      #expect(anonymous.field("Retry-After") == "60")
       _ = try await tablet.open("favoritesTop")
       #expect(try await tablet.post("/v1/reactors/favoritesTop", "").problem == Told("overloaded"))
       // Idle screens are found within a minute.
