@@ -2,9 +2,9 @@ import LockstepJSON
 import LockstepTestSupport
 import Testing
 
-@Suite("User defaults over the wire")
+@Suite("User defaults over HTTP")
 struct DefaultsRouteTests {
-  @Test("A value is set with its body, new or in the place of another, and read back as it is")
+  @Test("A value is set by its body, replaces any other value, and is read back unchanged")
   func put() async throws {
     try await ServerFixture.run { users in
       let ada = try await users.signUp()
