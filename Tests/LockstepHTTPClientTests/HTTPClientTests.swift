@@ -72,10 +72,10 @@ struct HTTPClientTests {
   func statuses(status: Int) async throws {
     let server = try RawServer()
     // The redirect leads to a closed port.
-    let nobody = try RawServer(listens: false)
+    let target = try RawServer(listens: false)
     try await Self.withClient { client in
       let answer =
-        "HTTP/1.1 \(status) X\r\nLocation: http://127.0.0.1:\(nobody.port)/x\r\nContent-Length: 4\r\n\r\ndone"
+        "HTTP/1.1 \(status) X\r\nLocation: http://127.0.0.1:\(target.port)/x\r\nContent-Length: 4\r\n\r\ndone"
       async let answered: Void = aside { server.answerOne(answer) }
       #expect(await Self.post(client, to: "http://127.0.0.1:\(server.port)/") == .success(status))
       await answered

@@ -170,7 +170,7 @@ struct FollowedCopy: Equatable, Sendable {
     let places = try elements(changeset, member).map { element in
       (index: try Self.index(element, index), id: element[id]?.stringValue ?? "")
     }
-    try require(ascend(places.map(\.index)), "\(member) don't ascend")
+    try require(ascend(places.map(\.index)), "\(member) are not in ascending order")
     return places
   }
 

@@ -164,7 +164,7 @@ struct Follower {
         throw fault("an event in another form: \(event)")
       }
       _ = try take(try JSON(parsing: String(lines[2].dropFirst("data: ".count))))
-      guard lines[1] == "id: \(point?.cursor ?? "")" else { throw fault("the event's id isn't its cursor: \(event)") }
+      guard lines[1] == "id: \(point?.cursor ?? "")" else { throw fault("the event's id is not its cursor: \(event)") }
       server.count { $0.events += 1 }
     }
   }
@@ -251,7 +251,7 @@ struct Follower {
       if past.status == 404 {
         guard let age = Self.revisions(from: cursor, to: present.field("Cursor") ?? ""),
           age > FollowedServer.keptRevisions
-        else { throw fault("\(name) isn't known at \(cursor): \(past.text)") }
+        else { throw fault("\(name) is not known at \(cursor): \(past.text)") }
         return nil
       }
       try server.check(past.body, behind: tag, at: "\(token) \(name)")

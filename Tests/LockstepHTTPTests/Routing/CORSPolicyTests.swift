@@ -16,7 +16,7 @@ struct CORSPolicyTests {
     /// The value of Access-Control-Allow-Origin, or nil if the response has none.
     let allowed: String?
     let varies: Bool
-    var testDescription: String { "\(origins) asked by \(origin ?? "nobody")" }
+    var testDescription: String { "\(origins) from \(origin ?? "no origin")" }
 
     init(_ origins: [String], _ origin: String?, allowed: String?, varies: Bool) {
       self.origins = origins

@@ -48,8 +48,8 @@ private struct Conversation {
     switch stage {
     case .over: break
     case .head: told.append("waits for a head with \(pending.count) bytes")
-    case .length(let remaining): told.append("waits for \(remaining) more bytes behind: \(text(body))")
-    case .chunked: told.append("waits for more chunks behind: \(text(body)), with \(pending.count) bytes")
+    case .length(let remaining): told.append("waits for \(remaining) more bytes after: \(text(body))")
+    case .chunked: told.append("waits for more chunks after: \(text(body)), with \(pending.count) bytes")
     }
     return told
   }

@@ -63,7 +63,7 @@ struct SessionDirectoryTests {
     for _ in 0..<1_000 { texts.append(foreign.make().text) }
     for text in texts {
       guard case .refused = fixture.directory.authenticate(Array(text.utf8), at: fixture.now) else {
-        Issue.record("\(text) isn't refused")
+        Issue.record("\(text) is not refused")
         continue
       }
     }

@@ -59,7 +59,7 @@ struct OpenedScreen: Sendable {
       try #require(next.status == 200, "\(next.text)")
       answer = next
     }
-    #expect(isExpected(answer.json["state"] ?? .null), "\(answer.text) isn't \(what)", sourceLocation: sourceLocation)
+    #expect(isExpected(answer.json["state"] ?? .null), "\(answer.text) is not \(what)", sourceLocation: sourceLocation)
   }
 
   /// The number of open screens.

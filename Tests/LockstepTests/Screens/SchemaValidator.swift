@@ -70,7 +70,7 @@ struct SchemaValidator {
       return (rule.arrayValue ?? []).compactMap(\.stringValue).first { value.objectValue != nil && value[$0] == nil }
         .map { "lacks \($0)" }
     case "enum": return (rule.arrayValue ?? []).contains(value) ? nil : "is not one of \(rule)"
-    case "const": return value == rule ? nil : "isn't \(rule)"
+    case "const": return value == rule ? nil : "is not \(rule)"
     case "minimum": return number.map { $0 < bound } == true ? "is too small" : nil
     case "maximum": return number.map { $0 > bound } == true ? "is too large" : nil
     case "minLength": return text.map { $0.unicodeScalars.count < count } == true ? "is too short" : nil
@@ -80,7 +80,7 @@ struct SchemaValidator {
     case "pattern":
       guard let text, let pattern = rule.stringValue else { return nil }
       guard let expression = try? Regex(pattern) else { return "has an invalid pattern: \(pattern)" }
-      return text.contains(expression) ? nil : "doesn't match \(pattern)"
+      return text.contains(expression) ? nil : "does not match \(pattern)"
     default: return "has the unknown keyword \(keyword)"
     }
   }

@@ -48,7 +48,7 @@ struct ErasureTests {
       #expect(tables.count >= 8)
       for table in tables {
         let rows = try users.rows("SELECT 1 FROM \(table) WHERE user_id = '\(ada.user)'")
-        #expect(!rows.isEmpty, "\(table) isn't tried")
+        #expect(!rows.isEmpty, "\(table) has no rows to test")
       }
       let answer = try await ada.ask("DELETE", "/v1/me", #"{"password":"correct horse"}"#)
       #expect(answer.status == 204)
