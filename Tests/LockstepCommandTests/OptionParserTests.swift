@@ -96,7 +96,7 @@ struct OptionParserTests {
     }
   }
 
-  @Test("Every option has a case here")
+  @Test("Every option is tested here")
   func complete() {
     #expect(Set(Self.cases.map(\.name)) == Set(ServeOptions.all.map(\.name)))
     #expect(Set(ServeOptions.all.map(\.name)).count == ServeOptions.all.count)
@@ -123,7 +123,7 @@ struct OptionParserTests {
     }
   }
 
-  @Test("The command line wins over the variable, and the last of several equal options wins")
+  @Test("The command line wins over the variable, and the last value of a repeated option wins")
   func precedence() throws {
     #expect(try parse(["--port", "1"], ["LOCKSTEP_PORT": "2"]).port == 1)
     #expect(try parse(["--port=1", "--port", "3"]).port == 3)

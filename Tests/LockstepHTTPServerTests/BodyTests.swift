@@ -20,7 +20,7 @@ struct BodyTests {
   }
 
   @Test(
-    "It gets no 100 Continue if the handler does not read the body, and the connection is closed, because a body may or may not follow"
+    "It gets no 100 Continue if the handler does not read the body, and the connection is closed"
   )
   func expectRefused() async throws {
     try await TestServer.run(respond: Self.refusing) { server in
@@ -149,7 +149,7 @@ struct BodyTests {
     }
   }
 
-  @Test("A body that comes in a burst and then stops times out as soon as one that was slow all the time")
+  @Test("A body that stops after a burst times out as early as one that was always slow")
   func burst() async throws {
     try await TestServer.run({ $0.bodyGrace = .seconds(1) }, respond: echo) { server in
       let client = try server.connect()

@@ -149,7 +149,9 @@ struct EventSourceTests {
     }
   }
 
-  @Test("A piece that is ready at the start is sent without a wake-up, and the deadline breaks the silence")
+  @Test(
+    "A piece that is ready at the start is sent without a wake-up, and a silent source is asked for one at its deadline"
+  )
   func deadline() async throws {
     let bell = WakeSignal(deadline: 3_000_000_000)
     try await TestServer.run(answer: Self.answer(bell)) { server in

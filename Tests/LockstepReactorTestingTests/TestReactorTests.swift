@@ -174,7 +174,7 @@ struct TestReactorTests {
     )
   }
 
-  @Test("It is reported if an action that was asserted as ignored was not, or was another one")
+  @Test("A wrong assertion about an ignored action is reported")
   func notIgnored() {
     let test = makeTest()
     test.send(.nothing)

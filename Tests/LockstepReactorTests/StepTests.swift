@@ -138,7 +138,7 @@ struct StepTests {
     #expect(outcomes.events == [.next(100, "done"), .next(110, "\(CancellationError())")])
   }
 
-  @Test("Transforms apply to the actions and the immediate mutations of a step, and each is reduced once")
+  @Test("Transforms apply to the actions and the immediate mutations of a step, and each mutation is reduced once")
   func transforms() {
     let scheduler = TestScheduler()
     let world = World(scheduler, Doubling())

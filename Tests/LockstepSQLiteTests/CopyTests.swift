@@ -81,7 +81,7 @@ struct CopyTests {
     try Self.insert(41, source)
   }
 
-  @Test("A copy that left its WAL is a single file")
+  @Test("A copy without WAL mode is a single file")
   func oneFile() throws {
     do {
       let copy = try other()

@@ -245,7 +245,7 @@ struct WriterTests {
     for number in 1...2 { try fixture.writer.submit({ try $0.keep(number) }, settled: { _ in }) }
     #expect(fixture.writer.statistics.waiting == 2)
     #expect(throws: WorkerPool.Overloaded(pool: "writer", capacity: 2)) {
-      try fixture.writer.submit({ try $0.keep(3) }, settled: { _ in Issue.record("the unit was refused") })
+      try fixture.writer.submit({ try $0.keep(3) }, settled: { _ in Issue.record("a refused unit must not complete") })
     }
     await #expect(throws: WorkerPool.Overloaded(pool: "writer", capacity: 2)) {
       try await fixture.writer.write { try $0.keep(4) }
@@ -267,7 +267,7 @@ struct WriterTests {
     fixture.writer.shutDown()
     #expect(settled.all == [1, 2, 3, 4, 5])
     #expect(throws: WorkerPool.ShutDown(pool: "writer")) {
-      try fixture.writer.submit({ try $0.keep(6) }, settled: { _ in Issue.record("the unit was refused") })
+      try fixture.writer.submit({ try $0.keep(6) }, settled: { _ in Issue.record("a refused unit must not complete") })
     }
     await #expect(throws: WorkerPool.ShutDown(pool: "writer")) { try await fixture.writer.write { _ in } }
     #expect(

@@ -89,7 +89,7 @@ struct WriteThrottleTests {
     let writer = try Clocked()
     let gate = Gate()
     try await writer.fixture.hold(gate)
-    // The longest rest.
+    // After so long a unit, the rest is the longest possible.
     for name in ["a1", "a2"] { try writer.submit(name, of: Self.ann, taking: 5_000) }
     try writer.submit("b1", of: Self.bob)
     gate.open()

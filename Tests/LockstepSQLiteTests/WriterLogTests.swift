@@ -109,7 +109,7 @@ struct WriterLogTests {
     isDone.withLock { $0 = true }
     await readers
     let longest = try #require(try lengths.get().max())
-    // It may not have been reset until the checkpoint waited.
+    // The WAL may grow until a checkpoint waits for the readers.
     #expect(longest < 10 * (WALCheckpointer.tolerance + 3))
     #expect(fixture.writer.statistics.failedCheckpoints == 0)
   }

@@ -69,8 +69,8 @@ extension RestartTests {
       for _ in 0..<count { try await write(writer.next(of: tokens), over: client, server) }
     }
 
-    /// Writes, and has the server killed a moment after the last of these writes, while more are
-    /// being sent.
+    /// Writes, and kills the server a moment after the last of these writes, while more are being
+    /// sent.
     private static func write(
       _ writer: inout FollowedWriter,
       _ tokens: [String],

@@ -33,7 +33,7 @@ struct ByteClassTests {
     for (index, digit) in "0123456789ABCDEF".utf8.enumerated() { #expect(digit.hexValue == UInt8(index)) }
   }
 
-  @Test("Only uppercase ASCII letters change in lower case")
+  @Test("Conversion to lower case changes only uppercase ASCII letters")
   func lowercase() {
     for byte in all {
       let isCapital = byte >= 0x41 && byte <= 0x5A

@@ -30,7 +30,7 @@ struct ProblemTests {
     #expect(Problem(kind).detail == kind.explanation)
   }
 
-  @Test("Each kind has another title")
+  @Test("Every kind has a different title")
   func titles() {
     #expect(Set(ProblemKind.allCases.map(\.title)).count == ProblemKind.allCases.count)
   }

@@ -76,7 +76,7 @@ struct PathDecodingTests {
     #expect(try router.found("/literal?%zz") == "/literal")
   }
 
-  @Test("A path that consists of slashes up to the limit of a line is not found")
+  @Test("A path that consists of slashes only is not found, even if it is as long as a line may be")
   func manySlashes() throws {
     #expect(try router.found(String(repeating: "/", count: 8000)) == nil)
     #expect(try router.found("/x" + String(repeating: "/x", count: 4000)) == nil)

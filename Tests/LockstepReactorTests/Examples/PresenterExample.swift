@@ -23,7 +23,7 @@ private struct Presenter: Reactor {
 @Suite("Example: a presenter", .timeLimit(.minutes(10)))
 struct PresenterExample {
   @Test(
-    "Bound at 100 to a cold sequence that prepares after 100 more, and observed from 200, it shows the initial state and then prepared(1)"
+    "If it reads a cold sequence of actions from 100 on, the first action arrives at 200 and prepares it"
   )
   func presenterIsPrepared() {
     let scheduler = TestScheduler()

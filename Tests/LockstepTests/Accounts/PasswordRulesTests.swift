@@ -30,7 +30,7 @@ struct PasswordRulesTests {
     #expect(PasswordRules().faults(in: Password("a@b.de"), of: try EmailAddress("A@b.de")) == [Self.short, Self.same])
   }
 
-  @Test("Without an address, there is no comparison with the address")
+  @Test("A password is compared with the address only if there is one")
   func noAddress() {
     #expect(PasswordRules().faults(in: Password("ann@example.com"), of: nil).isEmpty)
   }

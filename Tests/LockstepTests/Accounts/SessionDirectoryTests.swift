@@ -140,7 +140,7 @@ struct SessionDirectoryTests {
     fixture.store.readers.shutDown()
     #expect(try await fixture.live(ann) == nil, "the store is not read")
     guard case .unknown = fixture.directory.authenticate(bytes(ben), at: fixture.now) else {
-      Issue.record("the other session has not changed")
+      Issue.record("the other session must not change")
       return
     }
   }

@@ -95,7 +95,7 @@ struct RateLimitTests {
     }
   }
 
-  @Test("Requests are counted by address for all users, except those of health checks and metrics")
+  @Test("The limit by address counts all requests except those for health checks and metrics")
   func address() async throws {
     try await Gateway.run {
       $0.addressRate = Self.limit

@@ -103,7 +103,7 @@ struct ServedAdminCommandTests {
     }
   }
 
-  @Test("Raising the minimum concerns new passwords only: a shorter one still logs in")
+  @Test("A higher minimum length applies to new passwords only, and a shorter one still logs in")
   func shortPassword() async throws {
     try await ServerFixture.run({ $0.accounts.passwordRules.minimumCharacters = 64 }) { users in
       let administrator = try Self.administrator(users)
@@ -293,7 +293,7 @@ struct UnservedAdminCommandTests {
     #expect(try rows("SELECT * FROM orders").isEmpty)
   }
 
-  @Test("A row that its operator has left behind loses its secrets after the run, and is deleted after some minutes")
+  @Test("The row of a killed command loses its secrets once a server has run it, and is deleted after some minutes")
   func leftBehind() async throws {
     let user = try await fixture.user(1).user
     let store = fixture.store

@@ -61,7 +61,7 @@ struct BackupKeeperTests {
   /// The name of the store's backup at a time.
   private func name(_ time: String) -> String { "lockstep-\(store.id.prefix(8))-\(time).db" }
 
-  @Test("A backup is named by its time and complete, and then the oldest one is deleted")
+  @Test("A backup is complete and named by its time, and the oldest one is deleted afterwards")
   func rotation() async throws {
     let keeper = try keeper()
     for _ in 1...3 {

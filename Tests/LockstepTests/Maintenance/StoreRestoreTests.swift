@@ -27,7 +27,7 @@ struct StoreRestoreTests {
   /// A closed store, the path of its backup, and the id of the store.
   private func madeBackup() throws -> (path: String, id: String) {
     let store = try files.store()
-    // Every server does this. After it, the writer leaves no WAL behind.
+    // Every server makes this write. A store with a write leaves no WAL behind when it is closed.
     _ = try store.write { try $0.run("UPDATE store SET checked_at = 1") }
     let path = files.folder.file("b.db")
     try backup().write(to: path)
@@ -132,7 +132,7 @@ struct StoreRestoreTests {
     #expect(try !StoreCheck(of: files.path).run().isDamaged)
   }
 
-  @Test("If a restore is cut off, a read-only connection can still read the old store, because nothing must be undone")
+  @Test("If a restore is cut off, a read-only connection can still read the old store")
   func readable() throws {
     let (path, _) = try madeBackup()
     let killed = files.folder.file("killed.db")

@@ -53,7 +53,7 @@ struct ScreenLifeTests {
     }
   }
 
-  @Test("A screen does not end while a client listens, and its time begins when the client disconnects")
+  @Test("A screen does not end while a client listens, and its idle time begins when the client disconnects")
   func listened() async throws {
     try await ServerFixture.run { users in
       let phone = try await users.signUp()
@@ -263,7 +263,7 @@ struct ScreenLifeTests {
         return await group.reduce(into: []) { $0.append($1) }
       }
       for answer in answers { #expect(texts.contains(answer?.stringValue ?? "")) }
-      // Each action was another state, and the number after the cursor's dot counts the states.
+      // Each action made a new state. The number after the cursor's dot counts the states.
       let tag = try await screen.read().tag ?? ""
       #expect(tag.hasSuffix(".201"))
     }

@@ -74,7 +74,7 @@ final class StubLogIn: LogInService {
   }
 }
 
-/// Dates whose texts are the arguments.
+/// Texts of dates that repeat their arguments.
 struct StubDates: DateTexts {
   func text(_ timestamp: Timestamp, language: String?, timeZone: String?) async -> String {
     "\(timestamp) \(language ?? "-") \(timeZone ?? "-")"

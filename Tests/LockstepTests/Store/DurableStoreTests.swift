@@ -130,7 +130,7 @@ struct DurableStoreTests {
     )
   }
 
-  @Test("A store that ends within its last page is refused and stays as it was", arguments: [1, 4095])
+  @Test("A store whose file ends within a page is refused and stays as it was", arguments: [1, 4095])
   func cutWithinPage(missing: Int) throws {
     try fixture.store().close()
     let rest = Array(try fixture.folder.contents(of: "lockstep.db").dropLast(missing))

@@ -54,7 +54,7 @@ struct ModuleMigratorTests {
     #expect(known == ["notes list", "scores map"])
   }
 
-  @Test("A store is refused if a module is missing that it was served with")
+  @Test("A store is refused if the server lacks a module that it was served with")
   func missing() throws {
     try open(Self.notes())
     #expect(

@@ -94,7 +94,7 @@ struct CursorTests {
   }
 
   @Test(
-    "A text with another form, down to the last digit, is not a cursor",
+    "A text that differs in any way from the form of a cursor is not a cursor",
     arguments: [
       "", ".", "..", "a.1", "a.1.2.b.c", "a.1.2.", ".1.2", "a.-1.2", "a.+1.2", "a.01.2", "a.1.2 ", " a.1.2", "a.1.x",
       "a.1.99999999999999999999", "é.1.2", "a.1.2.é", "a.1.2.\"", "a b.1.2", "a.١.2", "now",

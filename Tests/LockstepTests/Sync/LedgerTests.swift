@@ -121,7 +121,7 @@ struct LedgerTests {
     #expect(try await fixture.state(of: ann).revision == 1)
   }
 
-  @Test("The transaction of an ended session changes nothing, and an erased user cannot come back")
+  @Test("A transaction of an ended session or of an erased user changes nothing")
   func ended() async throws {
     let fixture = try SyncFixture()
     let ann = try await fixture.user(1)

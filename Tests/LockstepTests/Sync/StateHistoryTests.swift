@@ -121,7 +121,7 @@ struct HistoryTests {
 
   // MARK: Pruning
 
-  @Test("Old history is pruned in steps, the rest and the present state stay the same")
+  @Test("Old history is pruned in steps, and neither the rest nor the present state changes")
   func pruning() async throws {
     let fixture = try SyncFixture { $0.history = HistoryPolicy(days: 30, revisions: 20) }
     let ann = try await fixture.user(1)

@@ -12,7 +12,7 @@ struct CivilDateTests {
   }
 
   @Test(
-    "From 10,000 years before to 10,000 years after 1970, each month follows the one before, and its days belong to it"
+    "From the year -10,000 to 10,000, each month follows the one before and has the right days"
   )
   func everyMonth() {
     // The year -10000 is a multiple of 400 years before 2000, and 2000 began 10,957 days after

@@ -15,7 +15,7 @@ struct AccountPreconditionTests {
     #expect(answer.field("ETag") == present.field("ETag"), "\(what)")
   }
 
-  @Test("The account's tag guards its erasure and its password")
+  @Test("Erasing an account and changing its password are conditional on the account's tag")
   func account() async throws {
     try await ServerFixture.run { users in
       let ada = try await users.signUp()
@@ -78,7 +78,7 @@ struct AccountPreconditionTests {
     }
   }
 
-  @Test("A session's tag guards its end")
+  @Test("Ending a session is conditional on the session's tag")
   func sessionEnd() async throws {
     try await ServerFixture.run { users in
       let phone = try await users.signUp(device: "phone")

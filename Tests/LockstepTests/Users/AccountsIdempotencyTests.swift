@@ -83,7 +83,7 @@ struct AccountsIdempotencyTests {
     }
   }
 
-  @Test("After a new password, the response to an old login is not repeated, because it contains a token")
+  @Test("After the password was changed, the response to an earlier login is not repeated, because it contains a token")
   func changedPassword() async throws {
     try await ServerFixture.run { users in
       let first = try await users.post("/v1/users", Self.credentials, Self.key)

@@ -171,7 +171,7 @@ struct AccountsRouteTests {
     }
   }
 
-  @Test("A user can read the own account")
+  @Test("A user can read their own account")
   func me() async throws {
     try await ServerFixture.run { users in
       let ada = try await users.signUp("ada")

@@ -37,7 +37,7 @@ struct QueryParameterTests {
     }
   }
 
-  @Test("All unknown parameters are named and decoded, with the known ones")
+  @Test("The problem names all unknown parameters, decoded, and the parameters that the route accepts")
   func named() async throws {
     try await ServerFixture.run { users in
       let ada = try await users.signUp()
