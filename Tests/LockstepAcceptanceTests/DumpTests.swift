@@ -10,8 +10,9 @@ struct DumpTests {
     try ChildProcess.spawn(["/bin/sh", "-c", "\(LockstepProcess.powerless) \(command)"], ["PATH=/usr/bin:/bin"])
   }
 
-  /// Whether another process of the same user can inspect the process. The kernel protects a process's
-  /// environment like its memory, and it writes core files only of processes that can be inspected.
+  /// Whether another process of the same user can inspect the process. The kernel protects a
+  /// process's environment like its memory, and it writes core files only of processes that can be
+  /// inspected.
   private static func canLookInto(_ id: pid_t) throws -> Bool {
     let child = try spawn("cat /proc/\(id)/environ >/dev/null 2>&1")
     var status: Int32 = 0

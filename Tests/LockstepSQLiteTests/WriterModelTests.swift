@@ -26,7 +26,8 @@ struct WriterModelTests {
     let number: Int
     let filler: Int
 
-    /// Applies the unit to a store of numbers and the sizes of their fillers. Throws if it should fail alone.
+    /// Applies the unit to a store of numbers and the sizes of their fillers. Throws if it should
+    /// fail alone.
     func apply(to store: inout [Int: Int]) throws {
       switch step {
       case .insert, .retreat: store[number] = filler
@@ -113,7 +114,8 @@ struct WriterModelTests {
       }
       let outcomes = Log<Bool>()
       let gate = Gate()
-      // A writer blocked by a completion handler has no open transaction: waiting units form new groups.
+      // A writer blocked by a completion handler has no open transaction: waiting units form new
+      // groups.
       try fixture.writer.submit({ _ in }, settled: { _ in gate.pass() })
       await gate.arrival()
       for unit in units {
