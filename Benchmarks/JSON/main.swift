@@ -1,5 +1,5 @@
-// Compares LockstepJSON with Foundation's JSONSerialization on the same document. They take turns
-// in one run, so that other work on the machine affects both.
+// Compares LockstepJSON with Foundation's JSONSerialization on the same document. The two take
+// turns in one run, so that other work on the machine affects both.
 
 import Foundation
 import LockstepJSON

@@ -34,7 +34,7 @@ enum StoreBenchmark {
     return time
   }
 
-  /// All subscribers leave in random order.
+  /// All subscribers unsubscribe in random order.
   static func removeAll() -> Spent {
     let subject = DispatchSubject<Int>()
     var streams = (0..<watchers).map { _ in Optional(subject.events()) }

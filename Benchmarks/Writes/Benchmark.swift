@@ -1,7 +1,7 @@
 import Glibc
 import LockstepSQLite
 
-/// Makes the same writes as `Benchmarks/CLoop`, but in the way of a server: many tasks at the same
+/// Makes the same writes as `Benchmarks/CLoop`, but as a server does: many tasks write at the same
 /// time, and each one waits until its write is on disk.
 ///
 /// Prints the writes a second, and the 50th and 99th percentile of a write's time in microseconds.

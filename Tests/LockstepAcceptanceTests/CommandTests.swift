@@ -3,9 +3,9 @@ import LockstepSQLite
 import LockstepTestSupport
 import Testing
 
-@Suite("The command ends as scripts expect it to", .timeLimit(.minutes(10)))
+@Suite("The command's exit codes and output are what scripts expect", .timeLimit(.minutes(10)))
 struct CommandTests {
-  /// Arguments, variables, the code, and what standard output or standard error begins with.
+  /// The arguments, the variables, the exit code, and how standard output or standard error begins.
   private static let runs: [(arguments: [String], variables: [String: String], code: Int32, text: String)] = [
     ([], [:], 64, "Lockstep is a state server"), (["--help"], [:], 0, "Lockstep is a state server"),
     (["-h"], [:], 0, "Lockstep is"), (["help"], [:], 0, "Lockstep is"), (["--version"], [:], 0, "lockstep 0.2.0"),
@@ -44,7 +44,7 @@ struct CommandTests {
     (["health", "--timeout", "0"], [:], 64, "lockstep health: --timeout cannot be “0”"),
   ]
 
-  @Test("Each way to call it has its exit code and its words", arguments: runs)
+  @Test("Each kind of call has its exit code and its text", arguments: runs)
   func codes(arguments: [String], variables: [String: String], code: Int32, text: String) async throws {
     let folder = try TemporaryDirectory()
     let words = arguments.map { $0.hasPrefix("{folder}/") ? folder.file(String($0.dropFirst(9))) : $0 }
@@ -55,13 +55,13 @@ struct CommandTests {
     #expect(other.isEmpty)
   }
 
-  @Test("A text that can't be printed is a failure", arguments: [">&-", ">/dev/full"])
+  @Test("Failing to print a text is an error", arguments: [">&-", ">/dev/full"])
   func unprintable(redirection: String) async throws {
     let process = try LockstepProcess(["--help"], in: TemporaryDirectory(), redirection: redirection)
     #expect(await process.ended() == .exit(74))
   }
 
-  @Test("What it's started without is taken by nothing else: no socket or file gets a standard stream's number")
+  @Test("If the command starts without standard streams, no socket or file takes their numbers")
   func closedStreams() async throws {
     let folder = try TemporaryDirectory()
     let (process, port) = try await LockstepProcess.serving(in: folder, redirection: "<&- 2>&-")
@@ -77,7 +77,7 @@ struct CommandTests {
     #expect(await process.ended() == .exit(0))
   }
 
-  @Test("A limit on open files that --max-connections doesn't fit into is told at the start, with what to do")
+  @Test("If the limit on open files is too low for --max-connections, the server warns at startup and says what to do")
   func fewDescriptors() async throws {
     let folder = try TemporaryDirectory()
     let (process, _) = try await LockstepProcess.serving(in: folder, limit: 200)
@@ -98,7 +98,7 @@ struct CommandTests {
     #expect(!enough.errors.contains("WARNING"))
   }
 
-  @Test("A port that is taken is named, and no store is made", arguments: [1, 2])
+  @Test("A port that is in use is named in the error, and no store is made", arguments: [1, 2])
   func portTaken(threads: Int) async throws {
     let folder = try TemporaryDirectory()
     let (first, port) = try await LockstepProcess.serving(in: folder)
@@ -117,7 +117,7 @@ struct CommandTests {
     #expect(await first.ended() == .exit(0))
   }
 
-  @Test("What somebody else's server answers `health` with is shown, and not done")
+  @Test("`health` shows the response of another server with control characters escaped")
   func foreignHealth() async throws {
     let server = try RawServer()
     let folder = try TemporaryDirectory()
@@ -130,7 +130,7 @@ struct CommandTests {
     )
   }
 
-  @Test("A new store is its owner's alone, and opens again after a restart")
+  @Test("A new store is readable by its owner only, and opens again after a restart")
   func store() async throws {
     let folder = try TemporaryDirectory()
     for name in ["first", "second"] {
@@ -149,7 +149,7 @@ struct CommandTests {
   }
 
   @Test(
-    "A file that is no store is refused in a sentence, and left as it was",
+    "A file that is not a store is refused with a clear error and stays as it was",
     arguments: ["garbage", "other", "newer"]
   )
   func strangeStore(kind: String) async throws {

@@ -2,15 +2,17 @@ import Glibc
 import LockstepTestSupport
 import Testing
 
-@Suite("What is in a server's memory stays there", .timeLimit(.minutes(10)))
+@Suite("Other processes cannot read the memory of the server and the commands", .timeLimit(.minutes(10)))
 struct DumpTests {
-  /// Starts a shell's command with none of root's powers: with them anybody may look into anything.
+  /// Starts a shell command without root's capabilities. With them, a process may inspect any
+  /// other.
   private static func spawn(_ command: String) throws -> pid_t {
     try ChildProcess.spawn(["/bin/sh", "-c", "\(LockstepProcess.powerless) \(command)"], ["PATH=/usr/bin:/bin"])
   }
 
-  /// Whether somebody else of the same user can look into a process: what it was started with is as protected as its memory, and
-  /// a core file is written of exactly those that can be looked into.
+  /// Whether another process of the same user can inspect the process. The kernel protects a
+  /// process's environment like its memory, and it writes core files only of processes that can be
+  /// inspected.
   private static func canLookInto(_ id: pid_t) throws -> Bool {
     let child = try spawn("cat /proc/\(id)/environ >/dev/null 2>&1")
     var status: Int32 = 0
@@ -18,7 +20,7 @@ struct DumpTests {
     return status == 0
   }
 
-  @Test("Nor that of a command, which is given passwords")
+  @Test("A command that reads a password cannot be inspected")
   func command() async throws {
     let folder = try TemporaryDirectory()
     let (server, _) = try await LockstepProcess.serving(in: folder)
@@ -34,7 +36,7 @@ struct DumpTests {
       redirection: "<'\(password)'",
       isPowerless: true
     )
-    // Once it has read the beginning of the password, it waits for the rest.
+    // When the command has read the beginning of the password, it waits for the rest.
     await eventually {
       var unread: Int32 = 1
       return ioctl(pipe, UInt(FIONREAD), &unread) == 0 && unread == 0
@@ -46,7 +48,7 @@ struct DumpTests {
     #expect(await server.ended() == .exit(0))
   }
 
-  @Test("A server's memory can't be dumped, unlike that of others")
+  @Test("The server's memory cannot be dumped, unlike that of other processes")
   func dumpable() async throws {
     let other = try Self.spawn("sleep 1000")
     defer {
@@ -54,7 +56,7 @@ struct DumpTests {
       waitpid(other, nil, 0)
     }
     let (process, _) = try await LockstepProcess.serving(in: TemporaryDirectory(), isPowerless: true)
-    // It was started before: but it may still be the shell, which has root's powers.
+    // The other process has started, but it may still be the shell with root's capabilities.
     await eventually { (try? Self.canLookInto(other)) == true }
     #expect(try Self.canLookInto(other))
     #expect(try !Self.canLookInto(process.id))

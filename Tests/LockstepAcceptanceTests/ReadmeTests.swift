@@ -8,7 +8,7 @@ struct ReadmeTests {
   private static let hasTools = access("/usr/bin/curl", X_OK) == 0 && access("/usr/bin/jq", X_OK) == 0
 
   @Test(
-    "In two terminals the printed commands print the printed output",
+    "The printed commands, run in two terminals, print the printed output",
     .enabled(if: hasTools, "curl and jq are not installed"),
     .timeLimit(.minutes(10))
   )
@@ -19,7 +19,7 @@ struct ReadmeTests {
     try #require(scripts.count == 2 && outputs.count == 2)
 
     async let first = Self.run(scripts[0], port: port)
-    // The second terminal starts once the first one waits.
+    // The second terminal starts when the first one waits.
     let client = try RawClient(port: port)
     while true {
       try await client.send("GET /metrics HTTP/1.1\r\nHost: h\r\n\r\n")
@@ -40,7 +40,7 @@ struct ReadmeTests {
     #expect(try Self.blocks("swift", below: file) == [try Self.text(of: file)])
   }
 
-  /// The code blocks of a language whose line before is an HTML comment that begins with `mark`.
+  /// The code blocks of a language whose preceding line is an HTML comment that begins with `mark`.
   private static func blocks(_ language: String, below mark: String) throws -> [String] {
     let lines = try text(of: "README.md").split(separator: "\n", omittingEmptySubsequences: false)
     return lines.indices.dropFirst()

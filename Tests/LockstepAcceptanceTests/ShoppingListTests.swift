@@ -3,11 +3,11 @@ import LockstepJSON
 import LockstepTestSupport
 import Testing
 
-@Suite("The example is a whole server: a shopping list beside all else", .timeLimit(.minutes(10)))
+@Suite("The shopping list example is a complete server", .timeLimit(.minutes(10)))
 struct ShoppingListTests {
   private static let password = "correct horse"
 
-  /// A server of the example, and somebody who is logged in.
+  /// A server of the example, and a user who is logged in.
   private struct Shop {
     let process: LockstepProcess
     let port: Int
@@ -59,7 +59,9 @@ struct ShoppingListTests {
     }
   }
 
-  @Test("Routes, waiting, changesets, journal, time travel and catalogue, before a restart and after; then it's erased")
+  @Test(
+    "It has routes, waiting, changesets, journal, time travel and a catalogue, also after a restart, and erases users"
+  )
   func everything() async throws {
     let folder = try TemporaryDirectory()
     let shop = try await Shop(in: folder)
@@ -67,7 +69,7 @@ struct ShoppingListTests {
     let before = try await shop.ask("GET", "/v1/shopping")
     let cursor = try #require(before.field("ETag")).dropFirst().dropLast()
 
-    // Somebody waits for the list, and is told as soon as it's another.
+    // A client waits for the list. It gets a response as soon as the list changes.
     let waiter = try RawClient(port: shop.port)
     let condition = ["If-None-Match: \"\(cursor)\"", "Prefer: wait=30", shop.authorization]
     try await waiter.send(Shop.request("GET", "/v1/shopping", nil, condition))
@@ -107,7 +109,7 @@ struct ShoppingListTests {
     #expect(!file.contains("Bread"))
   }
 
-  @Test("A store that has a shopping list is refused by a server that hasn't, and what is there stays")
+  @Test("A server without the shopping list refuses a store that has one, and the store stays as it was")
   func withoutModule() async throws {
     let folder = try TemporaryDirectory()
     let shop = try await Shop(in: folder)

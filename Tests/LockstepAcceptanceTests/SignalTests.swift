@@ -5,11 +5,12 @@ import Testing
 @Suite("Signals stop the server as an operator expects", .timeLimit(.minutes(10)))
 struct SignalTests {
   @Test(
-    "The first signal drains: a request that is on its way is answered, then it ends with 0",
+    "After the first signal, the server completes running requests and exits with 0",
     arguments: [SIGTERM, SIGINT]
   )
   func drains(signal: Int32) async throws {
-    // One loop, so that what came before another's request was read before it.
+    // With one event loop, the server reads the requests of all connections in the order of
+    // sending.
     let (process, port) = try await LockstepProcess.serving(
       ["--threads", "1", "--drain-timeout", "1h", "--body-grace", "1h"],
       in: TemporaryDirectory()
@@ -20,7 +21,8 @@ struct SignalTests {
     let half = try RawClient(port: port)
     try await half.send("POST /v1/users HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\n\r\n{")
     try await idle.send("GET /healthz HTTP/1.1\r\nHost: h\r\n\r\n")
-    // The answer to a request that came after the half one: so that one was read.
+    // This request was sent after the half one. Its response shows that the server has read the
+    // half one.
     #expect(try await idle.response().status == 200)
     process.send(signal)
     #expect(try await idle.isClosed())
@@ -33,7 +35,7 @@ struct SignalTests {
     #expect(process.errors.contains("INFO draining") && process.errors.hasSuffix("INFO stopped\n"))
   }
 
-  @Test("The second signal ends it at once", arguments: [SIGTERM, SIGINT])
+  @Test("After the second signal, the server exits at once", arguments: [SIGTERM, SIGINT])
   func second(signal: Int32) async throws {
     let (process, port) = try await LockstepProcess.serving(
       ["--threads", "1", "--drain-timeout", "1h", "--body-grace", "1h"],
@@ -52,7 +54,7 @@ struct SignalTests {
   }
 
   @Test(
-    "A signal ends it too when nobody reads its log, or nobody can",
+    "A signal stops the server even if its log cannot be written or is not read",
     arguments: ["2>&-", "2>/dev/full", "1>&- 2>&-", "2>&9"]
   )
   func unreadLog(redirection: String) async throws {
@@ -78,7 +80,7 @@ struct SignalTests {
         #expect(try await client.response().status == 200)
       }
     }
-    // The store is made after the signals are taken care of.
+    // The server makes the store after it has installed its signal handlers.
     await eventually { access(folder.file("lockstep.db"), F_OK) == 0 }
     process.send(SIGTERM)
     #expect(await process.ended() == .exit(0))

@@ -2,7 +2,7 @@ import Glibc
 import LockstepTestSupport
 import Testing
 
-@Suite("The binary serves whoever speaks HTTP, and outlives whoever doesn't", .timeLimit(.minutes(10)))
+@Suite("The binary serves HTTP clients and survives clients that send anything else", .timeLimit(.minutes(10)))
 struct WireTests {
   private static let request = "GET /healthz HTTP/1.1\r\nHost: h\r\n\r\n"
 
@@ -13,7 +13,7 @@ struct WireTests {
     #expect(await process.ended() == .exit(0))
   }
 
-  @Test("A connection is kept for many requests, and answers what was sent ahead in order")
+  @Test("A connection is kept for many requests, and pipelined requests get their responses in order")
   func keepAliveAndPipelining() async throws {
     try await serving { _, port in
       let client = try RawClient(port: port)
@@ -40,7 +40,7 @@ struct WireTests {
     "GET / HTTP/1.1\r\nHost: h\r\nX: \u{0}\r\n\r\n", "\u{16}\u{3}\u{1}\u{2}\u{0}\u{1}\r\n\r\n",
   ]
 
-  @Test("What isn't a request is refused with 400 and the connection's end, and the server goes on")
+  @Test("Bytes that are not a request get 400, the connection is closed, and the server continues")
   func malformedRequests() async throws {
     try await serving { _, port in
       for request in Self.malformed {
@@ -59,7 +59,7 @@ struct WireTests {
     }
   }
 
-  @Test("500 connections of random bytes leave it serving, with nothing open")
+  @Test("After 500 connections of random bytes, the server still responds and has no connection open")
   func garbage() async throws {
     let seed = UInt64.random(in: 0...UInt64.max)
     print("seed of the random bytes: \(seed)")
@@ -73,7 +73,8 @@ struct WireTests {
       for number in 0..<500 {
         let client = try RawClient(port: port)
         let bytes = Array(starts[number % 3].utf8) + (0..<Int(next())).map { _ in next() }
-        // The server may have closed already: that's an answer too.
+        // The server may have closed the connection already. That is a valid response to random
+        // bytes.
         try? await client.send(bytes)
         if number % 2 == 0 { client.close() } else { client.reset() }
       }
@@ -88,7 +89,7 @@ struct WireTests {
     }
   }
 
-  @Test("Without descriptors it waits without turning, and serves again when there are some")
+  @Test("Without free descriptors the server waits without a busy loop, and accepts again when some are free")
   func descriptorsExhausted() async throws {
     let (process, port) = try await LockstepProcess.serving(in: TemporaryDirectory(), limit: 40)
     let first = try RawClient(port: port)
@@ -104,8 +105,8 @@ struct WireTests {
       await aside { usleep(20_000) }
       count = try await pauses()
     }
-    // Each failed accept pauses its loop for a tenth of a second. A busy loop would fail thousands of
-    // times between two looks.
+    // After a failed accept, the event loop pauses for a tenth of a second. A busy loop would fail
+    // thousands of times between two checks.
     #expect((5..<1000).contains(count))
     for client in crowd.prefix(40) { client.close() }
     crowd.removeFirst(40)

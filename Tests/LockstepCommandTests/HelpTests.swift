@@ -2,9 +2,9 @@ import Testing
 
 @testable import LockstepCommand
 
-@Suite("The help names all there is", .timeLimit(.minutes(10)))
+@Suite("The help describes every option and command", .timeLimit(.minutes(10)))
 struct HelpTests {
-  /// Each option's default, as the help says it.
+  /// The default of each option, in the words of the help.
   private static let defaults: [(name: String, text: String)] = [
     ("--host", "Default 127.0.0.1"), ("--port", "Default 8080"), ("--data", "Default ./lockstep.db"),
     ("--threads", "Default: one per core"), ("--cors-origin", "Default: none"),
@@ -28,7 +28,7 @@ struct HelpTests {
     ("--log-level", "Default info"), ("--access-log", "Default: off"),
   ]
 
-  /// The help's entries: an option's line, and the text below it on one line.
+  /// The entries of the help: an option's line, and the text below it joined to one line.
   private var entries: [String: String] {
     var entries: [String: String] = [:]
     var name = ""
@@ -44,20 +44,20 @@ struct HelpTests {
     return entries
   }
 
-  @Test("Every option has its entry, with its default", arguments: defaults)
+  @Test("Every option has an entry with its default", arguments: defaults)
   func entry(name: String, text: String) throws {
     let entry = try #require(entries[name])
     #expect(entry.contains(text))
     #expect(entry.hasSuffix("."))
   }
 
-  @Test("No option is left out, and none is there that isn't")
+  @Test("The help has exactly the options that exist")
   func complete() {
     #expect(Set(entries.keys) == Set(ServeOptions.all.map(\.name)))
     #expect(Set(Self.defaults.map(\.name)) == Set(ServeOptions.all.map(\.name)))
   }
 
-  @Test("A value's place is shown beside the name, and a switch has none")
+  @Test("An option that takes a value shows its placeholder beside the name, and a switch shows none")
   func placeholders() {
     for option in ServeOptions.all {
       let line = Help.text(of: ServeCommand.syntax).split(separator: "\n").first {
@@ -83,13 +83,19 @@ struct HelpTests {
     for name in Command.all().map(\.name) + ["--help", "--version"] { #expect(Help.command.contains("\n  \(name) ")) }
   }
 
-  @Test("Values in the help are read back as what they say", arguments: [0, 1, 1023, 1024, 8192, 1_048_576, 1_572_864])
+  @Test(
+    "A size in the help parses to the value that it stands for",
+    arguments: [0, 1, 1023, 1024, 8192, 1_048_576, 1_572_864]
+  )
   func sizes(bytes: Int) throws {
     let format = OptionFormat.size(0...Int.max)
     #expect(try format.read(#require(format.text(bytes))) == bytes)
   }
 
-  @Test("So are times", arguments: [1, 500, 1000, 1500, 10_000, 3_600_000, 86_400_000])
+  @Test(
+    "A time in the help parses to the value that it stands for",
+    arguments: [1, 500, 1000, 1500, 10_000, 3_600_000, 86_400_000]
+  )
   func times(milliseconds: Int) throws {
     let format = OptionFormat.time()
     #expect(try format.read(#require(format.text(.milliseconds(milliseconds)))) == .milliseconds(milliseconds))

@@ -6,10 +6,10 @@ import Testing
 @testable import LockstepMaintenance
 @testable import LockstepTime
 
-@Suite("What the operator's commands print", .timeLimit(.minutes(10)))
+@Suite("The output of the operator's commands", .timeLimit(.minutes(10)))
 struct OperatorTextTests {
   @Test(
-    "A progress bar fills as far as the work has come",
+    "A progress bar fills in proportion to the work done",
     arguments: [
       (0, 100, "x [                              ]   0 %  100 bytes"),
       (50, 100, "x [###############               ]  50 %  100 bytes"),
@@ -22,7 +22,7 @@ struct OperatorTextTests {
   }
 
   @Test(
-    "Sizes are in the largest unit of which there is one",
+    "A size is printed in the largest unit that it reaches",
     arguments: [
       (0, "0 bytes"), (1023, "1023 bytes"), (1024, "1.0 KiB"), (1536, "1.5 KiB"), (1 << 30, "1.0 GiB"),
       (5 << 50, "5120.0 TiB"),
@@ -32,24 +32,24 @@ struct OperatorTextTests {
     #expect(Terminal.size(bytes) == text)
   }
 
-  @Test("One is told as one, more as more")
+  @Test("A count of one has a singular noun, and other counts have a plural")
   func counts() {
     #expect([0, 1, 2].map { Terminal.count($0, "user") } == ["0 users", "1 user", "2 users"])
   }
 
-  @Test("What could steer a terminal is shown, and not done")
+  @Test("Control characters are escaped before they reach a terminal")
   func harmless() {
     let text = "a\u{1B}[2Jb\u{9B}c\u{202E}d\r\n\u{7F}é日\u{E000}"
     #expect(Terminal.harmless(text) == #"a\u{1b}[2Jb\u{9b}c\u{202e}d\u{d}\u{a}\u{7f}é日\u{e000}"#)
   }
 
-  @Test("In JSON it's escaped, and means the same", arguments: [1, 2, 3, 7, 1000])
+  @Test("JSON for a terminal escapes control characters and keeps its meaning", arguments: [1, 2, 3, 7, 1000])
   func harmlessJSON(length: Int) throws {
     let steering = "b\u{9B}c\u{202E}d\u{7F}é日\u{E000}\u{E0001}\u{2028}"
     let document: JSON = ["a": .string("\u{1B}[2J\r\n\(steering)"), steering: [.string("\u{1F469}"), 1]]
     let text = document.encoded(.pretty)
     var (escaped, harmless): ([UInt8], TerminalJSON) = ([], TerminalJSON())
-    // Pieces end wherever they do, also within a character.
+    // A piece may end anywhere, also within a character.
     for start in stride(from: 0, to: text.count, by: length) {
       escaped += harmless.next(Array(text[start..<min(text.count, start + length)]))
     }
@@ -78,7 +78,7 @@ struct OperatorTextTests {
     )
   }
 
-  /// An entry, and its line behind the time.
+  /// Journal entries, and their lines without the time.
   private static let lines: [(entry: JournalTail.Entry, line: String)] = [
     (entry(), #"iPad  favorites  add {"id":"a"}  =>  inserted a"#),
     (entry(device: nil), #"session …0ceb3c3e  favorites  add {"id":"a"}  =>  inserted a"#),
@@ -101,20 +101,20 @@ struct OperatorTextTests {
     (entry(action: "nonsense", mutations: "nonsense"), "iPad  favorites  nonsense  =>  "),
   ]
 
-  @Test("An entry is one line", arguments: lines.indices)
+  @Test("A journal entry is printed on one line", arguments: lines.indices)
   func entries(index: Int) {
     let (entry, line) = Self.lines[index]
     #expect(TailLine.text(entry, isColoured: false) == "1970-01-01T00:00:00.000Z  \(line)")
   }
 
-  @Test("With colours it's the same line in colours, each put out again")
+  @Test("The line in colors is the same line with a color for each part")
   func colours() {
     let line = TailLine.text(Self.entry(), isColoured: true)
     #expect(line.contains("\u{1B}[90m1970-01-01T00:00:00.000Z\u{1B}[0m  \u{1B}[36miPad\u{1B}[0m"))
     #expect(line.split(separator: "\u{1B}[0m").count == 4)
   }
 
-  @Test("For scripts it's a line of JSON, which steers no terminal either")
+  @Test("The line for scripts is JSON without control characters")
   func json() {
     #expect(TailLine.json(Self.entry(device: "x\u{9B}y")).contains(#""device":"x\u009by""#))
     #expect(
@@ -126,7 +126,7 @@ struct OperatorTextTests {
   }
 }
 
-@Suite("Words that belong to no option", .timeLimit(.minutes(10)))
+@Suite("Arguments that belong to no option", .timeLimit(.minutes(10)))
 struct OperandTests {
   private func refusal(_ arguments: [String]) -> String? {
     do {
@@ -137,7 +137,7 @@ struct OperandTests {
     }
   }
 
-  @Test("As many as are needed are taken, and no more; what they can be is said")
+  @Test("A missing, wrong or additional argument is refused, and the error names the possible values")
   func operands() {
     #expect(refusal(["zsh"]) == nil)
     #expect(refusal([]) == "bash|zsh|fish is missing: lockstep completions bash|zsh|fish.")
@@ -146,7 +146,7 @@ struct OperandTests {
     #expect(refusal(["--shell"]) == "there is no option --shell.")
   }
 
-  @Test("What is said anew each time has no variable: nothing is overwritten because of one that was left set")
+  @Test("An option that must be given each time has no variable, so a forgotten variable overwrites nothing")
   func variables() {
     let syntax = RestoreCommand.syntax
     let environment = ["LOCKSTEP_FORCE": "1", "LOCKSTEP_FROM": "x", "LOCKSTEP_DATA": "y"]
@@ -168,7 +168,7 @@ struct OperandTests {
   }
 
   @Test(
-    "What is no such URL is refused",
+    "Any other URL is refused",
     arguments: ["h:80", "https://h", "http://", "http://h/x", "http://h:x", "http://u@h"]
   )
   func wrongURLs(text: String) {
@@ -177,7 +177,10 @@ struct OperandTests {
     }
   }
 
-  @Test("Every option of every command is in every shell's completions", arguments: CompletionsCommand.Shell.allCases)
+  @Test(
+    "The completions for each shell contain every option of every command",
+    arguments: CompletionsCommand.Shell.allCases
+  )
   func completions(shell: CompletionsCommand.Shell) {
     let script = Completions(Command.all()).script(for: shell)
     for command in Command.all() {

@@ -7,7 +7,8 @@ import Testing
 
 @Suite("Options are read from the command line and from variables", .timeLimit(.minutes(10)))
 struct OptionParserTests {
-  /// One option: a value that isn't the default, and whether a configuration has it.
+  /// An option, a value that differs from the default, and a check that the configuration has the
+  /// value.
   struct Case: Sendable, CustomTestStringConvertible {
     let name: String
     let value: String
@@ -95,13 +96,13 @@ struct OptionParserTests {
     }
   }
 
-  @Test("No option is without its case here")
+  @Test("Every option is tested here")
   func complete() {
     #expect(Set(Self.cases.map(\.name)) == Set(ServeOptions.all.map(\.name)))
     #expect(Set(ServeOptions.all.map(\.name)).count == ServeOptions.all.count)
   }
 
-  @Test("Nothing given, everything is as the defaults say")
+  @Test("Without arguments, every option has its default")
   func defaults() throws {
     let configuration = try parse([])
     for option in Self.cases { #expect(!option.isSet(configuration), "\(option.name)") }
@@ -109,7 +110,7 @@ struct OptionParserTests {
     #expect(configuration.limits == Limits())
   }
 
-  @Test("Each option is set by --name value, --name=value and its variable, and touches nothing else", arguments: cases)
+  @Test("`--name value`, `--name=value` and the variable each set an option and change no other", arguments: cases)
   func everyWay(option: Case) throws {
     let separate = option.name == "--access-log" ? [option.name] : [option.name, option.value]
     let configurations = [
@@ -122,29 +123,32 @@ struct OptionParserTests {
     }
   }
 
-  @Test("The command line wins over the variable, and the last of an option given twice")
+  @Test("The command line wins over the variable, and the last value of a repeated option wins")
   func precedence() throws {
     #expect(try parse(["--port", "1"], ["LOCKSTEP_PORT": "2"]).port == 1)
     #expect(try parse(["--port=1", "--port", "3"]).port == 3)
     #expect(try parse(["--access-log=false"], ["LOCKSTEP_ACCESS_LOG": "true"]).accessLog == false)
     #expect(try parse(["--threads", "2"], ["LOCKSTEP_PORT": "2"]).port == 2)
-    #expect(refusal(["--port", "1"], ["LOCKSTEP_PORT": "x"]) != nil, "a wrong variable isn't passed over in silence")
+    #expect(
+      refusal(["--port", "1"], ["LOCKSTEP_PORT": "x"]) != nil,
+      "a wrong variable must be refused even if the option is given"
+    )
     #expect(try parse([], ["LOCKSTEP_UNKNOWN": "x", "PORT": "1"]).port == 8080)
   }
 
-  /// Options, values that are taken, and what they become.
+  /// The texts of sizes, and the number of bytes that they mean.
   private static let numbers: [(value: String, bytes: Int)] = [
     ("0", 0), ("1", 1), ("00010", 10), ("1b", 1), ("1B", 1), ("1k", 1024), ("1K", 1024), ("1KiB", 1024),
     ("1kib", 1024), ("1m", 1_048_576), ("1MiB", 1_048_576), ("1g", 1_073_741_824), ("1GiB", 1_073_741_824),
   ]
 
-  @Test("Sizes are bytes, or have a unit of 1024", arguments: numbers)
+  @Test("A size is a number of bytes or has a unit based on 1024", arguments: numbers)
   func sizes(value: String, bytes: Int) throws {
     #expect(try parse(["--max-suite-bytes", value]).defaultsQuota.bytes == bytes)
   }
 
   @Test(
-    "Times have a unit or are seconds, up to a day",
+    "A time is a number of seconds or has a unit, and is at most a day",
     arguments: [
       ("1", 1000), ("1s", 1000), ("1ms", 1), ("1m", 60_000), ("24h", 86_400_000), ("86400", 86_400_000),
       ("86400000ms", 86_400_000), ("1440m", 86_400_000),
@@ -155,7 +159,7 @@ struct OptionParserTests {
   }
 
   @Test(
-    "A switch takes the usual words when it's given a value",
+    "A switch accepts the usual words for true and false",
     arguments: [
       ("true", true), ("1", true), ("YES", true), ("on", true), ("false", false), ("0", false), ("No", false),
       ("off", false),
@@ -165,7 +169,7 @@ struct OptionParserTests {
     #expect(try parse(["--access-log=\(value)"], ["LOCKSTEP_ACCESS_LOG": "\(!isOn)"]).accessLog == isOn)
   }
 
-  /// Origins as people write them, and as browsers send them.
+  /// Lists of origins as operators write them, and the origins as browsers send them.
   private static let origins: [(value: String, origins: [String])] = [
     ("", []), ("*", ["*"]),
     (" https://a.example ,,http://b.example:81,", ["https://a.example", "http://b.example:81"]),
@@ -173,7 +177,7 @@ struct OptionParserTests {
     ("https://[::1]:8443", ["https://[::1]:8443"]),
   ]
 
-  @Test("Origins are separated by commas, and compared as browsers write them", arguments: origins)
+  @Test("Origins are separated by commas and compared in the form that browsers send", arguments: origins)
   func corsOrigins(value: String, origins: [String]) throws {
     #expect(try parse(["--cors-origin", value]).corsOrigins == origins)
   }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import LockstepCommand
 
-@Suite("What an option can't be is refused, with the option and what it may be", .timeLimit(.minutes(10)))
+@Suite("An invalid value is refused, and the error names the option and the valid values", .timeLimit(.minutes(10)))
 struct RefusalTests {
   private static let size = "it must be a size such as 65536, 64KiB or 1MiB, from"
   private static let time = "it must be a time such as 500ms, 10s or 2m, from 1ms to 24h"
@@ -19,7 +19,7 @@ struct RefusalTests {
   ]
   private static let times = ["", "0", "0ms", "-1", "1.5s", "s", "1d", "25h", "86401", "99999999999999999999", "1 s"]
 
-  /// An option, values that it can't have, and what may be.
+  /// An option, invalid values for it, and the reason in the error.
   private static let refusals: [(name: String, values: [String], reason: String)] = [
     ("--host", [""], "it is empty"),
     ("--port", ["", "-1", "65536", "80a", "0x50", "８０", " 80", "+80"], "it must be a whole number from 0 to 65535"),
@@ -92,17 +92,17 @@ struct RefusalTests {
     }
   }
 
-  @Test("No option takes everything")
+  @Test("Every option refuses some value")
   func complete() {
     #expect(Set(Self.refusals.map(\.name)) == Set(ServeOptions.all.map(\.name)))
   }
 
-  @Test("Whichever way it comes, it's refused by the name it came by", arguments: refusals)
+  @Test("A refusal names the option or the variable that the value came from", arguments: refusals)
   func values(name: String, values: [String], reason: String) throws {
     let option = try #require(ServeOptions.all.first { $0.name == name })
     for value in values {
       let line = try #require(refusal(["\(name)=\(value)"]), "\(value)")
-      // A secret isn't repeated.
+      // The error does not repeat a secret.
       let given = option.isSecret ? "the given value" : "“\(value)”"
       #expect(line.hasPrefix("\(name) cannot be \(given): "))
       #expect(line.hasSuffix("\(reason)."), "\(line)")
@@ -116,7 +116,10 @@ struct RefusalTests {
     }
   }
 
-  @Test("An option at the end, or before another one, needs its value", arguments: ServeOptions.all.map(\.name))
+  @Test(
+    "An option at the end or before another option is refused if it needs a value",
+    arguments: ServeOptions.all.map(\.name)
+  )
   func missing(name: String) throws {
     let option = try #require(ServeOptions.all.first { $0.name == name })
     guard let placeholder = option.placeholder else {
@@ -130,7 +133,7 @@ struct RefusalTests {
     #expect(refusal([name, "--"]) == message)
   }
 
-  @Test("Who wants a value that looks like an option writes it with an equals sign")
+  @Test("A value that begins with a hyphen is given with an equals sign")
   func dashes() throws {
     let configuration = try OptionParser.settings(of: ServeCommand.syntax, arguments: ["--data=--port"]) { _ in nil }
     #expect(configuration.data == "--port")
@@ -138,7 +141,7 @@ struct RefusalTests {
     #expect(relative.data == "-")
   }
 
-  @Test("Memory for bodies that the largest wouldn't fit into is refused, whichever of the two was said")
+  @Test("Memory for bodies that is less than the largest body is refused, whichever option was given")
   func bodyMemory() {
     let message = "--max-body-memory (1023KiB) cannot be less than --max-body (1MiB): the largest body would never fit."
     #expect(refusal(["--max-body-memory=1023KiB"]) == message)
@@ -148,7 +151,7 @@ struct RefusalTests {
   }
 
   @Test(
-    "What isn't an option is named",
+    "An unknown option or argument is named in the error",
     arguments: [
       (["--prot", "80"], "there is no option --prot."), (["--prot=80"], "there is no option --prot."),
       (["-p", "80"], "there is no option -p."), (["--Port", "80"], "there is no option --Port."),

@@ -41,8 +41,8 @@ struct EncryptionTests {
     }
   }
 
-  /// Posts to a server with a new certificate, and passes the result to `body`, with
-  /// the bytes that the server has received.
+  /// Posts to a server with a new certificate. Passes the result and the bytes that the server has
+  /// received to `body`.
   private func run(
     name: String,
     trusts: Bool,
@@ -57,7 +57,8 @@ struct EncryptionTests {
     var ends: [Int32] = [-1, -1]
     try #require(pipe(&ends) == 0)
     defer { for end in ends { close(end) } }
-    // openssl's server responds with what it reads, and it reads once a client is connected.
+    // openssl's server responds with the text that it reads, and it reads once a client is
+    // connected.
     let answer = Array("HTTP/1.1 204 No Content\r\n\r\n".utf8)
     try #require(write(ends[1], answer, answer.count) == answer.count)
     let server = try ChildProcess.spawn(

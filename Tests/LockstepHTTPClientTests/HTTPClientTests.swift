@@ -14,7 +14,7 @@ struct HTTPClientTests {
   ) async throws {
     var configuration = HTTPClient.Configuration(userAgent: "tests/1")
     configuration.usesProxies = false
-    // Longer than any test: only tests of timeouts set one.
+    // Longer than any test. Only tests of timeouts set shorter times.
     configuration.bounds = HTTPClient.Bounds(connectTime: .seconds(600), totalTime: .seconds(600))
     change(&configuration)
     let client = try HTTPClient(configuration)
@@ -72,10 +72,10 @@ struct HTTPClientTests {
   func statuses(status: Int) async throws {
     let server = try RawServer()
     // The redirect leads to a closed port.
-    let nobody = try RawServer(listens: false)
+    let target = try RawServer(listens: false)
     try await Self.withClient { client in
       let answer =
-        "HTTP/1.1 \(status) X\r\nLocation: http://127.0.0.1:\(nobody.port)/x\r\nContent-Length: 4\r\n\r\ndone"
+        "HTTP/1.1 \(status) X\r\nLocation: http://127.0.0.1:\(target.port)/x\r\nContent-Length: 4\r\n\r\ndone"
       async let answered: Void = aside { server.answerOne(answer) }
       #expect(await Self.post(client, to: "http://127.0.0.1:\(server.port)/") == .success(status))
       await answered
@@ -89,7 +89,8 @@ struct HTTPClientTests {
       let refused = await Self.post(client, to: "http://secret:word@127.0.0.1:\(server.port)/key")
       #expect(kind(refused) == .connection)
       #expect(!"\(refused)".contains("secret") && !"\(refused)".contains("word") && "\(refused)".contains("127.0.0.1"))
-      // A label of a name has at most 63 letters, so this one is not even looked up.
+      // A label of a name has at most 63 letters, so the resolver refuses this name without a
+      // lookup.
       let nameless = await Self.post(client, to: "http://\(String(repeating: "a", count: 64)).example/")
       #expect(kind(nameless) == .name)
       #expect(kind(await Self.post(client, to: "ftp://127.0.0.1:\(server.port)/")) == .notBegun)
@@ -163,7 +164,7 @@ struct HTTPClientTests {
     let gone = Atomic(false)
     try await LoopbackServer.run { _ in
       began.store(true, ordering: .sequentiallyConsistent)
-      // Until the server has noticed that the client is gone.
+      // Waits until the server has noticed that the client has gone.
       await withTaskCancellationHandler {
         await eventually { gone.load(ordering: .sequentiallyConsistent) }
       } onCancel: {

@@ -4,9 +4,9 @@ import Synchronization
 import LockstepTestSupport
 import Testing
 
-@Suite("The client that asks one thing", .timeLimit(.minutes(10)))
+@Suite("The blocking HTTP client", .timeLimit(.minutes(10)))
 struct PlainClientTests {
-  /// A clock that says that a moment has passed each time it's asked: what has to wait at all has waited too long.
+  /// A clock that advances by an hour each time it is read, so that any wait at all times out.
   private static func hasty() -> @Sendable () -> Int64 {
     let now = Atomic<Int64>(0)
     return { now.add(3_600_000_000_000, ordering: .relaxed).newValue }
@@ -35,7 +35,7 @@ struct PlainClientTests {
     }
   }
 
-  @Test("It's told the status and the body", arguments: [Status.ok, .serviceUnavailable])
+  @Test("It returns the status and the body", arguments: [Status.ok, .serviceUnavailable])
   func answer(status: Status) async throws {
     try await LoopbackServer.run { request in
       Response(
@@ -49,7 +49,7 @@ struct PlainClientTests {
     }
   }
 
-  @Test("A port that nobody listens on is told as refused, with the address")
+  @Test("A refused connection is an error with the address")
   func refused() async throws {
     let server = try RawServer(listens: false)
     let error = #expect(throws: SystemError.self) {
@@ -62,7 +62,7 @@ struct PlainClientTests {
     )
   }
 
-  @Test("A server that says nothing is given up when the time is over")
+  @Test("A server that sends nothing makes the request time out")
   func silent() async throws {
     let server = try RawServer()
     let result = await Self.get(server.port, monotonic: Self.hasty())
@@ -71,7 +71,7 @@ struct PlainClientTests {
   }
 
   @Test(
-    "What speaks no HTTP is told so",
+    "A response that is not HTTP is an error",
     arguments: ["", "220 mail.example ESMTP\r\n", "HTTP/1.1\r\n\r\n", "HTTP/1.1 two\r\n"]
   )
   func otherProtocol(text: String) async throws {

@@ -2,7 +2,7 @@ import LockstepHTTP
 import LockstepTestSupport
 import Testing
 
-@Suite("What bodies hold of the memory is bounded, and given back", .timeLimit(.minutes(10)))
+@Suite("Memory for bodies is bounded and released", .timeLimit(.minutes(10)))
 struct BodyMemoryTests {
   private static let half = "PUT /half HTTP/1.1\r\nHost: h\r\nContent-Length: 1000\r\n\r\n"
 
@@ -10,7 +10,7 @@ struct BodyMemoryTests {
     "PUT /x HTTP/1.1\r\nHost: h\r\nContent-Length: \(count)\r\n\r\n" + String(repeating: "b", count: count)
   }
 
-  /// A client that has sent 900 bytes of 1,000.
+  /// Returns a client that has sent 900 of 1,000 bytes.
   private func uploading(_ server: TestServer) async throws -> RawClient {
     let client = try server.connect()
     try await client.send(Self.half + String(repeating: "a", count: 900))
@@ -18,7 +18,10 @@ struct BodyMemoryTests {
     return client
   }
 
-  @Test("Past the bound a body is refused, whole or in parts, and one that fits goes on", arguments: [false, true])
+  @Test(
+    "A body that exceeds the remaining memory gets 503, whether it arrives whole or in parts, and a body that fits is read",
+    arguments: [false, true]
+  )
   func bound(inParts: Bool) async throws {
     try await TestServer.run({ $0.bodyMemory = 1000 }, respond: echo) { server in
       let first = try await uploading(server)
@@ -29,7 +32,8 @@ struct BodyMemoryTests {
       #expect(refusal.status == 503)
       #expect(refusal.field("Retry-After") == "1")
       #expect(refusal.text.contains("/problems/overloaded"))
-      // Of a whole one nothing is left to come, so what follows can be told apart.
+      // If the refused body is complete, the connection can be kept, because the start of the next
+      // request is known.
       #expect((refusal.field("Connection") == "close") == inParts)
       #expect(server.server.counters.bodyBytes == 900)
       try await first.send(String(repeating: "a", count: 100))
@@ -41,12 +45,12 @@ struct BodyMemoryTests {
     }
   }
 
-  /// The ways in which a request may end while its body is held.
+  /// The ways in which a request with a partly read body may end.
   enum Ending: CaseIterable {
     case answered, incomplete, reset, slow, streamed, closed
   }
 
-  @Test("However a request ends, what it held is given back, and no more than that", arguments: Ending.allCases)
+  @Test("However a request ends, exactly the memory of its body is released", arguments: Ending.allCases)
   func givenBack(ending: Ending) async throws {
     let respond: @Sendable (Request) async throws -> Response = { request in
       let answer = await echo(request)
@@ -54,7 +58,7 @@ struct BodyMemoryTests {
       return Response(status: .ok, body: .stream { try await $0.write(Array("piece".utf8)) })
     }
     try await TestServer.run({ $0.bodyMemory = 1000 }, respond: respond) { server in
-      // Twice: had anything been given back too often, or not, the second would tell.
+      // The second round would show memory that was released twice or not at all.
       for _ in 0..<2 {
         let client = try await uploading(server)
         switch ending {
@@ -75,7 +79,7 @@ struct BodyMemoryTests {
     }
   }
 
-  @Test("What a request that waits was sent is held as long as it waits, and given back when its client goes")
+  @Test("A parked request keeps the memory of its body until its response, or until its client disconnects")
   func waiting() async throws {
     let bell = WakeSignal()
     try await TestServer.run(answer: { _ in .parked(bell) }) { server in
@@ -92,12 +96,12 @@ struct BodyMemoryTests {
     }
   }
 
-  @Test("A server that stops before a handler is done gives back what that held")
+  @Test("A server that stops before a handler has ended releases the memory of the handler's body")
   func drained() async throws {
     let gate = Gate()
     let respond: @Sendable (Request) async -> Response = { request in
       let answer = await echo(request)
-      // Out of the cancellation's reach.
+      // A detached task is not cancelled with the handler.
       await Task.detached { await gate.wait() }.value
       return answer
     }

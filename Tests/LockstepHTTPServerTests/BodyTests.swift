@@ -2,11 +2,11 @@ import LockstepHTTP
 import LockstepTestSupport
 import Testing
 
-@Suite("Bodies are taken when a handler asks, and only so much of them", .timeLimit(.minutes(10)))
+@Suite("A body is read when a handler asks for it, and only up to the limit", .timeLimit(.minutes(10)))
 struct BodyTests {
   private static let refusing: @Sendable (Request) async -> Response = { _ in Problem(.notFound).response }
 
-  @Test("A client that expects 100 Continue is told to go on when the body is wanted")
+  @Test("A client that expects 100 Continue gets it when the handler reads the body")
   func expectContinue() async throws {
     try await TestServer.run(respond: echo) { server in
       let client = try server.connect()
@@ -19,7 +19,9 @@ struct BodyTests {
     }
   }
 
-  @Test("It is not told to when nobody wants the body, and the connection ends: the body may or may not follow")
+  @Test(
+    "It gets no 100 Continue if the handler does not read the body, and the connection is closed"
+  )
   func expectRefused() async throws {
     try await TestServer.run(respond: Self.refusing) { server in
       let client = try server.connect()
@@ -32,7 +34,7 @@ struct BodyTests {
     }
   }
 
-  @Test("A body larger than the limit is refused before it's read, by its announced length")
+  @Test("A body with a Content-Length above the limit is refused before it is read")
   func tooLargeAnnounced() async throws {
     try await TestServer.run({ $0.body = 10 }, respond: echo) { server in
       let client = try server.connect()
@@ -54,7 +56,7 @@ struct BodyTests {
     }
   }
 
-  @Test("A body of exactly the limit is taken", arguments: [false, true])
+  @Test("A body of exactly the limit is accepted", arguments: [false, true])
   func exactlyTheLimit(chunked: Bool) async throws {
     try await TestServer.run({ $0.body = 10 }, respond: echo) { server in
       let client = try server.connect()
@@ -66,7 +68,7 @@ struct BodyTests {
   }
 
   @Test(
-    "A short body that nobody wanted is read and forgotten, and the next request follows",
+    "A short body that the handler does not read is discarded, and the next request follows",
     arguments: [false, true]
   )
   func discarded(chunked: Bool) async throws {
@@ -82,7 +84,7 @@ struct BodyTests {
     }
   }
 
-  @Test("A long body that nobody wanted ends the connection, and the client can still read its answer")
+  @Test("A long body that the handler does not read ends the connection, and the client can still read the response")
   func tooLongToDiscard() async throws {
     try await TestServer.run(respond: Self.refusing) { server in
       let client = try server.connect()
@@ -94,7 +96,7 @@ struct BodyTests {
     }
   }
 
-  @Test("Broken chunks are refused and the connection ends")
+  @Test("Broken chunks are refused, and the connection is closed")
   func brokenChunks() async throws {
     try await TestServer.run(respond: echo) { server in
       let client = try server.connect()
@@ -105,7 +107,7 @@ struct BodyTests {
     }
   }
 
-  @Test("Broken chunks that nobody wanted end the connection too, and the answer says so")
+  @Test("Broken chunks in a body that the handler does not read end the connection, and the response says so")
   func brokenUnwantedChunks() async throws {
     try await TestServer.run(answer: { _ in .response(Problem(.notFound).response) }) { server in
       let client = try server.connect()
@@ -122,7 +124,7 @@ struct BodyTests {
     }
   }
 
-  @Test("A body that stops half way is refused, and the half-closed client reads why")
+  @Test("An incomplete body is refused, and the half-closed client reads the reason")
   func incomplete() async throws {
     try await TestServer.run(respond: echo) { server in
       let client = try server.connect()
@@ -134,7 +136,7 @@ struct BodyTests {
     }
   }
 
-  @Test("A body that makes no progress is given up")
+  @Test("A body that makes no progress times out")
   func stalled() async throws {
     try await TestServer.run(respond: echo) { server in
       let client = try server.connect()
@@ -147,7 +149,7 @@ struct BodyTests {
     }
   }
 
-  @Test("What came before buys no time: a body that comes in a burst and then stops is given up as soon")
+  @Test("A body that stops after a burst times out as early as one that was always slow")
   func burst() async throws {
     try await TestServer.run({ $0.bodyGrace = .seconds(1) }, respond: echo) { server in
       let client = try server.connect()
@@ -162,7 +164,7 @@ struct BodyTests {
     }
   }
 
-  @Test("A burst, and then a byte now and then: that is less than the rate, and the body is given up")
+  @Test("A body that is slower than the minimum rate after a burst times out")
   func drip() async throws {
     try await TestServer.run(respond: echo) { server in
       let client = try server.connect()
@@ -179,7 +181,7 @@ struct BodyTests {
     }
   }
 
-  @Test("A body that pauses for less than the grace and brings enough in between is taken to its end")
+  @Test("A body that pauses for less than the grace time and keeps the minimum rate is read to its end")
   func pausing() async throws {
     try await TestServer.run(respond: echo) { server in
       let client = try server.connect()
@@ -194,7 +196,7 @@ struct BodyTests {
     }
   }
 
-  @Test("The rest of a body that nobody wanted must make progress too, or the connection ends")
+  @Test("The rest of a body that the handler does not read must make progress too, or the connection is closed")
   func stalledUnwanted() async throws {
     try await TestServer.run(answer: { _ in .response(Problem(.notFound).response) }) { server in
       let client = try server.connect()
@@ -208,7 +210,7 @@ struct BodyTests {
   }
 
   @Test(
-    "A chunk is refused by the size that it announces",
+    "A chunk is refused by its announced size",
     arguments: ["b\r\n", "ffffffffffff\r\n", "8\r\nabcdefgh\r\n3\r\n"]
   )
   func announcedChunk(chunk: String) async throws {
@@ -219,7 +221,7 @@ struct BodyTests {
     }
   }
 
-  @Test("It's refused before the client is told to go on, where it didn't wait for that")
+  @Test("A chunk that is too large is refused without 100 Continue, if the client sent it without waiting")
   func announcedChunkBeforeContinue() async throws {
     let gate = Gate()
     try await TestServer.run(
@@ -234,14 +236,15 @@ struct BodyTests {
       try await client.send(head)
       await eventually { gate.waiting == 1 }
       try await client.send("b\r\n")
-      // Once it's acknowledged it lies in the server's socket, and the loop hears of it before the handler goes on.
+      // The acknowledged chunk is in the server's socket. The event loop reads it before the
+      // handler continues.
       try await client.waitUntilTaken()
       gate.open()
       #expect(try await client.response().status == 413)
     }
   }
 
-  @Test("A body that comes at the least pace is taken to its end")
+  @Test("A body that arrives at exactly the minimum rate is read to its end")
   func steady() async throws {
     try await TestServer.run(respond: echo) { server in
       let client = try server.connect()

@@ -4,9 +4,9 @@ import Synchronization
 import LockstepTestSupport
 import Testing
 
-@Suite("Clients that are slow, half gone or gone", .timeLimit(.minutes(10)))
+@Suite("Clients that are slow, half-closed or disconnected", .timeLimit(.minutes(10)))
 struct ClientTests {
-  @Test("A half-closed client still gets its answers, also those to pipelined requests")
+  @Test("A half-closed client still gets its responses, also those to pipelined requests")
   func halfClosed() async throws {
     try await TestServer.run(respond: echo) { server in
       let client = try server.connect()
@@ -18,7 +18,7 @@ struct ClientTests {
     }
   }
 
-  @Test("A handler that waits learns at once that its client went away", arguments: [false, true])
+  @Test("A handler that waits is cancelled as soon as its client disconnects", arguments: [false, true])
   func gone(byReset: Bool) async throws {
     let gate = Gate()
     try await TestServer.run(respond: { _ in
@@ -34,7 +34,7 @@ struct ClientTests {
     }
   }
 
-  @Test("A handler that doesn't wait is told too")
+  @Test("A handler that works without waiting sees that its task is cancelled")
   func goneWhileWorking() async throws {
     let started = Atomic(false)
     let noticed = Atomic(false)
@@ -52,7 +52,7 @@ struct ClientTests {
     }
   }
 
-  @Test("A half-closed client that waits is answered at once with what there is")
+  @Test("A half-closed client that waits gets its response at once")
   func halfClosedWhileWaiting() async throws {
     let gate = Gate()
     try await TestServer.run(respond: { _ in
@@ -67,7 +67,7 @@ struct ClientTests {
     }
   }
 
-  @Test("600 clients that send a byte and no more keep nobody waiting, and are told when their time is over")
+  @Test("600 clients that send one byte each delay no other client, and get 408 when their time is over")
   func slowLoris() async throws {
     try await TestServer.run(respond: echo) { server in
       var lazy: [RawClient] = []
@@ -86,13 +86,14 @@ struct ClientTests {
         #expect(try await client.isClosed())
       }
       #expect(server.server.counters.timedOut == 600)
-      // They had time to read that; now they are closed whether they did or not.
+      // They have had time to read the response. Now the server closes their connections in any
+      // case.
       server.advance(by: 2.2)
       await eventually { server.server.counters.open == 1 }
     }
   }
 
-  @Test("A request line without a version is refused before the head ends: its client never ends one")
+  @Test("A request line without a version is refused before the head ends, because such a client sends no head")
   func noVersion() async throws {
     try await TestServer.run(respond: echo) { server in
       let client = try server.connect()
@@ -103,7 +104,7 @@ struct ClientTests {
     }
   }
 
-  @Test("A head that drips in is given up ten seconds after its first byte, however it drips")
+  @Test("A head that arrives byte by byte times out ten seconds after its first byte")
   func drip() async throws {
     try await TestServer.run(respond: echo) { server in
       let client = try server.connect()
@@ -116,7 +117,7 @@ struct ClientTests {
     }
   }
 
-  @Test("A thousand clients that come, ask half a thing and vanish leave nothing behind")
+  @Test("A thousand clients that send part of a request and disconnect leave no connection open")
   func vanish() async throws {
     try await TestServer.run(loops: 2, respond: echo) { server in
       for number in 0..<1000 {
@@ -129,7 +130,7 @@ struct ClientTests {
     }
   }
 
-  @Test("One connection too many is told so with 503 and closed; when one goes, the next is served")
+  @Test("A connection above the limit gets 503 and is closed; when another connection ends, the next one is served")
   func connectionLimit() async throws {
     try await TestServer.run({ $0.connections = 2 }, respond: echo) { server in
       let first = try server.connect()
@@ -137,14 +138,14 @@ struct ClientTests {
       await eventually { server.server.counters.open == 2 }
       let third = try server.connect()
       await eventually { server.server.counters.open == 3 }
-      // It's told when it has asked, or two seconds later.
+      // The server sends the refusal once it has read a request, or after two seconds.
       server.advance(by: 2.2)
       let refusal = try await third.response()
       #expect(refusal.status == 503)
       #expect(refusal.field("Retry-After") == "1")
       #expect(refusal.field("Connection") == "close")
       #expect(try await third.isClosed())
-      // Another one is still there, being told; it takes nobody's place.
+      // A connection that is being refused does not count towards the limit.
       let waiting = try server.connect()
       await eventually { server.server.counters.open == 3 }
       first.close()
@@ -157,7 +158,7 @@ struct ClientTests {
       #expect(server.server.counters.refused == 2)
       try await waiting.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
       #expect(try await waiting.response().status == 503)
-      // Its request was read, so nothing is waited for.
+      // The server has read its request, so it closes the connection at once.
       #expect(try await waiting.isClosed())
     }
   }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import LockstepHTTPServer
 
-@Suite("A connection's state machine: every event in every state", .timeLimit(.minutes(10)))
+@Suite("The connection state machine: every event in every state", .timeLimit(.minutes(10)))
 struct ConnectionStateMachineTests {
   private typealias Machine = ConnectionStateMachine
   private typealias Event = (name: String, perform: @Sendable (inout Machine) -> Machine.Action)
@@ -13,7 +13,7 @@ struct ConnectionStateMachineTests {
   private static let bounds = ConnectionBounds(Limits())
   private static let keepAlive = ResponseSerializer.Exchange(isHead: false, isVersion11: true, keepsAlive: true)
 
-  // MARK: States, each reached as a connection reaches it
+  // MARK: States, each reached by events as in a connection
 
   private static let responding = after { _ = $0.headArrived(keepAlive, isRepetition: false) }
   private static let handling = after(responding) { _ = $0.taskStarted() }
@@ -52,7 +52,7 @@ struct ConnectionStateMachineTests {
     return machine
   }
 
-  // MARK: Events, at the time of one second
+  // MARK: Events at a time of one second
 
   private static let events: [Event] = [
     ("next", { $0.next }),
@@ -91,8 +91,8 @@ struct ConnectionStateMachineTests {
     ("blocked", { $0.blocked(pending: 50, now: second) }),
   ]
 
-  /// For each state the events that do something there: the next state, the action, and the deadline
-  /// if that changes.
+  /// For each state, the events that have an effect: the next state, the action, and the deadline
+  /// if it changes.
   private static let table: [String: [String: String]] = [
     "new": [
       "next": "new: readHead",
@@ -263,7 +263,7 @@ struct ConnectionStateMachineTests {
     ],
   ]
 
-  @Test("Each pair of a state and an event has the outcome that the table gives; all others change nothing")
+  @Test("Each pair of a state and an event has the outcome in the table; all other events change nothing")
   func table() {
     for (state, start) in Self.states {
       for event in Self.events {
@@ -291,7 +291,7 @@ struct ConnectionStateMachineTests {
 
   // MARK: Sequences
 
-  @Test("Whatever events come, in whatever order, a closed connection stays closed")
+  @Test("No sequence of events reopens a closed connection")
   func random() {
     var numbers = SeededNumbers(seed: 1)
     for _ in 0..<2000 {
@@ -305,7 +305,7 @@ struct ConnectionStateMachineTests {
   }
 
   @Test(
-    "An idle connection is closed when its time is over, and a head that has begun gets 408",
+    "An idle connection is closed after its timeout, and a head that has begun gets 408",
     arguments: [false, true]
   )
   func headTime(hasBegun: Bool) {
@@ -319,7 +319,7 @@ struct ConnectionStateMachineTests {
   }
 
   @Test(
-    "A connection that is one too many is turned away with its request, or two seconds later",
+    "A connection above the limit is refused after its request, or after two seconds",
     arguments: [false, true]
   )
   func surplus(asks: Bool) {
@@ -336,7 +336,9 @@ struct ConnectionStateMachineTests {
     #expect(machine.drained(hasUnreadInput: false, sourceDeadline: .max, now: 0) == .finishWriting)
   }
 
-  @Test("While the server stops, an idle connection ends, and a head that has begun has a second for each part")
+  @Test(
+    "While the server shuts down, an idle connection is closed, and a head that has begun gets one second for each part"
+  )
   func draining() {
     var machine = Machine(bounds: Self.bounds)
     _ = machine.inputDry(hasBegunHead: true, received: 0, now: 0)
@@ -358,7 +360,7 @@ struct ConnectionStateMachineTests {
   }
 
   @Test(
-    "A parked request is asked once there is a cause, and why",
+    "A parked request is asked for its response when there is a reason, and learns the reason",
     arguments: [("woken", "woken"), ("half-closed", "leaving"), ("drain", "leaving"), ("deadline passed", "timeOver")]
   )
   func askedParked(event: String, cause: String) throws {
@@ -371,7 +373,7 @@ struct ConnectionStateMachineTests {
     #expect(machine.deadline == .max)
   }
 
-  @Test("A client that is gone gets no response from a parked request or a stream, and no lingering")
+  @Test("After a client has disconnected, its parked request or stream gets no response and no lingering")
   func gone() {
     for name in ["parked", "streaming", "ending"] {
       guard var machine = Self.states.first(where: { $0.name == name })?.machine else { continue }
@@ -380,7 +382,7 @@ struct ConnectionStateMachineTests {
     }
   }
 
-  @Test("A stream waits for its source's deadline when it has nothing to send, and ends when the server stops")
+  @Test("A stream without output waits for the deadline of its source, and ends when the server shuts down")
   func stream() {
     var machine = Self.responding
     _ = machine.streamBegan()
@@ -395,7 +397,7 @@ struct ConnectionStateMachineTests {
     #expect(machine.sourceGave(.nothing) == .endStream)
   }
 
-  @Test("A connection is kept if both sides want it, and where the next request begins is known")
+  @Test("A connection is kept if both sides want it and the start of the next request is known")
   func keepAlive() {
     for (isStreamed, isVersion11, canSkipBody, keeps) in [
       (false, true, true, true), (true, true, true, true), (true, false, true, false), (false, false, true, true),
@@ -410,12 +412,12 @@ struct ConnectionStateMachineTests {
   }
 
   @Test(
-    "A client that takes its output at the least rate gets more time, and one that is slower is given up",
+    "A client that takes output at the minimum rate gets more time, and a slower one is disconnected",
     arguments: ["writing", "streaming", "handling, waits for output"]
   )
   func outputRate(state: String) throws {
     var machine = try #require(Self.states.first { $0.name == state }).machine
-    // Over 30 s at 1 KiB/s.
+    // The minimum for 30 s at 1 KiB/s.
     let least = 30 * 1024
     var pending = 1_000_000
     _ = machine.blocked(pending: pending, now: 0)
@@ -424,7 +426,7 @@ struct ConnectionStateMachineTests {
       pending -= least
       #expect(machine.blocked(pending: pending, now: Int64(time) * 30 * Self.second) == .wait)
       #expect(machine.deadline == Int64(time + 1) * 30 * Self.second)
-      // Until then nothing is judged.
+      // Before that time, the rate is not checked.
       #expect(machine.blocked(pending: pending, now: Int64(time) * 30 * Self.second + 1) == .wait)
     }
     _ = machine.deadlinePassed()
@@ -443,7 +445,7 @@ struct ConnectionStateMachineTests {
     #expect(machine.deadline == 7 * Self.second)
   }
 
-  @Test("What waits with nothing to send has no deadline for output", arguments: ["parked", "streaming"])
+  @Test("A connection that waits without output has no deadline for output", arguments: ["parked", "streaming"])
   func nothingToSend(state: String) throws {
     var machine = try #require(Self.states.first { $0.name == state }).machine
     var action = machine.next

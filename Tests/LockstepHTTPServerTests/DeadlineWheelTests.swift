@@ -3,11 +3,11 @@ import Testing
 
 @testable import LockstepHTTPServer
 
-@Suite("The deadline wheel brings keys up when they are due", .timeLimit(.minutes(10)))
+@Suite("The deadline wheel returns keys when they are due", .timeLimit(.minutes(10)))
 struct DeadlineWheelTests {
   private static let second: Int64 = 1_000_000_000
 
-  @Test("Nothing comes up before its time, and everything within a tick after it")
+  @Test("No key is returned before its time, and every key within a tick after it")
   func due() {
     var wheel = DeadlineWheel<String>(now: 0)
     wheel.schedule("ten", at: 10 * Self.second)
@@ -20,7 +20,7 @@ struct DeadlineWheelTests {
     #expect(wheel.timeUntilNext(from: 11 * Self.second) == nil)
   }
 
-  @Test("A deadline past the horizon comes up early, so that it can be put in again")
+  @Test("A deadline beyond the wheel's range is returned early, so that it can be added again")
   func horizon() {
     var wheel = DeadlineWheel<Int>(now: 0)
     let comesUpAt = wheel.schedule(1, at: 1000 * Self.second)
@@ -30,7 +30,7 @@ struct DeadlineWheelTests {
     #expect(wheel.advance(to: comesUpAt) == [1])
   }
 
-  @Test("A clock that jumps over many rounds brings up everything once")
+  @Test("If the clock jumps over many rounds, every key is returned once")
   func jump() {
     var wheel = DeadlineWheel<Int64>(now: 0)
     for key in 0..<1000 { wheel.schedule(Int64(key), at: Int64(key) * 100_000_000) }
@@ -38,7 +38,7 @@ struct DeadlineWheelTests {
     #expect(wheel.advance(to: 200_000 * Self.second).isEmpty)
   }
 
-  @Test("What is due already comes up at the next look")
+  @Test("A key that is already due is returned by the next call")
   func past() {
     var wheel = DeadlineWheel<Int>(now: 100 * Self.second)
     wheel.schedule(1, at: 5)

@@ -3,7 +3,7 @@ import LockstepHTTPServer
 import LockstepTestSupport
 import Testing
 
-@Suite("Draining ends every connection in good order", .timeLimit(.minutes(10)))
+@Suite("Draining ends every connection in an orderly way", .timeLimit(.minutes(10)))
 struct DrainingTests {
   private func start(_ respond: @escaping @Sendable (Request) async -> Response) throws -> (Server, ManualTime) {
     let time = ManualTime()
@@ -12,7 +12,7 @@ struct DrainingTests {
     return (server, time)
   }
 
-  @Test("Idle connections are closed, new ones refused, and the server ends")
+  @Test("Idle connections are closed, new ones are refused, and the server stops")
   func idle() async throws {
     let (server, _) = try start(echo)
     let client = try RawClient(port: server.address.port)
@@ -25,7 +25,7 @@ struct DrainingTests {
     #expect(server.counters.open == 0)
   }
 
-  @Test("Who waits is answered at once, with the connection's end")
+  @Test("A waiting client gets its response at once, and the connection is closed")
   func waiting() async throws {
     let gate = Gate()
     let (server, _) = try start { _ in
@@ -42,7 +42,7 @@ struct DrainingTests {
     await ended(server)
   }
 
-  @Test("A request that is on its way is still read and answered")
+  @Test("A request whose body is incomplete is still read and gets its response")
   func onItsWay() async throws {
     let (server, _) = try start(echo)
     let client = try RawClient(port: server.address.port)
@@ -57,7 +57,7 @@ struct DrainingTests {
     await ended(server)
   }
 
-  @Test("A head that is on its way is still read and answered when the rest comes promptly")
+  @Test("An incomplete head is still read and gets its response if the rest comes promptly")
   func headOnItsWay() async throws {
     let (server, time) = try start(echo)
     let client = try RawClient(port: server.address.port)
@@ -77,7 +77,7 @@ struct DrainingTests {
     await ended(server)
   }
 
-  @Test("A head of which nothing more comes doesn't keep the server: a second later its client is told")
+  @Test("An incomplete head without further bytes delays the shutdown by one second, and then its client gets 408")
   func halfHead() async throws {
     let (server, time) = try start(echo)
     let client = try RawClient(port: server.address.port)
@@ -94,7 +94,7 @@ struct DrainingTests {
   }
 
   @Test(
-    "A connection on which only empty lines have come since is idle, and closed at once",
+    "A connection with only empty lines since the last request is idle, and is closed at once",
     arguments: ["\r\n", "\r"]
   )
   func emptyLines(lines: String) async throws {
@@ -110,12 +110,12 @@ struct DrainingTests {
     #expect(server.counters.malformed == 0)
   }
 
-  @Test("Whoever was let into the backlog is served, however many they are and however soon the end comes")
+  @Test("All clients that the kernel has accepted are served, even if the server must stop at once")
   func backlog() async throws {
     let server = try Server(Server.Configuration(), time: ManualTime().serverTime)
     let clients = try (0..<200).map { _ in try RawClient(port: server.address.port) }
     for client in clients { try await client.send("GET /x HTTP/1.1\r\nHost: h\r\n\r\n") }
-    // Told to stop before it has looked at anybody.
+    // The server must stop before it has accepted a connection.
     server.drain()
     try server.start { request in .async { .response(await echo(request)) } }
     for client in clients {
@@ -126,7 +126,7 @@ struct DrainingTests {
     await ended(server)
   }
 
-  @Test("A handler that heeds nothing is left behind when the time is over")
+  @Test("When the drain time is over, the server stops without waiting for a handler that ignores cancellation")
   func stuck() async throws {
     let gate = Gate()
     let (server, time) = try start { _ in
@@ -137,7 +137,7 @@ struct DrainingTests {
     try await client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
     await eventually { gate.waiting == 1 }
     server.drain()
-    // Once it listens no more, its time is running.
+    // Once the server no longer listens, the drain time is running.
     await eventually { (try? RawClient(port: server.address.port)) == nil }
     time.advance(by: 9)
     server.lookAtClock()
@@ -147,7 +147,7 @@ struct DrainingTests {
   }
 }
 
-/// Runs something in a task that the caller's cancellation doesn't reach.
+/// Runs work in a task that is not cancelled with the caller.
 private func withTaskCancellationShield(_ body: @escaping @Sendable () async -> Void) async {
   await Task.detached { await body() }.value
 }

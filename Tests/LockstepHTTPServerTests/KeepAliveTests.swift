@@ -4,7 +4,7 @@ import Testing
 
 @Suite("A connection is kept as long as both sides want it", .timeLimit(.minutes(10)))
 struct KeepAliveTests {
-  @Test("One connection serves request after request")
+  @Test("One connection serves many requests in sequence")
   func reuse() async throws {
     try await TestServer.run(respond: echo) { server in
       let client = try server.connect()
@@ -18,7 +18,7 @@ struct KeepAliveTests {
   }
 
   @Test(
-    "It ends where the request says so",
+    "The connection ends if the request says so",
     arguments: [
       ("HTTP/1.1\r\nHost: h\r\nConnection: close", true), ("HTTP/1.1\r\nHost: h\r\nConnection: TE, Close", true),
       ("HTTP/1.0", true), ("HTTP/1.0\r\nConnection: keep-alive", false), ("HTTP/1.1\r\nHost: h", false),
@@ -40,7 +40,7 @@ struct KeepAliveTests {
     }
   }
 
-  @Test("An idle connection is closed without a word when its time is over")
+  @Test("An idle connection is closed after its timeout, without a response")
   func idle() async throws {
     try await TestServer.run(respond: echo) { server in
       let client = try server.connect()
@@ -58,7 +58,7 @@ struct KeepAliveTests {
     }
   }
 
-  @Test("Empty lines behind a request leave the connection idle", arguments: ["\r\n", "\r\n\r\n\r\n", "\r", "\r\n\r"])
+  @Test("Empty lines after a request leave the connection idle", arguments: ["\r\n", "\r\n\r\n\r\n", "\r", "\r\n\r"])
   func emptyLines(lines: String) async throws {
     try await TestServer.run(respond: echo) { server in
       let client = try server.connect()
@@ -66,7 +66,7 @@ struct KeepAliveTests {
       try await client.send(request + lines)
       #expect(try await client.response().text == "GET /a ")
       await eventually { server.server.counters.received == request.utf8.count + lines.utf8.count }
-      // Longer than a head may take.
+      // Longer than the time limit of a head.
       server.advance(by: 30)
       try await client.send((lines.hasSuffix("\r") ? "\n" : "") + request)
       #expect(try await client.response().text == "GET /a ")
@@ -79,7 +79,7 @@ struct KeepAliveTests {
     }
   }
 
-  @Test("Empty lines without end are refused, in whatever pieces they come")
+  @Test("Too many empty lines are refused, however they are split")
   func onlyEmptyLines() async throws {
     try await TestServer.run({ $0.requestLine = 64 }, respond: echo) { server in
       let client = try server.connect()
@@ -91,7 +91,10 @@ struct KeepAliveTests {
     }
   }
 
-  @Test("A refused HEAD has no body, empty lines before it or not", arguments: ["", "\r\n", "\r\n\r\n"])
+  @Test(
+    "The response to a refused HEAD has no body, with or without empty lines before it",
+    arguments: ["", "\r\n", "\r\n\r\n"]
+  )
   func refusedHead(lines: String) async throws {
     try await TestServer.run(respond: echo) { server in
       let client = try server.connect()
@@ -103,7 +106,7 @@ struct KeepAliveTests {
     }
   }
 
-  @Test("HEAD has the head of GET and no body, and the next request follows")
+  @Test("The response to HEAD has the head of GET and no body, and the next request follows")
   func head() async throws {
     try await TestServer.run(respond: { _ in .text("twelve bytes") }) { server in
       let client = try server.connect()
@@ -115,7 +118,7 @@ struct KeepAliveTests {
     }
   }
 
-  @Test("Every answer has the date, from the clock that was handed in")
+  @Test("Every response has a date from the given clock")
   func date() async throws {
     try await TestServer.run(respond: echo) { server in
       let client = try server.connect()

@@ -5,9 +5,9 @@ import Synchronization
 import LockstepTestSupport
 import Testing
 
-@Suite("Handlers run on the loop of their connection", .timeLimit(.minutes(10)))
+@Suite("Handlers run on the event loop of their connection", .timeLimit(.minutes(10)))
 struct LoopTests {
-  @Test("A handler that awaits something elsewhere comes back on its loop")
+  @Test("After awaiting work elsewhere, a handler continues on its event loop")
   func comesBack() async throws {
     try await TestServer.run(
       loops: 2,
@@ -26,7 +26,7 @@ struct LoopTests {
     }
   }
 
-  @Test("A body read and an answer streamed from another executor are right too")
+  @Test("Reading a body and streaming a response work from another executor")
   func doors() async throws {
     try await TestServer.run(respond: { request in
       let body = await Task.detached { (try? await request.body.collect()) ?? [] }.value
@@ -46,7 +46,7 @@ struct LoopTests {
     }
   }
 
-  @Test("Every loop gets connections, and what each counted adds up")
+  @Test("Every event loop gets connections, and the sum of their counters is correct")
   func spread() async throws {
     try await TestServer.run(loops: 2, respond: { .text(String($0.loop)) }) { server in
       var seen: Set<String> = []
@@ -62,7 +62,7 @@ struct LoopTests {
   }
 
   @Test(
-    "A port that another server has is refused, also when both would share it among their loops",
+    "A port that another server uses is refused, even if both would share it among their event loops",
     arguments: [1, 2]
   )
   func portTaken(loops: Int) async throws {
@@ -78,7 +78,7 @@ struct LoopTests {
     }
   }
 
-  @Test("It listens on IPv6 and takes IPv4 clients there too")
+  @Test("A server that listens on IPv6 also accepts IPv4 clients")
   func dualStack() async throws {
     var configuration = Server.Configuration()
     configuration.host = "::"

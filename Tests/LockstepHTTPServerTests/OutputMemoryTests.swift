@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Output that clients do not take is bounded in memory and in time", .timeLimit(.minutes(10)))
 struct OutputMemoryTests {
-  /// More than the kernel's buffers take.
+  /// More than the kernel's buffers hold.
   private static let long = [UInt8](repeating: 0x61, count: 16 * 1024 * 1024)
   private static let get = "GET /long HTTP/1.1\r\nHost: h\r\n\r\n"
 
@@ -21,7 +21,7 @@ struct OutputMemoryTests {
     }
   }
 
-  /// A client that has asked and doesn't read.
+  /// Returns a client that has sent a request and does not read.
   private static func waiting(_ server: TestServer, for request: String = get) async throws -> RawClient {
     let client = try server.connect(receiveBuffer: 64 * 1024)
     try await client.send(request)
@@ -29,7 +29,7 @@ struct OutputMemoryTests {
     return client
   }
 
-  @Test("One response always fits; past the bound a long one is refused, and the connection goes on")
+  @Test("One response is always sent; above the limit, further long ones are refused, and their connections are kept")
   func bound() async throws {
     try await TestServer.run({ $0.outputMemory = 0 }, answer: Self.respond) { server in
       let first = try await Self.waiting(server)
@@ -41,7 +41,7 @@ struct OutputMemoryTests {
       #expect(refusal.field("Connection") == nil)
       #expect(refusal.text.contains("/problems/overloaded"))
       #expect(server.server.counters.refusedResponses == 1)
-      // Short ones, and those that tell of a change, go into the kernel's buffer.
+      // Short responses and responses to changes fit into the kernel's buffer.
       for request in ["GET /", "POST /medium", "HEAD /long"] {
         try await second.send("\(request) HTTP/1.1\r\nHost: h\r\n\r\n")
         #expect(try await second.response(toHead: request.hasPrefix("HEAD")).status == 200)
@@ -55,7 +55,7 @@ struct OutputMemoryTests {
     }
   }
 
-  @Test("Clients that never read hold no more than the bound, however many they are")
+  @Test("Clients that never read hold no more memory than the limit, however many they are")
   func neverReading() async throws {
     let bound = 24 * 1024 * 1024
     try await TestServer.run({ $0.outputMemory = bound }, answer: Self.respond) { server in
@@ -69,7 +69,8 @@ struct OutputMemoryTests {
       let counters = server.server.counters
       #expect(counters.outputBytes > 0 && counters.outputBytes <= bound)
       #expect(counters.refusedResponses > 0)
-      // Those that hold it are too slow, and when they have gone there is room again.
+      // The clients that hold the memory are too slow. When they are disconnected, there is room
+      // again.
       await eventually {
         server.advance(by: 31)
         return server.server.counters.outputBytes == 0
@@ -81,7 +82,10 @@ struct OutputMemoryTests {
     }
   }
 
-  @Test("A stream whose piece neither the kernel nor the memory takes is cut", arguments: [false, true])
+  @Test(
+    "A stream is cut off if neither the kernel nor the memory limit has room for its next piece",
+    arguments: [false, true]
+  )
   func stream(isEventSource: Bool) async throws {
     let bell = WakeSignal()
     let answer: @Sendable (Request) -> HandlerResult = { request in
@@ -102,12 +106,16 @@ struct OutputMemoryTests {
     }
   }
 
-  /// The ways in which a connection with output that waits may end.
+  /// The ways in which a connection with waiting output may end.
   enum Ending: CaseIterable {
     case read, reset, closed, slow
   }
 
-  @Test("However a connection ends, what it held is given back", arguments: Ending.allCases, ["/long", "/stream"])
+  @Test(
+    "However a connection ends, the memory of its output is released",
+    arguments: Ending.allCases,
+    ["/long", "/stream"]
+  )
   func givenBack(ending: Ending, path: String) async throws {
     try await TestServer.run(answer: Self.respond) { server in
       for _ in 0..<2 {
@@ -127,7 +135,7 @@ struct OutputMemoryTests {
     }
   }
 
-  @Test("A server that stops gives back what slow clients held")
+  @Test("A server that stops releases the memory of output for slow clients")
   func drained() async throws {
     try await TestServer.run(answer: Self.respond) { server in
       let client = try await Self.waiting(server)
@@ -160,7 +168,7 @@ struct OutputMemoryTests {
     }
   }
 
-  @Test("Ten seconds after much output was held, free memory goes back to the system, once it is sent")
+  @Test("Ten seconds after much output was held and sent, free memory goes back to the system")
   func returned() async throws {
     let returned = Atomic(0)
     let time = ManualTime()
@@ -170,7 +178,7 @@ struct OutputMemoryTests {
     try server.server.start(respond: Self.respond)
     let client = try await Self.waiting(server)
     server.advance(by: 11)
-    // The loop has looked at the clock once it answers this.
+    // The event loop has read the clock when it responds to this request.
     let other = try server.connect()
     try await other.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
     _ = try await other.response()
@@ -199,7 +207,7 @@ struct OutputMemoryTests {
     }
   }
 
-  @Test("A request that waits, and a stream with nothing to send, may take any time", arguments: [false, true])
+  @Test("A parked request, and a stream without output, may take any time", arguments: [false, true])
   func idle(isStream: Bool) async throws {
     let bell = WakeSignal()
     try await TestServer.run(answer: { _ in isStream ? .eventStream(Response(status: .ok), bell) : .parked(bell) }) {
@@ -209,7 +217,7 @@ struct OutputMemoryTests {
       await eventually { bell.waiting == 1 }
       for _ in 0..<20 {
         server.advance(by: 60)
-        // The loop has looked at the clock once it has accepted this.
+        // The event loop has read the clock when it has accepted this connection.
         let accepted = server.server.counters.accepted
         let other = try server.connect()
         await eventually { server.server.counters.accepted == accepted + 1 }

@@ -3,16 +3,16 @@ import Synchronization
 import LockstepTestSupport
 import Testing
 
-@Suite("Answers are sent no faster than they are read", .timeLimit(.minutes(10)))
+@Suite("Responses are sent no faster than clients read them", .timeLimit(.minutes(10)))
 struct OutputTests {
-  /// Bytes of which no two places look alike for a while: 251 is prime, so a piece out of place shows.
+  /// Bytes in which a piece in the wrong place shows: the pattern has the prime length 251.
   private static func bytes(_ count: Int) -> [UInt8] {
     var bytes = (0..<251).map { UInt8($0) }
     while bytes.count < count { bytes += bytes }
     return Array(bytes.prefix(count))
   }
 
-  @Test("An answer larger than every buffer arrives whole at a client that reads late", arguments: [1, 3])
+  @Test("A response larger than every buffer arrives complete at a client that reads late", arguments: [1, 3])
   func large(requests: Int) async throws {
     let body = Self.bytes(5 * 1024 * 1024)
     try await TestServer.run(respond: { _ in Response(status: .ok, body: .bytes(body)) }) { server in
@@ -23,7 +23,7 @@ struct OutputTests {
     }
   }
 
-  @Test("A streaming handler waits for a client that doesn't read, and holds little meanwhile")
+  @Test("A streaming handler waits for a client that does not read, and holds little memory")
   func backPressure() async throws {
     let piece = Self.bytes(64 * 1024)
     let written = Atomic(0)
@@ -40,7 +40,8 @@ struct OutputTests {
     }) { server in
       let client = try server.connect(receiveBuffer: 64 * 1024)
       try await client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
-      // When as much was sent as the kernel takes, another client's request shows that the loop has nothing to do.
+      // The kernel's buffers are full. The response to another client shows that the event loop is
+      // idle.
       await eventually { server.server.counters.sent > 0 }
       let other = try server.connect()
       try await other.send("HEAD / HTTP/1.1\r\nHost: h\r\n\r\n")
@@ -54,7 +55,7 @@ struct OutputTests {
   }
 
   @Test(
-    "A client that takes a little all the time is served to the end, however long it takes",
+    "A client that keeps reading slowly gets the complete response, however long it takes",
     arguments: [false, true]
   )
   func slow(isStreamed: Bool) async throws {
@@ -65,11 +66,12 @@ struct OutputTests {
       let client = try server.connect(receiveBuffer: 64 * 1024)
       try await client.send("GET / HTTP/1.0\r\n\r\n")
       await eventually { server.server.counters.sent > 0 }
-      // Each step is most of the time a client may take nothing in; together they are many times of it.
+      // Each step is most of the time that a client may go without reading. Together they are many
+      // times that.
       for _ in 0..<12 {
         try await client.receive(atLeast: 512 * 1024)
         server.advance(by: 20)
-        // The loop has looked at the clock once it answers this.
+        // The event loop has read the clock when it responds to this request.
         let other = try server.connect()
         try await other.send("HEAD / HTTP/1.0\r\n\r\n")
         _ = try await other.response(toHead: true)
@@ -79,7 +81,7 @@ struct OutputTests {
     }
   }
 
-  @Test("A client that takes nothing is cut when its time is over, and the handler is told")
+  @Test("A client that does not read is disconnected after its timeout, and the handler's task is cancelled")
   func stall() async throws {
     let failed = Atomic(false)
     try await TestServer.run(respond: { _ in
@@ -98,8 +100,8 @@ struct OutputTests {
       let client = try server.connect(receiveBuffer: 64 * 1024)
       try await client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
       await eventually { server.server.counters.sent > 0 }
-      // It may take a little more at any moment, and each time that counts as progress; and the loop may come to run only
-      // after many a step of the clock.
+      // The kernel may still take a little output at any moment, which counts as progress. The
+      // event loop may also run late, so the clock advances repeatedly.
       await eventually {
         server.advance(by: 31)
         return failed.load(ordering: .sequentiallyConsistent)
@@ -109,7 +111,7 @@ struct OutputTests {
     }
   }
 
-  @Test("A streamed answer is chunked for HTTP/1.1 and ends with the connection for HTTP/1.0")
+  @Test("A streamed response is chunked for HTTP/1.1 and ends with the connection for HTTP/1.0")
   func streamed() async throws {
     try await TestServer.run(respond: { _ in
       Response(
@@ -132,7 +134,7 @@ struct OutputTests {
     }
   }
 
-  @Test("A stream that fails is cut without its last chunk, so that the client sees it isn't whole")
+  @Test("A stream that fails is cut off without its last chunk, so that the client can see that it is incomplete")
   func cut() async throws {
     try await TestServer.run(respond: { _ in
       Response(

@@ -4,13 +4,13 @@ import LockstepTestSupport
 import Testing
 
 @Suite(
-  "Requests that wait cost no task, and are answered the moment there is something to tell",
+  "A parked request costs no task, and gets its response as soon as there is one",
   .timeLimit(.minutes(10))
 )
 struct ParkingTests {
   private static let request = "GET / HTTP/1.1\r\nHost: h\r\n\r\n"
 
-  @Test("It is answered when it's woken, and the connection goes on")
+  @Test("A parked request gets its response when it is woken, and the connection is kept")
   func woken() async throws {
     let bell = WakeSignal()
     try await TestServer.run(answer: { $0.head.path == "/" ? .parked(bell) : .response(.text("next")) }) { server in
@@ -24,7 +24,7 @@ struct ParkingTests {
     }
   }
 
-  @Test("Woken for nothing it waits on, and may be woken from any thread at any time")
+  @Test("If nothing has changed when it is woken, it is parked again; any thread may wake it at any time")
   func wokenForNothing() async throws {
     let isReady = Atomic(false)
     let bell = WakeSignal { _ in isReady.load(ordering: .sequentiallyConsistent) }
@@ -39,7 +39,7 @@ struct ParkingTests {
         for _ in 0..<8 { group.addTask { bell.ring() } }
       }
       #expect(try await client.response().text == "woken")
-      // What rings too late finds nobody, and does the next request no harm.
+      // A late wake-up has no effect, and does not disturb the next request.
       bell.ring()
       try await client.send(Self.request)
       await eventually { bell.waiting >= 3 }
@@ -48,7 +48,7 @@ struct ParkingTests {
     }
   }
 
-  @Test("It is answered when its time is over")
+  @Test("A parked request gets its response at its deadline")
   func timeOver() async throws {
     let bell = WakeSignal(deadline: 6_000_000_000)
     try await TestServer.run(answer: { _ in .parked(bell) }) { server in
@@ -60,7 +60,7 @@ struct ParkingTests {
     }
   }
 
-  @Test("A client that goes away is noticed at once, and nothing of it stays", arguments: [false, true])
+  @Test("If its client disconnects, a parked request ends at once and is released", arguments: [false, true])
   func gone(resets: Bool) async throws {
     let bell = WakeSignal()
     try await TestServer.run(answer: { _ in .parked(bell) }) { server in
@@ -74,7 +74,7 @@ struct ParkingTests {
     }
   }
 
-  @Test("A client that only sends no more still gets its answer, at once")
+  @Test("If its client half-closes the connection, a parked request gets its response at once")
   func halfClosed() async throws {
     let bell = WakeSignal()
     try await TestServer.run(answer: { _ in .parked(bell) }) { server in
@@ -87,7 +87,7 @@ struct ParkingTests {
     }
   }
 
-  @Test("A server that stops answers everybody who waits")
+  @Test("A server that stops responds to all parked requests")
   func draining() async throws {
     let bell = WakeSignal()
     try await TestServer.run(loops: 2, answer: { _ in .parked(bell) }) { server in
@@ -107,7 +107,7 @@ struct ParkingTests {
     }
   }
 
-  @Test("Two thousand who wait for the same are told by one ring")
+  @Test("One wake-up of a shared signal responds to 2,000 parked requests")
   func many() async throws {
     let bell = WakeSignal()
     try await TestServer.run(loops: 2, answer: { _ in .parked(bell) }) { server in
@@ -124,7 +124,7 @@ struct ParkingTests {
   }
 }
 
-@Suite("A body can come piece by piece over a connection that is parked in between", .timeLimit(.minutes(10)))
+@Suite("An event source sends a body in pieces over a connection that is parked in between", .timeLimit(.minutes(10)))
 struct EventSourceTests {
   private static let request = "GET / HTTP/1.1\r\nHost: h\r\n\r\n"
 
@@ -132,7 +132,7 @@ struct EventSourceTests {
     { _ in .eventStream(Response(status: .ok), bell) }
   }
 
-  @Test("Each piece is a chunk, in order, and the connection goes on behind the last")
+  @Test("Each piece is one chunk, in order, and the connection is kept after the last piece")
   func pieces() async throws {
     let bell = WakeSignal()
     try await TestServer.run(answer: Self.answer(bell)) { server in
@@ -149,7 +149,9 @@ struct EventSourceTests {
     }
   }
 
-  @Test("What there is to tell at the beginning needs no waking, and silence is broken when its time is over")
+  @Test(
+    "A piece that is ready at the start is sent without a wake-up, and a silent source is asked for one at its deadline"
+  )
   func deadline() async throws {
     let bell = WakeSignal(deadline: 3_000_000_000)
     try await TestServer.run(answer: Self.answer(bell)) { server in
@@ -158,7 +160,8 @@ struct EventSourceTests {
       try await client.send("GET / HTTP/1.0\r\n\r\n")
       await eventually { bell.waiting == 1 }
       server.advance(by: 2.3)
-      // The deadline has passed for good, so it's asked again and again; one is enough to see.
+      // The deadline stays in the past, so the source is asked again and again. One piece is enough
+      // for this test.
       await eventually { server.server.counters.sent > 100 }
       bell.tell(.end)
       let text = try await client.readToEnd()
@@ -166,7 +169,7 @@ struct EventSourceTests {
     }
   }
 
-  @Test("A client that goes away is noticed at once")
+  @Test("If its client disconnects, a stream ends at once")
   func gone() async throws {
     let bell = WakeSignal()
     try await TestServer.run(answer: Self.answer(bell)) { server in
@@ -193,7 +196,7 @@ struct EventSourceTests {
     }
   }
 
-  @Test("A client that reads nothing is asked for nothing more, and is cut when its time is over")
+  @Test("If its client does not read, a source is not asked for more, and the connection is closed after its timeout")
   func slow() async throws {
     let bell = WakeSignal()
     try await TestServer.run(answer: Self.answer(bell)) { server in
@@ -201,8 +204,8 @@ struct EventSourceTests {
       try await client.send(Self.request)
       await eventually { bell.waiting == 1 }
       for _ in 0..<200 { bell.tell(.bytes([UInt8](repeating: 1, count: 128 * 1024))) }
-      // It may take a little more at any moment, and each time that counts as progress; and the loop may come to run only
-      // after many a step of the clock.
+      // The kernel may still take a little output at any moment, which counts as progress. The
+      // event loop may also run late, so the clock advances repeatedly.
       await eventually {
         server.advance(by: 31)
         return server.server.counters.open == 0

@@ -2,9 +2,9 @@ import LockstepHTTP
 import LockstepTestSupport
 import Testing
 
-@Suite("Pipelined requests are answered in their order", .timeLimit(.minutes(10)))
+@Suite("Pipelined requests get their responses in order", .timeLimit(.minutes(10)))
 struct PipeliningTests {
-  @Test("A thousand at once, in one piece")
+  @Test("A thousand requests in one piece get their responses in order")
   func many() async throws {
     try await TestServer.run(respond: echo) { server in
       let client = try server.connect()
@@ -13,7 +13,7 @@ struct PipeliningTests {
     }
   }
 
-  @Test("Answers at hand and answers that are waited for keep their order, however the requests are cut")
+  @Test("Immediate and asynchronous responses keep their order, however the requests are split")
   func mixed() async throws {
     try await TestServer.run(answer: { request in
       let path = request.head.path
@@ -36,14 +36,15 @@ struct PipeliningTests {
     }
   }
 
-  @Test("A client that pipelines without end leaves the others their turn")
+  @Test("A client that pipelines without end does not starve other clients")
   func fairness() async throws {
     try await TestServer.run(answer: { .response(.text($0.head.path)) }) { server in
       let greedy = try server.connect()
       let modest = try server.connect()
       try await modest.send("GET /before HTTP/1.1\r\nHost: h\r\n\r\n")
       #expect(try await modest.response().text == "/before")
-      // More in one piece than is answered in one go: the rest follows without another event.
+      // These are more requests in one piece than the server handles in one turn. It handles the
+      // rest without another event.
       try await greedy.send((0..<1000).map { "GET /\($0) HTTP/1.1\r\nHost: h\r\n\r\n" }.joined())
       try await modest.send("GET /after HTTP/1.1\r\nHost: h\r\n\r\n")
       #expect(try await modest.response().text == "/after")
@@ -51,7 +52,7 @@ struct PipeliningTests {
     }
   }
 
-  @Test("With bodies of both kinds between them, byte by byte")
+  @Test("Pipelined requests with both kinds of bodies are read correctly byte by byte")
   func bodies() async throws {
     let requests =
       "POST /a HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\n\r\nabc"
@@ -66,7 +67,7 @@ struct PipeliningTests {
     }
   }
 
-  @Test("An answer that is ready is not held back by a request behind it that waits")
+  @Test("A ready response does not wait for the next request's response")
   func noHoldBack() async throws {
     let gate = Gate()
     try await TestServer.run(respond: { request in
@@ -81,7 +82,7 @@ struct PipeliningTests {
     }
   }
 
-  @Test("A slow handler does not let the next request overtake it")
+  @Test("A fast request does not overtake the slow request before it")
   func order() async throws {
     let gate = Gate()
     try await TestServer.run(respond: { request in
@@ -98,7 +99,7 @@ struct PipeliningTests {
     }
   }
 
-  @Test("What follows a malformed request is never looked at")
+  @Test("Bytes after a malformed request are not read as a request")
   func malformed() async throws {
     try await TestServer.run(respond: echo) { server in
       let client = try server.connect()

@@ -4,7 +4,7 @@ import LockstepTestSupport
 import Testing
 
 @Suite(
-  "A request that comes again gets its last answer again, as long as what that rests on holds",
+  "A repeated request gets the last response again while that is valid",
   .timeLimit(.minutes(10))
 )
 struct ResponseValidityTests {
@@ -12,7 +12,8 @@ struct ResponseValidityTests {
     "\(method) \(target) HTTP/1.1\r\nHost: h\r\n\(field)\r\n\r\n"
   }
 
-  /// Answers with how many requests it has seen, for as long as its premise holds.
+  /// Responds with the number of requests that it has seen. Its responses are valid until a test
+  /// says otherwise.
   private final class Counter: ResponseValidity {
     private let requests = Atomic(0)
     private let questions = Atomic(0)
@@ -36,7 +37,7 @@ struct ResponseValidityTests {
     func setHolding(_ isHolding: Bool) { holding.store(isHolding, ordering: .relaxed) }
   }
 
-  @Test("Its handler isn't asked again, until the premise doesn't hold any more")
+  @Test("The handler is not called again while its last response is valid")
   func again() async throws {
     let counter = Counter()
     try await TestServer.run(answer: { counter.answer($0) }) { server in
@@ -55,7 +56,7 @@ struct ResponseValidityTests {
     }
   }
 
-  @Test("Only the very same request is the same, and only on its own connection")
+  @Test("A request only counts as repeated if all bytes are equal, on the same connection")
   func others() async throws {
     let counter = Counter()
     try await TestServer.run(answer: { counter.answer($0) }) { server in
@@ -77,7 +78,7 @@ struct ResponseValidityTests {
     }
   }
 
-  @Test("However its bytes come: in a row with others, cut anywhere, behind empty lines")
+  @Test("A repeated request is recognized in a pipeline, split anywhere, and after empty lines")
   func pieces() async throws {
     let counter = Counter()
     try await TestServer.run(answer: { counter.answer($0) }) { server in
@@ -96,7 +97,7 @@ struct ResponseValidityTests {
     }
   }
 
-  @Test("A handler is told whether the request before was the same")
+  @Test("A handler can see whether the previous request was the same")
   func repetition() async throws {
     try await TestServer.run(answer: { .response(.text("\($0.isRepetition)")) }) { server in
       let client = try server.connect()
@@ -111,7 +112,7 @@ struct ResponseValidityTests {
     }
   }
 
-  @Test("A request with a body is looked at each time")
+  @Test("The handler is called for each request with a body")
   func bodies() async throws {
     let counter = Counter()
     try await TestServer.run(answer: { counter.answer($0) }) { server in
@@ -123,7 +124,10 @@ struct ResponseValidityTests {
     }
   }
 
-  @Test("A long answer isn't kept: connections are many", arguments: [(4095, ["1", "1"]), (4096, ["1", "2"])])
+  @Test(
+    "A long response is not kept, because there may be many connections",
+    arguments: [(4095, ["1", "1"]), (4096, ["1", "2"])]
+  )
   func longBodies(padding: Int, expected: [String]) async throws {
     let counter = Counter(padding: padding)
     try await TestServer.run(answer: { counter.answer($0) }) { server in
@@ -135,7 +139,7 @@ struct ResponseValidityTests {
     }
   }
 
-  @Test("Any other answer in between has it forgotten")
+  @Test("Any other response in between replaces the kept response")
   func forgotten() async throws {
     let counter = Counter()
     try await TestServer.run(answer: { $0.head.path == "/" ? counter.answer($0) : .response(.text("other")) }) {
@@ -148,7 +152,7 @@ struct ResponseValidityTests {
     }
   }
 
-  @Test("While the server stops it's answered once more, and the connection ends")
+  @Test("While the server shuts down, a repeated request gets one more response, and the connection is closed")
   func draining() async throws {
     let counter = Counter()
     try await TestServer.run(answer: { counter.answer($0) }) { server in

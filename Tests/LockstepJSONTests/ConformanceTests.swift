@@ -1,7 +1,7 @@
 import LockstepJSON
 import Testing
 
-/// The cases of the well-known JSONTestSuite, by its names.
+/// The cases of JSONTestSuite, with its names for them.
 @Suite(.timeLimit(.minutes(10))) struct ConformanceTests {
   @Test("Text that RFC 8259 allows is accepted", arguments: accepted)
   func accepts(_ item: TextCase) {

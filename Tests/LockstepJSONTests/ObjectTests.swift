@@ -41,7 +41,8 @@ import Testing
     var object = JSONObject()
     var model: [(name: String, value: JSON)] = []
     for step in 0..<4_000 {
-      // Growing and shrinking in turn, to switch between scan and index many times.
+      // Growing and shrinking take turns, so that the object switches between scan and index many
+      // times.
       let grows = (step / 200).isMultiple(of: 2)
       let name = "name\(Int.random(in: 0..<60, using: &random))"
       let place = model.firstIndex { $0.name == name }

@@ -69,7 +69,8 @@ import Testing
 
   @Test("Ten thousand small changes of a large document are accepted")
   func manySmallChanges() throws {
-    // With a copy of the document at each operation, eight times as many would take 64 times as long.
+    // With a copy of the document at each operation, eight times as many would take 64 times as
+    // long.
     let growth = try growth(from: 1250) { count in
       let document = JSON(JSONObject((0..<count * 2).map { ("name\($0)", [JSON($0)]) }))
       let operations = (0..<count).map { JSONPatch.Operation.add(JSONPointer(tokens: ["name\($0)", "-"]), "new") }
@@ -106,7 +107,8 @@ import Testing
         largest = max(largest, current.encodedByteCount)
       }
       guard largest > document.encodedByteCount else { continue }
-      // With the size of the largest intermediate document as its limit the patch works; with a byte less it fails.
+      // With the size of the largest intermediate document as its limit the patch works; with a
+      // byte less it fails.
       let patch = JSONPatch(operations)
       let allowed = try? patch.applied(to: document, limits: JSONPatchLimits(maximumByteCount: largest))
       try #require(allowed == current, "seed \(testSeed): \(operations)")

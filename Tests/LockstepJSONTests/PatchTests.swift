@@ -282,7 +282,7 @@ func apply(_ patch: String, to document: String, limits: JSONPatchLimits = .stan
       isFailedTest: true
     ),
     Failure(
-      name: "A test of what is not there fails as a test",
+      name: "A test of a missing value fails as a test",
       document: "{}",
       patch: #"[{"op":"test","path":"/a/b","value":null}]"#,
       place: "/0/path",
@@ -290,21 +290,21 @@ func apply(_ patch: String, to document: String, limits: JSONPatchLimits = .stan
       isFailedTest: true
     ),
     Failure(
-      name: "The index of the operation is told",
+      name: "The error contains the index of the operation",
       document: "[1]",
       patch: #"[{"op":"remove","path":"/0"},{"op":"remove","path":"/0"}]"#,
       place: "/1/path",
       description: "Operation 1: /0 does not exist: the array has 0 elements."
     ),
     Failure(
-      name: "Removing what is not there",
+      name: "Removing a missing value",
       document: "{}",
       patch: #"[{"op":"remove","path":"/a"}]"#,
       place: "/0/path",
       description: "Operation 0: /a does not exist: the object has no such member."
     ),
     Failure(
-      name: "Replacing what is not there",
+      name: "Replacing a missing value",
       document: "{}",
       patch: #"[{"op":"replace","path":"/a","value":1}]"#,
       place: "/0/path",
@@ -339,14 +339,14 @@ func apply(_ patch: String, to document: String, limits: JSONPatchLimits = .stan
       description: "Operation 0: /a/0 does not exist: its parent is neither an array nor an object."
     ),
     Failure(
-      name: "Moving from nowhere",
+      name: "Moving a missing value",
       document: "{}",
       patch: #"[{"op":"move","from":"/a","path":"/b"}]"#,
       place: "/0/from",
       description: "Operation 0: /a does not exist: the object has no such member."
     ),
     Failure(
-      name: "Moving to nowhere",
+      name: "Moving to a missing parent",
       document: #"{"a":1}"#,
       patch: #"[{"op":"move","from":"/a","path":"/b/c"}]"#,
       place: "/0/path",

@@ -14,13 +14,13 @@ struct MigrationsTests {
     }
   }
 
-  @Test("Every SQL file of the folder is in the list, in order, and nothing else is")
+  @Test("Every SQL file in the folder is in the list, in order, and the list has no other")
   func allListed() throws {
     #expect(try files == Migration.all.map { $0.name + ".sql" })
     #expect(try !files.isEmpty)
   }
 
-  @Test("Numbers have four digits, begin at 1 and leave no gap")
+  @Test("Numbers have four digits, begin at 1 and have no gap")
   func numbers() throws {
     #expect(Migration.all.map(\.number) == Array(1...Migration.all.count))
     for migration in Migration.all {
@@ -32,7 +32,7 @@ struct MigrationsTests {
     }
   }
 
-  @Test("What is embedded is what lies in the folder")
+  @Test("The embedded SQL equals the files in the folder")
   func embedded() throws {
     for migration in Migration.all {
       let file = Self.folder.appendingPathComponent(migration.name + ".sql")
@@ -40,7 +40,7 @@ struct MigrationsTests {
     }
   }
 
-  @Test("No migration begins or ends a transaction: all that are missing are applied in one")
+  @Test("No migration begins or ends a transaction, because all missing migrations are applied in one")
   func noTransactions() throws {
     for migration in Migration.all {
       let words = migration.sql.split(separator: "\n")

@@ -20,7 +20,7 @@ struct DescriptionTests {
     @Pulse var alert: String?
   }
 
-  @Test("a value reads as paths and leaves, in an order that never changes")
+  @Test("A value is described by paths and leaves, always in the same order")
   func paths() {
     #expect(
       describe(Outer()).map { "\($0.path): \($0.leaf)" } == [
@@ -32,7 +32,7 @@ struct DescriptionTests {
     #expect(describe(3).map { "\($0.path): \($0.leaf)" } == ["state: 3"])
   }
 
-  @Test("only what differs is shown")
+  @Test("Only differences are shown")
   func differences() {
     var actual = Outer()
     actual.inner.text = "new"
@@ -53,7 +53,7 @@ struct DescriptionTests {
     )
   }
 
-  @Test("two values that are unequal but read the same are said to be so")
+  @Test("If two unequal values have the same description, the text says so")
   func sameReading() {
     #expect(difference(expected: 1, actual: 1) == "    (the two are unequal, but read the same)")
   }

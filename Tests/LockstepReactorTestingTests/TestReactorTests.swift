@@ -56,7 +56,7 @@ struct TestReactorTests {
     return TestReactor(Shop(clock: clock), clock: clock, failures: log.reporter)
   }
 
-  @Test("a test that asserts every state, in order, passes")
+  @Test("A test that asserts every state in order passes")
   func passes() {
     let test = makeTest()
     test.send(.add("a"), { $0.items = ["a"] }, { $0.count = 1 })
@@ -70,7 +70,7 @@ struct TestReactorTests {
     #expect(log.texts == [])
   }
 
-  @Test("a state that is not as asserted is shown by its differences")
+  @Test("A state that differs from the asserted one is shown by its differences")
   func wrongState() {
     let test = makeTest()
     test.send(.add("a"), { $0.items = ["b", "c"] }, { $0.count = 1 })
@@ -90,7 +90,7 @@ struct TestReactorTests {
     )
   }
 
-  @Test("a state that was asserted and did not come")
+  @Test("A state that was asserted and did not occur is reported")
   func noState() {
     let test = makeTest()
     test.send(.load, { $0.isLoading = true }, { $0.items = ["loaded"] })
@@ -112,7 +112,7 @@ struct TestReactorTests {
     )
   }
 
-  @Test("a state that was asserted to be as it is already")
+  @Test("An assertion that does not change the state is reported")
   func noChange() {
     let test = makeTest()
     test.send(.nothing) { $0.count = 0 }
@@ -130,7 +130,7 @@ struct TestReactorTests {
     )
   }
 
-  @Test("a state that came and another was asserted, or none, is shown as it is")
+  @Test("A state that occurred where another or none was asserted is shown in full")
   func noChangeButAState() {
     let test = makeTest()
     test.send(.add("a"), { $0.count = 0 }, { $0.count = 1 })
@@ -149,7 +149,7 @@ struct TestReactorTests {
     )
   }
 
-  @Test("an action that was ignored is asserted, or told of")
+  @Test("An ignored action can be asserted; otherwise it is reported")
   func ignoredAction() {
     let test = makeTest()
     test.send(.save) { $0.isLoading = true }
@@ -174,7 +174,7 @@ struct TestReactorTests {
     )
   }
 
-  @Test("an action that was asserted to be ignored and was not, or is another one")
+  @Test("A wrong assertion about an ignored action is reported")
   func notIgnored() {
     let test = makeTest()
     test.send(.nothing)
@@ -201,7 +201,7 @@ struct TestReactorTests {
     )
   }
 
-  @Test("states that nobody asserted are told of at the next send")
+  @Test("States without an assertion are reported at the next `send`")
   func unassertedStates() {
     let test = makeTest()
     test.send(.add("a"))
@@ -224,7 +224,7 @@ struct TestReactorTests {
     )
   }
 
-  @Test("an error that nobody asserted is told of at the end")
+  @Test("An error without an assertion is reported at the end")
   func unassertedFailure() {
     let test = makeTest()
     test.send(.fail)
@@ -242,7 +242,7 @@ struct TestReactorTests {
     )
   }
 
-  @Test("an error that was asserted and did not come, or is another one")
+  @Test("An asserted error that does not occur, or is another one, is reported")
   func wrongFailure() {
     let test = makeTest()
     test.receiveFailure("a broken pipe")
@@ -267,7 +267,7 @@ struct TestReactorTests {
     )
   }
 
-  @Test("an effect that still runs at the end")
+  @Test("An effect that is still running at the end is reported")
   func runningEffect() {
     let test = makeTest()
     test.send(.load) { $0.isLoading = true }
@@ -286,7 +286,7 @@ struct TestReactorTests {
     )
   }
 
-  @Test("an effect that is meant to go on, and does or does not")
+  @Test("`finish(running:)` reports a wrong number of running effects")
   func meantToGoOn() {
     let going = makeTest()
     going.send(.load) { $0.isLoading = true }
@@ -304,7 +304,7 @@ struct TestReactorTests {
     )
   }
 
-  @Test("a test that forgets finish() is checked when it lets go of the reactor")
+  @Test("A test that does not call `finish()` is checked when it releases the reactor")
   func forgottenFinish() {
     do {
       let test = makeTest()
@@ -325,7 +325,7 @@ struct TestReactorTests {
     )
   }
 
-  @Test("an action that the reactor refuses because too many are unsettled")
+  @Test("An action that the reactor refuses because too many are pending is reported")
   func refused() {
     let test = makeTest()
     test.send(.load) { $0.isLoading = true }
@@ -345,7 +345,7 @@ struct TestReactorTests {
     )
   }
 
-  @Test("failures go to Swift Testing unless told otherwise")
+  @Test("Failures go to Swift Testing unless the test says otherwise")
   func issues() {
     withKnownIssue {
       let test = TestReactor(Shop(clock: VirtualClock()))
@@ -359,7 +359,7 @@ struct TestReactorTests {
 
 @Suite("Stub reactor", .timeLimit(.minutes(10)))
 struct StubReactorTests {
-  /// A view, reduced to what a view does: it shows states, and sends actions.
+  /// Does what a view does: it shows states and sends actions.
   private func show<Model: ViewModel<String, Int>>(_ model: Model, on observer: TestObserver<String>) async {
     for await state in model.states {
       observer.next("shows \(state)")
@@ -367,7 +367,7 @@ struct StubReactorTests {
     }
   }
 
-  @Test("a view alone: the stub shows any state and records the actions")
+  @Test("The stub shows any state and records the actions, so a view can be tested alone")
   func view() {
     let scheduler = TestScheduler()
     let stub = StubReactor<String, Int>(state: 1)
@@ -381,7 +381,7 @@ struct StubReactorTests {
     #expect(stub.currentState == 3)
   }
 
-  @Test("a stub can refuse, as a host does that is full")
+  @Test("A stub can refuse actions as a full host does")
   func refusal() {
     let stub = StubReactor<String, Int>(state: 1)
     stub.sendResult = .full

@@ -7,7 +7,7 @@ struct Broken: Error, Equatable {}
 struct TestSchedulerTests {
   let scheduler = TestScheduler()
 
-  @Test("a hot sequence happens whether or not anybody reads: who comes late has missed something")
+  @Test("A hot sequence emits with or without readers, so a late reader misses elements")
   func hotSequence() {
     let hot = scheduler.createHotSequence([.next(100, "a"), .next(210, "b"), .next(300, "c"), .completed(400)])
     let observer = scheduler.observe(hot)
@@ -16,7 +16,7 @@ struct TestSchedulerTests {
     #expect(hot.subscriptions == [Subscription(200, 400)])
   }
 
-  @Test("a cold sequence begins anew for each reader")
+  @Test("A cold sequence starts from the beginning for each reader")
   func coldSequence() {
     let cold = scheduler.createColdSequence([.next(10, 1), .completed(20)])
     let early = scheduler.observe(cold, from: 100)
@@ -27,7 +27,7 @@ struct TestSchedulerTests {
     #expect(cold.subscriptions == [Subscription(100, 120), Subscription(300, 320)])
   }
 
-  @Test("errors are recorded and end the reading")
+  @Test("An error is recorded and ends the reading")
   func errors() {
     let hot = scheduler.createHotSequence([.next(210, 1), .error(220, Broken()), .next(230, 2)])
     let cold = scheduler.createColdSequence([.next(10, 1), .error(20, Broken()), .next(30, 2)])
@@ -40,7 +40,7 @@ struct TestSchedulerTests {
     #expect(cold.subscriptions == [Subscription(200, 220)])
   }
 
-  @Test("a reading ends at its time, and the sequence knows")
+  @Test("A reading ends at its time, and cancels the sequence")
   func disposal() {
     let hot = scheduler.createHotSequence([.next(250, 1), .next(350, 2)])
     let cold = scheduler.createColdSequence([.next(50, 1), .next(150, 2)])
@@ -53,7 +53,7 @@ struct TestSchedulerTests {
     #expect(cold.subscriptions == [Subscription(200, 300)])
   }
 
-  @Test("a timeline without an end goes on in silence")
+  @Test("A sequence without an end stays subscribed until the scheduler stops")
   func silence() {
     let cold = scheduler.createColdSequence([.next(10, 1)])
     let observer = scheduler.observe(cold)
@@ -62,7 +62,7 @@ struct TestSchedulerTests {
     #expect(cold.subscriptions == [Subscription(200, 1000)])
   }
 
-  @Test("one timeline an attempt: what tries again finds another world")
+  @Test("With one timeline per attempt, a retry gets another result")
   func attempts() {
     let cold = scheduler.createColdSequence(attempts: [
       [.error(10, Broken())], [.error(20, Broken())], [.next(5, "ok"), .completed(6)],
@@ -86,7 +86,7 @@ struct TestSchedulerTests {
     )
   }
 
-  @Test("what was described first happens first when times are equal")
+  @Test("Events at the same time occur in the order of their description")
   func ties() {
     let observer = scheduler.createObserver(String.self)
     scheduler.scheduleAt(100) { observer.next("first") }
@@ -97,7 +97,7 @@ struct TestSchedulerTests {
     #expect(observer.events == [.next(100, "first"), .next(100, "second"), .next(100, "third")])
   }
 
-  @Test("a tick is as long as it is told to be")
+  @Test("The length of a tick can be set")
   func ticks() {
     let scheduler = TestScheduler(tick: .milliseconds(10))
     let observer = scheduler.createObserver(Int.self)
@@ -107,7 +107,7 @@ struct TestSchedulerTests {
     #expect(scheduler.clock.now.offset == .milliseconds(250))
   }
 
-  @Test("a row reads as time and event")
+  @Test("A record is described by time and event")
   func descriptions() {
     let rows: [Recorded<String>] = [.next(210, "a"), .error(220, Broken()), .completed(230)]
     #expect(rows.map(\.description) == ["210: next(a)", "220: error(Broken())", "230: completed"])

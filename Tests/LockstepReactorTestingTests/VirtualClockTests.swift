@@ -6,7 +6,7 @@ struct VirtualClockTests {
   let scheduler = TestScheduler()
   var clock: VirtualClock { scheduler.clock }
 
-  @Test("sleepers wake in order of time, whatever the order of falling asleep")
+  @Test("Sleepers wake in the order of their deadlines")
   func orderOfTime() {
     let observer = scheduler.createObserver(String.self)
     for (time, name) in [(30, "c"), (10, "a"), (20, "b")] {
@@ -16,7 +16,7 @@ struct VirtualClockTests {
     #expect(observer.events == [.next(10, "a"), .next(20, "b"), .next(30, "c")])
   }
 
-  @Test("sleepers of the same time wake in the order in which they fell asleep")
+  @Test("Sleepers with the same deadline wake in the order in which they began to sleep")
   func orderOfSleeping() {
     let observer = scheduler.createObserver(Int.self)
     for number in 1...5 { scheduler.scheduleAt(10) { observer.next(number) } }
@@ -24,7 +24,7 @@ struct VirtualClockTests {
     #expect(observer.elements == [1, 2, 3, 4, 5])
   }
 
-  @Test("what one sleeper causes has happened before the next one of the same time wakes")
+  @Test("All consequences of one sleeper occur before the next sleeper with the same deadline wakes")
   func causesBeforeTies() {
     let observer = scheduler.createObserver(String.self)
     scheduler.scheduleAt(10) {
@@ -40,7 +40,7 @@ struct VirtualClockTests {
     #expect(observer.elements == ["first's child", "second"])
   }
 
-  @Test("advance(to:) is inclusive, and leaves later sleepers asleep")
+  @Test("`advance(to:)` includes its time, and later sleepers keep sleeping")
   func advanceIsInclusive() {
     let observer = scheduler.createObserver(Int.self)
     for time in [9, 10, 11] { scheduler.scheduleAt(time) { observer.next(time) } }
@@ -50,7 +50,7 @@ struct VirtualClockTests {
     #expect(scheduler.time == 10)
   }
 
-  @Test("advance(by:) adds to the present, and time never goes back")
+  @Test("`advance(by:)` adds to the present time, and time never goes back")
   func advanceBy() {
     clock.advance(by: .seconds(3))
     clock.advance(by: .milliseconds(500))
@@ -59,7 +59,7 @@ struct VirtualClockTests {
     #expect(clock.now.offset == .milliseconds(3500))
   }
 
-  @Test("a sleeper that sleeps again wakes within the same advance, at its own time")
+  @Test("A sleeper that sleeps again wakes within the same advance, at its own time")
   func chainedSleeps() {
     let observer = scheduler.createObserver(Int.self)
     clock.start { [clock] in
@@ -72,7 +72,7 @@ struct VirtualClockTests {
     #expect(observer.events == [.next(10, 1), .next(20, 2), .next(30, 3)])
   }
 
-  @Test("a cancelled sleeper throws CancellationError at once, without time passing")
+  @Test("A cancelled sleeper throws CancellationError at once, without an advance")
   func cancelledSleeper() {
     let observer = scheduler.createObserver(String.self)
     let task = clock.start { [clock] in
@@ -89,7 +89,7 @@ struct VirtualClockTests {
     #expect(clock.sleeperCount == 0)
   }
 
-  @Test("a task that is cancelled before it sleeps does not sleep")
+  @Test("A task that is cancelled before it sleeps does not sleep")
   func cancelledBeforeSleep() {
     let observer = scheduler.createObserver(String.self)
     clock.start { [clock] in
@@ -100,7 +100,7 @@ struct VirtualClockTests {
     #expect(observer.events == [.next(0, "CancellationError()")])
   }
 
-  @Test("a deadline in the past is no sleep at all")
+  @Test("A deadline in the past does not sleep at all")
   func pastDeadline() {
     let observer = scheduler.createObserver(String.self)
     scheduler.advance(to: 20)
@@ -109,7 +109,7 @@ struct VirtualClockTests {
     #expect(observer.events == [.next(20, "late")])
   }
 
-  @Test("structured children and actors stay in the world")
+  @Test("Child tasks and actors run in virtual time too")
   func structuredWork() {
     actor Adder {
       var sum = 0
@@ -134,7 +134,7 @@ struct VirtualClockTests {
     #expect(observer.events == [.next(1, 1), .next(2, 3), .next(3, 6)])
   }
 
-  @Test("a timer without end is reported, with what to do")
+  @Test("A timer without an end is reported, with advice")
   func endlessTimer() {
     let failures = FailureLog()
     let clock = VirtualClock(failures: failures.reporter)
@@ -150,7 +150,7 @@ struct VirtualClockTests {
     )
   }
 
-  @Test("moving the time from within the world is refused, with what to do instead")
+  @Test("Code that runs in virtual time cannot advance the clock, and the error says what to do")
   func reentrantAdvance() {
     let failures = FailureLog()
     let clock = VirtualClock(failures: failures.reporter)
@@ -167,7 +167,7 @@ struct VirtualClockTests {
     )
   }
 
-  @Test("the same world gives the same record a thousand times")
+  @Test("The same tasks give the same record a thousand times")
   func deterministic() {
     func record() -> [Recorded<String>] {
       let scheduler = TestScheduler()

@@ -2,7 +2,7 @@ import LockstepReactor
 import LockstepReactorTesting
 import Testing
 
-@Suite("Active, and reachability", .timeLimit(.minutes(10)))
+@Suite("Activity and reachability", .timeLimit(.minutes(10)))
 struct ActiveTests {
   let scheduler = TestScheduler()
 
@@ -16,23 +16,23 @@ struct ActiveTests {
     return observer.events
   }
 
-  @Test("while inactive nothing is pushed; on activation the latest, once")
+  @Test("While inactive nothing is emitted; on activation the latest value is emitted once")
   func activation() {
     let rows = record([(100, false), (200, true)], [(50, 1), (110, 2), (120, 3), (250, 4)], initially: true)
     #expect(rows == [.next(0, 0), .next(50, 1), .next(200, 3), .next(250, 4)])
   }
 
-  @Test("who starts inactive is given nothing before activation")
+  @Test("A watcher that starts inactive gets nothing before activation")
   func startsInactive() {
     #expect(record([(200, true)], [(100, 1)], initially: false) == [.next(200, 1)])
   }
 
-  @Test("on activation a value that the watcher has already is not repeated")
+  @Test("A value that the watcher already has is not repeated on activation")
   func nothingNew() {
     #expect(record([(100, false), (200, true)], [], initially: true) == [.next(0, 0)])
   }
 
-  @Test("a value that comes in the instant of deactivation, after it, is not pushed")
+  @Test("A value published right after deactivation, at the same time, is not emitted")
   func sameInstant() {
     #expect(record([(100, false)], [(100, 1)], initially: true).last == .next(100, 1))
     let latest = Latest(0)
@@ -46,7 +46,7 @@ struct ActiveTests {
     #expect(observer.events == [.next(1000, 0)])
   }
 
-  @Test("the sequence ends when its values end")
+  @Test("The sequence ends when its values end")
   func end() {
     let latest = Latest(0)
     let isActive = Latest(true)
@@ -56,7 +56,7 @@ struct ActiveTests {
     #expect(observer.events == [.next(200, 0), .completed(300)])
   }
 
-  /// What happens at an instant to the two sources that a watcher has from 200 on.
+  /// Changes both sources of a watcher at 300, and returns what the watcher has recorded since 200.
   private func end(
     initially isActiveAtFirst: Bool,
     _ change: @escaping @Sendable (_ values: Latest<Int>, _ activity: Latest<Bool>) -> Void
@@ -69,18 +69,18 @@ struct ActiveTests {
     return observer.events
   }
 
-  @Test("the sequence ends when its values end, also while nobody looks")
+  @Test("The sequence ends when its values end, also while inactive")
   func endWhileInactive() {
     #expect(end(initially: false) { values, _ in values.finish() } == [.completed(300)])
   }
 
-  @Test("the sequence ends when its activity ends, active or not", arguments: [true, false])
+  @Test("The sequence ends when its activity ends, whether it is active or not", arguments: [true, false])
   func endOfActivity(isActive: Bool) {
     let rows = end(initially: isActive) { _, activity in activity.finish() }
     #expect(rows == (isActive ? [.next(200, 0), .completed(300)] : [.completed(300)]))
   }
 
-  @Test("what is newest is given before the end, if somebody looks")
+  @Test("The newest value is emitted before the end if the watcher is active")
   func newestBeforeTheEnd() {
     let seen = end(initially: true) { values, activity in
       values.publish(1)
@@ -89,7 +89,7 @@ struct ActiveTests {
     #expect(seen == [.next(200, 0), .next(300, 1), .completed(300)])
   }
 
-  @Test("a watcher that is cancelled while nobody looks ends")
+  @Test("A watcher that is cancelled while inactive ends")
   func cancelledWhileInactive() {
     let ended = scheduler.createObserver(String.self)
     let latest = Latest(0)
@@ -102,7 +102,7 @@ struct ActiveTests {
     #expect(ended.events == [.next(300, "ended")])
   }
 
-  @Test("work waits until the other side can be reached")
+  @Test("Work waits until the other side is reachable")
   func reachability() {
     let reachability = Reachability(.unreachable)
     let observer = scheduler.createObserver(String.self)

@@ -16,7 +16,7 @@ struct ActivityIndicatorTests {
     }
   }
 
-  @Test("busy from the first start to the last end, whatever overlaps")
+  @Test("It is busy from the first start to the last end of overlapping work")
   func overlap() {
     work(100, 50)
     work(120, 100)
@@ -30,7 +30,7 @@ struct ActivityIndicatorTests {
     )
   }
 
-  @Test("an error ends it too")
+  @Test("An error ends the activity")
   func error() {
     work(100, 50, fails: true)
     let busy = scheduler.observe(indicator.values, from: 0)
@@ -38,7 +38,7 @@ struct ActivityIndicatorTests {
     #expect(busy.events == [.next(0, false), .next(100, true), .next(150, false)])
   }
 
-  @Test("cancellation ends it too")
+  @Test("Cancellation ends the activity")
   func cancellation() {
     work(100, 500, until: 130)
     let busy = scheduler.observe(indicator.values, from: 0)
@@ -47,7 +47,7 @@ struct ActivityIndicatorTests {
     #expect(!indicator.isBusy)
   }
 
-  @Test("the value of the work goes through")
+  @Test("The result of the work is returned")
   func value() async {
     #expect(await indicator.track { 42 } == 42)
   }

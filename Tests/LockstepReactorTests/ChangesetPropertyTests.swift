@@ -1,9 +1,9 @@
 import LockstepReactor
 import Testing
 
-@Suite("Changesets, for random lists", .timeLimit(.minutes(10)))
+@Suite("Changesets of random lists", .timeLimit(.minutes(10)))
 struct ChangesetPropertyTests {
-  /// Each test draws a seed and prints it; put one here to repeat a failure.
+  /// Each test chooses a seed and prints it. Set this to repeat a failure.
   static let fixedSeed: UInt64? = nil
 
   private func numbers(_ test: String) -> RandomNumbers {
@@ -12,13 +12,13 @@ struct ChangesetPropertyTests {
     return numbers
   }
 
-  /// A list of up to `count` of the ids 0..<`range`, in any order, in any version.
+  /// Returns up to `count` of the ids 0..<`range`, in any order and any version.
   private func list(_ count: Int, of range: Int, _ numbers: inout RandomNumbers) -> [Item] {
     let ids = (0..<range).shuffled(using: &numbers).prefix(Int.random(in: 0...count, using: &numbers))
     return ids.map { Item(id: "\($0)", version: Int.random(in: 0...2, using: &numbers)) }
   }
 
-  /// The list after a few edits, as people make them.
+  /// Returns the list after a few edits, like those of a person.
   private func edited(_ list: [Item], _ numbers: inout RandomNumbers) -> [Item] {
     var list = list
     for _ in 0..<Int.random(in: 0...6, using: &numbers) {
@@ -42,7 +42,7 @@ struct ChangesetPropertyTests {
     return (old, round.isMultiple(of: 2) ? list(30, of: 40, &numbers) : edited(old, &numbers))
   }
 
-  @Test("applying a changeset as a table view would gives the new list, 20,000 times")
+  @Test("Applying a changeset as a table view does gives the new list, 20,000 times")
   func apply() throws {
     var numbers = numbers("apply")
     for round in 0..<20_000 {
@@ -55,7 +55,7 @@ struct ChangesetPropertyTests {
     }
   }
 
-  @Test("what is known to stay makes no difference, nor does what is said to and doesn't, 20,000 times")
+  @Test("Correct and wrong hints about unchanged elements do not affect the result, 20,000 times")
   func staying() throws {
     var numbers = numbers("staying")
     for round in 0..<20_000 {
@@ -70,7 +70,7 @@ struct ChangesetPropertyTests {
     }
   }
 
-  @Test("moves are the fewest possible, against a slow reference, 10,000 times")
+  @Test("The number of moves is the smallest possible, compared with a slow reference, 10,000 times")
   func minimalMoves() throws {
     var numbers = numbers("minimal moves")
     for round in 0..<10_000 {
@@ -100,7 +100,7 @@ struct ChangesetPropertyTests {
     }
   }
 
-  @Test("a changeset for another list, or a damaged one, is refused if and only if it does not fit, 10,000 times")
+  @Test("A changeset for another list, or a damaged one, is refused if and only if it does not fit, 10,000 times")
   func hostile() throws {
     var numbers = numbers("hostile")
     var refused = 0
@@ -114,11 +114,11 @@ struct ChangesetPropertyTests {
       if expected == nil { refused += 1 }
       try #require(applied == expected, "seed \(numbers.seed), round \(round): \(changes) to \(other)")
     }
-    // Both happen often, or the property says little.
+    // Both outcomes must occur often, or the test would show little.
     #expect((2_000...8_000).contains(refused), "seed \(numbers.seed)")
   }
 
-  /// Changes one number, or adds an entry, somewhere.
+  /// Changes a number or adds an entry at a random place.
   private func damage(_ changes: inout ItemChangeset, _ numbers: inout RandomNumbers) {
     let index = Int.random(in: -1...8, using: &numbers)
     let other = Int.random(in: -1...8, using: &numbers)
@@ -133,7 +133,7 @@ struct ChangesetPropertyTests {
     }
   }
 
-  @Test("maps: applying gives the new map, composition holds, equal maps have an empty changeset, 10,000 times")
+  @Test("For maps, applying gives the new map, composition works, and equal maps have an empty changeset, 10,000 times")
   func maps() throws {
     var numbers = numbers("maps")
     func map(_ numbers: inout RandomNumbers) -> [String: Int] {
@@ -155,13 +155,13 @@ struct ChangesetPropertyTests {
 
 @Suite("Map changesets", .timeLimit(.minutes(10)))
 struct MapChangesetTests {
-  @Test("set has what is new or different, removed what is gone, ascending")
+  @Test("`set` has new and changed values and `removed` the removed keys, both in ascending order")
   func difference() {
     let changes = MapChangeset(from: ["a": 1, "b": 2, "d": 4, "c": 3], to: ["a": 1, "b": 5, "e": 6])
     #expect(changes == MapChangeset(set: ["b": 5, "e": 6], removed: ["c", "d"]))
   }
 
-  @Test("what came and went again is not in a composition")
+  @Test("A key that was set and removed again is not in a composition")
   func composition() {
     let base = ["a": 1]
     let first = MapChangeset(set: ["a": 2, "b": 1])
@@ -170,7 +170,7 @@ struct MapChangesetTests {
   }
 }
 
-/// Takes the contract at its word, slowly, and by nothing but indices: what a client would write.
+/// Applies a changeset as documented, slowly, using indices only, as a client would.
 private func applyAsTableView(_ changes: ItemChangeset, to old: [Item]) -> [Item] {
   let gone = changes.deletions.map(\.index) + changes.moves.map(\.from)
   var list = old
@@ -184,7 +184,8 @@ private func applyAsTableView(_ changes: ItemChangeset, to old: [Item]) -> [Item
   return list
 }
 
-/// The new list if the changeset fits the old one by each rule of the contract, checked slowly, one by one.
+/// Returns the new list if the changeset fits the old one. Checks each documented rule slowly and
+/// separately.
 private func applyByTheLetter(_ changes: ItemChangeset, to old: [Item]) -> [Item]? {
   func isAt(_ index: Int, _ id: String, _ list: [Item]) -> Bool {
     list.indices.contains(index) && list[index].id == id
@@ -206,7 +207,7 @@ private func applyByTheLetter(_ changes: ItemChangeset, to old: [Item]) -> [Item
   return applyAsTableView(changes, to: old)
 }
 
-/// Quadratic, by the textbook.
+/// The quadratic textbook algorithm.
 private func longestCommonSubsequence(_ first: [String], _ second: [String]) -> Int {
   var row = [Int](repeating: 0, count: second.count + 1)
   for element in first {

@@ -6,7 +6,8 @@ import Testing
 struct CommandTests {
   let scheduler = TestScheduler()
 
-  /// Work of 50 seconds on a name; allowed unless the name is empty; "bad" fails.
+  /// A command whose work on a name takes 50 seconds. It is enabled unless the name is empty, and
+  /// "bad" fails.
   private func makeCommand(_ input: String = "") -> Command<String, String> {
     Command(input: input, isAllowed: { !$0.isEmpty }) { [clock = scheduler.clock] name in
       try await clock.sleep(for: .seconds(50))
@@ -23,7 +24,7 @@ struct CommandTests {
     return outcomes
   }
 
-  @Test("enabled follows the inputs, and is off while executing")
+  @Test("`enabled` follows the inputs, and is false while the command executes")
   func enabled() {
     let command = makeCommand()
     scheduler.scheduleAt(100) { command.update("a") }
@@ -35,7 +36,7 @@ struct CommandTests {
     #expect(executing.events == [.next(0, false), .next(200, true), .next(250, false)])
   }
 
-  @Test("whether it's enabled and whether it executes can be asked at any moment")
+  @Test("`isEnabled` and `isExecuting` can be read at any time")
   func flags() {
     let command = makeCommand()
     let flags = scheduler.createObserver(String.self)
@@ -52,7 +53,7 @@ struct CommandTests {
     )
   }
 
-  @Test("it refuses while disabled, and while executing")
+  @Test("It refuses while disabled and while executing")
   func refusal() {
     let command = makeCommand()
     let outcomes = execute(command, at: 50, 200, 210, 260)
@@ -68,7 +69,7 @@ struct CommandTests {
     )
   }
 
-  @Test("two executions at the same instant: one runs")
+  @Test("Of several executions at the same instant, one runs")
   func atomicGate() {
     let command = makeCommand("a")
     let outcomes = execute(command, at: 100, 100, 100)
@@ -77,7 +78,7 @@ struct CommandTests {
     #expect(outcomes.elements.filter { $0.hasPrefix("refused") }.count == 2)
   }
 
-  @Test("it takes the newest input at the moment of execution, and keeps it")
+  @Test("It uses the newest input at the start of the execution")
   func newestInput() {
     let command = makeCommand("a")
     for (time, input) in [(90, "b"), (95, "c"), (110, "d")] { scheduler.scheduleAt(time) { command.update(input) } }
@@ -86,7 +87,7 @@ struct CommandTests {
     #expect(outcomes.events == [.next(150, #"value("saved c")"#)])
   }
 
-  @Test("values and errors are told to whoever listens, and an error opens the gate again")
+  @Test("Values and errors go to their streams, and an error enables the command again")
   func valuesAndErrors() {
     let command = makeCommand("bad")
     let values = scheduler.observe(command.values(), from: 0)
@@ -100,7 +101,7 @@ struct CommandTests {
     #expect(values.events == [.next(250, "saved good")])
   }
 
-  @Test("a cancelled execution is no error, and opens the gate again")
+  @Test("A cancelled execution is not an error, and the command is enabled again")
   func cancellation() {
     let command = makeCommand("a")
     let outcomes = scheduler.createObserver(String.self)
@@ -111,7 +112,7 @@ struct CommandTests {
     #expect(enabled.events == [.next(0, true), .next(100, false), .next(120, true)])
   }
 
-  @Test("a cancelled execution that ends with an error of its own is no error either")
+  @Test("A cancelled execution that throws its own error is not an error either")
   func cancellationInDisguise() {
     let command = Command<String, String>(input: "a") { [clock = scheduler.clock] name in
       do { try await clock.sleep(for: .seconds(50)) } catch { throw Broken() }

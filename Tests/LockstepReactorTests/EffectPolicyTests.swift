@@ -7,7 +7,7 @@ struct EffectPolicyTests {
   let world = World()
   var clock: VirtualClock { world.clock }
 
-  /// Three actions at 100, 110 and 120, each of which takes 15 seconds for its first mutation and 15 more.
+  /// Sends actions at 100, 110 and 120. Each one emits after 15 seconds and after 15 more.
   private func sendThree(_ policy: EffectPolicy) {
     for (time, name) in [(100, "a"), (110, "b"), (120, "c")] {
       world.send(time, clock.steps(name, policy: policy, [(15, name + "1"), (15, name + "2")]))
@@ -15,7 +15,7 @@ struct EffectPolicyTests {
     world.scheduler.start()
   }
 
-  @Test("all: every effect runs beside the others")
+  @Test("`all`: every effect runs in parallel with the others")
   func all() {
     sendThree(.all)
     #expect(
@@ -26,7 +26,7 @@ struct EffectPolicyTests {
     )
   }
 
-  @Test("latest: the newest cancels the previous")
+  @Test("`latest`: the newest effect cancels the previous one")
   func latest() {
     sendThree(.latest("search"))
     #expect(
@@ -35,7 +35,7 @@ struct EffectPolicyTests {
     #expect(world.failures.events == [])
   }
 
-  @Test("first: what comes while one runs is ignored")
+  @Test("`first`: an action is ignored while an effect runs")
   func first() {
     sendThree(.first("submit"))
     world.scheduler.advance(to: 1000)
@@ -44,7 +44,7 @@ struct EffectPolicyTests {
     )
   }
 
-  @Test("a lane with a computed name is the lane of that name, and no other's")
+  @Test("A lane with a computed name is separate from lanes with other names")
   func computedLanes() {
     for (time, name, photo) in [(100, "a", 1), (110, "b", 2), (120, "c", 1)] {
       let policy = EffectPolicy.first(Lane("photo \(photo)"))
@@ -59,7 +59,7 @@ struct EffectPolicyTests {
     )
   }
 
-  @Test("serial: one after another, in the order of sending")
+  @Test("`serial`: effects run one after another, in the order of sending")
   func serial() {
     sendThree(.serial("queue"))
     #expect(
@@ -70,7 +70,7 @@ struct EffectPolicyTests {
     )
   }
 
-  @Test("after the first has ended, the next one runs")
+  @Test("After the first effect has ended, the next one runs")
   func firstAgain() {
     world.send(100, clock.steps("a", policy: .first("x"), [(10, "a")]))
     world.send(110, clock.steps("b", policy: .first("x"), [(10, "b")]))
@@ -79,7 +79,7 @@ struct EffectPolicyTests {
     #expect(world.host.currentState == "a c")
   }
 
-  @Test("a serial action decides on the state of the moment when its turn comes")
+  @Test("A serial action decides on the state at the time of its turn")
   func serialSeesTheStateOfItsTurn() {
     let look = Script.Action(description: "look", policy: .serial("x")) { .just("saw(\($0))") }
     world.send(100, clock.steps("a", policy: .serial("x"), [(10, "a")]), look)
@@ -87,9 +87,11 @@ struct EffectPolicyTests {
     #expect(world.host.currentState == "a saw(a)")
   }
 
-  @Test("a mutation that a cancelled effect has given but nobody reduced yet is dropped")
+  @Test(
+    "If an effect is cancelled after it emits a mutation and before the mutation is reduced, the mutation is dropped"
+  )
   func nothingOfTheCancelledIsReduced() {
-    // The old effect sends the new action, and then emits: the loop finds both, in this order.
+    // The old effect sends the new action and then emits. The host receives both, in this order.
     let host = world.host
     let new = clock.steps("new", policy: .latest("x"), [(10, "new")])
     let old = Script.Action(description: "old", policy: .latest("x")) { _ in
@@ -104,7 +106,7 @@ struct EffectPolicyTests {
     #expect(world.failures.events == [])
   }
 
-  @Test("lanes do not know of each other")
+  @Test("Lanes are independent of each other")
   func lanes() {
     world.send(100, clock.steps("a", policy: .latest("one"), [(20, "a")]))
     world.send(110, clock.steps("b", policy: .latest("two"), [(20, "b")]))
@@ -112,7 +114,7 @@ struct EffectPolicyTests {
     #expect(world.host.currentState == "a b")
   }
 
-  @Test("a latest action without work of its own cancels what runs in its lane")
+  @Test("A `latest` action without an effect cancels the running effect of its lane")
   func cancelAction() {
     world.send(100, clock.steps("a", policy: .latest("x"), [(20, "a")]))
     world.send(110, Script.Action(description: "cancel", policy: .latest("x")) { _ in .none })
@@ -121,7 +123,7 @@ struct EffectPolicyTests {
     #expect(world.failures.events == [])
   }
 
-  @Test("a failed effect lets the next of its lane run")
+  @Test("After a failed effect, the next one of its lane runs")
   func serialAfterFailure() {
     world.send(
       100,
@@ -133,7 +135,7 @@ struct EffectPolicyTests {
     #expect(world.failures.events == [.next(110, #"Broken(name: "broken") from action(a)"#)])
   }
 
-  @Test("a cancelled effect that does not listen still cannot change the state")
+  @Test("A cancelled effect that ignores cancellation cannot change the state")
   func deafEffect() {
     let deaf = Script.Action(description: "deaf", policy: .latest("x")) { [clock] _ in
       .run { emit in
@@ -149,7 +151,7 @@ struct EffectPolicyTests {
     #expect(world.states.events == [.next(0, ""), .next(110, "deaf1"), .next(125, "deaf1 new"), .completed(1000)])
   }
 
-  @Test("a serial action waits for a cancelled effect that is still unwinding, too")
+  @Test("A serial action also waits for a cancelled effect that has not ended")
   func serialWaitsForUnwinding() {
     let log = world.scheduler.createObserver(String.self)
     let gate = Gate()
@@ -162,7 +164,7 @@ struct EffectPolicyTests {
     #expect(world.states.events == [.next(0, ""), .next(210, "b"), .completed(1000)])
   }
 
-  @Test("a first action is not kept out by an effect that was cancelled and is still unwinding")
+  @Test("A `first` action does not wait for a cancelled effect that has not ended")
   func firstAfterCancellation() {
     let log = world.scheduler.createObserver(String.self)
     let gate = Gate()
@@ -174,7 +176,7 @@ struct EffectPolicyTests {
     #expect(world.states.events == [.next(0, ""), .next(130, "b"), .completed(1000)])
   }
 
-  /// Does not end before the gate opens, cancelled or not.
+  /// An effect that does not end before the gate opens, cancelled or not.
   private func unwinding(_ log: TestObserver<String>, _ gate: Gate) -> Script.Action {
     Script.Action(description: "unwinding", policy: .latest("x")) { _ in
       .run { _ in
@@ -188,7 +190,7 @@ struct EffectPolicyTests {
     Script.Action(description: "cancel", policy: .latest("x")) { _ in .none }
   }
 
-  @Test("what waits in a serial lane counts against the capacity")
+  @Test("Actions that wait in a serial lane count towards the capacity")
   func serialIsBounded() {
     let world = World(capacity: 2)
     let admissions = world.scheduler.createObserver(SendResult.self)

@@ -28,7 +28,7 @@ struct EffectTests {
     }
   }
 
-  @Test("none, one and many mutations at once")
+  @Test("An effect has no, one or many immediate mutations")
   func immediate() throws {
     #expect(try Effect<Int>.none.immediateMutations?.get() == [])
     #expect(try Effect.just(1).immediateMutations?.get() == [1])
@@ -44,46 +44,46 @@ struct EffectTests {
     #expect(Effect<Int>.run { _ in }.immediateMutations == nil)
   }
 
-  @Test("concat runs one after another")
+  @Test("`concat` runs effects one after another")
   func concat() {
     let observer = record(.concat(.just("a"), after(10, "b"), .just("c"), after(10, "d")))
     #expect(observer.events == [.next(0, "a"), .next(10, "b"), .next(10, "c"), .next(20, "d"), .completed(20)])
   }
 
-  @Test("the first that fails ends a concat")
+  @Test("The first failure ends a `concat`")
   func concatFails() {
     let observer = record(.concat(.just("a"), after(10, "b"), .failure(Broken()), .just("c")))
     #expect(observer.events == [.next(0, "a"), .next(10, "b"), .error(10, Broken())])
     #expect(record(.concat(.failure(Broken()), .just("c"))).elements == [])
   }
 
-  @Test("merge runs beside each other")
+  @Test("`merge` runs effects in parallel")
   func merge() {
     let observer = record(.merge(after(20, "b"), .just("a"), after(10, "c")))
     #expect(observer.events == [.next(0, "a"), .next(10, "c"), .next(20, "b"), .completed(20)])
   }
 
-  @Test("the first that fails cancels the others of a merge")
+  @Test("The first failure cancels the other effects of a `merge`")
   func mergeFails() {
     let failing = Effect<String>.concat(after(5, "x"), .failure(Broken()))
     let observer = record(.merge(after(20, "b"), failing))
     #expect(observer.events == [.next(5, "x"), .error(5, Broken())])
   }
 
-  @Test("a merge with something that fails at once fails at once, after what happens at once")
+  @Test("An immediate failure in a `merge` comes after the immediate mutations")
   func mergeFailsAtOnce() {
     let observer = record(.merge(.just("a"), after(20, "b"), .failure(Broken()), .just("c")))
     #expect(observer.events == [.next(0, "a"), .next(0, "c"), .error(0, Broken())])
   }
 
-  @Test("a stream gives its elements, and its error is the effect's")
+  @Test("A stream emits its elements, and its error is the error of the effect")
   func stream() {
     let cold = scheduler.createColdSequence([.next(10, "a"), .next(20, "b"), .error(30, Broken())])
     let observer = record(.stream(cold))
     #expect(observer.events == [.next(10, "a"), .next(20, "b"), .error(30, Broken())])
   }
 
-  @Test("a journal of mutations rebuilds the state without a host")
+  @Test("A journal of mutations rebuilds the state without a host")
   func replay() {
     #expect(Script.replay(["a", "b", "c"], from: "") == "a b c")
     #expect(Script.replay([], from: "x") == "x")

@@ -15,7 +15,7 @@ private final class PlayerStore: FluxStore {
 
   init(dispatcher: PlayerDispatcher) {
     isLoading = BoundValue(dispatcher.loading, initial: false)
-    player = BoundValue(dispatcher.players, initial: "nobody")
+    player = BoundValue(dispatcher.players, initial: "unknown")
     errors = BoundEvents(dispatcher.errors)
   }
 }
@@ -24,7 +24,7 @@ private final class PlayerStore: FluxStore {
 struct FluxTests {
   let scheduler = TestScheduler()
 
-  @Test("a bound value is up to date when dispatch returns")
+  @Test("A bound value is up to date when `dispatch` returns")
   func synchronous() {
     let dispatcher = PlayerDispatcher()
     let store = PlayerStore(dispatcher: dispatcher)
@@ -32,7 +32,7 @@ struct FluxTests {
     #expect(store.player.value == "Ada")
   }
 
-  @Test("bound values are replayed and distinct, bound events are neither")
+  @Test("Bound values are replayed and distinct; bound events are neither")
   func valuesAndEvents() {
     let dispatcher = PlayerDispatcher()
     let store = PlayerStore(dispatcher: dispatcher)
@@ -52,7 +52,7 @@ struct FluxTests {
     #expect(events.events == [.next(250, #"Broken(name: "Ada")"#), .next(260, #"Broken(name: "Bob")"#)])
   }
 
-  @Test("every store sees the facts of all senders in the same order")
+  @Test("Every store sees the events of all senders in the same order")
   func sameOrder() {
     let subject = DispatchSubject<Int>()
     let first = subject.events()
@@ -65,12 +65,12 @@ struct FluxTests {
     #expect(a.elements == [1, 2, 3])
   }
 
-  @Test("an action creator announces loading, then the model, then the end of loading")
+  @Test("An action creator dispatches loading, then the model, then the end of loading")
   func success() {
     #expect(course { "Ada" } == [.next(100, "loading true"), .next(130, "Ada"), .next(130, "loading false")])
   }
 
-  @Test("an action creator announces loading, then the error, then the end of loading")
+  @Test("An action creator dispatches loading, then the error, then the end of loading")
   func failure() {
     #expect(
       course { throw Broken() } == [
@@ -79,20 +79,20 @@ struct FluxTests {
     )
   }
 
-  @Test("cancelled work is no error, and loading ends all the same")
+  @Test("Cancelled work is not an error, and loading ends")
   func cancelled() {
     #expect(
       course(until: 120) { "Ada" } == [.next(100, "loading true"), .next(120, "loading false")]
     )
   }
 
-  @Test("work that was cancelled and says so by an error of its own announces no error")
+  @Test("Cancelled work that throws its own error dispatches no error")
   func cancelledInDisguise() {
     let failing = course(until: 120, whenCancelled: Broken()) { "Ada" }
     #expect(failing == [.next(100, "loading true"), .next(120, "loading false")])
   }
 
-  @Test("of runs that overlap, loading begins with the first and ends with the last, copies of the creator included")
+  @Test("With overlapping runs, also of copies of the creator, loading begins with the first and ends with the last")
   func overlappingRuns() {
     let dispatcher = PlayerDispatcher()
     let creator = ActionCreator(
@@ -114,7 +114,7 @@ struct FluxTests {
     #expect(loading.events == [.next(100, true), .next(220, false), .next(300, true), .next(310, false)])
   }
 
-  /// Runs an action creator at 100 with work of 30 seconds, and records what is dispatched.
+  /// Runs an action creator at 100 with work of 30 seconds, and records the dispatched events.
   private func course(
     until: Int = 1000,
     whenCancelled: (any Error)? = nil,
@@ -147,7 +147,7 @@ struct FluxTests {
     return observer.events
   }
 
-  @Test("a subject that finishes ends the values bound to it, after the newest")
+  @Test("If a subject finishes, its bound values end after the newest one")
   func finishedSubject() {
     let dispatcher = PlayerDispatcher()
     let store = PlayerStore(dispatcher: dispatcher)
@@ -157,10 +157,10 @@ struct FluxTests {
       dispatcher.players.finish()
     }
     scheduler.start()
-    #expect(values.events == [.next(200, "nobody"), .next(300, "Ada"), .completed(300)])
+    #expect(values.events == [.next(200, "unknown"), .next(300, "Ada"), .completed(300)])
   }
 
-  @Test("a store that is let go of unbinds itself")
+  @Test("A released store removes its subscriptions")
   func unbinding() {
     let dispatcher = PlayerDispatcher()
     var store: PlayerStore? = PlayerStore(dispatcher: dispatcher)
@@ -171,7 +171,7 @@ struct FluxTests {
     if let values {
       let observer = scheduler.observe(values)
       scheduler.start()
-      #expect(observer.events == [.next(200, "nobody"), .completed(200)])
+      #expect(observer.events == [.next(200, "unknown"), .completed(200)])
     }
   }
 }

@@ -3,7 +3,7 @@ import LockstepReactor
 import LockstepReactorTesting
 import Testing
 
-// The Swift code of docs/reactor.md lives here, between the markers, so that it compiles and runs. A
+// The Swift code of docs/reactor.md stands between the markers, so that it is compiled and run. A
 // test below compares the two.
 
 // guide
@@ -60,7 +60,7 @@ struct Search: Reactor {
 
 @Suite("The guide, docs/reactor.md", .timeLimit(.minutes(10)))
 struct GuideTests {
-  @Test("hosting")
+  @Test("Hosting")
   func hosting() async throws {
     // guide
     let host = ReactorHost(Search(find: { ["photo of \($0)"] }, clock: ContinuousClock()))
@@ -77,7 +77,7 @@ struct GuideTests {
     #expect(host.send(.type("late")) == .closed)
   }
 
-  @Test("a receipt")
+  @Test("A receipt")
   func receipt() {
     let scheduler = TestScheduler()
     let host = ReactorHost(Search(find: { ["photo of \($0)"] }, clock: scheduler.clock))
@@ -105,7 +105,7 @@ struct GuideTests {
   }
 
   // guide
-  @Test("typing searches after a pause, and only for the last word typed")
+  @Test("Typing searches after a pause, and only for the last word typed")
   func searchesForTheLastWord() {
     let clock = VirtualClock()
     let search = Search(find: { ["photo of \($0)"] }, clock: clock)
@@ -126,7 +126,7 @@ struct GuideTests {
   // end guide
 
   // guide
-  @Test("states, as a table")
+  @Test("States, as a table")
   func statesAsATable() {
     let scheduler = TestScheduler(tick: .milliseconds(100))
     let host = ReactorHost(Search(find: { ["photo of \($0)"] }, clock: scheduler.clock))
@@ -161,7 +161,7 @@ struct GuideTests {
   }
   // end guide
 
-  @Test("merging")
+  @Test("Merging")
   func merging() {
     let scheduler = TestScheduler()
     let announced = DispatchSubject<[String]>()
@@ -171,7 +171,7 @@ struct GuideTests {
     #expect(world.host.currentState == ["aurora"])
   }
 
-  @Test("a step without a host")
+  @Test("A step without a host")
   func withoutAHost() throws {
     let journal: [Search.Mutation] = [.query("aurora"), .photos(["1"])]
     // guide
@@ -180,7 +180,7 @@ struct GuideTests {
     #expect(state.photos == ["1"])
   }
 
-  @Test("retry")
+  @Test("Retrying")
   func retrying() async throws {
     let scheduler = TestScheduler()
     let prompt = ScriptedPrompt(scheduler, record: scheduler.createObserver(), answers: [])
@@ -194,7 +194,7 @@ struct GuideTests {
     #expect(saved == "saved")
   }
 
-  @Test("changesets")
+  @Test("Changesets")
   func changesets() throws {
     // guide
     struct Photo: Identifiable, Equatable, Sendable {
@@ -224,7 +224,7 @@ struct GuideTests {
   }
   // end guide
 
-  @Test("names that hide those of the module")
+  @Test("Own types with the names of the module's types")
   func hiddenNames() {
     var monitor = Monitor()
     let before = monitor
@@ -232,7 +232,7 @@ struct GuideTests {
     #expect(monitor != before && monitor.pulse == before.pulse)
   }
 
-  @Test("the code of the guide is the code of this file")
+  @Test("The code of the guide equals the code of this file")
   func codeIsThisFile() throws {
     let file = URL(fileURLWithPath: #filePath)
     let root = file.deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
@@ -244,7 +244,7 @@ struct GuideTests {
     for (guide, source) in zip(inGuide, inSource) { #expect(guide == source) }
   }
 
-  /// The lines between marker lines, without the indentation that they have in common.
+  /// The lines between marker lines, without their common indentation.
   private func blocks(of text: String, from start: String, to end: String) -> [String] {
     var blocks: [String] = []
     var lines: [Substring]?

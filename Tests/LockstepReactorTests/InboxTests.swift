@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Inbox", .timeLimit(.minutes(10)))
 struct InboxTests {
-  @Test("sending changes the queue in place: the array moves when it grows, not at each action")
+  @Test("Sending appends to the queue in place: the array is copied when it grows, not at each action")
   func noCopies() {
     let host = ReactorHost(Setting(), capacity: 10_000)
     var places: [UInt] = []

@@ -7,7 +7,7 @@ struct Item: Identifiable, Equatable, Sendable, CustomStringConvertible {
   var description: String { version == 0 ? id : "\(id)\(version)" }
 }
 
-/// "a b c2" is the items a, b and c, the last in version 2.
+/// Makes items from text: "a b c2" gives the items a, b and c, the last one in version 2.
 func items(_ text: String) -> [Item] {
   text.split(separator: " ").map { word in
     Item(id: String(word.prefix(1)), version: Int(word.dropFirst()) ?? 0)
@@ -18,13 +18,13 @@ typealias ItemChangeset = ListChangeset<Item>
 
 @Suite("List changesets", .timeLimit(.minutes(10)))
 struct ListChangesetTests {
-  @Test("equal lists have an empty changeset")
+  @Test("Equal lists have an empty changeset")
   func equal() throws {
     #expect(try ItemChangeset(from: items("a b c"), to: items("a b c")).isEmpty)
     #expect(try ItemChangeset(from: [], to: []).isEmpty)
   }
 
-  @Test("deletions have old indices, insertions have new ones")
+  @Test("Deletions have old indices, and insertions have new ones")
   func deletionsAndInsertions() throws {
     let changes = try ItemChangeset(from: items("a b c d"), to: items("x b y d z"))
     #expect(
@@ -39,7 +39,7 @@ struct ListChangesetTests {
     )
   }
 
-  @Test("one element carried from front to back is one move, not one for each that shifted")
+  @Test("An element that goes from the front to the back is one move, and the shifted elements are none")
   func fewestMoves() throws {
     let old = items("a b c d e f")
     #expect(
@@ -52,7 +52,7 @@ struct ListChangesetTests {
     )
   }
 
-  @Test("the sources of moves are old indices also beside deletions")
+  @Test("Sources of moves are old indices, also next to deletions")
   func movesBesideDeletions() throws {
     #expect(
       try ItemChangeset(from: items("x a b c d"), to: items("d a b c y"))
@@ -64,7 +64,7 @@ struct ListChangesetTests {
     )
   }
 
-  @Test("a modification has both indices, and shifting is no move")
+  @Test("A modification has both indices, and a shifted element is not a move")
   func modification() throws {
     #expect(
       try ItemChangeset(from: items("x a b"), to: items("a b2"))
@@ -75,7 +75,7 @@ struct ListChangesetTests {
     )
   }
 
-  @Test("an element that moved and changed is in both")
+  @Test("An element that moved and changed is both a move and a modification")
   func movedAndModified() throws {
     #expect(
       try ItemChangeset(from: items("a b c"), to: items("b c a2"))
@@ -86,7 +86,7 @@ struct ListChangesetTests {
     )
   }
 
-  @Test("every array is in ascending order")
+  @Test("Every array is in ascending order")
   func ascending() throws {
     let changes = try ItemChangeset(from: items("a b c d e f g h"), to: items("h2 g2 f2 x e y"))
     #expect(changes.deletions.map(\.index) == [0, 1, 2, 3])
@@ -95,7 +95,7 @@ struct ListChangesetTests {
     #expect(changes.modifications.map(\.index) == [5, 6, 7])
   }
 
-  @Test("what came and went again is not in a composition, and what was changed back neither")
+  @Test("A composition has no element that was added and removed again, and no change that was undone")
   func composition() throws {
     let a = items("a b c")
     let b = items("b1 x a c")
@@ -108,7 +108,7 @@ struct ListChangesetTests {
     )
   }
 
-  @Test("an id that is there twice is refused with an error that says where")
+  @Test("A repeated id is refused with an error that gives the indices")
   func duplicates() {
     #expect(throws: DuplicateIdentityError(id: "a", list: .old, indices: [0, 2])) {
       try ItemChangeset(from: items("a b a"), to: items("a b"))
@@ -119,7 +119,7 @@ struct ListChangesetTests {
     #expect(throws: DuplicateIdentityError(id: "x", list: .new, indices: [0, 1])) {
       try ItemChangeset(from: [], to: items("x x"))
     }
-    // Where it's known what stays, the rest is still looked at.
+    // With hints about unchanged elements, the other elements are still checked.
     #expect(throws: DuplicateIdentityError(id: "a", list: .old, indices: [0, 2])) {
       try ItemChangeset(from: items("a b a"), to: items("b"), stays: { $0.id == "b" })
     }
@@ -133,7 +133,7 @@ struct ListChangesetTests {
   }
 
   @Test(
-    "a changeset that does not fit a list is refused, and never traps",
+    "A changeset that does not fit a list is refused and never crashes",
     arguments: [
       (ItemChangeset(deletions: [.init(index: 3, id: "a")]), ChangesetMismatchError(part: .deletion, index: 3)),
       (ItemChangeset(deletions: [.init(index: -1, id: "a")]), ChangesetMismatchError(part: .deletion, index: -1)),
@@ -196,7 +196,7 @@ struct ListChangesetTests {
     #expect(throws: error) { try changes.apply(to: items("a b c")) }
   }
 
-  @Test("what is deleted may be inserted again, in another place and version")
+  @Test("A deleted id may be inserted again, in another place and version")
   func replacement() throws {
     let changes = ItemChangeset(
       deletions: [.init(index: 0, id: "a")],
@@ -205,7 +205,7 @@ struct ListChangesetTests {
     #expect(try changes.apply(to: items("a b c")) == items("b c a1"))
   }
 
-  @Test("a mismatch says what to do")
+  @Test("The error of a mismatch says what to do")
   func mismatchText() {
     #expect(
       ChangesetMismatchError(part: .move, index: 7).description

@@ -2,9 +2,9 @@ import Testing
 
 @testable import LockstepReactor
 
-@Suite("A list by numbers", .timeLimit(.minutes(10)))
+@Suite("The list with numbers", .timeLimit(.minutes(10)))
 struct NumberedListTests {
-  @Test("members are in the order of their numbers, in whatever order they came, and each is found by its own")
+  @Test("Members are in the order of their numbers, however they were added, and each is found by its number")
   func order() {
     var list = NumberedList<String>()
     for (number, member) in [(1, "b"), (4, "e"), (0, "a"), (3, "d"), (2, "c")] { list.insert(member, number: number) }

@@ -29,7 +29,7 @@ private struct Alerting: Reactor {
 
 @Suite("Pulse", .timeLimit(.minutes(10)))
 struct PulseTests {
-  @Test("a pulse notifies on every assignment, even of an equal value; other changes do not")
+  @Test("A pulse notifies on every assignment, even of an equal value, and on no other change")
   func pulse() {
     let scheduler = TestScheduler()
     let world = World(scheduler, Alerting())
@@ -48,7 +48,7 @@ struct PulseTests {
     )
   }
 
-  @Test("a state that replaces the whole one before notifies of a new value, though it counts anew")
+  @Test("A new state with a fresh pulse notifies of a new value, although its count starts at zero")
   func replacedState() {
     let scheduler = TestScheduler()
     let world = World(scheduler, Alerting())
@@ -60,7 +60,7 @@ struct PulseTests {
     #expect(alerts.elements == [nil, "no network", "no space"])
   }
 
-  @Test("a pulse that is carried over to the state that replaces it counts on, and notifies of an equal value too")
+  @Test("A pulse that is carried over to a new state continues counting, and notifies of an equal value too")
   func carriedOver() {
     let scheduler = TestScheduler()
     let world = World(scheduler, Alerting())
@@ -71,7 +71,7 @@ struct PulseTests {
     #expect(alerts.events == [.next(50, nil), .next(100, "no network"), .next(110, "no network"), .completed(1000)])
   }
 
-  @Test("a distinct part of the state notifies only when that part differs")
+  @Test("A distinct part of the state notifies only when that part differs")
   func distinctPart() {
     let scheduler = TestScheduler()
     let world = World(scheduler, Alerting())
@@ -83,7 +83,7 @@ struct PulseTests {
     #expect(counts.events == [.next(50, 0), .next(110, 1), .completed(1000)])
   }
 
-  @Test("pulses are equal when value and number of assignments are")
+  @Test("Pulses are equal if their values and numbers of assignments are equal")
   func equality() {
     var pulse = Pulse(wrappedValue: 1)
     let before = pulse

@@ -1,4 +1,4 @@
-/// SplitMix64: random numbers that a seed repeats.
+/// SplitMix64, so that a seed repeats the same random numbers.
 struct RandomNumbers: RandomNumberGenerator {
   let seed: UInt64
   private var state: UInt64

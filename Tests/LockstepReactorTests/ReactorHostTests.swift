@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Reactor host", .timeLimit(.minutes(10)))
 struct ReactorHostTests {
-  @Test("a state stream replays the latest state to each new subscriber, then gives distinct ones")
+  @Test("A state stream gives the latest state to each new subscriber, and then distinct states")
   func replayThenDistinct() {
     let scheduler = TestScheduler()
     let world = World(scheduler, Setting())
@@ -21,7 +21,7 @@ struct ReactorHostTests {
     #expect(late.events.first == .next(200, 1))
   }
 
-  @Test("the mutations of one action are reduced in order")
+  @Test("The mutations of one action are reduced in order")
   func orderWithinAnAction() {
     let world = World()
     world.send(100, .now("a", "b", "c"))
@@ -35,7 +35,7 @@ struct ReactorHostTests {
     )
   }
 
-  @Test("the effects of two actions interleave, their reductions do not")
+  @Test("The effects of two actions overlap, but their reductions do not")
   func interleaving() {
     let world = World()
     world.send(100, world.clock.steps("a", [(10, "a1"), (10, "a2")]))
@@ -49,7 +49,7 @@ struct ReactorHostTests {
     )
   }
 
-  @Test("actions are handled in the order of send, whoever sends")
+  @Test("Actions are handled in the order of sending")
   func orderOfSend() {
     let world = World()
     for name in ["a", "b", "c", "d"] { world.send(100, .now(name)) }
@@ -57,7 +57,7 @@ struct ReactorHostTests {
     #expect(world.host.currentState == "a b c d")
   }
 
-  @Test("an action sent from within a state observer is handled after the present one")
+  @Test("An action sent by an observer of a state is handled after the present action")
   func noReentrancy() {
     let world = World()
     let host = world.host
@@ -75,7 +75,7 @@ struct ReactorHostTests {
     )
   }
 
-  @Test("sending from within a trace queues, and does not recurse")
+  @Test("An action sent by a trace is queued, without recursion")
   func sendFromTrace() {
     let scheduler = TestScheduler()
     let log = scheduler.createObserver(String.self)
@@ -95,7 +95,7 @@ struct ReactorHostTests {
     )
   }
 
-  @Test("an effect that throws is an error event of its action, and everything goes on")
+  @Test("An effect that throws is a failure of its action, and the host continues")
   func failingEffect() {
     let world = World()
     world.send(100, world.clock.steps("bad", [(10, "before")], error: Broken()))
@@ -112,7 +112,7 @@ struct ReactorHostTests {
     #expect(world.host.currentState == "before good after")
   }
 
-  @Test("a closed host has cancelled every effect, ended every stream, and takes no more")
+  @Test("Closing a host cancels every effect, ends every stream and refuses further actions")
   func closing() {
     let scheduler = TestScheduler()
     let world = World(scheduler, Script(clock: scheduler.clock), until: nil)
@@ -137,7 +137,7 @@ struct ReactorHostTests {
     #expect(scheduler.time == 300)
   }
 
-  @Test("cancelling run() is closing")
+  @Test("Cancelling `run()` closes the host")
   func cancelling() {
     let world = World()
     world.send(100, world.clock.steps("endless", [(10_000, "never")]))
@@ -147,7 +147,7 @@ struct ReactorHostTests {
     #expect(world.host.currentState == "")
   }
 
-  @Test("what was sent but not handled when the end came is dropped, taken or not", arguments: Ending.allCases)
+  @Test("When the host ends, actions that were sent but not handled are dropped", arguments: Ending.allCases)
   func endingDropsTheBatch(ending: Ending) {
     let scheduler = TestScheduler()
     let box = HostBox()
@@ -158,7 +158,7 @@ struct ReactorHostTests {
     let outcomes = scheduler.createObserver(String.self)
     box.set(host, running: scheduler.clock.start { await host.run() })
     scheduler.scheduleAt(100) {
-      // All of one batch: the loop takes it when this has been sent.
+      // All three are in one batch, because the host takes the queue after this closure.
       host.send(.now("a"))
       let receipt = try? host.submit(.now("b"))
       host.send(Script.Action(description: "effect") { _ in .run { _ in started.next("effect") } })
@@ -171,7 +171,7 @@ struct ReactorHostTests {
     #expect(host.send(.now("c")) == .closed)
   }
 
-  @Test("an effect whose mutation was taken when the end came is told that it was not reduced")
+  @Test("If the host ends before it reduces a mutation, the effect's `emit` throws CancellationError")
   func endingDropsWhatWasEmitted() {
     let scheduler = TestScheduler()
     let box = HostBox()
@@ -198,7 +198,7 @@ struct ReactorHostTests {
     #expect(outcomes.elements.sorted() == ["a was reduced", "b: CancellationError()"])
   }
 
-  @Test("of those that wait in a serial lane none has its turn after the end")
+  @Test("After the end, no action that waits in a serial lane gets its turn")
   func endingStopsALane() {
     let scheduler = TestScheduler()
     let box = HostBox()
@@ -214,7 +214,7 @@ struct ReactorHostTests {
     #expect(host.currentState == "a b")
   }
 
-  @Test("actions sent before run() wait for it; a host closed before it runs never runs")
+  @Test("Actions sent before `run()` wait for it; a host that was closed before never runs")
   func beforeRun() {
     let scheduler = TestScheduler()
     let host = ReactorHost(Script(clock: scheduler.clock))
@@ -232,7 +232,7 @@ struct ReactorHostTests {
     #expect(closed.currentState == "")
   }
 
-  @Test("a host that is let go of without having run ends its streams")
+  @Test("A host that is released without running ends its streams")
   func letGo() {
     let scheduler = TestScheduler()
     let states = scheduler.observe(ReactorHost(Setting()).states)
@@ -240,7 +240,7 @@ struct ReactorHostTests {
     #expect(states.events == [.next(200, 0), .completed(200)])
   }
 
-  @Test("a host runs once: a second run() returns at once")
+  @Test("A host runs once: a second `run()` returns at once")
   func runsOnce() {
     let world = World()
     let returned = world.scheduler.createObserver(String.self)
@@ -254,7 +254,7 @@ struct ReactorHostTests {
     #expect(world.host.currentState == "a")
   }
 
-  @Test("a host refuses beyond its capacity, and takes again when effects have ended")
+  @Test("A host refuses actions above its capacity, and accepts again when effects have ended")
   func capacity() {
     let world = World(capacity: 3)
     let admissions = world.scheduler.createObserver(SendResult.self)
@@ -274,7 +274,7 @@ struct ReactorHostTests {
     #expect(world.host.currentState == "done done done yes")
   }
 
-  @Test("what has settled makes room at once, not when the loop comes round again")
+  @Test("A settled action makes room at once, also within a batch")
   func roomAtOnce() {
     let scheduler = TestScheduler()
     let box = HostBox()
@@ -292,7 +292,7 @@ struct ReactorHostTests {
     #expect(host.currentState == "a b c")
   }
 
-  @Test("a fast endless effect cannot run ahead of its reactor")
+  @Test("A fast endless effect cannot emit faster than its mutations are reduced")
   func backPressure() {
     let world = World()
     let flood = Script.Action(description: "flood") { _ in
@@ -311,7 +311,7 @@ struct ReactorHostTests {
     #expect(counter.count == 1_000)
   }
 
-  @Test("a trace tells all that a host does, in order")
+  @Test("A trace reports all that a host does, in order")
   func trace() {
     let scheduler = TestScheduler()
     let log = scheduler.createObserver(String.self)
@@ -336,7 +336,7 @@ struct ReactorHostTests {
   }
 }
 
-/// Its state is whatever was sent last.
+/// A reactor whose state is the last action.
 struct Setting: Reactor {
   var initialState: Int { 0 }
   static func reduce(_ state: inout Int, _ mutation: Int) { state = mutation }
@@ -348,7 +348,7 @@ enum Ending: CaseIterable {
   case close, cancel
 }
 
-/// Lets a trace reach the host it belongs to.
+/// Gives a trace access to its host.
 private final class HostBox: Sendable {
   private let contents = Mutex<(host: ReactorHost<Script>?, running: Task<Void, Never>?)>((nil, nil))
 

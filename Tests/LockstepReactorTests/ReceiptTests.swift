@@ -6,7 +6,8 @@ import Testing
 struct ReceiptTests {
   let world = World()
 
-  /// Submits at 100 and records when the receipt says reduced and settled, and with what.
+  /// Submits at 100, and records when the receipt is reduced and settled, and with which state or
+  /// error.
   private func record(_ action: Script.Action) -> TestObserver<String> {
     let observer = world.scheduler.createObserver(String.self)
     world.scheduler.scheduleAt(100) { [host = world.host] in
@@ -27,14 +28,14 @@ struct ReceiptTests {
     return observer
   }
 
-  @Test("an action that takes no time is reduced and settled at once")
+  @Test("An action without asynchronous work is reduced and settled at once")
   func immediate() {
     let observer = record(.now("a", "b"))
     world.scheduler.start()
     #expect(observer.events == [.next(100, "reduced: a b"), .next(100, "settled: a b")])
   }
 
-  @Test("reduced is after what was caused at once, settled after the last of the effect")
+  @Test("`reduced` follows the immediate mutations, and `settled` the end of the effect")
   func withEffect() {
     let clock = world.clock
     let observer = record(
@@ -53,7 +54,7 @@ struct ReceiptTests {
     #expect(observer.events == [.next(100, "reduced: loading"), .next(130, "settled: loading loaded done")])
   }
 
-  @Test("a refused action throws its error to whoever waits")
+  @Test("The receipt of a refused action throws its error")
   func refused() {
     let observer = record(Script.Action(description: "refused") { _ in .failure(Broken()) })
     world.scheduler.start()
@@ -64,14 +65,14 @@ struct ReceiptTests {
     )
   }
 
-  @Test("an effect that fails later was reduced, and settles with its error")
+  @Test("An effect that fails later is reduced, and settles with its error")
   func failsLater() {
     let observer = record(world.clock.steps("work", [(10, "a")], error: Broken()))
     world.scheduler.start()
     #expect(observer.events == [.next(100, "reduced: "), .next(110, #"settled: Broken(name: "broken")"#)])
   }
 
-  @Test("an effect that a newer one cancelled settles with CancellationError")
+  @Test("An effect that is cancelled by a newer one settles with CancellationError")
   func cancelled() {
     let observer = record(world.clock.steps("old", policy: .latest("x"), [(50, "old")]))
     world.send(120, world.clock.steps("new", policy: .latest("x"), [(50, "new")]))
@@ -79,7 +80,7 @@ struct ReceiptTests {
     #expect(observer.events == [.next(100, "reduced: "), .next(120, "settled: CancellationError()")])
   }
 
-  @Test("an ignored action is settled at once, with the state as it is")
+  @Test("An ignored action is settled at once with the present state")
   func ignored() {
     world.send(90, world.clock.steps("first", policy: .first("x"), [(50, "first")]))
     let observer = record(world.clock.steps("second", policy: .first("x"), [(50, "second")]))
@@ -87,7 +88,7 @@ struct ReceiptTests {
     #expect(observer.events == [.next(100, "reduced: "), .next(100, "settled: ")])
   }
 
-  @Test("closing settles everything that waits with CancellationError")
+  @Test("Closing settles all pending actions with CancellationError")
   func closing() {
     let running = record(world.clock.steps("running", policy: .serial("x"), [(5_000, "never")]))
     let waiting = record(world.clock.steps("waiting", policy: .serial("x"), [(5_000, "never")]))
@@ -98,7 +99,7 @@ struct ReceiptTests {
     )
   }
 
-  @Test("a full or a closed host says why, and what to do")
+  @Test("The error of a full or closed host says why, and what to do")
   func notAdmitted() {
     let full = ReactorHost(Script(clock: world.clock), capacity: 0)
     #expect(throws: AdmissionError.full) { try full.submit(.now("a")) }
@@ -111,7 +112,7 @@ struct ReceiptTests {
     #expect(AdmissionError.closed.description == "The reactor is closed and takes no more actions.")
   }
 
-  @Test("whoever is cancelled while waiting stops waiting, and the action goes on")
+  @Test("A cancelled caller stops waiting, and the action continues")
   func impatient() {
     let observer = world.scheduler.createObserver(String.self)
     let work = world.clock.steps("work", [(500, "done")])

@@ -3,7 +3,7 @@ import LockstepReactorTesting
 import Synchronization
 import Testing
 
-/// Answers each question after 5 seconds, and records what it was asked.
+/// Responds to each question after 5 seconds, and records the questions.
 final class ScriptedPrompt: RetryPrompt {
   private let clock: VirtualClock
   private let record: TestObserver<String>
@@ -30,7 +30,7 @@ final class ScriptedPrompt: RetryPrompt {
 struct RetryTests {
   let scheduler = TestScheduler()
 
-  /// Reads a cold sequence at 100, with one timeline an attempt.
+  /// Reads a cold sequence at 100. It has one timeline for each attempt.
   private func record(
     _ timelines: [[Recorded<String>]],
     answers: [Bool],
@@ -56,7 +56,7 @@ struct RetryTests {
     return (observer.events, cold.subscriptions)
   }
 
-  @Test("an error asks; on consent the work runs again")
+  @Test("After an error the user is asked, and the work runs again if the user agrees")
   func consent() {
     let (rows, subscriptions) = record(
       [[.error(10, Broken())], [.error(20, Broken())], [.next(1, "ok"), .completed(2)]],
@@ -71,27 +71,27 @@ struct RetryTests {
     #expect(subscriptions == [Subscription(100, 110), Subscription(115, 135), Subscription(140, 142)])
   }
 
-  @Test("on refusal it ends quietly")
+  @Test("If the user declines, the work ends without an error")
   func refusal() {
     let (rows, subscriptions) = record([[.error(10, Broken())]], answers: [false])
     #expect(rows == [.next(110, #"ask: Broken(name: "broken")"#), .next(115, "end: quiet")])
     #expect(subscriptions == [Subscription(100, 110)])
   }
 
-  @Test("an error that cannot be mended by trying again is only told of")
+  @Test("An error that a retry cannot solve is only shown")
   func inform() {
     let (rows, _) = record([[.error(10, Broken())]], answers: [true], canRetry: { _ in false })
     #expect(rows == [.next(110, #"inform: Broken(name: "broken")"#), .next(110, "end: quiet")])
   }
 
-  @Test("cancellation goes through, unasked")
+  @Test("Cancellation is passed on without asking")
   func cancellation() {
     let (rows, _) = record([[.next(500, "late")]], answers: [true], until: 150)
-    // A reading that is cancelled throws CancellationError from its sleep.
+    // The cancelled sequence throws CancellationError from its sleep.
     #expect(rows == [.next(150, "CancellationError()")])
   }
 
-  @Test("cancellation that shows itself as another error goes through all the same, unasked", arguments: [true, false])
+  @Test("Cancellation that appears as another error is passed on without asking", arguments: [true, false])
   func cancellationInDisguise(canRetry: Bool) {
     let observer = scheduler.createObserver(String.self)
     let prompt = ScriptedPrompt(scheduler, record: observer, answers: [true])
@@ -108,13 +108,13 @@ struct RetryTests {
     #expect(observer.events == [.next(150, "CancellationError()")])
   }
 
-  @Test("to be cancelled while the prompt asks is no refusal")
+  @Test("Cancellation while the prompt asks does not count as declining")
   func cancelledWhileAsking() {
     let (rows, _) = record([[.error(10, Broken())]], answers: [false], until: 112)
     #expect(rows == [.next(110, #"ask: Broken(name: "broken")"#), .next(112, "CancellationError()")])
   }
 
-  @Test("who is cancelled in the pause does not try again")
+  @Test("A task that is cancelled in the pause does not retry")
   func cancelledInThePause() {
     let observer = scheduler.createObserver(String.self)
     scheduler.run(from: 100, until: 150) { [clock = scheduler.clock] in
@@ -131,7 +131,7 @@ struct RetryTests {
     #expect(observer.events == [.next(100, "try"), .next(150, "CancellationError()")])
   }
 
-  @Test("retry(attempts: n) means n attempts in total", arguments: [(1, 1), (3, 3), (0, 1)])
+  @Test("`retry(attempts: n)` makes n attempts in total", arguments: [(1, 1), (3, 3), (0, 1)])
   func attempts(allowed: Int, made: Int) {
     let observer = scheduler.createObserver(String.self)
     let pauses = scheduler.createObserver(Int.self)
@@ -152,7 +152,7 @@ struct RetryTests {
     #expect(pauses.elements == Array(2..<(made + 1)))
   }
 
-  @Test("the attempt that works ends it")
+  @Test("The first attempt that works is the last one")
   func worksAtLast() async throws {
     let tries = TryCount()
     let value = try await retry(attempts: 5) {

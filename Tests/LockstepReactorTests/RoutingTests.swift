@@ -40,7 +40,7 @@ private struct Browsing: Reactor {
 
 @Suite("Routing", .timeLimit(.minutes(10)))
 struct RoutingTests {
-  @Test("a coordinator goes wherever the routes lead, to the same place twice if told twice")
+  @Test("A coordinator follows all routes, also the same one twice")
   func follow() {
     let scheduler = TestScheduler()
     let world = World(scheduler, Browsing())

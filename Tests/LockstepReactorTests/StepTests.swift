@@ -10,7 +10,7 @@ struct StepTests {
 
   init() { outcomes = world.scheduler.createObserver(String.self) }
 
-  /// Performs a step at a time and records how that ended.
+  /// Performs a step at a time and records its outcome.
   private func perform(_ time: Int, _ actions: Script.Action..., isWanted: Bool = true) {
     world.scheduler.run(from: time) { [world, outcomes] in
       do {
@@ -30,7 +30,7 @@ struct StepTests {
 
   private var states: [Recorded<String>] { world.states.events.filter { $0.time > 0 && $0.time < 1000 } }
 
-  @Test("each action sees what those before it caused, and observers see one new state")
+  @Test("Each action sees the result of the actions before it, and observers see one new state")
   func order() {
     let reads = Script.Action(description: "reads") { .just("[\($0)]") }
     perform(100, .now("a", "b"), reads)
@@ -39,7 +39,7 @@ struct StepTests {
     #expect(outcomes.events == [.next(100, "done")])
   }
 
-  @Test("a refused action undoes its step: no mutation, no effect, no cancelled effect")
+  @Test("A refused action undoes its step: no mutation, no effect, no cancelled effect")
   func refused() {
     let refusing = Script.Action(description: "refuses") { _ in .failure(Broken()) }
     perform(100, work("old", .latest("lane"), seconds: 20))
@@ -50,14 +50,14 @@ struct StepTests {
     #expect(world.failures.elements == [])
   }
 
-  @Test("a step whose condition does not hold at its turn changes nothing")
+  @Test("A step whose condition is false when its turn comes changes nothing")
   func unwanted() {
     perform(100, .now("a"), isWanted: false)
     world.scheduler.start()
     #expect(states == [] && outcomes.elements == ["StepConditionError()"])
   }
 
-  @Test("the newest effect of a lane wins, within a step and between steps")
+  @Test("The newest effect of a lane wins, within a step and between steps")
   func latest() {
     perform(100, work("a", .latest("lane"), seconds: 1), .now("x"), work("b", .latest("lane"), seconds: 3))
     perform(200, work("c", .latest("lane"), seconds: 10))
@@ -66,7 +66,7 @@ struct StepTests {
     #expect(states == [.next(100, "x"), .next(103, "x b"), .next(205, "x b y"), .next(207, "x b y d")])
   }
 
-  @Test("the first effect of a lane wins, within a step and between steps")
+  @Test("The first effect of a lane wins, within a step and between steps")
   func first() {
     perform(100, work("a", .first("lane"), seconds: 5), work("b", .first("lane"), seconds: 1), .now("x"))
     perform(102, work("c", .first("lane"), seconds: 1), .now("y"))
@@ -75,7 +75,7 @@ struct StepTests {
     #expect(states == [.next(100, "x"), .next(102, "x y"), .next(105, "x y a"), .next(111, "x y a d")])
   }
 
-  @Test("the effects of a serial lane run one after another, and a step waits until its lanes are free")
+  @Test("The effects of a serial lane run one after another, and a step waits until its lanes are free")
   func serial() {
     perform(100, work("a", .serial("lane"), seconds: 5), work("b", .serial("lane"), seconds: 5))
     perform(101, .now("x"), work("c", .serial("lane"), seconds: 1))
@@ -89,7 +89,7 @@ struct StepTests {
     #expect(outcomes.events == [.next(100, "done"), .next(102, "done"), .next(110, "done")])
   }
 
-  @Test("a step of two serial lanes waits for both, and keeps the order of sending in each")
+  @Test("A step in two serial lanes waits for both, and keeps the order of sending in each")
   func twoSerialLanes() {
     perform(100, work("a", .serial("first"), seconds: 10))
     perform(100, work("b", .serial("second"), seconds: 20))
@@ -101,7 +101,7 @@ struct StepTests {
     #expect(world.host.currentState.hasSuffix("e"))
   }
 
-  @Test("one of several serial effects that fails is reported, and the next one runs")
+  @Test("If one of several serial effects fails, the failure is reported and the next one runs")
   func serialFailure() {
     let failing = world.clock.steps("failing", policy: .serial("lane"), [], error: Broken())
     perform(100, failing, work("b", .serial("lane"), seconds: 1))
@@ -110,7 +110,7 @@ struct StepTests {
     #expect(world.failures.events == [.next(100, "\(Broken()) from action(failing)")])
   }
 
-  @Test("a step counts once toward the capacity, until its last effect has ended")
+  @Test("A step counts as one action towards the capacity, until its last effect has ended")
   func capacity() {
     let world = World(capacity: 1)
     let outcomes = world.scheduler.createObserver(String.self)
@@ -129,7 +129,7 @@ struct StepTests {
     #expect(outcomes.events == [.next(100, "done"), .next(104, "\(AdmissionError.full)"), .next(106, "done")])
   }
 
-  @Test("closing the host ends waiting steps, in every lane in which they wait")
+  @Test("Closing the host ends waiting steps in all their lanes")
   func close() {
     perform(100, work("a", .serial("first"), seconds: 500), work("b", .serial("second"), seconds: 500))
     perform(101, work("c", .serial("first"), seconds: 1), work("d", .serial("second"), seconds: 1))
@@ -138,7 +138,7 @@ struct StepTests {
     #expect(outcomes.events == [.next(100, "done"), .next(110, "\(CancellationError())")])
   }
 
-  @Test("transforms apply to the actions and the immediate mutations of a step, and each is reduced once")
+  @Test("Transforms apply to the actions and the immediate mutations of a step, and each mutation is reduced once")
   func transforms() {
     let scheduler = TestScheduler()
     let world = World(scheduler, Doubling())
@@ -150,7 +150,8 @@ struct StepTests {
   }
 }
 
-/// Its transforms drop negative actions, double mutations below ten, drop seven and hide odd states.
+/// A reactor whose transforms drop negative actions and the mutation 7, double mutations below ten,
+/// and hide odd states.
 private struct Doubling: Reactor {
   static let reduced = Mutex<[Int]>([])
 

@@ -6,7 +6,7 @@ import Testing
 struct StreamTests {
   let scheduler = TestScheduler()
 
-  @Test("every watcher of a latest value gets it at once, then what is newer and differs")
+  @Test("Every watcher gets the latest value at once, and then newer, distinct values")
   func latest() {
     let latest = Latest("a")
     let early = scheduler.observe(latest.values, from: 0)
@@ -20,7 +20,7 @@ struct StreamTests {
     #expect(late.events == [.next(250, "b"), .next(300, "c"), .completed(400)])
   }
 
-  @Test("a slow watcher finds the newest value, and no queue of old ones")
+  @Test("A slow watcher gets the newest value and no queue of old ones")
   func latestWins() {
     let latest = Latest(0)
     let observer = scheduler.createObserver(Int.self)
@@ -35,7 +35,7 @@ struct StreamTests {
     #expect(observer.events == [.next(0, 0), .next(100, 100), .next(200, 200), .next(300, 250)])
   }
 
-  @Test("away and back again within one look is no change")
+  @Test("A change and its reversal between two reads are not a change")
   func awayAndBack() {
     let latest = Latest(0)
     let observer = scheduler.observe(latest.values, from: 0)
@@ -47,7 +47,7 @@ struct StreamTests {
     #expect(observer.events == [.next(0, 0)])
   }
 
-  @Test("a finished value is still given to who comes later, and does not change any more")
+  @Test("A finished value is still given to later watchers, and no longer changes")
   func finished() {
     let latest = Latest(1)
     latest.finish()
@@ -58,7 +58,7 @@ struct StreamTests {
     #expect(latest.value == 1)
   }
 
-  @Test("watchers are told in the order in which they began to wait")
+  @Test("Watchers are notified in the order in which they began to wait")
   func orderOfWatchers() {
     let latest = Latest(0)
     let observer = scheduler.createObserver(String.self)
@@ -72,7 +72,7 @@ struct StreamTests {
     #expect(observer.elements == (1...5).map { "watcher \($0)" })
   }
 
-  @Test("events are delivered in order, from the subscription on, equal ones too")
+  @Test("Events since the subscription are delivered in order, also equal ones")
   func events() {
     let subject = DispatchSubject<String>()
     subject.dispatch("before")
@@ -90,7 +90,7 @@ struct StreamTests {
     )
   }
 
-  @Test("a reader that lags by more than its capacity is told where the gap is, and reads on behind it")
+  @Test("A reader that is too slow for its capacity gets an error in place of the lost events, and can continue")
   func overflow() {
     let subject = DispatchSubject<Int>()
     let stream = subject.events(capacity: 3)
@@ -101,7 +101,7 @@ struct StreamTests {
       await observer.read(stream)
     }
     scheduler.scheduleAt(200) {
-      // One more than there is room for, in one go.
+      // These are one event more than the capacity, without a pause.
       for number in 11...14 { subject.dispatch(number) }
     }
     scheduler.run(from: 200) { await observer.read(stream) }
@@ -116,7 +116,7 @@ struct StreamTests {
     #expect(stream.lostCount == 8)
   }
 
-  @Test("who ignores losses reads on over every gap")
+  @Test("A reader that ignores losses continues after every gap")
   func ignoringLosses() {
     let subject = DispatchSubject<Int>()
     let stream = subject.events(capacity: 3)
@@ -132,7 +132,7 @@ struct StreamTests {
     #expect(stream.lostCount == 9)
   }
 
-  @Test("a loss says what to do", arguments: [(1, "1 event was"), (2, "2 events were")])
+  @Test("The error of a loss says what to do", arguments: [(1, "1 event was"), (2, "2 events were")])
   func lossText(count: Int, subject: String) {
     #expect(
       EventsLostError(count: count).description
@@ -141,7 +141,7 @@ struct StreamTests {
     )
   }
 
-  @Test("letting go of a stream ends its subscription")
+  @Test("Releasing a stream ends its subscription")
   func unsubscribe() {
     let subject = DispatchSubject<Int>()
     var streams = [subject.events(), subject.events()]
@@ -152,7 +152,7 @@ struct StreamTests {
     #expect(subject.subscriberCount == 0)
   }
 
-  @Test("a cancelled reader reads nothing more, and what waits is left for the next reader")
+  @Test("A cancelled reader gets no more events, and the waiting ones are left for the next reader")
   func cancelledReader() {
     let subject = DispatchSubject<Int>()
     let stream = subject.events()
@@ -168,7 +168,7 @@ struct StreamTests {
     #expect(next.elements == [1, 2, 3])
   }
 
-  @Test("a cancelled watcher sees no further value")
+  @Test("A cancelled watcher gets no further value")
   func cancelledWatcher() {
     let latest = Latest(0)
     let observer = scheduler.createObserver(Int.self)
@@ -183,7 +183,7 @@ struct StreamTests {
     #expect(observer.events == [.next(100, 0)])
   }
 
-  @Test("whoever is left after many have gone is told, in the order of subscription")
+  @Test("After many streams have ended, the others still get events in the order of subscription")
   func manyUnsubscribe() {
     let subject = DispatchSubject<Int>()
     var streams = (0..<1_000).map { Optional(subject.events(capacity: $0 + 1)) }
@@ -199,7 +199,7 @@ struct StreamTests {
     #expect(observer.elements == stride(from: 0, to: 1_000, by: 100).map { $0 })
   }
 
-  @Test("a subject that has finished ends new streams at once")
+  @Test("A finished subject ends new streams at once")
   func finishedSubject() {
     let subject = DispatchSubject<Int>()
     subject.finish()
@@ -209,7 +209,7 @@ struct StreamTests {
     #expect(observer.events == [.completed(200)])
   }
 
-  @Test("watchers that come and go while nothing changes leave nothing behind, and the rest is told")
+  @Test("Watchers that come and go without a change do not disturb the others")
   func comingAndGoing() {
     let latest = Latest(0)
     for watcher in 0..<200 {
@@ -222,9 +222,9 @@ struct StreamTests {
   }
 }
 
-@Suite("Streams across real threads", .timeLimit(.minutes(10)))
+@Suite("Streams on several threads", .timeLimit(.minutes(10)))
 struct ThreadedStreamTests {
-  @Test("whatever the threads do, every watcher ends with the last value")
+  @Test("Every watcher gets the last value")
   func lastValue() async {
     let latest = Latest(0)
     await withTaskGroup(of: Int.self) { group in
@@ -244,7 +244,7 @@ struct ThreadedStreamTests {
     }
   }
 
-  @Test("actions of one sender are handled in its order, of many senders all and none twice")
+  @Test("Actions of one sender are handled in order; of many senders, none is lost or repeated")
   func manySenders() async throws {
     let host = ReactorHost(Collecting(), capacity: 100_000)
     await withTaskGroup(of: Void.self) { group in
@@ -265,7 +265,7 @@ struct ThreadedStreamTests {
     }
   }
 
-  @Test("whoever has seen an action settle finds room for the next one, with room for only one")
+  @Test("With a capacity of one, there is room for the next action as soon as one has settled")
   func roomAfterSettling() async throws {
     let host = ReactorHost(Collecting(), capacity: 1)
     try await withThrowingTaskGroup(of: Void.self) { group in
@@ -276,7 +276,7 @@ struct ThreadedStreamTests {
     #expect(host.currentState == Array(1...2_000))
   }
 
-  @Test("waiting tasks that are cancelled while values come are all let go")
+  @Test("Waiting tasks that are cancelled while values are published all end")
   func cancellationRace() async {
     let latest = Latest(0)
     for round in 1...200 {

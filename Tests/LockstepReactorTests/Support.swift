@@ -6,14 +6,14 @@ struct Broken: Error, Equatable {
   var name = "broken"
 }
 
-/// A reactor whose actions say what they cause, and whose state lists the mutations reduced.
+/// A reactor whose actions determine their effects, and whose state lists the reduced mutations.
 struct Script: Reactor {
   struct Action: Sendable, CustomStringConvertible {
     let description: String
     var policy = EffectPolicy.all
     let effect: @Sendable (_ state: String) -> Effect<String>
 
-    /// Mutations at once.
+    /// An action with immediate mutations.
     static func now(_ mutations: String...) -> Action {
       Action(description: "now") { _ in .of(contentsOf: mutations) }
     }
@@ -34,7 +34,8 @@ struct Script: Reactor {
 }
 
 extension VirtualClock {
-  /// An action that gives each mutation so many seconds after the one before, and then ends or fails.
+  /// An action that emits each mutation this many seconds after the one before, and then ends or
+  /// fails.
   func steps(
     _ name: String,
     policy: EffectPolicy = .all,
@@ -53,7 +54,7 @@ extension VirtualClock {
   }
 }
 
-/// Holds whoever waits until it opens; cancellation does not open it.
+/// Makes tasks wait until it opens. Cancellation does not open it.
 final class Gate: Sendable {
   private let waiting = Mutex<(isOpen: Bool, waiters: [CheckedContinuation<Void, Never>])>((false, []))
 
@@ -76,7 +77,7 @@ final class Gate: Sendable {
   }
 }
 
-/// A host in a test's world, running from time 0.
+/// A host in virtual time, which runs from time 0.
 struct World<R: Reactor> {
   let scheduler: TestScheduler
   let host: ReactorHost<R>

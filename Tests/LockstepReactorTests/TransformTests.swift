@@ -3,7 +3,7 @@ import LockstepReactorTesting
 import Synchronization
 import Testing
 
-/// A script whose flows are whatever a test wants them to be.
+/// A `Script` whose transforms are set by a test.
 private struct Transformed: Reactor {
   let script: Script
   var actions: @Sendable (Flow<Script.Action>) -> Flow<Script.Action> = { $0 }
@@ -23,7 +23,7 @@ struct TransformTests {
   let scheduler = TestScheduler()
   var script: Script { Script(clock: scheduler.clock) }
 
-  @Test("a service's event becomes a mutation")
+  @Test("An event of a service becomes a mutation")
   func mergedMutations() {
     let favorites = DispatchSubject<Int>()
     let world = World(
@@ -45,7 +45,7 @@ struct TransformTests {
     #expect(favorites.subscriberCount == 1)
   }
 
-  @Test("nothing dispatched between the making of a host and its start is lost")
+  @Test("No event between the creation of a host and its start is lost")
   func noGap() {
     let subject = DispatchSubject<String>()
     let host = ReactorHost(Transformed(script: script, mutations: { $0.merging(subject.events()) }))
@@ -55,7 +55,7 @@ struct TransformTests {
     #expect(host.currentState == "early")
   }
 
-  @Test("an error in a merged stream is reported, ends that stream only, and the state lives on")
+  @Test("An error in a merged stream is reported and ends only that stream")
   func mergedError() {
     let bad = scheduler.createColdSequence([.next(100, "bad"), .error(110, Broken())])
     let good = scheduler.createColdSequence([.next(105, "good1"), .next(300, "good2")])
@@ -71,7 +71,7 @@ struct TransformTests {
     #expect(good.subscriptions == [Subscription(0, 1000)])
   }
 
-  @Test("merged actions are handled like those that were sent")
+  @Test("Merged actions are handled like those that are sent")
   func mergedActions() {
     let timer = scheduler.createColdSequence([.next(100, "tick"), .next(200, "tick"), .completed(201)])
     let world = World(
@@ -83,7 +83,7 @@ struct TransformTests {
     #expect(world.host.currentState == "tick a tick")
   }
 
-  @Test("a merged action beyond the capacity is dropped and reported")
+  @Test("A merged action above the capacity is dropped and reported")
   func mergedActionRefused() {
     let clock = scheduler.clock
     let work = clock.steps("work", [(500, "done")])
@@ -106,7 +106,7 @@ struct TransformTests {
     )
   }
 
-  @Test("a merged stream of events that overflows is a failure that says so, and goes on behind the gap")
+  @Test("A merged stream of events that overflows reports a failure, and continues after the gap")
   func mergedEventsLost() {
     let subject = DispatchSubject<Int>()
     let world = World(
@@ -120,7 +120,7 @@ struct TransformTests {
     #expect(world.failures.events == [.next(100, "\(EventsLostError(count: 3)) from mutationStream")])
   }
 
-  @Test("of merged events that fit the capacity none is lost, however many come at once")
+  @Test("Merged events within the capacity are not lost, however many come at once")
   func mergedBurst() {
     let subject = DispatchSubject<Int>()
     let world = World(
@@ -133,12 +133,12 @@ struct TransformTests {
     #expect(world.failures.events == [])
   }
 
-  @Test("a stream of refused actions waits until each refusal was told, so that none pile up")
+  @Test("A stream of refused actions waits until each refusal was reported, so that they do not accumulate")
   func refusalsDoNotPileUp() {
     let produced = Mutex(0)
     let refusalsToldAt = Mutex<[Int]>([])
     let work = scheduler.clock.steps("work", [(500, "done")])
-    // It never suspends of itself: only the host holds it back.
+    // The stream never suspends by itself. Only the host holds it back.
     let flood = AsyncStream {
       produced.withLock { produced in
         produced += 1
@@ -154,7 +154,7 @@ struct TransformTests {
     #expect(refusalsToldAt.withLock { $0 } == Array(2...20))
   }
 
-  @Test("actions can be filtered and changed; a filtered one is settled at once")
+  @Test("Actions can be filtered and changed; a filtered action is settled at once")
   func filteredActions() {
     let world = World(
       scheduler,
@@ -177,7 +177,7 @@ struct TransformTests {
     #expect(settled.events == [.next(100, "y")])
   }
 
-  @Test("mutations can be filtered, those of effects and those merged before")
+  @Test("Mutations of effects and merged mutations can be filtered")
   func filteredMutations() {
     let merged = scheduler.createColdSequence([.next(50, "m"), .next(60, "no")])
     let late = scheduler.createColdSequence([.next(70, "no")])
@@ -194,7 +194,7 @@ struct TransformTests {
     #expect(world.host.currentState == "m no a b c")
   }
 
-  @Test("the state transform shapes what is shown, never what is reduced")
+  @Test("The state transform changes what is shown, never what is reduced")
   func shapedStates() {
     let world = World(
       scheduler,
@@ -209,7 +209,7 @@ struct TransformTests {
     )
   }
 
-  @Test("a state merged from elsewhere is shown until the next one is reduced")
+  @Test("A state merged from elsewhere is shown until the next one is reduced")
   func mergedStates() {
     let banner = scheduler.createColdSequence([.next(150, "maintenance")])
     let world = World(scheduler, Transformed(script: script, states: { $0.merging(banner) }))

@@ -5,7 +5,7 @@ import Testing
 @Suite("Validation", .timeLimit(.minutes(10)))
 struct ValidationTests {
   @Test(
-    "only ok is valid; empty and validating have nothing to say",
+    "Only `ok` is valid; `empty` and `validating` have no message",
     arguments: [
       (ValidationResult.ok(message: "free"), true, "free"), (.ok, true, ""), (.empty, false, ""),
       (.validating, false, ""), (.failed(message: "taken"), false, "taken"),
@@ -16,7 +16,7 @@ struct ValidationTests {
     #expect(result.message == message)
   }
 
-  @Test("several validations are one flag: all of them are valid")
+  @Test("Several validations are valid if all of them are")
   func combination() {
     #expect([ValidationResult.ok, .ok(message: "x")].areAllValid)
     #expect(![ValidationResult.ok, .empty].areAllValid)
@@ -25,7 +25,7 @@ struct ValidationTests {
   }
 
   @Test(
-    "text is trimmed before it is judged",
+    "Text is trimmed before it is validated",
     arguments: [
       ("", ValidationResult.empty), ("  \n\t ", .empty), (" ab ", .failed(message: "short")), (" abc ", .ok),
       ("abcde", .ok), ("abc def", .failed(message: "long")),
@@ -36,7 +36,7 @@ struct ValidationTests {
     #expect(validator.validate(input) == expected)
   }
 
-  @Test("normalising gives what is checked, sent and stored")
+  @Test("Normalizing gives the text that is validated, sent and stored")
   func normalise() {
     let validator = Validator.text(1...10, tooShort: "", tooLong: "")
     #expect(validator.normalise("  a b \u{3000}") == "a b")
@@ -44,7 +44,7 @@ struct ValidationTests {
     #expect("é".trimmingWhitespace() == "é")
   }
 
-  @Test("of two rules the first that complains is heard")
+  @Test("Of two rules, the first one that fails gives the message")
   func conjunction() {
     let even = Validator<Int> { $0.isMultiple(of: 2) ? .ok : .failed(message: "odd") }
     let small = Validator<Int> { $0 < 10 ? .ok : .failed(message: "big") }
@@ -54,11 +54,11 @@ struct ValidationTests {
     #expect(both.validate(12) == .failed(message: "big"))
   }
 
-  @Test("of validations that take time the newest input wins")
+  @Test("Of asynchronous validations, the one of the newest input wins")
   func newestWins() {
     let scheduler = TestScheduler()
     let world = World(scheduler, Username(clock: scheduler.clock))
-    // "slow" takes 50 seconds to be judged, "quick" 5; both after a pause of 10.
+    // After a pause of 10 seconds, the validation of "slow" takes 50 seconds and that of "quick" 5.
     world.send(100, "slow")
     world.send(120, "quick")
     scheduler.start()
@@ -69,7 +69,7 @@ struct ValidationTests {
     )
   }
 
-  @Test("a check that throws has judged: it failed, and the error is reported")
+  @Test("A check that throws makes the input invalid, and the error is reported")
   func checkThatThrows() {
     let scheduler = TestScheduler()
     let world = World(scheduler, Username(clock: scheduler.clock))
@@ -84,7 +84,7 @@ struct ValidationTests {
     #expect(world.failures.events == [.next(115, #"Broken(name: "broken") from action("broken")"#)])
   }
 
-  @Test("a check that a newer input cancels judges nothing, whatever it throws")
+  @Test("A check that a newer input cancels has no result, whatever it throws")
   func cancelledCheck() {
     let scheduler = TestScheduler()
     let world = World(scheduler, Username(clock: scheduler.clock))

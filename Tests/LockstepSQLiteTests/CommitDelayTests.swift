@@ -37,7 +37,7 @@ struct CommitDelayTests {
     delay.noteCommit(of: 64, time: 6_000_000, waiting: 0)
     delay.begin()
     #expect(delay.timeToWait(with: 1, now: 20_000_000) == 3_000_000)
-    // They did not come back, so they are not expected again.
+    // Those units did not come back, so the delay no longer expects them.
     delay.noteCommit(of: 1, time: 6_000_000, waiting: 0)
     delay.begin()
     #expect(delay.timeToWait(with: 1, now: 30_000_000) == nil)

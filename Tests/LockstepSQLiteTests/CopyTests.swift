@@ -60,7 +60,7 @@ struct CopyTests {
     try copy.execute("CREATE TABLE its_own (a INTEGER PRIMARY KEY) STRICT")
   }
 
-  @Test("A locked destination is an error of the destination, and the source is released")
+  @Test("A locked destination is reported as an error of the destination, and the source is released")
   func lockedCopy() throws {
     let holder = try other()
     try holder.execute("BEGIN IMMEDIATE; CREATE TABLE its_own (a INTEGER PRIMARY KEY) STRICT")
@@ -81,7 +81,7 @@ struct CopyTests {
     try Self.insert(41, source)
   }
 
-  @Test("A copy that left its WAL is a single file")
+  @Test("A copy without WAL mode is a single file")
   func oneFile() throws {
     do {
       let copy = try other()

@@ -205,7 +205,7 @@ struct WriterTests {
   }
 
   @Test(
-    "A unit that keeps its promise to throw unwritten fails alone; otherwise its group fails",
+    "A unit that throws before it writes, as it promised, fails alone; a unit that breaks this promise fails its group",
     arguments: [false, true]
   )
   func unwritten(breaksItsPromise: Bool) async throws {
@@ -245,7 +245,7 @@ struct WriterTests {
     for number in 1...2 { try fixture.writer.submit({ try $0.keep(number) }, settled: { _ in }) }
     #expect(fixture.writer.statistics.waiting == 2)
     #expect(throws: WorkerPool.Overloaded(pool: "writer", capacity: 2)) {
-      try fixture.writer.submit({ try $0.keep(3) }, settled: { _ in Issue.record("it was refused") })
+      try fixture.writer.submit({ try $0.keep(3) }, settled: { _ in Issue.record("a refused unit must not complete") })
     }
     await #expect(throws: WorkerPool.Overloaded(pool: "writer", capacity: 2)) {
       try await fixture.writer.write { try $0.keep(4) }
@@ -267,12 +267,12 @@ struct WriterTests {
     fixture.writer.shutDown()
     #expect(settled.all == [1, 2, 3, 4, 5])
     #expect(throws: WorkerPool.ShutDown(pool: "writer")) {
-      try fixture.writer.submit({ try $0.keep(6) }, settled: { _ in Issue.record("it was refused") })
+      try fixture.writer.submit({ try $0.keep(6) }, settled: { _ in Issue.record("a refused unit must not complete") })
     }
     await #expect(throws: WorkerPool.ShutDown(pool: "writer")) { try await fixture.writer.write { _ in } }
     #expect(
       try FileManager.default.contentsOfDirectory(atPath: fixture.folder.path) == ["t.db"],
-      "the last connection folds the log into the file"
+      "closing the last connection checkpoints the WAL"
     )
     fixture.writer.shutDown()
     #expect(try fixture.numbers == [1, 2, 3, 4, 5])

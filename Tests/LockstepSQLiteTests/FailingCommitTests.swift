@@ -40,7 +40,8 @@ struct FailingCommitTests {
     #expect(try fixture.numbers == [])
     #expect(fixture.writer.statistics.failedCommits == 1)
     #expect(fixture.writer.statistics.failedUnits == 4)
-    // Only the writer thread can remove the hook, so a unit does, whose own transaction may then be committed.
+    // Only the writer thread can remove the hook, so a unit removes it. The transaction of that
+    // unit may then be committed.
     try await fixture.writer.write { connection in
       Self.allowCommits(connection)
       try connection.keep(4)
@@ -48,7 +49,7 @@ struct FailingCommitTests {
     #expect(try fixture.numbers == [4])
   }
 
-  @Test("A health change is reported at its start and end, and not again for a while")
+  @Test("A health change is reported at its start and its end, and not again for ten seconds")
   func trouble() async throws {
     let time = LockedState<Int64>(0)
     let fixture = try WriterFixture(monotonic: { time.withLock { $0 } })
@@ -130,7 +131,7 @@ struct FailingCommitTests {
     #expect(checkpoints() == 2)
   }
 
-  @Test("A full disk is a health change, even if only one unit met it")
+  @Test("A full disk is a health change, even if only one unit fails")
   func fullDisk() async throws {
     let fixture = try WriterFixture()
     let told = Log<String>()
@@ -172,7 +173,7 @@ struct FailingCommitTests {
         // SQLite does this itself when a disk fails.
         try connection.execute("ROLLBACK")
         if !passesOver { throw Refused() }
-        // This would not be rolled back.
+        // Outside of a transaction, this write could not be rolled back.
         try? connection.keep(22)
       }
     }
@@ -180,7 +181,7 @@ struct FailingCommitTests {
     fixture.writer.shutDown()
     #expect(outcomes.all == ["rolledBack", "rolledBack", "written", "written"])
     #expect(try fixture.numbers == [3, 4])
-    #expect(runs.all == [1, 2, 3, 4], "each ran once")
+    #expect(runs.all == [1, 2, 3, 4], "each unit ran once")
     #expect(fixture.writer.statistics.failedCommits == 1)
   }
 
@@ -198,7 +199,7 @@ struct FailingCommitTests {
     gate.open()
     await eventually { outcomes.all.count == 3 }
     #expect(outcomes.all == ["busy", "busy", "busy"])
-    #expect(fixture.writer.statistics.failedCommits == 1, "the lock is waited for once")
+    #expect(fixture.writer.statistics.failedCommits == 1, "the group waits for the lock once")
     try other.execute("COMMIT")
     try await fixture.writer.write { try $0.keep(4) }
     #expect(try fixture.numbers == [4])

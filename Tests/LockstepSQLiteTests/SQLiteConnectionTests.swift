@@ -53,7 +53,8 @@ struct ConnectionTests {
 
   @Test("A path is always that of a file, even if SQLite gives the name a special meaning")
   func specialNames() throws {
-    // `/./file:…` begins with a slash; the folder is what a relative path would be resolved against.
+    // `/./file:…` begins with a slash; the folder is what a relative path would be resolved
+    // against.
     let special = folder.file("file:x?mode=memory")
     try SQLiteConnection(path: special).execute("CREATE TABLE one (number INTEGER) STRICT")
     #expect(FileManager.default.fileExists(atPath: special))

@@ -80,7 +80,7 @@ struct TransactionTests {
     #expect(try numbers == [2])
   }
 
-  @Test("A savepoint fails alone, savepoints nest")
+  @Test("A savepoint fails alone, and savepoints can be nested")
   func savepoints() throws {
     try connection.transaction {
       try connection.savepoint { try insert(1) }

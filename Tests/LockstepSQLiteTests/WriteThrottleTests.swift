@@ -64,12 +64,12 @@ struct WriteThrottleTests {
     try writer.submit("b", of: nil, taking: 180)
     try writer.submit("c", of: nil)
     gate.open()
-    // Not shut down before: the writer would then not wait.
+    // The test waits, because a writer that is shutting down does not let units rest.
     await eventually { writer.order.all.count == 4 }
     #expect(writer.order.all == ["a1", "b", "a2", "c"])
   }
 
-  @Test("Too many throttled units fail at once, and other owners' units do not")
+  @Test("Throttled units beyond the capacity fail at once, and other owners' units do not")
   func tooMany() async throws {
     let writer = try Clocked()
     let gate = Gate()
@@ -84,12 +84,12 @@ struct WriteThrottleTests {
     #expect(writer.order.all == ["a0", "one more: \(refusal)", "b"] + names)
   }
 
-  @Test("An owner that writes one unit after the other does not wait")
+  @Test("An owner that submits one unit after another is not delayed")
   func oneAfterTheOther() async throws {
     let writer = try Clocked()
     let gate = Gate()
     try await writer.fixture.hold(gate)
-    // The longest rest.
+    // After so long a unit, the rest is the longest possible.
     for name in ["a1", "a2"] { try writer.submit(name, of: Self.ann, taking: 5_000) }
     try writer.submit("b1", of: Self.bob)
     gate.open()
@@ -118,7 +118,7 @@ struct WriteThrottleTests {
     #expect(throttle.isEmpty)
   }
 
-  @Test("Owners that wrote recently go first")
+  @Test("A throttled unit rests only if another owner has written recently")
   func lately() {
     var throttle = WriteThrottle()
     throttle.note(Self.unit(Self.ann), took: 20 * Self.millisecond, now: 20 * Self.millisecond)

@@ -2,17 +2,17 @@ import LockstepSQLite
 import LockstepTestSupport
 import LockstepThreading
 
-/// A database with one table and a writer.
+/// A writer and its database with one table.
 final class WriterFixture: Sendable {
-  /// A unit's own error.
+  /// The error of a unit that refuses.
   struct Refused: Error, Equatable {}
 
   let folder: TemporaryDirectory
   let path: String
   let writer: DatabaseWriter
 
-  /// SQLite's readers take the writer's lock briefly when they open a WAL that is being written, so
-  /// a writer without a busy timeout sometimes fails.
+  /// A writer without a busy timeout would sometimes fail, because SQLite's readers take the
+  /// writer's lock briefly when they open a WAL that is being written.
   init(
     options: DatabaseWriter.Options = .init(),
     busyTimeout: Duration = .seconds(600),
@@ -38,7 +38,7 @@ final class WriterFixture: Sendable {
     return try DatabaseWriter(connection: connection, options: options, monotonic: monotonic)
   }
 
-  /// Another connection, to check with.
+  /// Another connection, for checks.
   func connection() throws -> SQLiteConnection {
     try SQLiteConnection(path: path, options: .init(access: .readOnly))
   }
@@ -52,8 +52,8 @@ final class WriterFixture: Sendable {
   /// The committed data.
   var numbers: [Int] { get throws { try Self.numbers(in: path) } }
 
-  /// Submits a unit that blocks the writer until the gate opens, and returns when it blocks. Units submitted until
-  /// then share its transaction.
+  /// Submits a unit that blocks the writer until the gate opens, and returns when it blocks. Units
+  /// that are submitted until then share its transaction.
   func hold(_ gate: Gate) async throws {
     try writer.submit({ _ in gate.pass() }, settled: { _ in })
     await gate.arrival()
@@ -64,7 +64,7 @@ final class WriterFixture: Sendable {
     try writer.submit(unit, settled: { outcomes.add(Self.word(for: $0)) })
   }
 
-  /// The outcome of a unit, in a word.
+  /// Describes the outcome of a unit in a word.
   static func word(for result: Result<Void, any Error>) -> String {
     switch result {
     case .success: "written"

@@ -86,14 +86,14 @@ struct WriterLogTests {
     #expect(fixture.writer.statistics.failedCheckpoints == 0)
   }
 
-  @Test("Overlapping readers delay a checkpoint, and do not prevent the reset of the WAL")
+  @Test("Overlapping readers delay a checkpoint, but the WAL is reset in the end")
   func overlappingReaders() async throws {
     let fixture = try fixture(pages: 10, patience: .seconds(20))
     let path = fixture.path
     let isDone = LockedState(false)
     let reading = Gate()
     async let readers: Void = aside {
-      // There is always a reader: each begins before the previous one ends.
+      // There is always a reader, because each one begins before the previous one ends.
       var last: SQLiteConnection?
       while !isDone.withLock({ $0 }) {
         guard let next = try? SQLiteConnection(path: path, options: .init(access: .readOnly)) else { continue }
@@ -109,7 +109,7 @@ struct WriterLogTests {
     isDone.withLock { $0 = true }
     await readers
     let longest = try #require(try lengths.get().max())
-    // It may not have been reset until the checkpoint waited.
+    // The WAL may grow until a checkpoint waits for the readers.
     #expect(longest < 10 * (WALCheckpointer.tolerance + 3))
     #expect(fixture.writer.statistics.failedCheckpoints == 0)
   }

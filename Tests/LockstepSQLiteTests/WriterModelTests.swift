@@ -6,7 +6,7 @@ import LockstepThreading
 /// Runs random groups of random units against a dictionary.
 @Suite("The writer against a model", .timeLimit(.minutes(10)))
 struct WriterModelTests {
-  /// What a unit does.
+  /// The action of a unit.
   private enum Step: CaseIterable {
     case insert, update, delete
     /// Writes, and then throws.
@@ -26,7 +26,8 @@ struct WriterModelTests {
     let number: Int
     let filler: Int
 
-    /// Applies the unit to a store of numbers and the sizes of their fillers. Throws if it should fail alone.
+    /// Applies the unit to a store of numbers and the sizes of their fillers. Throws if it should
+    /// fail alone.
     func apply(to store: inout [Int: Int]) throws {
       switch step {
       case .insert, .retreat: store[number] = filler
@@ -71,7 +72,7 @@ struct WriterModelTests {
   /// The expected outcomes of the units with a group limit.
   private func predict(_ units: [Unit], groupLimit: Int, store: inout [Int: Int]) -> [Bool] {
     var outcomes: [Bool] = []
-    // What is on disk, and how many units the open transaction has.
+    // The store on disk, and the number of units in the open transaction.
     var saved = store
     var open = 0
     for unit in units {
@@ -79,7 +80,7 @@ struct WriterModelTests {
       let isWritten = (try? unit.apply(to: &after)) != nil
       outcomes.append(isWritten)
       if isWritten { store = after }
-      // A unit that is alone in its transaction takes no other unit with it.
+      // If a unit fails alone in its transaction, no other unit is affected.
       if !isWritten, open == 0 { continue }
       open += 1
       if unit.step == .undoAll {
@@ -103,7 +104,7 @@ struct WriterModelTests {
     var store: [Int: Int] = [:]
     for _ in 1...40 {
       let units = (0..<Int.random(in: 1...20, using: &random)).map { _ in
-        // Whole transactions are rolled back now and then, not all the time.
+        // Some transactions are rolled back as a whole, but most are not.
         let step = Step.allCases.randomElement(using: &random) ?? .insert
         return Unit(
           step: step == .undoAll && Int.random(in: 0..<3, using: &random) > 0 ? .update : step,
@@ -113,7 +114,8 @@ struct WriterModelTests {
       }
       let outcomes = Log<Bool>()
       let gate = Gate()
-      // A writer blocked by a completion handler has no open transaction: waiting units form new groups.
+      // A writer blocked by a completion handler has no open transaction: waiting units form new
+      // groups.
       try fixture.writer.submit({ _ in }, settled: { _ in gate.pass() })
       await gate.arrival()
       for unit in units {

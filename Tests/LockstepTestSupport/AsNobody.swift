@@ -1,9 +1,10 @@
 import Glibc
 
-/// Runs a test as somebody whom permissions bind, since tests often run as root in a container.
+/// Runs a test as a user that file permissions apply to. In a container, tests often run as root.
 public enum AsNobody {
-  /// Takes the right to write in the folder from everybody, and from this thread, where it is root's, root's power over
-  /// files, while `body` runs. Linux keeps that power for each thread, so that no other test is touched.
+  /// Removes write permission for the folder while `body` runs. If this thread runs as root, it
+  /// also gives up root's power over files. Linux keeps that power per thread, so other tests are
+  /// not affected.
   public static func run(in folder: String, _ body: () throws -> Void) throws {
     chmod(folder, 0o555)
     let isRoot = geteuid() == 0
@@ -15,11 +16,11 @@ public enum AsNobody {
     try body()
   }
 
-  /// `setfsuid` isn't part of Swift's Glibc.
+  /// Swift's Glibc module does not declare `setfsuid`.
   private static func setFileUser(_ user: UInt32) {
     typealias Call = @convention(c) (UInt32) -> Int32
     guard let symbol = dlsym(nil, "setfsuid") else { return }
-    // The symbol is glibc's function of exactly this type.
+    // glibc's function has exactly this type.
     _ = unsafeBitCast(symbol, to: Call.self)(user)
   }
 }

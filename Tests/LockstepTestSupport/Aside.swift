@@ -1,7 +1,7 @@
 import LockstepThreading
 
-/// Runs something that blocks on a thread of its own and waits for it without holding the caller's: tests share few
-/// threads, and one that blocks would slow all the others.
+/// Runs blocking work on a thread of its own and waits for it without blocking the caller's thread.
+/// Tests share few threads, so one that blocks would delay all others.
 public func aside(_ work: @escaping @Sendable () -> Void) async {
   await withCheckedContinuation { continuation in
     do {
@@ -11,7 +11,7 @@ public func aside(_ work: @escaping @Sendable () -> Void) async {
       }
       thread.detach()
     } catch {
-      // Without a thread to spare the others have to wait.
+      // No thread could be started, so the work runs here.
       work()
       continuation.resume()
     }

@@ -3,14 +3,14 @@ import Testing
 
 /// Starts other programs.
 public enum ChildProcess {
-  /// The program couldn't be started.
+  /// The program could not be started.
   public struct Failure: Error, CustomStringConvertible {
-    /// Why, in a sentence.
+    /// The reason, in a sentence.
     public let description: String
   }
 
-  /// Runs a program of the system to its end, without holding the caller's thread, and gives what it printed to standard
-  /// output; throws when its exit isn't 0, or there is no such program.
+  /// Runs a program of the system and returns what it printed to standard output. The caller's
+  /// thread is not blocked. Throws if the program does not exist or its exit status is not 0.
   public static func run(
     _ words: [String],
     input: [UInt8] = [],
@@ -25,15 +25,16 @@ public enum ChildProcess {
     await eventually { waitpid(id, &status, WNOHANG) == id }
     guard status == 0 else {
       let words = String(decoding: (try? folder.contents(of: "err")) ?? [], as: UTF8.self)
-      throw Failure(description: "it ended with status \(status): \(words)")
+      throw Failure(description: "the program ended with status \(status): \(words)")
     }
     return try folder.contents(of: "out")
   }
 
-  /// Starts a process that inherits nothing of this one: no descriptor but the standard ones (and one passed as
-  /// its ninth), no signal's treatment. Other tests' sockets would else stay open in it.
+  /// Starts a process that inherits neither this process's signal handling nor its descriptors,
+  /// except the standard ones and one that is passed as descriptor 9. Otherwise the sockets of
+  /// other tests would stay open in it.
   ///
-  /// Where `scripts/test --coverage` names a file for what a child runs through, the child is told of it.
+  /// If `scripts/test --coverage` names a file for the child's coverage, the child gets its name.
   public static func spawn(
     _ words: [String],
     _ environment: [String],
@@ -41,9 +42,9 @@ public enum ChildProcess {
   ) throws -> pid_t {
     typealias CloseFrom = @convention(c) (UnsafeMutablePointer<posix_spawn_file_actions_t>, Int32) -> Int32
     guard let symbol = dlsym(nil, "posix_spawn_file_actions_addclosefrom_np") else {
-      throw Failure(description: "this C library can't close what a child shouldn't have")
+      throw Failure(description: "the C library lacks posix_spawn_file_actions_addclosefrom_np")
     }
-    // The symbol is glibc's function of exactly this type, which Swift's Glibc doesn't show.
+    // glibc's function has exactly this type. Swift's Glibc module does not declare it.
     let closeFrom = unsafeBitCast(symbol, to: CloseFrom.self)
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)

@@ -1,13 +1,13 @@
 import Glibc
 import Testing
 
-/// Waits until something holds: looks, gives way, looks again. How long that takes changes nothing but the time; after a
-/// minute only a defect explains it.
+/// Waits until a condition is true, with a pause before each new check. A slow machine only makes
+/// it take longer. After a minute the test fails.
 public func eventually(_ condition: () throws -> Bool, sourceLocation: SourceLocation = #_sourceLocation) async rethrows
 {
   for _ in 0..<60_000 {
     if try condition() { return }
     await aside { usleep(1000) }
   }
-  Issue.record("it never came about", sourceLocation: sourceLocation)
+  Issue.record("the condition did not become true within a minute", sourceLocation: sourceLocation)
 }

@@ -1,16 +1,18 @@
 import Glibc
 
-/// How many times longer `work` takes for eight times as much: 8 where it is linear, 64 where it is quadratic.
+/// How many times longer `work` takes for eight times the size: 8 if it is linear, 64 if it is
+/// quadratic.
 ///
-/// It's the processor time of this thread, the best of three tries each, so that a busy machine changes little; an
-/// absolute time would test the machine.
+/// It measures the CPU time of this thread and takes the best of three runs, so that a busy machine
+/// changes little. A limit on the time itself would test the machine.
 public func growth(from size: Int, _ work: (Int) throws -> Void) rethrows -> Double {
   let small = try bestTime { try work(size) }
   let large = try bestTime { try work(size * 8) }
   return large / max(small, 1e-9)
 }
 
-/// More than any linear work shows, noise and caches included, and less than quadratic work does.
+/// Linear work stays below this factor, even with noise and cache misses. Quadratic work exceeds
+/// it.
 public let linearGrowth = 0.0..<32.0
 
 private func bestTime(_ work: () throws -> Void) rethrows -> Double {

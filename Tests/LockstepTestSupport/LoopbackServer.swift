@@ -2,9 +2,10 @@ import LockstepHTTP
 import LockstepHTTPServer
 import Testing
 
-/// A little HTTP server on a free port of loopback, for whatever asks others.
+/// A small HTTP server on a free port of loopback, for tests of code that sends requests.
 public enum LoopbackServer {
-  /// Runs `body` with the port of a server that answers so, and which has stopped when this returns.
+  /// Runs `body` with the port of a server that responds like this. The server has stopped when
+  /// this returns.
   public static func run(
     respond: @escaping @Sendable (Request) async throws -> Response,
     _ body: (Int) async throws -> Void

@@ -2,7 +2,7 @@ import LockstepHTTPServer
 import Synchronization
 import LockstepTime
 
-/// A clock that stands still until it's told to go on.
+/// A clock that stands still until a test advances it.
 public final class ManualTime: Sendable {
   private static let start: Int64 = 1_000_000_000
 
@@ -11,7 +11,8 @@ public final class ManualTime: Sendable {
   /// A clock that shows a fixed moment.
   public init() {}
 
-  /// The server's time: the calendar begins at 6 November 1994, 08:49:37, and goes on with the clock.
+  /// The server's time. The calendar begins at 6 November 1994, 08:49:37, and advances with the
+  /// clock.
   public var serverTime: TimeSource {
     TimeSource(
       monotonic: { self.nanoseconds.load(ordering: .sequentiallyConsistent) },
@@ -21,7 +22,7 @@ public final class ManualTime: Sendable {
     )
   }
 
-  /// Lets time pass.
+  /// Advances the clock.
   public func advance(by seconds: Double) {
     nanoseconds.add(Int64(seconds * 1_000_000_000), ordering: .sequentiallyConsistent)
   }

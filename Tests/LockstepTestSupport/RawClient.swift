@@ -1,28 +1,30 @@
 import Glibc
 import Testing
 
-/// A client that sends exactly the bytes it's told to and reads exactly what comes, over a real socket on loopback.
+/// A client that sends exactly the given bytes and reads exactly what arrives, over a real socket
+/// on loopback.
 ///
-/// It never blocks the thread it's on: tests share few, and a server's handlers may need one. Reading fails after a
-/// minute without a byte, so that a server that hangs fails a test instead of stopping the run; no test that passes
-/// waits for it.
+/// It never blocks its thread, because tests share few threads and a server's handlers may need
+/// one. Reading fails after a minute without a byte, so a server that hangs fails a test and does
+/// not stop the run. No passing test waits that long.
 public final class RawClient {
-  /// What went wrong, in a sentence.
+  /// The reason for a failure, in a sentence.
   public struct Failure: Error, CustomStringConvertible {
-    /// The sentence.
+    /// The reason.
     public let description: String
   }
 
-  /// The socket; -1 once closed.
+  /// The socket, or -1 after it is closed.
   public private(set) var descriptor: Int32
   private var buffered: [UInt8] = []
   private var forgotten = 0
 
-  /// A client connected to a port of 127.0.0.1.
+  /// Connects to a port of 127.0.0.1.
   public init(port: Int, receiveBuffer: Int32? = nil) throws {
     descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     guard descriptor >= 0 else { throw Failure(description: "socket: errno \(errno)") }
-    // Without it a test that sends twice in a row would wait for the kernel's delayed acknowledgement.
+    // Without this option, a test that sends twice in a row would wait for the kernel's delayed
+    // acknowledgement.
     var on: Int32 = 1
     setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &on, socklen_t(MemoryLayout<Int32>.size))
     if var size = receiveBuffer {
@@ -46,31 +48,31 @@ public final class RawClient {
 
   deinit { close() }
 
-  /// Closes in good order.
+  /// Closes the connection in an orderly way.
   public func close() {
     guard descriptor >= 0 else { return }
     _ = Glibc.close(descriptor)
     descriptor = -1
   }
 
-  /// Closes with a reset instead of an orderly end.
+  /// Closes the connection with a reset.
   public func reset() {
     var option = linger(l_onoff: 1, l_linger: 0)
     setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
     close()
   }
 
-  /// Says that nothing more will be sent, and goes on reading.
+  /// Half-closes the connection: sends nothing more, but continues to read.
   public func finishSending() {
     shutdown(descriptor, Int32(SHUT_WR))
   }
 
-  /// Sends a text's bytes.
+  /// Sends the bytes of a text.
   public func send(_ text: String) async throws {
     try await send(Array(text.utf8))
   }
 
-  /// Sends bytes, however long the server takes to read them.
+  /// Sends bytes, however slowly the server reads them.
   public func send(_ bytes: [UInt8]) async throws {
     var rest = bytes[...]
     while !rest.isEmpty {
@@ -86,7 +88,7 @@ public final class RawClient {
     }
   }
 
-  /// Returns when what was sent lies in the server's socket: its kernel has acknowledged it all.
+  /// Returns when the server's kernel has acknowledged all sent bytes.
   public func waitUntilTaken() async throws {
     let descriptor = descriptor
     await eventually {
@@ -95,7 +97,7 @@ public final class RawClient {
     }
   }
 
-  /// One whole answer, as its `Content-Length` or its chunks say.
+  /// Reads one complete response, by its `Content-Length` or its chunks.
   public func response(toHead: Bool = false) async throws -> RawResponse {
     while true {
       if let (response, used) = RawResponse.parse(buffered, toHead: toHead) {
@@ -103,7 +105,7 @@ public final class RawClient {
         return response
       }
       var isOpen = try await receive()
-      // Taking a long answer apart after every piece of it would take longer than all the rest.
+      // Parsing a long response after every received piece would take longer than all the rest.
       while isOpen, hasMore { isOpen = try await receive() }
       guard isOpen || RawResponse.parse(buffered, toHead: toHead) != nil else {
         throw Failure(description: "the server closed; so far it sent: \(String(decoding: buffered, as: UTF8.self))")
@@ -111,14 +113,14 @@ public final class RawClient {
     }
   }
 
-  /// Everything until the server closes. A reset counts as the end.
+  /// Reads everything until the server closes the connection. A reset counts as the end.
   public func readToEnd() async throws -> String {
     while try await receive() {}
     defer { buffered = [] }
     return String(decoding: buffered, as: UTF8.self)
   }
 
-  /// Takes at least so many bytes more, and forgets them.
+  /// Reads at least this many bytes and drops them.
   public func receive(atLeast count: Int) async throws {
     var taken = 0
     while taken < count {
@@ -129,7 +131,7 @@ public final class RawClient {
     forgotten += taken
   }
 
-  /// Takes what comes up to this text and forgets it.
+  /// Reads up to this text and drops what it has read.
   public func receive(until text: String) async throws {
     while true {
       let all = String(decoding: buffered, as: UTF8.self)
@@ -141,7 +143,7 @@ public final class RawClient {
     }
   }
 
-  /// What comes up to the next line end, without it.
+  /// Reads up to the next line end and returns the line without it.
   public func line() async throws -> [UInt8] {
     var searched = 0
     while true {
@@ -157,7 +159,7 @@ public final class RawClient {
     }
   }
 
-  /// How many bytes came in all, once the server has closed.
+  /// The number of bytes that arrived in all, once the server has closed the connection.
   public func countToEnd() async throws -> Int {
     while try await receive() {
       forgotten += buffered.count
@@ -166,7 +168,7 @@ public final class RawClient {
     return forgotten
   }
 
-  /// Whether the server has closed without sending anything more.
+  /// Whether the server has closed the connection without sending anything more.
   public func isClosed() async throws -> Bool {
     try await readToEnd().isEmpty
   }
@@ -184,7 +186,7 @@ public final class RawClient {
       buffered += chunk[..<count]
       return count > 0
     }
-    throw Failure(description: "nothing came for a minute")
+    throw Failure(description: "nothing arrived for a minute")
   }
 
   private var hasMore: Bool {

@@ -1,4 +1,4 @@
-/// An answer as it came over the wire, taken apart.
+/// A response as it came over the wire, in its parts.
 public struct RawResponse: Equatable, Sendable {
   /// The status code.
   public let status: Int
@@ -7,7 +7,7 @@ public struct RawResponse: Equatable, Sendable {
   /// The body, without the chunked coding.
   public let body: [UInt8]
 
-  /// An answer of these parts.
+  /// A response with these parts.
   public init(status: Int, fields: [String], body: [UInt8]) {
     self.status = status
     self.fields = fields
@@ -17,16 +17,16 @@ public struct RawResponse: Equatable, Sendable {
   /// The body as text.
   public var text: String { String(decoding: body, as: UTF8.self) }
 
-  /// The value of the first field of that name.
+  /// The value of the first field with that name.
   public func field(_ name: String) -> String? { values(of: name).first }
 
-  /// The values of all fields of that name, in order.
+  /// The values of all fields with that name, in order.
   public func values(of name: String) -> [String] {
     fields.filter { $0.lowercased().hasPrefix(name.lowercased() + ":") }
       .map { String($0.drop { $0 != ":" }.dropFirst(2)) }
   }
 
-  /// The first answer in the bytes and its length, or nil while it isn't complete.
+  /// The first response in the bytes and its length, or nil if it is incomplete.
   static func parse(_ bytes: [UInt8], toHead: Bool) -> (RawResponse, used: Int)? {
     guard let end = headEnd(bytes) else { return nil }
     let lines = String(decoding: bytes[..<(end - 4)], as: UTF8.self).split(separator: "\r\n").map(String.init)

@@ -1,12 +1,14 @@
 import Glibc
 
-/// A socket of loopback that does what no server should: it takes connections or doesn't, and says what it's told.
+/// A socket on loopback that behaves as no HTTP server should: it may refuse connections, and it
+/// sends any text.
 public final class RawServer: Sendable {
-  /// Its port.
+  /// The server's port.
   public let port: Int
   private let descriptor: Int32
 
-  /// A socket on a free port. Where it doesn't listen, connections are refused, and the port is nobody else's.
+  /// Binds a free port. If the socket does not listen, connections are refused, and no other
+  /// program can take the port.
   public init(listens: Bool = true) throws {
     let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
     self.descriptor = descriptor
@@ -19,7 +21,7 @@ public final class RawServer: Sendable {
         bind(descriptor, $0, length) == 0 && getsockname(descriptor, $0, &length) == 0
       }
     }
-    // Room for one connection that nobody has accepted; whoever comes after it has to wait.
+    // The queue holds one connection that is not accepted. Further clients have to wait.
     guard isBound, !listens || listen(descriptor, 0) == 0 else {
       throw ChildProcess.Failure(description: "a socket of loopback: errno \(errno)")
     }
@@ -28,13 +30,14 @@ public final class RawServer: Sendable {
 
   deinit { close(descriptor) }
 
-  /// Accepts one connection, waits until something has come over it, says this and closes. Blocks.
+  /// Accepts one connection, waits until something arrives, sends this text and closes. Blocks the
+  /// thread.
   public func answerOne(_ text: String) {
     let connection = accept(descriptor, nil, nil)
     guard connection >= 0 else { return }
     var bytes = [UInt8](repeating: 0, count: 65_536)
     _ = recv(connection, &bytes, bytes.count, 0)
-    // What nobody has read would make a reset of the close, which may overtake the answer.
+    // Unread input would turn the close into a reset, which can overtake the response.
     while recv(connection, &bytes, bytes.count, Int32(MSG_DONTWAIT)) > 0 {}
     let answer = Array(text.utf8)
     _ = send(connection, answer, answer.count, Int32(MSG_NOSIGNAL))

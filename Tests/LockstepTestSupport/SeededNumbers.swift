@@ -1,15 +1,15 @@
 import Foundation
 
-/// SplitMix64, so that a seed gives the same test everywhere.
+/// SplitMix64, so that a seed gives the same test on every machine.
 public struct SeededNumbers: RandomNumberGenerator, Sendable {
   private var state: UInt64
 
-  /// Numbers that follow from a seed.
+  /// Creates the numbers that follow from a seed.
   public init(seed: UInt64) {
     state = seed
   }
 
-  /// The next number.
+  /// Returns the next number.
   public mutating func next() -> UInt64 {
     state &+= 0x9E37_79B9_7F4A_7C15
     var mixed = state
@@ -18,19 +18,20 @@ public struct SeededNumbers: RandomNumberGenerator, Sendable {
     return mixed ^ mixed >> 31
   }
 
-  /// A number below a bound, which is at least 1.
+  /// Returns a number below a bound, which is at least 1.
   public mutating func below(_ bound: Int) -> Int { Int.random(in: 0..<bound, using: &self) }
 
-  /// Whether something that happens once in so many times happens now.
+  /// Returns true once in this many times, at random.
   public mutating func once(in times: Int) -> Bool { below(times) == 0 }
 
-  /// One of the elements, of which there must be one.
+  /// Returns one of the elements. There must be at least one.
   public mutating func one<Element>(of elements: [Element]) -> Element { elements[below(elements.count)] }
 }
 
-/// Where the numbers of a test begin.
+/// The seed of a test's random numbers.
 public enum TestSeed {
-  /// A new seed in each run, printed so that a failure can be repeated with `LOCKSTEP_TEST_SEED`.
+  /// Returns a new seed for each run and prints it, so that a failure can be repeated with
+  /// `LOCKSTEP_TEST_SEED`.
   public static func make(for test: String) -> UInt64 {
     let given = ProcessInfo.processInfo.environment["LOCKSTEP_TEST_SEED"].flatMap { UInt64($0) }
     let seed = given ?? UInt64.random(in: 0...UInt64.max)

@@ -1,8 +1,8 @@
 import Foundation
 
-/// A folder of a test's own, removed with all that is in it when the test has ended.
+/// A folder for one test. It is removed with all its contents when the test has ended.
 public final class TemporaryDirectory: Sendable {
-  /// The folder's path.
+  /// The path of the folder.
   public let path: String
 
   /// Makes the folder.
@@ -15,7 +15,7 @@ public final class TemporaryDirectory: Sendable {
     try? FileManager.default.removeItem(atPath: path)
   }
 
-  /// The path of a file in the folder, which need not exist.
+  /// The path of a file in the folder. The file need not exist.
   public func file(_ name: String) -> String { path + "/" + name }
 
   /// The file's bytes.
@@ -23,7 +23,7 @@ public final class TemporaryDirectory: Sendable {
     [UInt8](try Data(contentsOf: URL(fileURLWithPath: file(name))))
   }
 
-  /// Writes the file anew.
+  /// Writes or replaces the file.
   public func write(_ bytes: [UInt8], to name: String) throws {
     try Data(bytes).write(to: URL(fileURLWithPath: file(name)))
   }

@@ -5,19 +5,19 @@ import Testing
 @testable import LockstepCollections
 import LockstepThreading
 
-@Suite("Running tasks")
+@Suite("The task scope")
 struct RunningTasksTests {
-  @Test("All of them have ended when they are shut down, and no other is begun")
+  @Test("Shutting down cancels all tasks, waits for their end, and refuses new ones")
   func shutDown() async throws {
     let (tasks, begun, ended) = (TaskScope(branches: 256), Counter(), Counter())
     for _ in 0..<300 {
       try tasks.start {
         begun.count.add(1, ordering: .relaxed)
-        // Until it's cancelled.
+        // Waits until the task is cancelled.
         let (stream, continuation) = AsyncStream<Never>.makeStream()
         for await _ in stream {}
         withExtendedLifetime(continuation) {}
-        // What ends takes a while.
+        // The end of a task takes a while.
         for _ in 0..<100 { await Task.yield() }
         ended.count.add(1, ordering: .relaxed)
       }

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Named threads", .timeLimit(.minutes(10)))
 struct NamedThreadTests {
-  /// A thread's note.
+  /// A value that a thread sets.
   private final class Note: Sendable {
     let text = Mutex<String?>(nil)
   }

@@ -2,7 +2,8 @@ import LockstepJSON
 import LockstepTestSupport
 import Testing
 
-/// A device that writes until the server is gone, remembers what was acknowledged, and holds the server to it.
+/// A device that writes until the server is killed. It remembers what the server acknowledged, and
+/// checks after a restart that all of it is there.
 struct CrashClient {
   /// One write.
   struct Write {
@@ -11,16 +12,17 @@ struct CrashClient {
       case remove(key: String)
       case add(id: String, value: Int)
       case discard(id: String)
-      /// Three changes as one: a count goes up, a value is set, a favorite comes or goes.
+      /// Three changes in one transaction: a counter grows, a value is set, a favorite is added or
+      /// removed.
       case batch(value: Int, id: String)
     }
 
     let change: Change
-    /// Its `Idempotency-Key`, if it has one.
+    /// The `Idempotency-Key`, or nil.
     let key: String?
   }
 
-  /// What the user's state has of this device, by what was acknowledged.
+  /// This device's part of the user's state, according to the acknowledged writes.
   struct Expected: Equatable {
     var values: [String: Int] = [:]
     var favorites: [Favorite] = []
@@ -31,14 +33,16 @@ struct CrashClient {
     }
   }
 
-  /// What all its keys and ids begin with: devices of one user don't get in each other's way.
+  /// The prefix of all keys and ids of this device, so that devices of one user do not overwrite
+  /// each other's data.
   let prefix: String
   let token: String
   private var random: SeededNumbers
   private var expected = Expected()
-  /// What was sent last, and not answered: it happened, or it didn't.
+  /// The last write, if it was sent but not acknowledged. The server may or may not have applied
+  /// it.
   private var uncertain: Write?
-  /// The last write with a key that was answered, and its answer.
+  /// The last acknowledged write that had a key, and its response.
   private var answered: (write: Write, answer: RawResponse)?
   private var writes = 0
 
@@ -50,7 +54,7 @@ struct CrashClient {
 
   // MARK: Writing
 
-  /// Writes until the connection breaks, and calls `acknowledged` after each answer.
+  /// Writes until the connection breaks, and calls `acknowledged` after each response.
   mutating func write(to port: Int, acknowledged: () -> Void) async throws {
     let client = try RawClient(port: port)
     while true {
@@ -83,9 +87,10 @@ struct CrashClient {
     if write.key != nil { answered = (write, answer) }
   }
 
-  // MARK: Holding to it
+  // MARK: Checking
 
-  /// Whether all that was acknowledged is there, and nothing else but perhaps what was sent last.
+  /// Checks that all acknowledged writes are there, and nothing else except perhaps the write that
+  /// was sent last.
   mutating func check(at port: Int) async throws {
     let client = try RawClient(port: port)
     let found = try await state(over: client)
@@ -95,17 +100,17 @@ struct CrashClient {
     if let answered {
       let again = try #require(await Self.exchange(request(answered.write), over: client))
       #expect(again.field("Idempotency-Replayed") == "true")
-      #expect(again.isSame(as: answered.answer), "\(again) and not \(answered.answer)")
+      #expect(again.isSame(as: answered.answer), "the repeated request got \(again), but before \(answered.answer)")
     }
     guard let uncertain else { return }
-    // What a client's outbox does: it sends again what wasn't answered.
+    // Sends the unacknowledged write again, as a client's outbox does.
     let answer = try #require(await Self.exchange(request(uncertain), over: client))
     let hadHappened = found == ifItHappened && found != expected
     if uncertain.key != nil {
       try accept(answer, to: uncertain)
       #expect((answer.field("Idempotency-Replayed") == "true") == hadHappened, "\(uncertain)")
     } else {
-      // Without a key a removal that had happened finds nothing the second time.
+      // Without a key, the second removal of an element finds nothing.
       let isGone = hadHappened && answer.status == 404
       if isGone { expected.apply(uncertain.change, by: prefix) } else { try accept(answer, to: uncertain) }
     }
@@ -114,7 +119,7 @@ struct CrashClient {
     try #require(after == expected, "\(prefix): \(after), and not \(expected)")
   }
 
-  /// Whether what is rebuilt from the journal is, byte for byte, what the tables have.
+  /// Checks that the states that are rebuilt from the journal equal the tables, byte for byte.
   func checkRebuilt(at port: Int) async throws {
     let client = try RawClient(port: port)
     for path in ["/v1/favorites", "/v1/defaults/standard", "/v1/profile"] {
@@ -168,7 +173,7 @@ struct CrashClient {
     return lines.joined(separator: "\r\n") + "\r\n\r\n" + (body ?? "")
   }
 
-  /// The answer; nil when the server is gone before it is whole.
+  /// Returns the response, or nil if the connection ends before the response is complete.
   private static func exchange(_ request: String, over client: RawClient) async -> RawResponse? {
     do {
       try await client.send(request)
@@ -180,7 +185,7 @@ struct CrashClient {
 }
 
 extension CrashClient.Expected {
-  /// Takes a change in.
+  /// Applies a change.
   fileprivate mutating func apply(_ change: CrashClient.Write.Change, by prefix: String) {
     switch change {
     case .set(let key, let value): values[key] = value
@@ -205,7 +210,8 @@ extension CrashClient.Expected {
 }
 
 extension RawResponse {
-  /// Whether another answer is this one again, but for when it was sent and that it says so.
+  /// Whether another response repeats this one. The date and the field that marks a repeated
+  /// response may differ.
   fileprivate func isSame(as other: RawResponse) -> Bool {
     func lasting(_ fields: [String]) -> [String] {
       fields.filter { !$0.hasPrefix("Date:") && !$0.hasPrefix("Idempotency-Replayed:") }.sorted()

@@ -7,14 +7,15 @@ import LockstepTestSupport
 import Testing
 
 extension RestartTests {
-  /// The server is killed while devices write, again and again, and has to have kept its word each time.
-  /// `LOCKSTEP_CRASH_ROUNDS` says how often, `LOCKSTEP_TEST_SEED` what the devices choose; scripts/crash-test sets both.
+  /// Kills the server again and again while devices write, and checks each time that no
+  /// acknowledged write is lost. `LOCKSTEP_CRASH_ROUNDS` sets the number of rounds, and
+  /// `LOCKSTEP_TEST_SEED` determines the writes. scripts/crash-test sets both.
   @Suite("A server that is killed in the middle of its work", .timeLimit(.minutes(10 + crashRounds)))
   struct CrashTests {
     private static let users = 3
     private static let devicesOfEach = 3
 
-    @Test("Has every acknowledged write, none twice, and answers repeated requests as it did before")
+    @Test("It has every acknowledged write, none twice, and repeats its responses to repeated requests")
     func crashes() async throws {
       let rounds = crashRounds
       let seed = TestSeed.make(for: "Crashes")
@@ -28,7 +29,7 @@ extension RestartTests {
         let (killed, acknowledged) = try await store.round(clients, threshold: threshold, delay: random.below(2000))
         clients = killed
         total += acknowledged
-        // Now and then one is killed while it opens what the last one left.
+        // In some rounds, a server is also killed while it opens the store of the killed one.
         if random.once(in: 4) { try await store.killWhileStarting(after: random.below(20_000)) }
         let (process, port) = try await store.start()
         for place in clients.indices { try await clients[place].check(at: port) }
@@ -61,7 +62,7 @@ extension RestartTests {
   }
 }
 
-/// The store that survives, and the servers that don't.
+/// The store that outlives its servers.
 private final class CrashStore: Sendable {
   private let folder: TemporaryDirectory
   private let slowest = Mutex(Duration.zero)
@@ -71,21 +72,22 @@ private final class CrashStore: Sendable {
     self.folder = folder
   }
 
-  /// The longest that a server took from its start until it listened: to be shown, never judged by.
+  /// The longest time from a server's start until it listened. It is only printed, because it
+  /// depends on the machine.
   var slowestStart: Duration { slowest.withLock { $0 } }
 
   func start() async throws -> (process: LockstepProcess, port: Int) {
     let clock = ContinuousClock()
     let begin = clock.now
     starts.add()
-    // Each has files of its own for what it prints: the last one's say where the last one listened.
+    // Each server gets its own output files, so that the printed port is that of the last server.
     let started = try await LockstepProcess.serving(["--log-level", "error"], in: folder, name: "run-\(starts.value)")
     slowest.withLock { $0 = max($0, clock.now - begin) }
     return started
   }
 
-  /// Lets all devices write, kills the server after so many answers and a moment, and gives the devices and how many
-  /// answers they got.
+  /// Lets all devices write. Kills the server once it has acknowledged `threshold` writes and a
+  /// moment has passed. Returns the devices and the number of acknowledged writes.
   func round(
     _ clients: [CrashClient],
     threshold: Int,
@@ -122,7 +124,7 @@ private final class CrashStore: Sendable {
     #expect(await process.ended() == .signal(SIGKILL))
   }
 
-  /// Whether the file is whole, and no user's revisions have a gap.
+  /// Checks that the file is intact and that no user's revisions have a gap.
   func expectSound() throws {
     let connection = try SQLiteConnection(path: folder.file("lockstep.db"), options: .init(access: .readOnly))
     let faults = try connection.all("PRAGMA integrity_check") { row in try row[0] as String }
@@ -139,8 +141,8 @@ private final class CrashStore: Sendable {
     #expect(gaps == [])
   }
 
-  /// A while that is never the same, so that the server is killed at any point of its work; what is tested holds at
-  /// every one.
+  /// Waits for a while that depends on the machine, so that the kill comes at any point of the
+  /// server's work. The checks must hold at every point.
   private static func passTime(_ turns: Int) {
     for _ in 0..<turns { sched_yield() }
   }

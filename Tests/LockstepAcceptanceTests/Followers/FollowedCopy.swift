@@ -1,16 +1,17 @@
 import LockstepJSON
 
-/// What a client has of a user's state, and how it takes in what the feed tells: as a table view does, and strictly, so
-/// that a change told twice is a fault as much as one that was left out.
+/// A client's copy of a user's state. It applies changesets as a table view does, and it is strict:
+/// a change that is sent twice is an error, as is a change that is missing.
 struct FollowedCopy: Equatable, Sendable {
-  /// What doesn't fit.
+  /// The copy and a changeset contradict each other.
   struct Fault: Error, CustomStringConvertible {
     let description: String
   }
 
   struct Item: Equatable, Sendable {
     let id: String
-    /// The item as it was sent, written again: what differs in its bytes differs.
+    /// The item as the server sent it, written again. Items with different bytes have different
+    /// contents.
     let content: String
 
     init(_ json: JSON) throws {
@@ -20,12 +21,13 @@ struct FollowedCopy: Equatable, Sendable {
     }
   }
 
-  /// The lists by their collections' names.
+  /// The lists by the names of their collections.
   private(set) var lists: [String: [Item]] = [:]
-  /// The maps, each value as it was sent. One without values is the same as none.
+  /// The maps by the names of their collections, with each value as the server sent it. A map
+  /// without values is the same as no map.
   private(set) var maps: [String: [String: String]] = [:]
 
-  /// What came of taking a document in.
+  /// How much a document changed.
   struct Tally: Sendable {
     var changesets = 0
     var moves = 0
@@ -43,7 +45,7 @@ struct FollowedCopy: Equatable, Sendable {
     maps[name] = values.isEmpty ? nil : Dictionary(uniqueKeysWithValues: values.map { ($0.name, $0.value.description) })
   }
 
-  /// Starts over with whole collections.
+  /// Replaces the copy by whole collections.
   mutating func reset(to changesets: [JSON]) throws {
     self = FollowedCopy()
     for changeset in changesets {
@@ -60,19 +62,19 @@ struct FollowedCopy: Equatable, Sendable {
 
   // MARK: Changesets
 
-  /// Applies changesets, each of another collection, none of them empty.
+  /// Applies changesets. Each is of another collection, and none is empty.
   mutating func apply(_ changesets: [JSON]) throws -> Tally {
     var tally = Tally()
     var names = Set<String>()
     for changeset in changesets {
       guard let name = changeset["collection"]?.stringValue, names.insert(name).inserted else {
-        throw Fault(description: "a collection without a name, or told of twice: \(changeset)")
+        throw Fault(description: "a collection without a name, or two changesets of one collection: \(changeset)")
       }
       do {
         switch changeset["kind"]?.stringValue {
         case "list": tally.moves += try applyToList(name, changeset)
         case "map": try applyToMap(name, changeset)
-        default: throw Fault(description: "a kind that there isn't")
+        default: throw Fault(description: "the kind is unknown")
         }
       } catch {
         throw Fault(description: "\(error) in \(changeset), applied to \(lists[name] ?? []) \(maps[name] ?? [:])")
@@ -92,12 +94,12 @@ struct FollowedCopy: Equatable, Sendable {
       values[key] = value.description
     }
     for key in removed {
-      try Self.require(set[key] == nil && values.removeValue(forKey: key) != nil, "\(key) isn't there to be removed")
+      try Self.require(set[key] == nil && values.removeValue(forKey: key) != nil, "\(key) is not there to be removed")
     }
     maps[name] = values.isEmpty ? nil : values
   }
 
-  /// Gives how many elements were moved.
+  /// Returns how many elements were moved.
   private mutating func applyToList(_ name: String, _ changeset: JSON) throws -> Int {
     let old = lists[name] ?? []
     let deletions = try Self.places(changeset, "deletions", "index", "id")
@@ -108,18 +110,20 @@ struct FollowedCopy: Equatable, Sendable {
       deletions.count + moves.count + insertions.count + modifications.count > 0,
       "nothing is different"
     )
-    try Self.require(Self.ascend(insertions.map(\.0)), "insertions don't ascend")
+    try Self.require(Self.ascend(insertions.map(\.0)), "the insertions are not in ascending order")
 
-    // Out with every deletion and every source of a move, by their places in the old list.
+    // First remove all deleted elements and the sources of all moves. Their places refer to the old
+    // list.
     var new = old
     for place in (deletions + moves).sorted(by: { $0.index > $1.index }) {
       try Self.require(
         place.index < old.count && old[place.index].id == place.id,
-        "\(place.id) isn't at \(place.index)"
+        "\(place.id) is not at \(place.index)"
       )
       new.remove(at: place.index)
     }
-    // In with every insertion and every moved one, by their places in the new list.
+    // Then insert all new elements and the targets of all moves. Their places refer to the new
+    // list.
     var arrivals = insertions
     for (place, move) in zip(moves, try Self.elements(changeset, "moves")) {
       arrivals.append((try Self.index(move, "to"), old[place.index]))
@@ -131,10 +135,10 @@ struct FollowedCopy: Equatable, Sendable {
     }
     try Self.require(
       Set(deletions.map(\.id)).isDisjoint(with: insertions.map(\.1.id)),
-      "what is deleted is inserted again"
+      "a deleted element is inserted again"
     )
     try replaceModified(modifications, old, &new)
-    try Self.require(moves.count == Self.fewestMoves(from: old, to: new), "there are more moves than are needed")
+    try Self.require(moves.count == Self.fewestMoves(from: old, to: new), "there are more moves than necessary")
     lists[name] = new.isEmpty ? nil : new
     return moves.count
   }
@@ -142,21 +146,21 @@ struct FollowedCopy: Equatable, Sendable {
   private func replaceModified(_ modifications: [JSON], _ old: [Item], _ new: inout [Item]) throws {
     try Self.require(
       Self.ascend(try modifications.map { try Self.index($0, "index") }),
-      "modifications don't ascend"
+      "the modifications are not in ascending order"
     )
     for modification in modifications {
       let item = try Self.item(modification)
       let (index, newIndex) = (try Self.index(modification, "index"), try Self.index(modification, "newIndex"))
-      try Self.require(index < old.count && old[index].id == item.id, "\(item.id) wasn't at \(index)")
-      try Self.require(newIndex < new.count && new[newIndex].id == item.id, "\(item.id) isn't at \(newIndex)")
-      try Self.require(old[index].content != item.content, "\(item.id) is like that already")
+      try Self.require(index < old.count && old[index].id == item.id, "\(item.id) was not at \(index)")
+      try Self.require(newIndex < new.count && new[newIndex].id == item.id, "\(item.id) is not at \(newIndex)")
+      try Self.require(old[index].content != item.content, "\(item.id) has that content already")
       new[newIndex] = item
     }
   }
 
   // MARK: Reading
 
-  /// What is told with an ascending index and an id.
+  /// Reads the members of an array that have ascending indexes and ids.
   private static func places(
     _ changeset: JSON,
     _ member: String,
@@ -166,7 +170,7 @@ struct FollowedCopy: Equatable, Sendable {
     let places = try elements(changeset, member).map { element in
       (index: try Self.index(element, index), id: element[id]?.stringValue ?? "")
     }
-    try require(ascend(places.map(\.index)), "\(member) don't ascend")
+    try require(ascend(places.map(\.index)), "\(member) are not in ascending order")
     return places
   }
 
@@ -191,11 +195,12 @@ struct FollowedCopy: Equatable, Sendable {
     guard condition else { throw Fault(description: fault) }
   }
 
-  /// How many must move at least: all that are in both lists but the longest row of them that keeps its order.
+  /// The smallest number of moves: all elements that are in both lists, except the longest sequence
+  /// that keeps its order.
   private static func fewestMoves(from old: [Item], to new: [Item]) -> Int {
     let places = Dictionary(uniqueKeysWithValues: old.enumerated().map { ($0.element.id, $0.offset) })
     let survivors = new.compactMap { places[$0.id] }
-    // The least last element of an ascending row, by the row's length.
+    // For each length, the smallest last element of an ascending sequence of that length.
     var ends: [Int] = []
     for place in survivors {
       if let position = ends.firstIndex(where: { $0 >= place }) { ends[position] = place } else { ends.append(place) }

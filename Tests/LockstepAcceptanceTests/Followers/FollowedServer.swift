@@ -4,13 +4,13 @@ import LockstepThreading
 import LockstepTestSupport
 import Testing
 
-/// The store that followers follow, the server that runs on it at present, and what all of them know together.
+/// The store, the server that runs on it at present, and what the followers share.
 final class FollowedServer: Sendable {
-  /// How many of a user's last revisions a cursor can always be gone on from; few enough that a run
-  /// comes to resets too.
+  /// How many of a user's last revisions the server keeps. A run is long enough that some cursors
+  /// become older than that, so resets happen too.
   static let keptRevisions = 100
 
-  /// What happened in all, to be shown.
+  /// The numbers that a run prints.
   struct Counts: Sendable {
     var writes = 0
     var refusals = 0
@@ -26,9 +26,9 @@ final class FollowedServer: Sendable {
 
   private struct Contents: Sendable {
     var counts = Counts()
-    /// The bytes that were seen behind each ETag of a user's.
+    /// The bytes of each representation, by ETag.
     var representations: [String: [UInt8]] = [:]
-    /// The cursor that each follower has reached.
+    /// The latest cursor of each follower.
     var reached: [Int: String] = [:]
     var isEnding = false
     var starts = 0
@@ -43,7 +43,8 @@ final class FollowedServer: Sendable {
 
   var counts: Counts { contents.withLock { $0.counts } }
 
-  /// Whether the server was told to end, or is about to be: connections may break, and who waits be answered.
+  /// Whether the server is shutting down or about to: connections may break, and waits may end
+  /// early.
   var isEnding: Bool { contents.withLock { $0.isEnding } }
 
   func count(_ change: (inout Counts) -> Void) { contents.withLock { change(&$0.counts) } }
@@ -52,18 +53,18 @@ final class FollowedServer: Sendable {
 
   func hasReached(_ cursor: String, _ follower: Int) -> Bool { contents.withLock { $0.reached[follower] == cursor } }
 
-  /// Holds a representation to the promise of its ETag: the same bytes for ever, over all restarts.
+  /// Checks that the same ETag means the same bytes, across all restarts.
   func check(_ body: [UInt8], behind tag: String, at place: String) throws {
     let known = contents.withLock { contents in
       defer { contents.representations["\(place) \(tag)"] = body }
       return contents.representations["\(place) \(tag)"]
     }
     guard known == nil || known == body else {
-      throw FollowedCopy.Fault(description: "\(place): other bytes behind the same ETag \(tag)")
+      throw FollowedCopy.Fault(description: "\(place): different bytes with the same ETag \(tag)")
     }
   }
 
-  // MARK: Starting and ending
+  // MARK: Starting and stopping
 
   func start(threads: Int) async throws -> (process: LockstepProcess, port: Int) {
     let number = contents.withLock { contents in
@@ -74,27 +75,27 @@ final class FollowedServer: Sendable {
     let options = [
       "--threads", "\(threads)", "--log-level", "error", "--admin-token", FollowedWriter.administrator,
       "--history-days", "0", "--history-min", "\(Self.keptRevisions)",
-      // So long that none of its own accord ends in a test.
+      // So long that no wait times out during the test.
       "--max-wait", "3600",
     ]
     return try await LockstepProcess.serving(options, in: folder, name: "run-\(number)")
   }
 
-  /// Kills it, whatever it does just now.
+  /// Kills the server, whatever it is doing.
   func kill(_ process: LockstepProcess) async {
     contents.withLock { $0.isEnding = true }
     process.send(SIGKILL)
     #expect(await process.ended() == .signal(SIGKILL))
   }
 
-  /// Has it drain while everybody waits.
+  /// Shuts the server down while clients wait.
   func drain(_ process: LockstepProcess) async {
     contents.withLock { $0.isEnding = true }
     process.send(SIGTERM)
     #expect(await process.ended() == .exit(0), "\(process.errors)")
   }
 
-  /// A new user's token.
+  /// Signs a user up and returns the token.
   static func signUp(_ name: String, at port: Int) async throws -> String {
     let client = try RawClient(port: port)
     let body = #"{"email":"\#(name)@example.com","password":"a good password"}"#

@@ -1,7 +1,7 @@
 import LockstepJSON
 import LockstepTestSupport
 
-/// Whoever changes what the others follow: every kind of write there is, on all collections, at random.
+/// Makes random writes to the followed users: every kind of write, on all collections.
 struct FollowedWriter {
   static let administrator = "the-administrator"
   static let suites = ["standard", "editor", "App.v2_b-1"]
@@ -13,10 +13,10 @@ struct FollowedWriter {
     random = SeededNumbers(seed: seed)
   }
 
-  /// The next write of one of the users.
+  /// Returns the next write of one of the users.
   mutating func next(of tokens: [String]) -> String {
     number += 1
-    // Most are the first one's, who so comes to have more history than is kept.
+    // Most writes are of the first user, so that this user gets more history than the server keeps.
     let token = random.once(in: 4) ? random.one(of: tokens) : tokens[0]
     if random.once(in: 20) { return registration() }
     switch random.below(13) {
@@ -39,7 +39,7 @@ struct FollowedWriter {
     }
   }
 
-  /// A write that everybody who follows this user, whatever they follow, is told of.
+  /// A write that changes every collection of this user, so that every follower is notified.
   mutating func everything(of token: String) -> String {
     number += 1
     var actions: [JSON] = [
@@ -53,7 +53,7 @@ struct FollowedWriter {
     return request("POST", "/v1/actions", token, ["actions": .array(actions)])
   }
 
-  // MARK: What is written
+  // MARK: The parts of a write
 
   private mutating func registration() -> String {
     let suite = "/v1/admin/registered/\(random.one(of: Self.suites))"
@@ -109,7 +109,7 @@ struct FollowedWriter {
     case 2: .double(random.one(of: [0.5, 1.0, -0.0, 1e300]))
     case 3: .array([.null, .integer(Int64(random.below(3))), .string("🌌\u{2028}\n\"")])
     case 4: .object(["a": .integer(Int64(random.below(3))), "b": .object(["c": .string("é")])])
-    // Few values, so that some come again.
+    // There are few values, so that some repeat.
     default: .string("v\(random.below(3))")
     }
   }

@@ -1,18 +1,19 @@
 import LockstepJSON
 import LockstepTestSupport
 
-/// A client that keeps a copy of what it follows: it polls, waits or listens at random, goes away in the middle, comes back
-/// with old cursors, and holds the server to its word at each step.
+/// A client that keeps a copy of the collections that it follows. At random it polls, waits, reads
+/// an event stream, disconnects, and continues from old cursors. It checks its copy after each
+/// step.
 struct Follower {
   typealias Fault = FollowedCopy.Fault
 
-  /// A copy, and the cursor that goes on from it.
+  /// A copy and its cursor.
   private struct Point {
     let cursor: String
     let copy: FollowedCopy
   }
 
-  /// What may be followed: all, one collection, several.
+  /// The sets of collections that a follower may choose. An empty set means all.
   private static let filters: [[String]] = [
     [], [], [], ["favorites"], ["defaults"], ["profile", "favorites"], ["defaults/standard"],
     ["defaults/editor", "profile"],
@@ -25,7 +26,7 @@ struct Follower {
   private var random: SeededNumbers
   private var filter: [String] = []
   private var point: Point?
-  /// Where it was before, now and then to go on from there once more.
+  /// Earlier points. The follower sometimes continues from one of them.
   private var past: [Point] = []
 
   init(number: Int, token: String, server: FollowedServer, seed: UInt64) {
@@ -37,11 +38,11 @@ struct Follower {
 
   // MARK: Following
 
-  /// Follows until the server is gone.
+  /// Follows until the server ends.
   mutating func follow(at port: Int) async throws {
     do {
       var client = try RawClient(port: port)
-      // After each start the first thing is to go on from where it was.
+      // After each start, the follower first continues from its last cursor.
       try await poll(client)
       while true {
         if try await !step(client, port) { client = try RawClient(port: port) }
@@ -51,7 +52,7 @@ struct Follower {
     }
   }
 
-  /// Polls until nothing is new, and compares all with the truth.
+  /// Polls until nothing is new, and then compares the copy with the resources.
   mutating func catchUp(at port: Int) async throws {
     let client = try RawClient(port: port)
     while true {
@@ -62,7 +63,7 @@ struct Follower {
     try await check(client)
   }
 
-  /// Gives whether the connection can be used for more.
+  /// Returns whether the connection can still be used.
   private mutating func step(_ client: RawClient, _ port: Int) async throws -> Bool {
     switch random.below(16) {
     case 0:
@@ -92,7 +93,7 @@ struct Follower {
     return false
   }
 
-  /// Forgets all and starts anew, in one of the ways that there are.
+  /// Drops everything and starts over, in one of the possible ways.
   private mutating func begin(_ client: RawClient) async throws {
     past = []
     point = nil
@@ -100,7 +101,7 @@ struct Follower {
     switch random.below(3) {
     case 0: try await poll(client)
     case 1:
-      // A snapshot, and the cursor in it.
+      // Starts with a snapshot and the cursor in it.
       let name = random.one(of: Self.paths)
       filter = [name]
       let whole = try await get(client, "/v1/\(name)")
@@ -108,7 +109,7 @@ struct Follower {
       try Self.take(whole, as: name, into: &copy)
       let tag = whole.field("ETag")?.filter { $0 != "\"" } ?? ""
       arrive(Point(cursor: tag, copy: copy))
-      // That cursor is the collection's own. With the answer the follower has that of the whole.
+      // That cursor belongs to one collection. The poll returns the cursor of the whole state.
       try await poll(client)
     default:
       let now = try JSON(parsing: try await get(client, "/v1/changes?since=now").body)["cursor"]?.stringValue ?? ""
@@ -133,18 +134,19 @@ struct Follower {
     guard answer.field("Cursor") == document["cursor"]?.stringValue else { throw fault("two cursors: \(answer)") }
     let before = point?.cursor
     let isEmpty = try take(document)
-    // Only a cursor of now can be waited with in vain; from an older one what came and went again is passed over.
+    // A wait with the current cursor must not end without a change. With an older cursor it may: a
+    // change and its reversal cancel each other out.
     if isWait, isEmpty, before == point?.cursor, !server.isEnding {
-      throw fault("woken for nothing at \(before ?? "")")
+      throw fault("the wait ended without a change at \(before ?? "")")
     }
   }
 
-  /// Listens to a few events.
+  /// Reads a few events from an event stream.
   private mutating func listen(_ client: RawClient) async throws {
     var fields = ["Accept: text/event-stream"]
     var target = changes(wait: false)
     if let point, random.once(in: 2) {
-      // As browsers resume: with the address they began with, and the last event beside it.
+      // Resume as browsers do: with the first URL and the id of the last event.
       fields.append("Last-Event-ID: \(point.cursor)")
       target = changes(wait: false, since: past.first?.cursor ?? point.cursor)
     }
@@ -153,33 +155,33 @@ struct Follower {
     guard status == "HTTP/1.1 200 OK" else { throw fault("the stream began with \(status)") }
     while try await !client.line().isEmpty {}
     for _ in 0..<(1 + random.below(5)) {
-      // An event is a chunk of its own, whose size stands before it; the last one is empty.
+      // Each event is one chunk, after a line with its size. The last chunk is empty.
       if try await client.line() == [UInt8(ascii: "0")] { return }
       let event = String(decoding: try await client.line(), as: UTF8.self)
       if event.hasPrefix(":") { continue }
       let lines = event.split(separator: "\n", omittingEmptySubsequences: false)
       guard lines.count == 5, lines[0] == "event: changes", lines[3].isEmpty, lines[4].isEmpty else {
-        throw fault("an event of another form: \(event)")
+        throw fault("an event in another form: \(event)")
       }
       _ = try take(try JSON(parsing: String(lines[2].dropFirst("data: ".count))))
-      guard lines[1] == "id: \(point?.cursor ?? "")" else { throw fault("the event's id isn't its cursor: \(event)") }
+      guard lines[1] == "id: \(point?.cursor ?? "")" else { throw fault("the event's id is not its cursor: \(event)") }
       server.count { $0.events += 1 }
     }
   }
 
-  // MARK: Taking in
+  // MARK: Applying
 
-  /// Takes a document in; gives whether it told of nothing.
+  /// Applies a document. Returns whether it contained no change.
   private mutating func take(_ document: JSON) throws -> Bool {
     guard let cursor = document["cursor"]?.stringValue, let isReset = document["reset"]?.boolValue,
       let changesets = document["changesets"]?.arrayValue
     else { throw fault("not a document of changes: \(document)") }
     guard document["since"]?.stringValue == point?.cursor else {
-      throw fault("it follows on another cursor: \(document)")
+      throw fault("it does not continue from this follower's cursor: \(document)")
     }
     for changeset in changesets {
       let name = changeset["collection"]?.stringValue ?? ""
-      guard includes(name) else { throw fault("\(name) wasn't asked for") }
+      guard includes(name) else { throw fault("\(name) was not asked for") }
     }
     var copy = point?.copy ?? FollowedCopy()
     if isReset {
@@ -203,38 +205,43 @@ struct Follower {
     self.point = point
     server.note(point.cursor, of: number)
     guard past.last?.cursor != point.cursor else { return }
-    // The first stays, and some of long ago; most are of late.
+    // Keep the first point, some old ones and mostly recent ones.
     if past.count >= 12 { past.remove(at: 1 + random.below(past.count - 1)) }
     past.append(point)
   }
 
-  /// Only history that is no longer kept forces anybody to start over.
+  /// A reset is only allowed if the server no longer has the history since the cursor.
   private func expectForced(_ since: String, _ now: String) throws {
     server.count { $0.resets += 1 }
     guard let age = Self.revisions(from: since, to: now), age > FollowedServer.keptRevisions else {
-      throw fault("a reset at \(now) that nothing forced, since \(since)")
+      throw fault("an unnecessary reset at \(now), since \(since)")
     }
   }
 
-  /// How many revisions lie between two cursors. To clients a cursor is opaque; who tests the server may look inside.
+  /// How many revisions lie between two cursors. Clients must treat a cursor as opaque, but a test
+  /// may parse it.
   private static func revisions(from old: String, to new: String) -> Int? {
     let (old, new) = (old.split(separator: "."), new.split(separator: "."))
     guard old.count >= 3, new.count >= 3, old[0] == new[0] else { return nil }
-    // Behind a hyphen comes the era.
+    // The era follows the hyphen.
     guard let first = Int(old[1].prefix { $0 != "-" }), let last = Int(new[1].prefix { $0 != "-" }) else { return nil }
     return last - first
   }
 
-  // MARK: The truth
+  // MARK: Comparing
 
-  /// Compares the copy with what the resources themselves say, as of its cursor and, where that is still the last, now.
+  /// Compares the copy with the resources as of its cursor. If the cursor is still the latest, it
+  /// also compares the copy with the present resources.
   private func check(_ client: RawClient) async throws {
     guard let point, let truth = try await truth(client, at: point.cursor) else { return }
-    guard truth == point.copy else { throw fault("at \(point.cursor) it has \(point.copy), and not \(truth)") }
+    guard truth == point.copy else {
+      throw fault("at \(point.cursor) the copy is \(point.copy), but the resources are \(truth)")
+    }
     server.count { $0.checks += 1 }
   }
 
-  /// What the resources say as of a cursor; nil where that is history no longer kept.
+  /// The state that the resources show as of a cursor, or nil if the server no longer has that
+  /// history.
   private func truth(_ client: RawClient, at cursor: String) async throws -> FollowedCopy? {
     var copy = FollowedCopy()
     for name in Self.paths where includes(name) {
@@ -244,7 +251,7 @@ struct Follower {
       if past.status == 404 {
         guard let age = Self.revisions(from: cursor, to: present.field("Cursor") ?? ""),
           age > FollowedServer.keptRevisions
-        else { throw fault("\(name) isn't known at \(cursor): \(past.text)") }
+        else { throw fault("\(name) is not known at \(cursor): \(past.text)") }
         return nil
       }
       try server.check(past.body, behind: tag, at: "\(token) \(name)")

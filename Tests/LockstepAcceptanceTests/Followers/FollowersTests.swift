@@ -5,17 +5,18 @@ import LockstepTestSupport
 import Testing
 
 extension RestartTests {
-  /// Clients follow a user's state while the server is restarted and killed; each has to have exactly what is there, each
-  /// time. `LOCKSTEP_FOLLOWER_ROUNDS` says how often, `LOCKSTEP_TEST_SEED` what everybody chooses; scripts/followers sets both.
+  /// Clients follow a user's state while the server is restarted and killed. Each time, every copy
+  /// must equal the user's state. `LOCKSTEP_FOLLOWER_ROUNDS` sets the number of rounds, and
+  /// `LOCKSTEP_TEST_SEED` determines all random choices. scripts/followers sets both.
   @Suite(
-    "Clients that follow, whatever happens to them and to the server",
+    "Clients that follow a state through restarts and lost connections",
     .timeLimit(.minutes(10 + followerRounds))
   )
   struct FollowersTests {
     private static let users = 2
     private static let followersOfEach = 5
 
-    @Test("Have exactly what is there whenever they've caught up: nothing twice, nothing missed, no needless reset")
+    @Test("Each has exactly the server's state once it has caught up: no change twice, none missed, no needless reset")
     func follow() async throws {
       let rounds = followerRounds
       let seed = TestSeed.make(for: "Followers")
@@ -68,7 +69,8 @@ extension RestartTests {
       for _ in 0..<count { try await write(writer.next(of: tokens), over: client, server) }
     }
 
-    /// Writes, and has the server killed a moment after the last of these writes, while more are on their way.
+    /// Writes, and kills the server a moment after the last of these writes, while more are being
+    /// sent.
     private static func write(
       _ writer: inout FollowedWriter,
       _ tokens: [String],
@@ -80,13 +82,14 @@ extension RestartTests {
     ) async throws {
       let client = try RawClient(port: port)
       for _ in 0..<count { try await write(writer.next(of: tokens), over: client, server) }
-      // Nobody waits for the answers of these, so that the end comes at any point of the work.
+      // These responses are not awaited, so that the server can be killed at any point of its work.
       for _ in 0..<20 { try await client.send(writer.next(of: tokens)) }
       for _ in 0..<delay { sched_yield() }
       await server.kill(process)
     }
 
-    /// One last write to everything of everybody, which wakes all: who waits has to get there without the server's end.
+    /// Makes one last write to every collection of every user. It wakes all waiters, and each must
+    /// reach its cursor before the server ends.
     private static func finish(
       _ writer: inout FollowedWriter,
       _ tokens: [String],
@@ -108,7 +111,7 @@ extension RestartTests {
     {
       try await client.send(request)
       let answer = try await client.response()
-      // What can't be done is refused, which changes nothing.
+      // A refused write changes nothing.
       let isRefused = [404, 409, 422].contains(answer.status)
       try #require((200...204).contains(answer.status) || isRefused, "\(request): \(answer.status) \(answer.text)")
       server.count {

@@ -3,7 +3,7 @@ import LockstepJSON
 import LockstepTestSupport
 import Testing
 
-@Suite("The operator's commands on a store that is served", .timeLimit(.minutes(10)))
+@Suite("The operator's commands on a store while a server uses it", .timeLimit(.minutes(10)))
 struct BackupTests {
   private let folder: TemporaryDirectory
 
@@ -11,7 +11,7 @@ struct BackupTests {
     folder = try TemporaryDirectory()
   }
 
-  /// Runs a command of the binary to its end.
+  /// Runs a command of the binary and waits until it ends.
   private func run(_ arguments: [String], name: String, variables: [String: String] = [:]) async throws -> (
     code: LockstepProcess.Ending?, output: String, errors: String
   ) {
@@ -20,7 +20,7 @@ struct BackupTests {
   }
 
   @Test(
-    "A backup of a store that is written all the time is whole and holds what was acknowledged before it; restored, it's served"
+    "A backup of a store under constant writes is intact, contains every write acknowledged before it, and can be restored"
   )
   func whileServing() async throws {
     let (server, port) = try await LockstepProcess.serving(in: folder)
@@ -42,7 +42,7 @@ struct BackupTests {
     let made = try await backup
     #expect(made.code == .exit(0), "\(made.errors)")
     #expect(made.output.hasPrefix("\(folder.file("b.db")): ") && made.errors.isEmpty)
-    // While the server runs nothing may be put in the store's place.
+    // While the server runs, `restore` must not replace the store.
     let restore = ["restore", "--data", folder.file("lockstep.db"), "--from", folder.file("b.db"), "--force"]
     let refused = try await run(restore, name: "refused")
     #expect(refused.code == .exit(75) && refused.errors.contains("is using the store"))
@@ -57,12 +57,12 @@ struct BackupTests {
     let count = try #require(favorites["count"]?.intValue)
     #expect((20...60).contains(count))
     let ids = (favorites["items"]?.arrayValue ?? []).compactMap { $0["id"]?.stringValue }
-    #expect(ids == (0..<count).map(String.init), "a beginning of what was written, without a gap")
+    #expect(ids == (0..<count).map(String.init), "the first favorites that were written, without a gap")
     second.send(SIGTERM)
     #expect(await second.ended() == .exit(0))
   }
 
-  @Test("Health ends with 0 while a server serves and with 1 when none does, whichever way it's told where")
+  @Test("`health` ends with 0 while a server runs and with 1 if none does, however it gets the address")
   func health() async throws {
     let (server, port) = try await LockstepProcess.serving(in: folder)
     let ways: [(arguments: [String], variables: [String: String])] = [

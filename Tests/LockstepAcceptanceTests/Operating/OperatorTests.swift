@@ -4,7 +4,7 @@ import LockstepSQLite
 import LockstepTestSupport
 import Testing
 
-@Suite("The operator's commands, on a store that is served", .timeLimit(.minutes(10)))
+@Suite("Admin commands and diagnostics on a store while a server uses it", .timeLimit(.minutes(10)))
 struct OperatorTests {
   private let folder: TemporaryDirectory
 
@@ -14,7 +14,7 @@ struct OperatorTests {
 
   private var store: String { folder.file("lockstep.db") }
 
-  /// Runs a command of the binary to its end, with a text as its standard input.
+  /// Runs a command of the binary with a text as its standard input, and waits until it ends.
   private func run(_ arguments: String..., input: String = "", name: String) async throws -> (
     code: LockstepProcess.Ending?, output: String, errors: String
   ) {
@@ -46,7 +46,9 @@ struct OperatorTests {
     return (answer.status, (try? JSON(parsing: answer.body))?["token"]?.stringValue ?? "")
   }
 
-  @Test("Users are added, disabled, enabled, given a password and erased while a server serves; no secret is printed")
+  @Test(
+    "Users can be added, disabled, enabled, given a password and erased while a server runs, and no secret is printed"
+  )
   func users() async throws {
     let (server, port) = try await LockstepProcess.serving(["--registration", "closed"], in: folder)
     let added = try await run("user", "add", "ada@example.com", input: "correct horse\n", name: "add")
@@ -78,7 +80,7 @@ struct OperatorTests {
     #expect(try await run("user", "erase", id, name: "unsure").code == .exit(64))
     #expect(try await run("user", "erase", id, "--yes", name: "erase").code == .exit(0))
     #expect(try await ask(port, "GET", "/v1/me", token: third).status == 401)
-    #expect(try await run("user", "list", name: "nobody").output.isEmpty)
+    #expect(try await run("user", "list", name: "empty").output.isEmpty)
     server.send(SIGTERM)
     #expect(await server.ended() == .exit(0))
     for name in ["add", "disable", "enable", "reset", "export", "erase", "run"] {
@@ -88,7 +90,7 @@ struct OperatorTests {
     }
   }
 
-  @Test("A password's line may end as other systems end lines")
+  @Test("A password's line may end in CR LF, and another CR belongs to the password")
   func lineEnd() async throws {
     let (server, port) = try await LockstepProcess.serving(in: folder)
     let added = try await run("user", "add", "ada@example.com", input: "correct horse\r\nmore\n", name: "add")
@@ -166,7 +168,7 @@ struct OperatorTests {
     #expect(await server.ended() == .exit(0))
   }
 
-  @Test("What happens to a user is told as it happens, without colours where nobody looks")
+  @Test("`tail` prints each change of a user as it happens, without colors if its output is not a terminal")
   func tail() async throws {
     let (server, port) = try await LockstepProcess.serving(in: folder)
     _ = try await run("user", "add", "ada@example.com", input: "correct horse\n", name: "add")
@@ -187,7 +189,7 @@ struct OperatorTests {
     #expect(await server.ended() == .exit(0))
   }
 
-  @Test("A store is checked while it's served; damage ends with 65 and is said where it is")
+  @Test("`check` works while a server runs; damage is located, and the exit code is 65")
   func check() async throws {
     let (server, port) = try await LockstepProcess.serving(in: folder)
     _ = try await run("user", "add", "ada@example.com", input: "correct horse\n", name: "add")
@@ -209,7 +211,7 @@ struct OperatorTests {
     )
   }
 
-  @Test("A server that keeps backups makes one when it starts, which can be restored")
+  @Test("A server that keeps backups makes one at startup, and it can be restored")
   func backups() async throws {
     let backups = folder.file("backups")
     let (server, port) = try await LockstepProcess.serving(["--backup-dir", backups], in: folder)
@@ -225,7 +227,7 @@ struct OperatorTests {
     #expect(try await run("check", "--data", folder.file("new.db"), name: "check").code == .exit(0))
   }
 
-  @Test("What openapi prints is what a server gives, for passwords of the same length; it leaves nothing behind")
+  @Test("`openapi` prints what the server serves with the same options, and leaves no files behind")
   func openAPI() async throws {
     let (server, port) = try await LockstepProcess.serving(["--password-min", "12"], in: folder)
     let given = try await ask(port, "GET", "/openapi.json")
@@ -241,14 +243,14 @@ struct OperatorTests {
     #expect(await process.ended() == .exit(0))
     #expect(process.output == given.text + "\n")
     #expect(process.errors == "")
-    #expect(rmdir(scratch) == 0, "nothing is in it")
+    #expect(rmdir(scratch) == 0, "the folder is empty")
     #expect(try await run("openapi", name: "default").output != process.output)
     server.send(SIGTERM)
     #expect(await server.ended() == .exit(0))
   }
 
   @Test(
-    "bash completes commands, their second words, options and choices",
+    "bash completes commands, second words, options and choices",
     arguments: [
       ("lockstep ", 1, "serve"), ("lockstep user re", 2, "reset-password"), ("lockstep backup --fo", 2, "--force"),
       ("lockstep serve --log-format j", 3, "json"), ("lockstep user erase --y", 3, "--yes"),

@@ -4,13 +4,13 @@ import Synchronization
 import LockstepTestSupport
 import Testing
 
-/// The real binary, running: started with what a test says, ended by its own process id and nobody else's.
+/// A process of the real binary. A test starts it, and ends only this process, by its id.
 final class LockstepProcess: Sendable {
   struct Failure: Error, CustomStringConvertible {
     let description: String
   }
 
-  /// How it ended.
+  /// How the process ended.
   enum Ending: Equatable {
     case exit(Int32)
     case signal(Int32)
@@ -21,7 +21,7 @@ final class LockstepProcess: Sendable {
   private let ending = Mutex<Ending?>(nil)
   private let name: String
 
-  /// A product that was built beside this test's own bundle.
+  /// The path of a product. It was built beside the bundle of this test.
   private static func path(of binary: String) -> String {
     var path = [CChar](repeating: 0, count: 4096)
     let count = readlink("/proc/self/exe", &path, path.count)
@@ -29,11 +29,12 @@ final class LockstepProcess: Sendable {
     return URL(fileURLWithPath: own).deletingLastPathComponent().appendingPathComponent(binary).path
   }
 
-  /// What a shell replaces itself with a program by that has none of root's powers, where the tests are run by root.
+  /// Shell code that replaces the shell with a program. If the tests run as root, the program gets
+  /// none of root's capabilities.
   static let powerless = #"$([ "$(id -u)" = 0 ] && echo exec setpriv --bounding-set -all --inh-caps -all || echo exec)"#
 
-  /// Starts the binary. What it prints goes to files in the folder, unless `redirection` says something else, such as
-  /// `2>&-`; `limit` is the most descriptors it may have.
+  /// Starts the binary. Its output goes to files in the folder, unless `redirection` says something
+  /// else, such as `2>&-`. `limit` is the limit on open files.
   init(
     _ arguments: [String],
     in folder: TemporaryDirectory,
@@ -63,7 +64,7 @@ final class LockstepProcess: Sendable {
     waitpid(id, nil, 0)
   }
 
-  /// Serves on a free port with a store in the folder; returns once it listens.
+  /// Starts a server on a free port with a store in the folder. Returns when it listens.
   static func serving(
     _ arguments: [String] = [],
     in folder: TemporaryDirectory,
@@ -87,19 +88,19 @@ final class LockstepProcess: Sendable {
     return (process, try await process.port())
   }
 
-  /// The port of the line that says where it listens.
+  /// Reads the port from the line with the server's address.
   func port() async throws -> Int {
     await eventually { self.output.hasSuffix("\n") || self.hasEnded }
     let start = "lockstep: listening on http://127.0.0.1:"
     guard output.hasPrefix(start), let port = Int(output.dropFirst(start.count).dropLast()) else {
-      throw Failure(description: "it doesn't listen; it said: \(output) \(errors)")
+      throw Failure(description: "the server does not listen; it printed: \(output) \(errors)")
     }
     return port
   }
 
-  /// What it printed to standard output so far.
+  /// The standard output so far.
   var output: String { text("\(name).out") }
-  /// What it printed to standard error so far.
+  /// The standard error so far.
   var errors: String { text("\(name).err") }
 
   private func text(_ file: String) -> String {
@@ -111,7 +112,7 @@ final class LockstepProcess: Sendable {
     kill(id, signal)
   }
 
-  /// Waits for its end.
+  /// Waits until the process has ended.
   func ended() async -> Ending? {
     await eventually { self.hasEnded }
     return ending.withLock { $0 }

@@ -1,8 +1,8 @@
 import Foundation
 import Testing
 
-/// Tests that kill and restart servers many times. They run one after the other: together, on few cores, a single start
-/// has taken most of a minute.
+/// Tests that kill and restart servers many times. They run one after the other, because together,
+/// on few cores, a single start took most of a minute.
 @Suite("Servers that are killed and restarted", .serialized)
 enum RestartTests {}
 

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Holds those who wait until it's opened, or until their task is cancelled.
+/// Makes tasks wait until it is opened, or until they are cancelled.
 final class Gate: Sendable {
   private struct State {
     var isOpen = false
@@ -11,9 +11,9 @@ final class Gate: Sendable {
   private let state = Mutex(State())
   private let cancelledCount = Atomic(0)
 
-  /// How many are waiting now.
+  /// How many tasks are waiting.
   var waiting: Int { state.withLock { $0.waiting.count } }
-  /// How many stopped waiting because their task was cancelled.
+  /// How many tasks stopped waiting because they were cancelled.
   var cancelled: Int { cancelledCount.load(ordering: .sequentiallyConsistent) }
 
   func wait() async {

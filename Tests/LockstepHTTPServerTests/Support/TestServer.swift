@@ -3,7 +3,7 @@ import LockstepHTTPServer
 import LockstepTestSupport
 import Testing
 
-/// A server on a free port of loopback, for as long as a test's body runs.
+/// A server on a free port of loopback. It runs as long as the body of a test.
 struct TestServer {
   let server: Server
   let time: ManualTime
@@ -14,13 +14,14 @@ struct TestServer {
     try RawClient(port: port, receiveBuffer: receiveBuffer)
   }
 
-  /// Moves the clock and has the server look at it.
+  /// Advances the clock and makes the server read it.
   func advance(by seconds: Double) {
     time.advance(by: seconds)
     server.lookAtClock()
   }
 
-  /// Runs `body` with a server whose handler waits for each answer, and which has stopped when this returns.
+  /// Runs `body` with a server whose handler is asynchronous. The server has stopped when this
+  /// returns.
   static func run(
     loops: Int = 1,
     _ change: (inout Limits) -> Void = { _ in },
@@ -30,7 +31,7 @@ struct TestServer {
     try await run(loops: loops, change, answer: { request in .async { .response(try await respond(request)) } }, body)
   }
 
-  /// Runs `body` with a server that answers so, and which has stopped when this returns.
+  /// Runs `body` with a server that responds like this. The server has stopped when this returns.
   static func run(
     loops: Int = 1,
     _ change: (inout Limits) -> Void = { _ in },
@@ -52,13 +53,13 @@ struct TestServer {
   }
 }
 
-/// Drains a server and waits for its end without holding a thread that its handlers may need.
+/// Drains a server and waits until it has stopped. It blocks no thread that the handlers may need.
 func stop(_ server: Server) async {
   server.drain()
   await ended(server)
 }
 
-/// Waits for the end of a server that was drained.
+/// Waits until a drained server has stopped.
 func ended(_ server: Server) async {
   await aside { server.join() }
 }
@@ -69,7 +70,7 @@ extension Response {
   }
 }
 
-/// Answers with the method, the path and the body, so that a test sees what arrived.
+/// Responds with the method, the path and the body, so that a test sees what arrived.
 func echo(_ request: Request) async -> Response {
   do {
     let body = try await request.body.collect()

@@ -2,7 +2,7 @@ import LockstepHTTP
 import Synchronization
 import LockstepThreading
 
-/// A request that waits until a test rings; it counts what the engine does with it.
+/// A parked request that is woken by a test. It records how the server uses it.
 final class WakeSignal: ParkedRequest, EventSource {
   private struct State {
     var wakers: [any Waker] = []
@@ -17,8 +17,8 @@ final class WakeSignal: ParkedRequest, EventSource {
   private let ready = Atomic(false)
 
   /// - Parameters:
-  ///   - deadline: In nanoseconds of the server's clock, which begins at a second in tests.
-  ///   - isReady: Whether there is something to tell when it's woken.
+  ///   - deadline: In nanoseconds of the server's clock, which begins at one second in tests.
+  ///   - isReady: Whether there is a response when the request is woken.
   init(deadline: Int64 = .max, isReady: @escaping @Sendable (WakeSignal) -> Bool = { _ in true }) {
     self.deadline = deadline
     self.isReady = isReady
@@ -32,7 +32,7 @@ final class WakeSignal: ParkedRequest, EventSource {
     for waker in state.withLock({ $0.wakers }) { waker.wake() }
   }
 
-  /// Has a piece sent.
+  /// Sends a piece.
   func tell(_ piece: EventPiece) {
     state.withLock { $0.pieces.append(piece) }
     ring()

@@ -2,10 +2,10 @@
 import LockstepTime
 import Testing
 
-@Suite("Times are written as HTTP writes them", .timeLimit(.minutes(10)))
+@Suite("Times are written in the format of HTTP", .timeLimit(.minutes(10)))
 struct HTTPDateTests {
   @Test(
-    "Known instants",
+    "Known times are written as RFC 9110 requires",
     arguments: [
       (0, "Thu, 01 Jan 1970 00:00:00 GMT"),
       (1, "Thu, 01 Jan 1970 00:00:01 GMT"),
@@ -25,7 +25,7 @@ struct HTTPDateTests {
     #expect(field(seconds) == "Date: \(date)\r\n")
   }
 
-  @Test("A time outside is the nearest that can be written")
+  @Test("A time outside the range is written as the nearest time inside it")
   func outside() {
     #expect(field(-1) == field(0))
     #expect(field(.min) == field(0))
@@ -33,7 +33,7 @@ struct HTTPDateTests {
     #expect(field(.max) == field(253_402_300_799))
   }
 
-  @Test("Every day of four centuries is the day that counting one by one gives")
+  @Test("Every day of four centuries equals the day found by counting")
   func slowReference() {
     var date = CivilDate(daysSince1970: 0)
     var mistakes = 0
@@ -46,7 +46,7 @@ struct HTTPDateTests {
     #expect((date.year, date.month, date.day) == (2370, 1, 1))
   }
 
-  @Test("The field is always as long, so a cached one can be overwritten in place")
+  @Test("Every date has the same length, so a cached one can be overwritten in place")
   func length() {
     for seconds in stride(from: 0, through: 253_402_300_799, by: 98_765_432) {
       #expect(HTTPDate.field(secondsSince1970: seconds).count == 37)

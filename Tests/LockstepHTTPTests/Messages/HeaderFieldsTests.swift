@@ -1,7 +1,7 @@
 @testable import LockstepHTTP
 import Testing
 
-@Suite("Nothing that is put in a field's value can become another field", .timeLimit(.minutes(10)))
+@Suite("The value of a field cannot become another field", .timeLimit(.minutes(10)))
 struct HeaderFieldsTests {
   @Test(
     "Control characters become spaces",
@@ -19,14 +19,14 @@ struct HeaderFieldsTests {
     #expect(fields[.location] == written)
   }
 
-  @Test("A character that only ends in a control character's byte is not one")
+  @Test("A character whose last byte looks like a control character stays")
   func multipleBytes() {
     var fields = HeaderFields()
     fields.append(.location, "\u{10A}\u{10D}\u{560A}")
     #expect(fields[.location] == "\u{10A}\u{10D}\u{560A}")
   }
 
-  @Test("Fields keep their order, may repeat, and are found whatever their case")
+  @Test("Fields keep their order, may repeat, and are found regardless of case")
   func order() {
     var fields = HeaderFields()
     fields.append(.vary, "Origin")
@@ -41,13 +41,13 @@ struct HeaderFieldsTests {
     #expect(fields[.allow] == nil)
   }
 
-  @Test("No fields are no bytes")
+  @Test("An empty list of fields has no bytes")
   func empty() {
     #expect(HeaderFields().bytes.isEmpty)
     #expect(HeaderFields().all.isEmpty)
   }
 
-  @Test("The fields that frame a message are the engine's alone, however they are written")
+  @Test("Only the server can set the fields that frame a message, however they are written")
   func enginesFields() {
     var fields = HeaderFields()
     let names: [FieldName] = [

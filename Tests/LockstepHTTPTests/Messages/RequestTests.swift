@@ -1,15 +1,15 @@
 import LockstepHTTP
 import Testing
 
-@Suite("A request is what a handler needs to know", .timeLimit(.minutes(10)))
+@Suite("Requests as handlers see them", .timeLimit(.minutes(10)))
 struct RequestTests {
-  @Test("A body that is here already is given as it is")
+  @Test("A complete body is returned unchanged")
   func body() async throws {
     #expect(try await RequestBody.bytes([1, 2]).collect() == [1, 2])
     #expect(try await RequestBody.bytes([]).collect() == [])
   }
 
-  @Test("A body still to come is taken from its source, and the source's problem is the handler's")
+  @Test("An incomplete body is read from its source, and a problem of the source reaches the handler")
   func source() async throws {
     #expect(try await RequestBody.source(Source(result: .success([3]))).collect() == [3])
     let error = await #expect(throws: Problem.self) {
@@ -19,7 +19,7 @@ struct RequestTests {
   }
 
   @Test(
-    "An address is written so that its port can be told apart",
+    "The address of a client is written so that its port can be recognized",
     arguments: [("127.0.0.1", "127.0.0.1:80"), ("::1", "[::1]:80"), ("fe80::1%eth0", "[fe80::1%eth0]:80")]
   )
   func address(host: String, text: String) {

@@ -1,7 +1,7 @@
 @testable import LockstepHTTP
 import Testing
 
-@Suite("An answer's head has exactly the bytes that its status, body and client ask for", .timeLimit(.minutes(10)))
+@Suite("The head of a response depends on its status, its body and the client", .timeLimit(.minutes(10)))
 struct ResponseSerializerTests {
   struct ExpectedHead: Sendable, CustomTestStringConvertible {
     let name: String
@@ -45,19 +45,19 @@ struct ResponseSerializerTests {
       head: "HTTP/1.1 200 OK\r\n\(date)Content-Length: 5\r\nContent-Type: text/plain\r\n\r\n"
     ),
     ExpectedHead(
-      "HEAD has the length that GET would have",
+      "HEAD has the length of GET",
       text,
       .init(isHead: true),
       head: "HTTP/1.1 200 OK\r\n\(date)Content-Length: 5\r\nContent-Type: text/plain\r\n\r\n"
     ),
     ExpectedHead(
-      "the last on a connection",
+      "the last response on a connection",
       text,
       .init(keepsAlive: false),
       head: "HTTP/1.1 200 OK\r\n\(date)Content-Length: 5\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\n"
     ),
     ExpectedHead(
-      "HTTP/1.0 is told that the connection is kept",
+      "HTTP/1.0 on a connection that is kept",
       text,
       .init(isVersion11: false),
       head: "HTTP/1.1 200 OK\r\n\(date)Content-Length: 5\r\nContent-Type: text/plain\r\nConnection: keep-alive\r\n\r\n"
@@ -79,22 +79,22 @@ struct ResponseSerializerTests {
       head: "HTTP/1.1 200 OK\r\n\(date)Content-Length: 0\r\n\r\n"
     ),
     ExpectedHead(
-      "204 says nothing of a length",
+      "204 has no length",
       Response(status: .noContent),
       head: "HTTP/1.1 204 No Content\r\n\(date)\r\n"
     ),
     ExpectedHead(
-      "204 with a body that mustn't be",
+      "204 with a body, which is not sent",
       Response(status: .noContent, body: .bytes([1])),
       head: "HTTP/1.1 204 No Content\r\n\(date)\r\n"
     ),
     ExpectedHead(
-      "304 says nothing of a length",
+      "304 has no length",
       Response(status: .notModified, fields: fields(("ETag", "\"1\""))),
       head: "HTTP/1.1 304 Not Modified\r\n\(date)ETag: \"1\"\r\n\r\n"
     ),
     ExpectedHead(
-      "304 with a stream that mustn't be",
+      "304 with a stream, which is not sent",
       Response(status: .notModified, body: .stream { _ in }),
       head: "HTTP/1.1 304 Not Modified\r\n\(date)\r\n"
     ),
@@ -118,7 +118,7 @@ struct ResponseSerializerTests {
     ),
   ]
 
-  @Test("The head's bytes", arguments: answers)
+  @Test("The head has exactly these bytes", arguments: answers)
   func heads(_ expected: ExpectedHead) {
     var output = Array("before".utf8)
     ResponseSerializer.appendHead(
@@ -130,7 +130,7 @@ struct ResponseSerializerTests {
     #expect(String(decoding: output, as: UTF8.self) == "before" + expected.head)
   }
 
-  @Test("Chunks have their size in hexadecimal, and an empty one, which would be the end, isn't written")
+  @Test("A chunk has its size in hexadecimal, and an empty chunk is not written, because it would end the body")
   func chunks() {
     var output: [UInt8] = []
     output.append(chunk: Array("hello".utf8))
@@ -143,7 +143,7 @@ struct ResponseSerializerTests {
     )
   }
 
-  @Test("What we write in chunks our decoder reads")
+  @Test("The decoder reads the chunks that the server writes")
   func roundTrip() throws {
     let body = (0..<5000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
     var coded: [UInt8] = []

@@ -1,39 +1,39 @@
 @testable import LockstepHTTP
 import Testing
 
-@Suite("Bytes are what RFC 9110 calls them", .timeLimit(.minutes(10)))
+@Suite("Bytes belong to the classes of RFC 9110", .timeLimit(.minutes(10)))
 struct ByteClassTests {
   private let all = UInt8.min...UInt8.max
   private let alphanumerics = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
-  @Test("A token is made of letters, digits and fifteen marks")
+  @Test("A token consists of letters, digits and fifteen other characters")
   func tokens() {
     #expect(text(all.filter(\.isTokenByte)) == sorted(alphanumerics + "!#$%&'*+-.^_`|~"))
   }
 
-  @Test("A registered name is made of unreserved characters, sub-delimiters and percent signs")
+  @Test("A registered name consists of unreserved characters, sub-delimiters and percent signs")
   func registeredNames() {
     #expect(text(all.filter(\.isRegisteredNameByte)) == sorted(alphanumerics + "-._~" + "!$&'()*+,;=" + "%"))
   }
 
-  @Test("A field's value is made of all but control characters, with the tab")
+  @Test("A field's value consists of tabs and all characters except control characters")
   func fieldValues() {
     #expect(all.filter { !$0.isFieldValueByte } == Array(0..<0x09) + Array(0x0A..<0x20) + [0x7F])
   }
 
-  @Test("A target is made of visible ASCII without the mark of a fragment")
+  @Test("A target consists of visible ASCII characters without #")
   func targets() {
     #expect(all.filter(\.isTargetByte) == Array(0x21...0x7E).filter { $0 != UInt8(ascii: "#") })
   }
 
-  @Test("Hexadecimal digits come in both cases, and nothing else is one")
+  @Test("Hexadecimal digits are 0 to 9, a to f and A to F")
   func hexadecimal() {
     #expect(text(all.filter { $0.hexValue != nil }) == "0123456789ABCDEFabcdef")
     for (index, digit) in "0123456789abcdef".utf8.enumerated() { #expect(digit.hexValue == UInt8(index)) }
     for (index, digit) in "0123456789ABCDEF".utf8.enumerated() { #expect(digit.hexValue == UInt8(index)) }
   }
 
-  @Test("Only ASCII capitals have a lower case")
+  @Test("Conversion to lower case changes only uppercase ASCII letters")
   func lowercase() {
     for byte in all {
       let isCapital = byte >= 0x41 && byte <= 0x5A

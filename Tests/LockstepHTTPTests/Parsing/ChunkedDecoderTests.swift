@@ -1,9 +1,9 @@
 @testable import LockstepHTTP
 import Testing
 
-@Suite("The chunked coding is taken off, or the body is refused", .timeLimit(.minutes(10)))
+@Suite("A chunked body is decoded or refused", .timeLimit(.minutes(10)))
 struct ChunkedDecoderTests {
-  /// What came of a chunked body that was there at once: its data, and how many bytes were left behind it.
+  /// Decodes a complete chunked body. Returns its data and the number of bytes after it.
   private func decode(_ text: String, limits: Limits = Limits()) throws(Problem) -> (
     data: String, left: Int, isDone: Bool
   ) {
@@ -25,7 +25,7 @@ struct ChunkedDecoderTests {
   }
 
   @Test(
-    "What a chunk announces is told before it comes, and only once",
+    "The announced size of a chunk is counted before its data arrives, and only once",
     arguments: [
       ("", 0), ("5", 0), ("5\r\n", 5), ("5\r\nab", 5), ("5\r\nabcde", 5), ("5\r\nabcde\r\n", 5),
       ("5\r\nabcde\r\nA\r\n", 15),
@@ -40,7 +40,7 @@ struct ChunkedDecoderTests {
   }
 
   @Test(
-    "Data comes out as it went in",
+    "The decoded data equals the data that was encoded",
     arguments: [
       ("0\r\n\r\n", ""),
       ("1\r\na\r\n0\r\n\r\n", "a"),
@@ -61,7 +61,7 @@ struct ChunkedDecoderTests {
   }
 
   @Test(
-    "Extensions are passed over",
+    "Extensions are ignored",
     arguments: [
       "1;a", "1;a=b", "1;a=\"b\"", "1;a=\"b;c\\\"d\"", "1 ;a", "1\t;\ta = b", "1;a;b;c=d", "1;", "1;a=\"é\"",
       "1;" + String(repeating: "x", count: 1022),
@@ -73,7 +73,7 @@ struct ChunkedDecoderTests {
   }
 
   @Test(
-    "Trailer fields are checked and passed over",
+    "Trailer fields are checked and ignored",
     arguments: ["A: b\r\n", "A:\r\nB: c\r\n", "Content-Length: 5\r\n", "Transfer-Encoding: chunked\r\n", "Host: x\r\n"]
   )
   func trailers(fields: String) throws {
@@ -82,7 +82,7 @@ struct ChunkedDecoderTests {
     #expect(result.isDone)
   }
 
-  @Test("What follows the body is left for the next request")
+  @Test("Bytes after the body are left for the next request")
   func leftOver() throws {
     let result = try decode("1\r\nz\r\n0\r\n\r\nGET / HTTP/1.1\r\n")
     #expect(result.data == "z")
@@ -90,7 +90,7 @@ struct ChunkedDecoderTests {
     #expect(result.isDone)
   }
 
-  @Test("A decoder that is done takes nothing more")
+  @Test("A decoder consumes nothing after the end of the body")
   func done() throws {
     var decoder = ChunkedDecoder(limits: Limits())
     var data: [UInt8] = []
@@ -99,7 +99,7 @@ struct ChunkedDecoderTests {
     #expect(data.isEmpty)
   }
 
-  @Test("Nothing in, nothing out")
+  @Test("No bytes give no data")
   func empty() throws {
     let result = try decode("")
     #expect(result.left == 0)
@@ -107,7 +107,7 @@ struct ChunkedDecoderTests {
   }
 
   @Test(
-    "What breaks the coding is refused, and the detail says why",
+    "A broken chunk is refused, and the detail says why",
     arguments: [
       ("\r\n", "hexadecimal"), ("x\r\n", "hexadecimal"), (";a\r\n", "hexadecimal"), (" 1\r\n", "hexadecimal"),
       ("-1\r\n", "hexadecimal"), ("+1\r\n", "hexadecimal"), ("\u{661}\r\n", "hexadecimal"), ("0x1\r\n", "extension"),
@@ -129,7 +129,7 @@ struct ChunkedDecoderTests {
   }
 
   @Test(
-    "A size past every number is too large, not wrapped around",
+    "A size beyond 64 bits is too large and does not wrap around",
     arguments: [
       "8000000000000000", "ffffffffffffffff", "10000000000000000", "10000000000000001",
       "FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFF",
@@ -139,13 +139,13 @@ struct ChunkedDecoderTests {
     #expect(refusal(of: "\(size)\r\nz")?.kind == .payloadTooLarge)
   }
 
-  @Test("The largest number is a size like any other, and leading zeros don't make it larger")
+  @Test("The largest 64-bit size is accepted, and leading zeros do not count")
   func largestSize() throws {
     #expect(try decode("7fffffffffffffff\r\nabc").data == "abc")
     #expect(try decode(String(repeating: "0", count: 1000) + "3\r\nabc\r\n").data == "abc")
   }
 
-  @Test("A line is as long as the limit allows, and no longer, whether its end is there or not")
+  @Test("A line may be exactly as long as the limit, whether its end has arrived or not")
   func lineLimit() throws {
     var limits = Limits()
     limits.chunkLine = 10
@@ -160,7 +160,7 @@ struct ChunkedDecoderTests {
     )
   }
 
-  @Test("Trailer fields are as many and as large as header fields may be")
+  @Test("Trailer fields have the same limits as header fields")
   func trailerLimits() {
     var limits = Limits()
     limits.headerFields = 2
@@ -172,7 +172,7 @@ struct ChunkedDecoderTests {
     #expect(refusal(of: "0\r\nA:\r\nB:x\r\n\r\n", limits: limits)?.kind == .headersTooLarge)
   }
 
-  @Test("Extensions and leading zeros of all chunks together are as many bytes as a header section may have")
+  @Test("Extensions and leading zeros of all chunks together are limited to the size of a header section")
   func paddingLimit() throws {
     var limits = Limits()
     limits.headerSection = 10
@@ -187,7 +187,7 @@ struct ChunkedDecoderTests {
     }
   }
 
-  @Test("Chunks of a single byte with a short extension each aren't refused, however many")
+  @Test("Any number of chunks with one byte and a short extension is accepted")
   func manyShortExtensions() throws {
     let coded = String(repeating: "1;n=1\r\nx\r\n", count: 10_000) + "0\r\n\r\n"
     #expect(try decode(coded).data.utf8.count == 10_000)

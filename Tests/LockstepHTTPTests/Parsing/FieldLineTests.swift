@@ -2,12 +2,12 @@
 import Testing
 
 @Suite(
-  "A field line is a name, a colon right behind it, and a value without control characters",
+  "A field line is a name, a colon and a value without control characters",
   .timeLimit(.minutes(10))
 )
 struct FieldLineTests {
   @Test(
-    "The value is what stands between the spaces and tabs around it",
+    "The value has no spaces and tabs at its ends",
     arguments: [
       ("A:b", "b"), ("A: b", "b"), ("A:\tb", "b"), ("A: \t b \t ", "b"), ("A:", ""), ("A: \t ", ""),
       ("A: b  c", "b  c"),
@@ -18,13 +18,13 @@ struct FieldLineTests {
     #expect(try head(fields: [line])["A"] == value)
   }
 
-  @Test("A byte past ASCII that isn't UTF-8 shows as a replacement character")
+  @Test("A byte that is not UTF-8 becomes a replacement character")
   func obsoleteText() throws {
     let bytes = Array("GET / HTTP/1.0\r\nA: x".utf8) + [0xFF] + Array("y\r\n\r\n".utf8)
     #expect(try head(bytes)["A"] == "x\u{FFFD}y")
   }
 
-  @Test("Names are compared without regard to case, and the first of a name wins")
+  @Test("Names are compared without regard to case, and the first field of a name wins")
   func names() throws {
     let head = try head(fields: ["ETAG: first", "etag: second"])
     #expect(head["ETag"] == "first")
@@ -34,14 +34,14 @@ struct FieldLineTests {
     #expect(head["Missing"] == nil)
   }
 
-  @Test("A field that is there but empty is there")
+  @Test("A field with an empty value exists")
   func emptyField() throws {
     #expect(try head(fields: ["Accept:"]).has(.accept))
     #expect(try head(fields: ["Accept:"])[.accept] == "")
   }
 
   @Test(
-    "All fields of a name are one list, without empty elements",
+    "All fields of a name form one list without empty elements",
     arguments: [
       (["A: b"], ["b"]), (["A: b,c"], ["b", "c"]), (["A: b", "A: c"], ["b", "c"]), (["A: b , ,\tc,"], ["b", "c"]),
       (["A: ,,"], []), (["A:"], []), ([], []), (["A: b", "B: x", "a: c, d"], ["b", "c", "d"]),
@@ -52,7 +52,7 @@ struct FieldLineTests {
   }
 
   @Test(
-    "A line that isn't a field is refused, and the detail says why",
+    "A line that is not a field is refused, and the detail says why",
     arguments: [
       Refusal.field("A : b", saying: "space between"),
       .field("A\t: b", saying: "space between"),
@@ -77,12 +77,12 @@ struct FieldLineTests {
     try expectRefusal(expected)
   }
 
-  @Test("White space before the first field is refused too", arguments: [" ", "\t"])
+  @Test("White space before the first field is refused", arguments: [" ", "\t"])
   func indentedFirstField(space: String) throws {
     try expectRefusal(Refusal("indented", "GET / HTTP/1.1\r\n\(space)Host: h\r\n\r\n", saying: "indented"))
   }
 
-  @Test("Every control character but the tab is refused in a value", arguments: Array(0..<0x20) + [0x7F] as [UInt8])
+  @Test("Every control character except the tab is refused in a value", arguments: Array(0..<0x20) + [0x7F] as [UInt8])
   func controlCharacters(byte: UInt8) throws {
     let request = Array("GET / HTTP/1.1\r\nHost: h\r\nA: b".utf8) + [byte] + Array("c\r\n\r\n".utf8)
     switch byte {
@@ -93,7 +93,7 @@ struct FieldLineTests {
   }
 
   @Test(
-    "Lines end in CR LF: a bare line feed is refused wherever it stands",
+    "Lines end in CR LF, and a bare line feed is refused everywhere",
     arguments: [
       "GET / HTTP/1.1\nHost: h\r\n\r\n", "GET / HTTP/1.1\r\nHost: h\n\r\n", "GET / HTTP/1.1\r\nHost: h\r\n\n",
       "GET / HTTP/1.1\n\n", "GET / HTTP/1.1\r\nHost: h\r\nA: b\nB: c\r\n\r\n", "GET\n/ HTTP/1.1\r\n\r\n",
@@ -104,7 +104,7 @@ struct FieldLineTests {
   }
 
   @Test(
-    "A bare carriage return is refused wherever it stands",
+    "A bare carriage return is refused everywhere",
     arguments: [
       "GET / HTTP/1.1\r\r\nHost: h\r\n\r\n", "GET / HTTP/1.1\r\nHost: h\r\r\n\r\n",
       "GET / HTTP/1.1\r\nHo\rst: h\r\n\r\n",
@@ -117,7 +117,7 @@ struct FieldLineTests {
   }
 
   @Test(
-    "Fields that tell who asks, or which request it is, come once at most",
+    "Fields that identify the client or the request may occur once only",
     arguments: [
       ["Authorization: Bearer a", "Authorization: Bearer b"], ["authorization: Bearer a", "AUTHORIZATION: Bearer a"],
       ["Idempotency-Key: a", "Idempotency-Key: b"], ["Idempotency-Key:", "idempotency-key:"],

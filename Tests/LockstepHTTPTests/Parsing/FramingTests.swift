@@ -1,7 +1,7 @@
 @testable import LockstepHTTP
 import Testing
 
-@Suite("A body's end can be found in one way only, or the request is refused", .timeLimit(.minutes(10)))
+@Suite("A body's end is unambiguous, or the request is refused", .timeLimit(.minutes(10)))
 struct FramingTests {
   struct Framed: Sendable, CustomTestStringConvertible {
     let fields: [String]
@@ -15,7 +15,7 @@ struct FramingTests {
   }
 
   @Test(
-    "The fields say where a body ends",
+    "The fields determine where a body ends",
     arguments: [
       Framed(body: .none),
       Framed("Content-Length: 0", body: .none),
@@ -40,7 +40,7 @@ struct FramingTests {
   }
 
   @Test(
-    "A Content-Length that isn't one decimal number is refused",
+    "A Content-Length that is not one decimal number is refused",
     arguments: [
       "", "+5", "-5", "-0", "5a", "a5", "0x5", "5.0", "5e1", "5 5", "5,5", "5, 5", "5,6", ",5", "5,", "1_000", "\"5\"",
       "5;", "\u{665}", "½",
@@ -51,7 +51,7 @@ struct FramingTests {
   }
 
   @Test(
-    "A Content-Length past every number is too large, not wrapped around",
+    "A Content-Length beyond 64 bits is too large and does not wrap around",
     arguments: [
       "9223372036854775808", "18446744073709551616", "18446744073709551621", "99999999999999999999",
       "100000000000000000000000000000000000000000",
@@ -62,7 +62,7 @@ struct FramingTests {
   }
 
   @Test(
-    "Two Content-Lengths are refused, different or equal",
+    "Two Content-Lengths are refused, whether they differ or not",
     arguments: [
       "Content-Length: 5\r\nContent-Length: 6", "Content-Length: 5\r\nContent-Length: 5",
       "Content-Length: 0\r\ncontent-length: 0", "Content-Length: 5\r\nA: b\r\nCONTENT-LENGTH: 5",
@@ -73,7 +73,7 @@ struct FramingTests {
   }
 
   @Test(
-    "Both Content-Length and Transfer-Encoding are refused, in whatever order and with whatever values",
+    "Content-Length together with Transfer-Encoding is refused, in any order and with any values",
     arguments: [
       "Content-Length: 5\r\nTransfer-Encoding: chunked", "Transfer-Encoding: chunked\r\nContent-Length: 5",
       "Content-Length: 0\r\nTransfer-Encoding: chunked", "Content-Length: 5\r\nTransfer-Encoding: identity",
@@ -85,7 +85,7 @@ struct FramingTests {
   }
 
   @Test(
-    "A Transfer-Encoding that doesn't end in chunked is refused: where the body ends nobody knows",
+    "A Transfer-Encoding that does not end in chunked is refused, because the end of the body is unknown",
     arguments: [
       "gzip", "identity", "", ",", "chunked, gzip", "chunked, identity", "chunked;q=1", "chunked x", "xchunked",
       "chunke",
@@ -97,7 +97,7 @@ struct FramingTests {
   }
 
   @Test(
-    "Control characters don't hide a coding",
+    "Control characters cannot hide a coding",
     arguments: ["\u{B}chunked", "chunked\u{B}", "chun\u{0}ked", "\u{C}chunked", "chunked\u{7F}"]
   )
   func hiddenCoding(value: String) throws {
@@ -105,7 +105,7 @@ struct FramingTests {
   }
 
   @Test(
-    "chunked applied twice is refused",
+    "A body that is chunked twice is refused",
     arguments: [
       "Transfer-Encoding: chunked, chunked", "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked",
       "Transfer-Encoding: chunked, gzip, Chunked",
@@ -116,7 +116,7 @@ struct FramingTests {
   }
 
   @Test(
-    "A coding under chunked that we don't have is not implemented",
+    "An unknown coding before chunked gets 501",
     arguments: [
       "Transfer-Encoding: gzip, chunked", "Transfer-Encoding: gzip\r\nTransfer-Encoding: chunked",
       "Transfer-Encoding: identity, chunked", "Transfer-Encoding: x;a=\"b\", chunked",
@@ -127,19 +127,22 @@ struct FramingTests {
     try expectRefusal(.field(lines, .notImplemented, saying: "transfer coding"))
   }
 
-  @Test("HTTP/1.0 doesn't know Transfer-Encoding", arguments: ["chunked", "gzip", "gzip, chunked", ""])
+  @Test("HTTP/1.0 has no Transfer-Encoding", arguments: ["chunked", "gzip", "gzip, chunked", ""])
   func version10(value: String) throws {
     let request = "PUT / HTTP/1.0\r\nTransfer-Encoding: \(value)\r\n\r\n"
     try expectRefusal(Refusal(value, request, saying: "HTTP/1.0"))
   }
 
-  @Test("The only expectation is 100-continue", arguments: ["100-continues", "200-ok", "", "100-continue, x", "100"])
+  @Test(
+    "The only accepted expectation is 100-continue",
+    arguments: ["100-continues", "200-ok", "", "100-continue, x", "100"]
+  )
   func badExpectation(value: String) throws {
     try expectRefusal(.field("Expect: \(value)", .expectationFailed, saying: "100-continue"))
   }
 
   @Test(
-    "A client expects 100 Continue only in HTTP/1.1 and with a body to come",
+    "A client can expect 100 Continue only in HTTP/1.1 and for a body",
     arguments: [
       ("PUT / HTTP/1.1", "Content-Length: 1", true), ("PUT / HTTP/1.1", "Transfer-Encoding: chunked", true),
       ("PUT / HTTP/1.1", "Content-Length: 0", false), ("PUT / HTTP/1.1", "A: b", false),

@@ -1,10 +1,10 @@
 @testable import LockstepHTTP
 import Testing
 
-@Suite("HTTP/1.1 has exactly one Host, and it is a host and maybe a port", .timeLimit(.minutes(10)))
+@Suite("HTTP/1.1 needs exactly one Host field with a host and an optional port", .timeLimit(.minutes(10)))
 struct HostTests {
   @Test(
-    "A host is taken",
+    "A valid host is accepted",
     arguments: [
       "", "h", "h:", "h:80", "example.com", "EXAMPLE.com:8080", "127.0.0.1:8080", "[::1]", "[::1]:8080",
       "[::ffff:1.2.3.4]", "a_b-c.d~e", "caf%C3%A9.example", "a!$&'()*+,;=b", "localhost:0065536",
@@ -15,7 +15,7 @@ struct HostTests {
   }
 
   @Test(
-    "What isn't a host and a port is refused",
+    "A Host field without a valid host and port is refused",
     arguments: [
       "a b", "a/b", "a@b", "http://a", "a?b", "a#b", "a\\b", "a\"b", "a<b", "a|b", "é", "h:80:80", "h:a", "h:-1",
       "h:+1",
@@ -28,7 +28,7 @@ struct HostTests {
     try expectRefusal(Refusal(host, "GET / HTTP/1.0\r\nHost: \(host)\r\n\r\n", saying: "Host field is not"))
   }
 
-  @Test("HTTP/1.1 without it is refused, HTTP/1.0 is not")
+  @Test("HTTP/1.1 without Host is refused, and HTTP/1.0 is accepted")
   func missing() throws {
     try expectRefusal(Refusal("1.1", "GET / HTTP/1.1\r\nHosts: h\r\n\r\n", saying: "no Host"))
     try expectRefusal(Refusal("absolute", "GET http://h/ HTTP/1.1\r\n\r\n", saying: "no Host"))
@@ -36,7 +36,7 @@ struct HostTests {
   }
 
   @Test(
-    "More than one is refused, even the same twice",
+    "Several Host fields are refused, even if they are equal",
     arguments: ["HTTP/1.1\r\nHost: h\r\nHost: h", "HTTP/1.1\r\nHost: a\r\nhost: b", "HTTP/1.0\r\nHost:\r\nHOST:"]
   )
   func twice(rest: String) throws {

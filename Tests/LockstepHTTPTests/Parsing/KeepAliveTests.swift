@@ -1,10 +1,10 @@
 @testable import LockstepHTTP
 import Testing
 
-@Suite("Whether a connection is kept is said by the version and by Connection", .timeLimit(.minutes(10)))
+@Suite("The version and the Connection field determine whether a connection is kept", .timeLimit(.minutes(10)))
 struct KeepAliveTests {
   @Test(
-    "The decision table",
+    "Each combination of version and Connection has its result",
     arguments: [
       ([], true, false),
       (["close"], false, false),

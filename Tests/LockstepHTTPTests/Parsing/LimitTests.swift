@@ -1,20 +1,20 @@
 @testable import LockstepHTTP
 import Testing
 
-@Suite("A limit takes what is exactly as large, and nothing larger", .timeLimit(.minutes(10)))
+@Suite("Limits accept exactly their value and nothing above it", .timeLimit(.minutes(10)))
 struct LimitTests {
-  /// A request line of so many bytes.
+  /// A request line with this number of bytes.
   private func requestLine(_ size: Int) -> String {
     "GET /\(String(repeating: "p", count: size - 14)) HTTP/1.1"
   }
 
-  /// Field lines that have so many bytes with their line ends.
+  /// Field lines with this number of bytes, including their line ends.
   private func section(_ size: Int) -> String {
     let host = "Host: h\r\n"
     return host + "A: \(String(repeating: "v", count: size - host.utf8.count - 5))\r\n"
   }
 
-  @Test("The defaults are those of the contract")
+  @Test("The default limits are those of the documentation")
   func defaults() {
     let limits = Limits()
     #expect(limits.requestLine == 8192)
@@ -30,7 +30,7 @@ struct LimitTests {
     #expect(limits.connections == 10_000)
   }
 
-  @Test("The request line", arguments: [16, 100, 8192])
+  @Test("The request line may be exactly as long as its limit", arguments: [16, 100, 8192])
   func requestLine(limit: Int) throws {
     var limits = Limits()
     limits.requestLine = limit
@@ -43,7 +43,7 @@ struct LimitTests {
     }
   }
 
-  @Test("A request line is measured from its first byte, not from the empty lines before it")
+  @Test("Empty lines before a request line do not count towards its limit")
   func emptyLinesDontCount() throws {
     var limits = Limits()
     limits.requestLine = 20
@@ -55,7 +55,7 @@ struct LimitTests {
     #expect(tooMany.detail.contains("only empty lines"))
   }
 
-  @Test("The header section", arguments: [20, 100, 32768])
+  @Test("The header section may be exactly as long as its limit", arguments: [20, 100, 32768])
   func headerSection(limit: Int) throws {
     var limits = Limits()
     limits.headerSection = limit
@@ -69,14 +69,14 @@ struct LimitTests {
     }
   }
 
-  @Test("A header section without an end is refused before its end comes")
+  @Test("A header section above the limit is refused before its end arrives")
   func endlessSection() {
     let endless = "GET / HTTP/1.1\r\nA: " + String(repeating: "v", count: 40_000)
     #expect(refusal(of: endless)?.kind == .headersTooLarge)
     #expect(refusal(of: "GET /" + String(repeating: "p", count: 9_000))?.kind == .uriTooLong)
   }
 
-  @Test("The number of fields", arguments: [1, 3, 100])
+  @Test("The number of fields may be exactly the limit", arguments: [1, 3, 100])
   func fields(limit: Int) throws {
     var limits = Limits()
     limits.headerFields = limit
@@ -87,7 +87,7 @@ struct LimitTests {
     #expect(problem.detail.contains("\(limit) fields"))
   }
 
-  @Test("The next request on a connection has the limits for itself")
+  @Test("Each request on a connection has the full limits")
   func startAgain() throws {
     var limits = Limits()
     limits.headerFields = 1

@@ -1,9 +1,9 @@
 import LockstepHTTP
 import Testing
 
-@Suite("No bytes, however they come about, trap the parser or mean two things", .timeLimit(.minutes(10)))
+@Suite("No bytes crash the parser or have two meanings", .timeLimit(.minutes(10)))
 struct MutationTests {
-  /// The same bytes in every run. Another seed: LOCKSTEP_TEST_SEED in the environment.
+  /// The seed is the same in every run, unless LOCKSTEP_TEST_SEED gives another.
   private static let seed = testSeed()
 
   private static let limits = {
@@ -15,7 +15,7 @@ struct MutationTests {
     return limits
   }()
 
-  @Test("Mutations of what clients send", arguments: 0..<40)
+  @Test("Changed requests of clients", arguments: 0..<40)
   func mutations(round: Int) {
     var generator = Generator(seed: Self.seed &+ UInt64(round))
     for _ in 0..<40 {
@@ -25,7 +25,7 @@ struct MutationTests {
     }
   }
 
-  @Test("Bytes that mean something, in any order", arguments: 0..<20)
+  @Test("Meaningful pieces in any order", arguments: 0..<20)
   func fragments(round: Int) {
     var generator = Generator(seed: Self.seed &+ 1000 &+ UInt64(round))
     for _ in 0..<50 {
@@ -35,7 +35,7 @@ struct MutationTests {
     }
   }
 
-  @Test("Bytes that mean nothing", arguments: 0..<10)
+  @Test("Random bytes", arguments: 0..<10)
   func noise(round: Int) {
     var generator = Generator(seed: Self.seed &+ 2000 &+ UInt64(round))
     for _ in 0..<100 {

@@ -1,7 +1,7 @@
 @testable import LockstepHTTP
 import Testing
 
-@Suite("A request line is a method, a target and a version, one space apart", .timeLimit(.minutes(10)))
+@Suite("A request line is a method, a target and a version, separated by one space", .timeLimit(.minutes(10)))
 struct RequestLineTests {
   struct Line: Sendable, CustomTestStringConvertible {
     let line: String
@@ -19,7 +19,7 @@ struct RequestLineTests {
   }
 
   @Test(
-    "A target is told as its path and query, whatever its form",
+    "A target is split into path and query, whatever its form",
     arguments: [
       Line("GET / HTTP/1.1", path: "/"),
       Line("GET /a/b HTTP/1.1", path: "/a/b"),
@@ -49,7 +49,7 @@ struct RequestLineTests {
   }
 
   @Test(
-    "The version is 1.1 or 1.0, and a later 1.x is taken for 1.1",
+    "The version is 1.1 or 1.0, and a later 1.x counts as 1.1",
     arguments: [("HTTP/1.1", true), ("HTTP/1.0", false), ("HTTP/1.2", true), ("HTTP/1.9", true)]
   )
   func versions(version: String, isVersion11: Bool) throws {
@@ -57,7 +57,7 @@ struct RequestLineTests {
   }
 
   @Test(
-    "A method keeps its name, and only the exact capitals are ours",
+    "A method keeps its name, and only exact capitals are a known method",
     arguments: [
       ("GET", Method.get), ("HEAD", .head), ("POST", .post), ("PUT", .put), ("PATCH", .patch), ("DELETE", .delete),
       ("OPTIONS", .options), ("get", .other("get")), ("Get", .other("Get")), ("GETT", .other("GETT")),
@@ -72,7 +72,7 @@ struct RequestLineTests {
   }
 
   @Test(
-    "A request line that is anything else is refused, and the detail says why",
+    "Any other request line is refused, and the detail says why",
     arguments: [
       Refusal.line("GET", saying: "method"),
       .line("GET ", saying: "target"),
@@ -105,7 +105,7 @@ struct RequestLineTests {
   }
 
   @Test(
-    "A version that isn't HTTP/1.x is refused: 505 where it is one, 400 where it is none",
+    "A version other than HTTP/1.x gets 505, and text that is not a version gets 400",
     arguments: [
       Refusal.line("GET / HTTP/0.9", .versionNotSupported, saying: "HTTP/1.1"),
       .line("GET / HTTP/2.0", .versionNotSupported, saying: "HTTP/1.1"),
@@ -132,7 +132,7 @@ struct RequestLineTests {
   }
 
   @Test(
-    "A target that is no path, no http URL and no * of OPTIONS is refused",
+    "A target is refused if it is neither a path, an http URL, nor * for OPTIONS",
     arguments: [
       Refusal.line("GET * HTTP/1.1", saying: "OPTIONS only"),
       .line("HEAD * HTTP/1.1", saying: "OPTIONS only"),
@@ -159,7 +159,7 @@ struct RequestLineTests {
   }
 
   @Test(
-    "What isn't HTTP at all is refused by its first byte, before any line ends",
+    "Bytes of another protocol are refused at the first byte, before a line ends",
     arguments: [
       Refusal("TLS", [0x16, 0x03, 0x01], saying: "TLS"),
       Refusal("NUL", [0x00], saying: "begins with the byte 0"),

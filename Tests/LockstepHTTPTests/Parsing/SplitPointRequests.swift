@@ -1,6 +1,7 @@
 import Testing
 
-/// Bytes a client may send, good and bad, for which it must not matter how the network cuts them.
+/// Good and bad bytes of a client. However the network splits them, their meaning must stay the
+/// same.
 struct ByteStream: Sendable, CustomTestStringConvertible {
   let name: String
   let bytes: [UInt8]
@@ -42,13 +43,13 @@ extension ByteStream {
     ByteStream("two requests", "GET /1 HTTP/1.1\r\nHost: h\r\n\r\nGET /2 HTTP/1.1\r\nHost: h\r\n\r\n"),
     ByteStream("an empty line between", "GET /1 HTTP/1.0\r\n\r\n\r\nGET /2 HTTP/1.0\r\n\r\n"),
     ByteStream("two empty lines between", "GET /1 HTTP/1.0\r\n\r\n\r\n\r\nGET /2 HTTP/1.0\r\n\r\n"),
-    ByteStream("a request behind a body", "PUT / HTTP/1.0\r\nContent-Length: 3\r\n\r\nabcGET /2 HTTP/1.0\r\n\r\n"),
-    ByteStream("a request behind chunks", chunked("2\r\nab\r\n0\r\n\r\n") + "GET /2 HTTP/1.0\r\n\r\n"),
+    ByteStream("a request after a body", "PUT / HTTP/1.0\r\nContent-Length: 3\r\n\r\nabcGET /2 HTTP/1.0\r\n\r\n"),
+    ByteStream("a request after chunks", chunked("2\r\nab\r\n0\r\n\r\n") + "GET /2 HTTP/1.0\r\n\r\n"),
     ByteStream(
       "a body that looks like a request",
       "PUT / HTTP/1.0\r\nContent-Length: 18\r\n\r\nGET /2 HTTP/1.0\r\n\r\n"
     ),
-    ByteStream("a bad one behind a good one", "GET /1 HTTP/1.0\r\n\r\nGET /2\r\n\r\n"),
+    ByteStream("a bad request after a good one", "GET /1 HTTP/1.0\r\n\r\nGET /2\r\n\r\n"),
   ]
 
   private static let bad = [
@@ -69,15 +70,16 @@ extension ByteStream {
     ByteStream("the preface of HTTP/2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"),
     ByteStream("a wrong chunk size", chunked("x\r\n\r\n")),
     ByteStream("a chunk too long", chunked("2\r\nabc\r\n0\r\n\r\n")),
-    ByteStream("a chunk with a lone carriage return behind", chunked("2\r\nab\rc\r\n0\r\n\r\n")),
-    ByteStream("a bare line feed behind a chunk's size", chunked("2\nab\r\n0\r\n\r\n")),
-    ByteStream("a bare line feed behind a chunk", chunked("2\r\nab\n0\r\n\r\n")),
+    ByteStream("a lone carriage return after a chunk", chunked("2\r\nab\rc\r\n0\r\n\r\n")),
+    ByteStream("a bare line feed after a chunk's size", chunked("2\nab\r\n0\r\n\r\n")),
+    ByteStream("a bare line feed after a chunk", chunked("2\r\nab\n0\r\n\r\n")),
     ByteStream("a bare line feed in the trailer", chunked("0\r\nA: b\n\r\n")),
     ByteStream("a folded trailer", chunked("0\r\nA: b\r\n c\r\n\r\n")),
     ByteStream("a chunk size past every number", chunked("1\r\na\r\nffffffffffffffffff\r\n")),
   ]
 
-  /// With the limits of `SplitPointTests`: a request line of 40 bytes, a header section of 60, 3 fields, chunk lines of 20.
+  /// For the limits of `SplitPointTests`: a request line of 40 bytes, a header section of 60, 3
+  /// fields, chunk lines of 20.
   private static let beyondLimits = [
     ByteStream("a request line of the limit", "GET /\(letters(27)) HTTP/1.0\r\n\r\n"),
     ByteStream("a request line past it", "GET /\(letters(28)) HTTP/1.0\r\n\r\n"),

@@ -1,9 +1,9 @@
 import LockstepHTTP
 import Testing
 
-@Suite("Where the network cuts the bytes changes nothing", .timeLimit(.minutes(10)))
+@Suite("The result does not depend on how the network splits the bytes", .timeLimit(.minutes(10)))
 struct SplitPointTests {
-  /// Small enough that the table can go past each; `ByteStream` counts on these figures.
+  /// Limits so small that the table can exceed each one. `ByteStream` depends on these numbers.
   private static let limits = {
     var limits = Limits()
     limits.requestLine = 40
@@ -13,14 +13,14 @@ struct SplitPointTests {
     return limits
   }()
 
-  @Test("Byte by byte is the same as whole", arguments: ByteStream.all)
+  @Test("Single bytes give the same result as the whole", arguments: ByteStream.all)
   func byteByByte(_ stream: ByteStream) {
     for limits in [Limits(), Self.limits] {
       #expect(conversation(stream.bytes.map { [$0] }, limits: limits) == conversation([stream.bytes], limits: limits))
     }
   }
 
-  @Test("A cut at any one point is the same as whole", arguments: ByteStream.all)
+  @Test("A split at any place gives the same result as the whole", arguments: ByteStream.all)
   func everyCut(_ stream: ByteStream) {
     for limits in [Limits(), Self.limits] {
       let whole = conversation([stream.bytes], limits: limits)
@@ -31,7 +31,10 @@ struct SplitPointTests {
     }
   }
 
-  @Test("Cuts at any two points are the same as whole", arguments: ByteStream.all.filter { $0.bytes.count < 50 })
+  @Test(
+    "Splits at any two places give the same result as the whole",
+    arguments: ByteStream.all.filter { $0.bytes.count < 50 }
+  )
   func everyPairOfCuts(_ stream: ByteStream) {
     let whole = conversation([stream.bytes])
     for first in 0...stream.bytes.count {
@@ -42,14 +45,14 @@ struct SplitPointTests {
     }
   }
 
-  @Test("So is taking empty lines out as they come, as a connection does", arguments: ByteStream.all)
+  @Test("Removing empty lines as they arrive, as a connection does, gives the same result", arguments: ByteStream.all)
   func emptyLinesTaken(_ stream: ByteStream) {
     for limits in [Limits(), Self.limits] {
       let whole = conversation([Array("\r\n\r\n".utf8) + stream.bytes], limits: limits).filter {
         !$0.hasPrefix("waits")
       }
       let pieces = (Array("\r\n\r\n".utf8) + stream.bytes).map { [$0] }
-      // Only how many bytes a head took, or waits with, is told otherwise.
+      // Only the number of bytes that a head took or waits with may differ.
       let taken = conversation(pieces, limits: limits, takesEmptyLines: true).filter { !$0.hasPrefix("waits") }
       #expect(taken.map(Self.withoutCount) == whole.map(Self.withoutCount))
     }
@@ -62,7 +65,7 @@ struct SplitPointTests {
     return String(line[range.upperBound...])
   }
 
-  @Test("Whole, the table's streams say what they should")
+  @Test("The unsplit streams of the table have the expected results")
   func transcripts() {
     #expect(
       conversation([

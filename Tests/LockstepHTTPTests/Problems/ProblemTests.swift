@@ -4,7 +4,7 @@ import Testing
 
 @Suite("A problem tells the client what went wrong and what to do", .timeLimit(.minutes(10)))
 struct ProblemTests {
-  /// The contract's slugs and statuses, and those of what the engine itself refuses.
+  /// The slugs and statuses in the documentation, and those of the server's own refusals.
   private static let kinds: [(slug: String, status: Int)] = [
     ("malformed-request", 400), ("malformed-json", 400), ("invalid-parameter", 400), ("unauthorized", 401),
     ("forbidden", 403), ("not-found", 404), ("method-not-allowed", 405), ("request-timeout", 408), ("conflict", 409),
@@ -14,13 +14,13 @@ struct ProblemTests {
     ("quota-exceeded", 507),
   ]
 
-  @Test("The kinds are exactly those that clients were promised")
+  @Test("The kinds of problems are exactly the documented ones")
   func everyKind() {
     #expect(ProblemKind.allCases.map(\.slug) == Self.kinds.map(\.slug))
     #expect(ProblemKind.allCases.map(\.status.code) == Self.kinds.map(\.status))
   }
 
-  @Test("Each has a title and an explanation that ends as a sentence does", arguments: ProblemKind.allCases)
+  @Test("Each kind has a title, and an explanation that is a sentence", arguments: ProblemKind.allCases)
   func words(kind: ProblemKind) {
     #expect(!kind.title.isEmpty && !kind.title.hasSuffix("."))
     #expect(kind.explanation.utf8.count > 30 && kind.explanation.hasSuffix("."))
@@ -30,12 +30,12 @@ struct ProblemTests {
     #expect(Problem(kind).detail == kind.explanation)
   }
 
-  @Test("No two have the same title")
+  @Test("Every kind has a different title")
   func titles() {
     #expect(Set(ProblemKind.allCases.map(\.title)).count == ProblemKind.allCases.count)
   }
 
-  @Test("The document has its members in the order in which one reads them")
+  @Test("The members of the document are in a readable order")
   func document() {
     let problem = Problem(.notFound, detail: "There is no \"x\".")
     #expect(
@@ -44,7 +44,7 @@ struct ProblemTests {
     )
   }
 
-  @Test("Faults and further members follow")
+  @Test("Faults and additional members follow the standard members")
   func faultsAndMembers() {
     let problem = Problem(
       .validationFailed,
@@ -60,7 +60,7 @@ struct ProblemTests {
     )
   }
 
-  @Test("A further member never takes the place of a standard one")
+  @Test("An additional member never replaces a standard one")
   func reservedMembers() {
     let members: [(name: String, value: JSON)] = [
       ("type", "x"), ("title", "x"), ("status", 200), ("detail", "x"), ("errors", []), ("cursor", "c"),
@@ -73,7 +73,7 @@ struct ProblemTests {
     )
   }
 
-  @Test("The answer has the status, the type, the fields of the problem, and isn't stored")
+  @Test("The response has the status, the type and the fields of the problem, and must not be stored")
   func response() {
     var problem = Problem(.methodNotAllowed)
     problem.fields.append(.allow, "GET, HEAD")
@@ -89,7 +89,7 @@ struct ProblemTests {
     #expect(String(decoding: body, as: UTF8.self) == text(of: problem))
   }
 
-  @Test("What came from outside stays a string in the document")
+  @Test("Text from a client stays a string in the document")
   func hostileDetail() throws {
     let detail = "\"}\u{0}\r\n\u{2028}</script>"
     let document = try JSON(parsing: Problem(.malformedRequest, detail: detail).document.encoded())

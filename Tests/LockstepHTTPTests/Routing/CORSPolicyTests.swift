@@ -1,7 +1,10 @@
 @testable import LockstepHTTP
 import Testing
 
-@Suite("CORS says which pages may use the server, and names each field", .timeLimit(.minutes(10)))
+@Suite(
+  "CORS fields name the pages that may use the server, and every field that they may use",
+  .timeLimit(.minutes(10))
+)
 struct CORSPolicyTests {
   private static let exposed =
     "ETag, Cursor, Link, Location, Preference-Applied, Idempotency-Replayed, Retry-After, RateLimit, RateLimit-Policy, "
@@ -10,10 +13,10 @@ struct CORSPolicyTests {
   struct Asked: Sendable, CustomTestStringConvertible {
     let origins: [String]
     let origin: String?
-    /// What is allowed; nil when the answer says nothing.
+    /// The value of Access-Control-Allow-Origin, or nil if the response has none.
     let allowed: String?
     let varies: Bool
-    var testDescription: String { "\(origins) asked by \(origin ?? "nobody")" }
+    var testDescription: String { "\(origins) from \(origin ?? "no origin")" }
 
     init(_ origins: [String], _ origin: String?, allowed: String?, varies: Bool) {
       self.origins = origins
@@ -46,7 +49,7 @@ struct CORSPolicyTests {
     Asked([app, "*"], "https://other.example", allowed: "*", varies: false),
   ]
 
-  @Test("What every answer gets", arguments: cases)
+  @Test("Every response has the fields of the policy", arguments: cases)
   func answers(_ asked: Asked) throws {
     let policy = CORSPolicy(origins: asked.origins)
     let fields = policy.fields(for: try head(fields: asked.origin.map { ["Origin: \($0)"] } ?? []))
@@ -57,7 +60,7 @@ struct CORSPolicyTests {
     #expect(fields.all.count == (asked.allowed == nil ? 0 : 2) + (asked.varies ? 1 : 0))
   }
 
-  @Test("What a preflight gets besides", arguments: cases)
+  @Test("A preflight response has additional fields", arguments: cases)
   func preflights(_ asked: Asked) throws {
     let policy = CORSPolicy(origins: asked.origins)
     let origin = asked.origin.map { ["Origin: \($0)"] } ?? []
@@ -78,7 +81,7 @@ struct CORSPolicyTests {
     #expect(fields[.accessControlMaxAge] == "7200")
   }
 
-  @Test("Only OPTIONS that asks for a method is a preflight")
+  @Test("Only OPTIONS with Access-Control-Request-Method is a preflight")
   func noPreflight() throws {
     let policy = CORSPolicy(origins: [Self.app])
     let asks = "Access-Control-Request-Method: PUT"

@@ -1,10 +1,10 @@
 @testable import LockstepHTTP
 import Testing
 
-@Suite("A body is compressed for who asks for it", .timeLimit(.minutes(10)))
+@Suite("A body is compressed if the client accepts it", .timeLimit(.minutes(10)))
 struct ContentCodingTests {
   @Test(
-    "gzip is preferred",
+    "gzip is chosen if the client prefers it",
     arguments: [
       "gzip", "GZIP", "x-gzip", "gzip, deflate, br", "br, gzip", "deflate,gzip;q=0.5", "gzip;q=1", "gzip;q=1.0",
       "gzip;q=1.",
@@ -20,7 +20,7 @@ struct ContentCodingTests {
   }
 
   @Test(
-    "The body is left as it is",
+    "The body is not compressed",
     arguments: [
       "", ",", "identity", "br", "deflate", "gzip;q=0", "gzip;q=0.0", "gzip;q=0.000", "gzip; q=0", "gzip;q=0, *",
       "*;q=0",
@@ -33,7 +33,7 @@ struct ContentCodingTests {
   }
 
   @Test(
-    "What isn't a weight counts as none",
+    "An invalid weight counts as no weight",
     arguments: [
       "q=", "q=.5", "q=2", "q=-1", "q=1.1", "q=1.001", "q=1.5", "q=0.1234", "q=1.0000", "q=0,5", "q=a", "q=0.a",
       "q=0.5.5",
@@ -44,12 +44,12 @@ struct ContentCodingTests {
     #expect(try ContentCoding.preferred(by: head(fields: ["Accept-Encoding: gzip;\(weight)"])) == .identity)
   }
 
-  @Test("Who doesn't say is sent what they can read")
+  @Test("A client without Accept-Encoding gets an uncompressed body")
   func noField() throws {
     #expect(try ContentCoding.preferred(by: head(fields: [])) == .identity)
   }
 
-  @Test("Several fields are one list")
+  @Test("Several Accept-Encoding fields form one list")
   func severalFields() throws {
     let fields = ["Accept-Encoding: br", "accept-encoding: identity;q=0.2, gzip;q=0.3"]
     #expect(try ContentCoding.preferred(by: head(fields: fields)) == .gzip)

@@ -1,7 +1,7 @@
 @testable import LockstepHTTP
 import Testing
 
-@Suite("A path is cut first, and each part is percent-decoded once", .timeLimit(.minutes(10)))
+@Suite("A path is split first, and then each part is percent-decoded once", .timeLimit(.minutes(10)))
 struct PathDecodingTests {
   private let router: Router
 
@@ -26,20 +26,20 @@ struct PathDecodingTests {
     #expect(parameters["other"] == nil)
   }
 
-  @Test("Parts beside a decoded one keep their place")
+  @Test("Parts before and after a decoded part keep their place")
   func severalParts() throws {
     #expect(try router.found("/%41/b%2Fc/%64e") == "/{one}/{two}/{three} one=A two=b/c three=de")
     #expect(try router.found("/a/%62/c") == "/{one}/{two}/{three} one=a two=b three=c")
   }
 
-  @Test("A literal is compared with what is decoded")
+  @Test("A literal of a pattern is compared with the decoded part")
   func literals() throws {
     #expect(try router.found("/%6Citeral") == "/literal")
     #expect(try router.found("/a%20b") == "/a b")
     #expect(try router.found("/%256Citeral") == nil)
   }
 
-  @Test("Dots are parts like any other: nothing is taken away from a path")
+  @Test("Dots are ordinary parts, and nothing is removed from a path")
   func dots() throws {
     #expect(try router.found("/x/../literal") == "/{one}/{two}/{three} one=x two=.. three=literal")
     #expect(try router.found("/./literal") == nil)
@@ -47,7 +47,7 @@ struct PathDecodingTests {
   }
 
   @Test(
-    "A percent sign that two hexadecimal digits don't follow is refused, wherever it stands",
+    "A percent sign without two hexadecimal digits is refused, wherever it stands",
     arguments: ["%", "%4", "%zz", "%4g", "%g4", "%%41", "a%", "%2", "%u0041", "%+1", "%-1"]
   )
   func invalidEncoding(part: String) throws {
@@ -60,7 +60,7 @@ struct PathDecodingTests {
   }
 
   @Test(
-    "A parameter that isn't UTF-8 is refused",
+    "A parameter that is not UTF-8 is refused",
     arguments: ["%FF", "%C3", "%C3%28", "%ED%A0%80", "%C0%AF", "%F5%80%80%80", "a%80", "%E2%82"]
   )
   func invalidText(part: String) throws {
@@ -71,12 +71,12 @@ struct PathDecodingTests {
     #expect(try router.found("/\(part)") == nil)
   }
 
-  @Test("A percent sign in the query is nobody's business here")
+  @Test("A percent sign in the query does not affect the path")
   func query() throws {
     #expect(try router.found("/literal?%zz") == "/literal")
   }
 
-  @Test("A path of nothing but slashes, as long as a line may be, is looked up and not found")
+  @Test("A path that consists of slashes only is not found, even if it is as long as a line may be")
   func manySlashes() throws {
     #expect(try router.found(String(repeating: "/", count: 8000)) == nil)
     #expect(try router.found("/x" + String(repeating: "/x", count: 4000)) == nil)

@@ -2,12 +2,12 @@
 import Testing
 
 @Suite(
-  "The router's table is checked when it's made, and a lookup costs the same in a large one",
+  "The router checks its table when it is created, and a lookup costs the same in a large table",
   .timeLimit(.minutes(10))
 )
 struct RouterTableTests {
   @Test(
-    "A table that can't be is refused with a sentence that names the route",
+    "An invalid table is refused, and the error names the route",
     arguments: [
       ([Route("/a"), Route("/b"), Route("/a")], "Two routes have GET /a."),
       ([Route("/{a}"), Route("/{b}")], "Two routes have GET /{b}."),
@@ -29,13 +29,13 @@ struct RouterTableTests {
     #expect(error?.description == sentence)
   }
 
-  @Test("The same path with another method, or with and without a slash at its end, is another route")
+  @Test("Another method, or a slash at the end, makes another route")
   func neighbours() throws {
     let router = try Router([Route("/a"), Route(.put, "/a"), Route("/a/"), Route("/{a}")])
     #expect(router.routes.map(\.pattern) == ["/a", "/a", "/a/", "/{a}"])
   }
 
-  @Test("Each of 1,000 routes is found, and nothing beside them")
+  @Test("Each of 1,000 routes is found, and no other path")
   func thousandRoutes() throws {
     let router = try Router((0..<1000).map { Route("/v1/resource\($0)/{id}/part\($0 % 7)") })
     for number in 0..<1000 {
@@ -46,8 +46,8 @@ struct RouterTableTests {
     #expect(try router.found("/v1/resource1000/x/part6") == nil)
   }
 
-  // A lookup in the table compares what stands in one unbroken run of taken slots, so the longest run bounds its steps.
-  @Test("A lookup among many parts compares no more of them than a handful", arguments: [1, 10, 100, 1000, 10_000])
+  // A lookup compares the parts in one run of occupied slots, so the longest run bounds its steps.
+  @Test("A lookup among many parts compares only a few of them", arguments: [1, 10, 100, 1000, 10_000])
   func steps(count: Int) throws {
     let entries = (0..<count).map { (part: Array("resource\($0)".utf8), node: $0) }
     let table = SegmentTable(entries)
@@ -55,7 +55,7 @@ struct RouterTableTests {
     #expect(try longestRun(of: table) <= 24)
   }
 
-  @Test("A table without parts finds nothing, and a part is found by all its bytes")
+  @Test("A table without parts finds nothing, and a part is found only by all its bytes")
   func smallTables() {
     #expect(find("a", in: []) == nil)
     #expect(find("", in: []) == nil)
@@ -66,7 +66,7 @@ struct RouterTableTests {
     #expect(find("é", in: ["e\u{301}"]) == nil)
   }
 
-  /// The slots are nobody's business but the table's, so they are looked at from outside.
+  /// The slots are private to the table, so the test reads them by reflection.
   private func longestRun(of table: SegmentTable) throws -> Int {
     let slots = try #require(Mirror(reflecting: table).children.first { $0.label == "slots" })
     var longest = 0

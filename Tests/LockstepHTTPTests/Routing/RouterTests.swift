@@ -1,10 +1,10 @@
 @testable import LockstepHTTP
 import Testing
 
-@Suite("The router finds the route of a request in its table", .timeLimit(.minutes(10)))
+@Suite("The router finds the route of a request", .timeLimit(.minutes(10)))
 struct RouterTests {
   @Test(
-    "A path is found part by part, and a literal wins over a parameter",
+    "A path is matched part by part, and a literal wins over a parameter",
     arguments: [
       ("/", "/"),
       ("/a", "/a"),
@@ -40,7 +40,7 @@ struct RouterTests {
     #expect(try router.found(target) == found)
   }
 
-  @Test("It doesn't matter in which order routes are given")
+  @Test("The order of the routes does not matter")
   func order() throws {
     for patterns in [["/a/b", "/a/{x}", "/{y}/b"], ["/{y}/b", "/a/{x}", "/a/b"]] {
       let router = try Router(patterns.map { Route($0) })
@@ -50,14 +50,14 @@ struct RouterTests {
     }
   }
 
-  @Test("Routes of one path may name its parameters differently")
+  @Test("Routes with the same path may name its parameters differently")
   func names() throws {
     let router = try Router([Route("/{a}/x/{b}"), Route(.put, "/{c}/x/{d}")])
     #expect(try router.found("/1/x/2") == "/{a}/x/{b} a=1 b=2")
     #expect(try router.found("/1/x/2", "PUT") == "/{c}/x/{d} c=1 d=2")
   }
 
-  @Test("An empty part is no parameter, and an encoded slash doesn't make two of one")
+  @Test("An empty part matches no parameter, and an encoded slash does not split a part")
   func emptyParts() throws {
     let router = try Router([Route("/a/{id}/c")])
     #expect(try router.found("/a//c") == nil)
@@ -65,7 +65,7 @@ struct RouterTests {
     #expect(try router.found("/a%2Fb/c") == nil)
   }
 
-  @Test("What a literal has no route for the parameter beside it answers, and both are allowed")
+  @Test("If a literal has no route for the method, the parameter in its place matches, and both methods are allowed")
   func lentMethods() throws {
     let router = try Router([
       Route(.post, "/a/actions"), Route(.get, "/a/{id}"), Route(.delete, "/a/{id}"), Route(.post, "/a/{id}"),
@@ -80,7 +80,7 @@ struct RouterTests {
   }
 
   @Test(
-    "Each method finds its own route; HEAD finds that of GET",
+    "Each method has its own route, and HEAD uses the route of GET",
     arguments: [
       ("GET", "/a", "GET"), ("HEAD", "/a", "GET"), ("PUT", "/a", "PUT"), ("HEAD", "/own", "HEAD"),
       ("GET", "/own", "GET"), ("OPTIONS", "/own", "OPTIONS"),
@@ -98,7 +98,7 @@ struct RouterTests {
   }
 
   @Test(
-    "A path without the method is 405 with what it has; OPTIONS is told the same",
+    "A path without the method gets 405 with the allowed methods, and OPTIONS returns the same methods",
     arguments: [
       ("/get", "GET, HEAD, OPTIONS"), ("/put", "PUT, OPTIONS"),
       ("/all", "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"),
@@ -127,7 +127,7 @@ struct RouterTests {
   }
 
   @Test(
-    "The server as a whole has the methods of all its routes, and another is told those, wherever it's sent",
+    "The server as a whole allows the methods of all its routes, and any other method gets 501",
     arguments: ["CONNECT a:1", "TRACE /a", "BREW /a", "get /a", "FOO /nowhere", "PROPFIND http://h"]
   )
   func wholeServer(line: String) throws {
@@ -142,7 +142,7 @@ struct RouterTests {
     #expect(refused == allow)
   }
 
-  @Test("OPTIONS of a path that isn't there is not found")
+  @Test("OPTIONS of an unknown path is not found")
   func optionsOfNothing() throws {
     #expect(try Router([Route("/a")]).found("/b", "OPTIONS") == nil)
   }

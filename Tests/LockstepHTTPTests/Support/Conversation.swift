@@ -1,14 +1,15 @@
 @testable import LockstepHTTP
 
-/// What a server makes of the bytes a client sends, told line by line: each head with all that it says, each body, and
-/// how it ended. Two ways to cut the same bytes mean the same when they tell the same.
+/// Describes what a server reads from the bytes of a client, one line each: every head with all its
+/// parts, every body, and the end. Two ways to split the same bytes must give the same description.
 func conversation(_ pieces: [[UInt8]], limits: Limits = Limits(), takesEmptyLines: Bool = false) -> [String] {
   var conversation = Conversation(limits: limits, takesEmptyLines: takesEmptyLines)
   for piece in pieces { conversation.receive(piece) }
   return conversation.end()
 }
 
-/// Plays the part of a connection: keeps what isn't used up, and hands it on with what comes.
+/// Acts as a connection: it keeps the bytes that the parser has not consumed, and passes them on
+/// with the next ones.
 private struct Conversation {
   private enum Stage {
     case head
@@ -42,18 +43,19 @@ private struct Conversation {
     }
   }
 
-  /// What was told, with what is left over: nothing may be lost or used twice.
+  /// Returns the description and the remaining bytes, because no byte may be lost or used twice.
   consuming func end() -> [String] {
     switch stage {
     case .over: break
     case .head: told.append("waits for a head with \(pending.count) bytes")
-    case .length(let remaining): told.append("waits for \(remaining) more bytes behind: \(text(body))")
-    case .chunked: told.append("waits for more chunks behind: \(text(body)), with \(pending.count) bytes")
+    case .length(let remaining): told.append("waits for \(remaining) more bytes after: \(text(body))")
+    case .chunked: told.append("waits for more chunks after: \(text(body)), with \(pending.count) bytes")
     }
     return told
   }
 
-  /// Takes what it can from the pending bytes. Gives whether there may be more to take.
+  /// Consumes as many of the pending bytes as possible. Returns whether there may be more to
+  /// consume.
   private mutating func step() throws(Problem) -> Bool {
     switch stage {
     case .over:
@@ -101,7 +103,7 @@ private struct Conversation {
   }
 }
 
-/// All that a head says, in one line.
+/// All parts of a head, in one line.
 func describe(_ head: RequestHead) -> String {
   let fields = head.bytes.withUnsafeBytes { bytes in
     head.fieldPlaces.map { "\(text(bytes.slice($0.name)))=\(text(bytes.slice($0.value)))" }
@@ -113,7 +115,7 @@ func describe(_ head: RequestHead) -> String {
   ].joined(separator: " | ")
 }
 
-/// Bytes as they are, readable in a failure: every byte is a character of its own.
+/// Bytes as readable text for a failure. Every byte is one character.
 func text(_ bytes: some Sequence<UInt8>) -> String {
   String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
 }

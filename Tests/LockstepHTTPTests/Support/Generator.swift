@@ -6,7 +6,7 @@
   import Darwin
 #endif
 
-/// The seed of the property tests: always the same one unless LOCKSTEP_TEST_SEED gives another.
+/// The seed of the property tests. It is always the same, unless LOCKSTEP_TEST_SEED gives another.
 func testSeed() -> UInt64 {
   let given = getenv("LOCKSTEP_TEST_SEED").flatMap { UInt64(String(cString: $0)) }
   let seed = given ?? 20_260_101
@@ -14,7 +14,7 @@ func testSeed() -> UInt64 {
   return seed
 }
 
-/// SplitMix64: small, and the same numbers everywhere.
+/// SplitMix64, so that a seed gives the same numbers on every machine.
 struct Generator: RandomNumberGenerator {
   private var state: UInt64
 
@@ -28,7 +28,7 @@ struct Generator: RandomNumberGenerator {
     return mixed ^ (mixed >> 31)
   }
 
-  /// Changes something small about some bytes.
+  /// Makes a small change to the bytes.
   mutating func mutate(_ bytes: inout [UInt8]) {
     let place = Int.random(in: 0...bytes.count, using: &self)
     switch Int.random(in: 0..<6, using: &self) {
@@ -49,7 +49,7 @@ struct Generator: RandomNumberGenerator {
     }
   }
 
-  /// A piece that a parser has to look at twice.
+  /// A piece that is special to the parser.
   mutating func fragment() -> [UInt8] {
     Array((Self.fragments.randomElement(using: &self) ?? "").utf8)
   }

@@ -8,7 +8,7 @@ extension RequestParser {
 }
 
 extension ChunkedDecoder {
-  /// Decodes what is in `bytes`, appends the data to `body`, and gives how many bytes are used up.
+  /// Decodes `bytes`, appends the data to `body`, and returns the number of consumed bytes.
   mutating func decode(_ bytes: [UInt8], into body: inout [UInt8]) throws(Problem) -> Int {
     var data: [UInt8] = []
     defer { body += data }
@@ -18,12 +18,12 @@ extension ChunkedDecoder {
   }
 }
 
-/// Why a text was expected to be one thing and is another.
+/// The parser returned something else than the test expected.
 struct Unexpected: Error, CustomStringConvertible {
   let description: String
 }
 
-/// The head of a text that holds a whole one.
+/// Parses a text that contains a complete head.
 func head(_ text: String, limits: Limits = Limits()) throws -> RequestHead {
   try head(Array(text.utf8), limits: limits)
 }
@@ -34,12 +34,12 @@ func head(_ bytes: [UInt8], limits: Limits = Limits()) throws -> RequestHead {
   return head
 }
 
-/// The head of a request with these field lines beside `Host`.
+/// Parses the head of a request with these field lines and `Host`.
 func head(_ line: String = "GET / HTTP/1.1", fields: [String]) throws -> RequestHead {
   try head(([line, "Host: h"] + fields).joined(separator: "\r\n") + "\r\n\r\n")
 }
 
-/// The problem that the parser has with some bytes, or nil when it has none.
+/// The problem that the parser reports for these bytes, or nil.
 func refusal(of bytes: [UInt8], limits: Limits = Limits()) -> Problem? {
   var parser = RequestParser(limits: limits)
   do {
@@ -54,12 +54,12 @@ func refusal(of text: String, limits: Limits = Limits()) -> Problem? {
   refusal(of: Array(text.utf8), limits: limits)
 }
 
-/// A request that has to be refused, and how.
+/// A request that must be refused, and the expected problem.
 struct Refusal: Sendable, CustomTestStringConvertible {
   let name: String
   let bytes: [UInt8]
   let kind: ProblemKind
-  /// What the detail must say, so that whoever reads it knows what to mend.
+  /// A text that the detail must contain, so that the client's developer learns what to correct.
   let saying: String
   var testDescription: String { name }
 
@@ -74,18 +74,18 @@ struct Refusal: Sendable, CustomTestStringConvertible {
     self.saying = saying
   }
 
-  /// A `GET` with this line behind its `Host`.
+  /// A `GET` with this line after `Host`.
   static func field(_ line: String, _ kind: ProblemKind = .malformedRequest, saying: String) -> Refusal {
     Refusal(line, "GET / HTTP/1.1\r\nHost: h\r\n\(line)\r\n\r\n", kind, saying: saying)
   }
 
-  /// A request with this line before a good `Host`.
+  /// A request with this request line and a valid `Host`.
   static func line(_ line: String, _ kind: ProblemKind = .malformedRequest, saying: String) -> Refusal {
     Refusal(line, "\(line)\r\nHost: h\r\n\r\n", kind, saying: saying)
   }
 }
 
-/// Expects that the request is refused as it should be.
+/// Checks that the request is refused with the expected problem.
 func expectRefusal(_ expected: Refusal, sourceLocation: SourceLocation = #_sourceLocation) throws {
   let problem = try #require(refusal(of: expected.bytes), "taken", sourceLocation: sourceLocation)
   #expect(problem.kind == expected.kind, sourceLocation: sourceLocation)

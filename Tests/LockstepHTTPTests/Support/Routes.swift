@@ -1,7 +1,7 @@
 @testable import LockstepHTTP
 
 extension Route {
-  /// A route that nobody will follow.
+  /// A route whose handler the test never calls.
   init(_ method: Method = .get, _ pattern: String) {
     self.init(method, pattern, summary: "") { _ in Response(status: .ok) }
   }
@@ -12,7 +12,7 @@ extension Route {
 }
 
 extension Router {
-  /// The pattern that was found for a target, with its parameters; nil when nothing is there.
+  /// Returns the pattern of the route for a target, with its parameters, or nil if there is none.
   func found(_ target: String, _ method: String = "GET") throws -> String? {
     switch try match(head("\(method) \(target) HTTP/1.1", fields: [])) {
     case .notFound:

@@ -27,7 +27,7 @@ private struct FavoritesWithRouteInState: Reactor {
     switch action {
     case .viewWillAppear: return .just(.favorites(favorites.value))
     case .tapFavoritePhoto(let row):
-      // A row comes from outside, and the list may have changed since it was shown.
+      // The row comes from the view, and the list may have changed since it was shown.
       guard state.favoriteIDs.indices.contains(row) else { return .none }
       return .just(.route(.photoDetail(state.favoriteIDs[row])))
     }
@@ -49,7 +49,7 @@ private struct FavoritesWithRouteInState: Reactor {
 
 private struct FavoritesWithRouteStream: Reactor {
   let favorites: BoundValue<[String]>
-  /// Who shows the screen listens here; the state knows nothing of it.
+  /// The object that shows the screen reads these routes. They are not part of the state.
   let routes = DispatchSubject<Route>()
   var initialState: [String] { [] }
 
@@ -79,7 +79,7 @@ struct FavoritesExample {
     scheduler.start()
   }
 
-  @Test("as state: the same photo twice is two pulses, and a row that is not there is none")
+  @Test("With the route in the state, the same photo twice gives two pulses, and a missing row gives none")
   func routeAsState() {
     let favorites = BoundValue(subject, initial: ["aurora", "geyser"])
     let world = World(scheduler, FavoritesWithRouteInState(favorites: favorites))
@@ -93,7 +93,7 @@ struct FavoritesExample {
     )
   }
 
-  @Test("as a separate stream: who listens is told, and the state does not change")
+  @Test("With a separate stream, its readers get the route, and the state does not change")
   func routeAsStream() {
     let favorites = BoundValue(subject, initial: ["aurora", "geyser"])
     let reactor = FavoritesWithRouteStream(favorites: favorites)
@@ -108,7 +108,7 @@ struct FavoritesExample {
     #expect(world.states.events == [.next(0, []), .next(100, ["aurora", "geyser"]), .completed(1000)])
   }
 
-  @Test("a favorite that a service announces is in the list before the next tap")
+  @Test("A favorite from a service is in the list before the next tap")
   func serviceEvent() {
     let favorites = BoundValue(subject, initial: ["aurora"])
     let world = World(scheduler, FavoritesWithRouteInState(favorites: favorites))

@@ -2,7 +2,7 @@ import LockstepReactor
 import LockstepReactorTesting
 import Testing
 
-/// A form of company name and position.
+/// A form with a company name and a position.
 private struct ProfileForm: Reactor {
   struct State: Sendable, Equatable {
     var companyName = ""
@@ -70,7 +70,8 @@ private struct ProfileForm: Reactor {
 struct FormExample {
   private let scheduler = TestScheduler()
 
-  /// The server fails once, then takes 20 seconds; the person who is asked says yes, or no.
+  /// The server fails once and then takes 20 seconds. The user is asked whether to retry, and
+  /// agrees or declines.
   private func makeForm(consents: Bool) -> (test: TestReactor<ProfileForm>, asked: TestObserver<String>) {
     let asked = scheduler.createObserver(String.self)
     let attempts: [[Recorded<Int>]] = [[.error(10, Broken())], [.completed(20)]]
@@ -98,7 +99,7 @@ struct FormExample {
     #expect(test.state.saveEnabled)
   }
 
-  @Test("trim, validate, enable, request, ask, request again, saved: and the changeset says what is new")
+  @Test("Trim, validate, enable, save, ask, retry, saved; and the changeset contains the new values")
   func saved() {
     let (test, asked) = makeForm(consents: true)
     fillIn(test)
@@ -108,7 +109,7 @@ struct FormExample {
     #expect(!test.state.saveEnabled)
     test.send(.save)
     test.receiveIgnored("the second save")
-    test.advance(by: .seconds(10))  // the server fails, the person is asked and takes 5 seconds
+    test.advance(by: .seconds(10))  // the server fails; the user is asked and takes 5 seconds
     #expect(asked.events == [.next(10, #"ask: Broken(name: "broken")"#)])
     test.advance(by: .seconds(5 + 20))
     test.receive(
@@ -122,7 +123,7 @@ struct FormExample {
     test.finish()
   }
 
-  @Test("a person who does not want to try again ends it quietly")
+  @Test("If the user declines to retry, the saving ends without an error")
   func refused() {
     let (test, asked) = makeForm(consents: false)
     fillIn(test)
@@ -134,7 +135,7 @@ struct FormExample {
     test.finish()
   }
 
-  @Test("saving before both fields are valid is an error, and changes nothing")
+  @Test("Saving before both fields are valid is an error and changes nothing")
   func notReady() {
     let (test, _) = makeForm(consents: true)
     test.send(.save)

@@ -2,7 +2,7 @@ import LockstepReactor
 import LockstepReactorTesting
 import Testing
 
-/// A login form in the manner of MVVM: inputs go in, validations and a command come out.
+/// A login form in the style of MVVM: it has inputs, validations and a command.
 private final class LoginViewModel: Sendable {
   struct Credentials: Sendable, Equatable {
     var address = ""
@@ -49,7 +49,7 @@ private final class LoginViewModel: Sendable {
 
 @Suite("Example: a login form", .timeLimit(.minutes(10)))
 struct LoginExample {
-  @Test("the command is enabled only when the address has its format and the password more than six characters")
+  @Test("The command is enabled only if the address is valid and the password has more than six characters")
   func enabled() {
     let scheduler = TestScheduler()
     let form = LoginViewModel { _ in "session" }
@@ -68,7 +68,7 @@ struct LoginExample {
     )
   }
 
-  @Test("logging in takes the inputs of the moment, shows that it executes, and gives a session or an error")
+  @Test("Logging in uses the present inputs, shows that it executes, and gives a session or an error")
   func login() {
     let scheduler = TestScheduler()
     let clock = scheduler.clock

@@ -44,7 +44,7 @@ private struct PlayerActions {
 
 @Suite("Example: a player through dispatcher and store", .timeLimit(.minutes(10)))
 struct PlayerExample {
-  @Test("loading, error and model are three streams; who looks late finds the model, not the error")
+  @Test("Loading, error and model are three streams; a late reader gets the model and not the error")
   func player() {
     let scheduler = TestScheduler()
     let clock = scheduler.clock
@@ -52,10 +52,10 @@ struct PlayerExample {
     let store = PlayerStore(dispatcher: dispatcher)
     let actions = PlayerActions(dispatcher: dispatcher) { name in
       try await clock.sleep(for: .seconds(20))
-      if name == "nobody" { throw Broken(name: "no such player") }
+      if name == "unknown" { throw Broken(name: "no such player") }
       return Player(name: name)
     }
-    scheduler.run(from: 100) { await actions.load("nobody") }
+    scheduler.run(from: 100) { await actions.load("unknown") }
     scheduler.run(from: 200) { await actions.load("Ada") }
 
     let loading = scheduler.observe(store.isLoading.values, from: 0)

@@ -22,7 +22,9 @@ private struct Presenter: Reactor {
 
 @Suite("Example: a presenter", .timeLimit(.minutes(10)))
 struct PresenterExample {
-  @Test("bound at 100 to a cold sequence that says prepare after 100, observed from 200: initial, then prepared(1)")
+  @Test(
+    "If it reads a cold sequence of actions from 100 on, the first action arrives at 200 and prepares it"
+  )
   func presenterIsPrepared() {
     let scheduler = TestScheduler()
     let host = ReactorHost(Presenter())

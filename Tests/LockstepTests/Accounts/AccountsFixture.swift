@@ -8,7 +8,7 @@ import Testing
 @testable import LockstepCollections
 @testable import LockstepStore
 
-/// Accounts on a store of their own, in virtual time, with a hasher that costs nothing and counts.
+/// Accounts on their own store, in virtual time, with a stub hasher.
 final class AccountsFixture: Sendable {
   let files: StoreFixture
   let store: DurableStore
@@ -34,7 +34,7 @@ final class AccountsFixture: Sendable {
 
   deinit { store.close() }
 
-  /// The store's accounts as another start of the server would have them, with nothing in memory.
+  /// The accounts as they are after a restart of the server: only what is in the store.
   func restarted(_ change: (inout AccountsConfiguration) -> Void = { _ in }) async throws -> StoredAccounts {
     var configuration = AccountsConfiguration()
     change(&configuration)
@@ -75,12 +75,12 @@ final class AccountsFixture: Sendable {
     try await accounts.logIn(Self.credentials(email, password, device: device, from: host))
   }
 
-  /// Whose token it is; nil when it's nobody's.
+  /// The session of the token, or nil if the token is not valid.
   func live(_ signedIn: SignedIn) async throws -> LiveSession? {
     try await directory.session(of: Array(signedIn.token.text.utf8), at: now)
   }
 
-  /// How many rows a statement counts.
+  /// The number of rows that a statement counts.
   func count(_ sql: StaticString) async throws -> Int {
     try await store.readers.read { connection in try connection.first(sql) { row in try row[0] as Int } ?? -1 }
   }
@@ -119,7 +119,7 @@ final class AccountsFixture: Sendable {
   }
 }
 
-/// Hashes without work, and counts; can be told to wait, or to refuse.
+/// A hasher that does no work and records its computations. It can be made to wait or to refuse.
 final class StubHasher: PasswordHashing {
   private struct State {
     var computations: [String] = []
@@ -132,7 +132,7 @@ final class StubHasher: PasswordHashing {
 
   let dummy = PasswordHash("dummy")
 
-  /// What was computed since the last call, in order.
+  /// Returns the computations since the last call, in order.
   func takeComputations() -> [String] {
     state.withLock { state in
       defer { state.computations = [] }
@@ -143,7 +143,7 @@ final class StubHasher: PasswordHashing {
   func setStrength(_ strength: Int) { state.withLock { $0.strength = strength } }
   func setOverloaded(_ isOverloaded: Bool) { state.withLock { $0.isOverloaded = isOverloaded } }
 
-  /// The next computations stop after their work, each at one gate, before they give their result.
+  /// The next computations wait at one gate each before they return.
   func stopNext(at gates: Gate...) { state.withLock { $0.gates += gates } }
 
   func hash(_ password: Password) async throws(AccountsError) -> PasswordHash {
@@ -178,7 +178,7 @@ final class StubHasher: PasswordHashing {
   }
 }
 
-/// Holds one task until it's opened, and tells when it's there.
+/// Makes one task wait until it is opened, and reports when the task has arrived.
 actor Gate {
   private var isOpen = false
   private var hasArrived = false
@@ -198,19 +198,19 @@ actor Gate {
     held = nil
   }
 
-  /// Returns when the task is there.
+  /// Returns when the task has arrived.
   func arrived() async {
     if !hasArrived { await withCheckedContinuation { watching = $0 } }
   }
 }
 
-/// Holds a thread, such as one that reads, until it's released.
+/// Blocks a thread, for example a reader thread, until it is opened.
 final class ThreadGate: Sendable {
   private let isOpen = LockedState(false)
 
   func pass() { isOpen.wait { $0 ? () : nil } }
 
-  /// Returns when it has been opened.
+  /// Returns when the gate has been opened.
   func opened() async { await eventually { isOpen.withLock { $0 } } }
 
   func open() {
@@ -220,7 +220,7 @@ final class ThreadGate: Sendable {
 }
 
 extension AccountsError {
-  /// What a call fails with; nil where it doesn't, or with something else.
+  /// The error that a call throws, or nil if it throws none or an error of another type.
   static func caught(_ body: () async throws -> Void) async -> AccountsError? {
     do {
       try await body()

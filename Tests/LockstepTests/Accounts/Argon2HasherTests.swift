@@ -6,9 +6,9 @@ import Testing
 @testable import LockstepCollections
 @testable import LockstepStore
 
-@Suite("The argon2id hasher", .timeLimit(.minutes(10)))
+@Suite("The Argon2id hasher", .timeLimit(.minutes(10)))
 struct Argon2HasherTests {
-  /// The least that libsodium does, so that tests are quick.
+  /// The smallest strength that libsodium accepts, so that the tests are quick.
   private static let weak = Argon2Strength(memoryKiB: 8, passes: 1)
 
   private func withHasher(
@@ -22,7 +22,7 @@ struct Argon2HasherTests {
     workers.shutDown()
   }
 
-  @Test("A hash recognises its password and no other")
+  @Test("A hash matches its password and no other")
   func verify() async throws {
     try await withHasher { hasher, _ in
       let hash = try await hasher.hash(Password("correct horse"))
@@ -34,7 +34,7 @@ struct Argon2HasherTests {
     }
   }
 
-  @Test("Passwords of any bytes are told apart to their last byte", arguments: ["a\0b", "\0", "ö", "👩‍👩‍👧", ""])
+  @Test("Passwords differ if any of their bytes differ", arguments: ["a\0b", "\0", "ö", "👩‍👩‍👧", ""])
   func bytes(text: String) async throws {
     try await withHasher { hasher, _ in
       let hash = try await hasher.hash(Password(text))
@@ -44,7 +44,7 @@ struct Argon2HasherTests {
     }
   }
 
-  @Test("Two hashes of one password differ by their salts")
+  @Test("Two hashes of the same password have different salts")
   func salt() async throws {
     try await withHasher { hasher, _ in
       let hashes = [try await hasher.hash(Password("x")), try await hasher.hash(Password("x"))]
@@ -52,7 +52,7 @@ struct Argon2HasherTests {
     }
   }
 
-  @Test("Unless it's told otherwise, it takes 19 MiB and two passes")
+  @Test("The default is 19 MiB and two passes")
   func defaults() async throws {
     try await withHasher(Argon2Strength()) { hasher, _ in
       let hash = try await hasher.hash(Password("x"))
@@ -62,7 +62,7 @@ struct Argon2HasherTests {
     }
   }
 
-  @Test("The dummy is a well-formed hash of the same strength that no password has")
+  @Test("The dummy is a well-formed hash of the same strength that matches no password")
   func dummy() async throws {
     try await withHasher { hasher, _ in
       #expect(hasher.dummy.text.hasPrefix("$argon2id$v=19$m=8,t=1,p=1$"))
@@ -74,7 +74,7 @@ struct Argon2HasherTests {
     }
   }
 
-  @Test("A hash of another strength is outdated, and still recognises its password")
+  @Test("A hash of another strength is outdated and still matches its password")
   func outdated() async throws {
     try await withHasher { old, _ in
       let hash = try await old.hash(Password("x"))
@@ -87,7 +87,7 @@ struct Argon2HasherTests {
   }
 
   @Test(
-    "What is no hash is nobody's",
+    "A text that is not a hash matches no password",
     arguments: [
       "", "x", "$argon2id$", "$argon2id$v=19$m=8,t=1,p=1$AAAA$AAAA", "$2b$10$abcdefghijklmnopqrstuv",
       String(repeating: "$", count: 1_000), "$argon2id$v=19$m=8,t=1,p=1$" + String(repeating: "A", count: 500),
@@ -101,7 +101,7 @@ struct Argon2HasherTests {
     }
   }
 
-  @Test("When too many wait it says so, and when it's shut down too")
+  @Test("The hasher throws an error if too many computations wait, or after its shutdown")
   func overloaded() async throws {
     try await withHasher(capacity: 1) { hasher, workers in
       let (isRunning, gate) = (ThreadGate(), ThreadGate())
@@ -110,7 +110,7 @@ struct Argon2HasherTests {
         gate.pass()
       }
       await isRunning.opened()
-      // One place is left for two: one of them is refused while the other still waits.
+      // One place is left for two computations. One of them is refused while the other waits.
       let outcomes = await withTaskGroup(of: AccountsError?.self) { group in
         for _ in 0..<2 { group.addTask { await Self.failure { _ = try await hasher.hash(Password("x")) } } }
         let first = await group.next()
@@ -133,9 +133,9 @@ struct Argon2HasherTests {
     }
   }
 
-  @Test("Too little memory is an error, not the end")
+  @Test("Too little memory is an error and not a crash")
   func memory() async throws {
-    // More than an address space has.
+    // More than the address space.
     try await withHasher(Argon2Strength(memoryKiB: 1 << 32, passes: 1)) { hasher, _ in
       await #expect(throws: AccountsError.outOfMemory) { try await hasher.hash(Password("x")) }
     }

@@ -3,7 +3,7 @@ import Testing
 @testable import LockstepAccounts
 @testable import LockstepCollections
 
-@Suite("The limit of attempts", .timeLimit(.minutes(10)))
+@Suite("The limiter of login attempts", .timeLimit(.minutes(10)))
 struct AttemptLimiterTests {
   private static let limits: AttemptLimits = {
     var limits = AttemptLimits()
@@ -24,7 +24,7 @@ struct AttemptLimiterTests {
     limiter = AttemptLimiter(Self.limits, elapsed: clock.time.elapsed)
   }
 
-  /// How many failures are allowed in a row, and the seconds to wait after them.
+  /// Returns how many attempts may fail in sequence, and the seconds to wait after them.
   private func failures(_ attempt: () throws(AccountsError) -> AttemptLimiter.Attempt) -> (Int, retryAfter: Int) {
     for count in 0..<100 {
       do throws(AccountsError) {
@@ -37,7 +37,7 @@ struct AttemptLimiterTests {
     return (-1, 0)
   }
 
-  @Test("Failures for one account are limited, wherever they come from")
+  @Test("Failures for one account are limited, from any network")
   func account() throws {
     _ = try limiter.logIn(account: "ann", from: home)
     _ = try limiter.logIn(account: "ann", from: office)
@@ -46,14 +46,14 @@ struct AttemptLimiterTests {
     _ = try limiter.logIn(account: "ben", from: home)
   }
 
-  @Test("Failures from one network are limited, whosever account it is")
+  @Test("Failures from one network are limited, for any account")
   func network() throws {
     for account in ["a", "b", "c", "d", "e"] { _ = try limiter.logIn(account: account, from: home) }
     #expect(throws: AccountsError.tooManyAttempts(retryAfter: 10)) { try limiter.logIn(account: "f", from: home) }
     _ = try limiter.logIn(account: "f", from: office)
   }
 
-  @Test("Who waits as long as they were told may try once more")
+  @Test("After the announced wait, one more attempt is allowed")
   func waiting() throws {
     #expect(failures { () throws(AccountsError) in try limiter.logIn(account: "ann", from: home) } == (3, 60))
     clock.advance(by: .milliseconds(500))
@@ -64,7 +64,7 @@ struct AttemptLimiterTests {
     #expect(failures { () throws(AccountsError) in try limiter.logIn(account: "ann", from: home) } == (1, 60))
   }
 
-  @Test("What was refused costs nothing")
+  @Test("Refused attempts do not count as failures")
   func refusedIsFree() throws {
     for _ in 0..<3 { _ = try limiter.logIn(account: "ann", from: home) }
     for _ in 0..<50 { #expect(throws: AccountsError.self) { try limiter.logIn(account: "ann", from: home) } }
@@ -73,13 +73,13 @@ struct AttemptLimiterTests {
     _ = try limiter.logIn(account: "ben", from: home)
   }
 
-  @Test("Right passwords can be used any number of times")
+  @Test("Correct passwords do not count as failures")
   func successes() throws {
     for _ in 0..<100 { limiter.succeeded(try limiter.logIn(account: "ann", from: home)) }
     for _ in 0..<100 { limiter.succeeded(try limiter.confirm(in: session(1))) }
   }
 
-  @Test("Attempts that are under way count, so that many at once don't all slip through")
+  @Test("Running attempts count, so that many at once cannot exceed the limit")
   func concurrent() async {
     let allowed = await withTaskGroup(of: Int.self) { group in
       for _ in 0..<50 {
@@ -90,15 +90,17 @@ struct AttemptLimiterTests {
     #expect(allowed == 3)
   }
 
-  @Test("Strangers who use up an account's attempts don't lock its owner out at home")
+  @Test("Failures in other networks do not lock an owner out of a known network")
   func owner() throws {
     limiter.succeeded(try limiter.logIn(account: "ann", from: home))
     #expect(failures { () throws(AccountsError) in try limiter.logIn(account: "ann", from: abroad) }.0 == 3)
     limiter.succeeded(try limiter.logIn(account: "ann", from: home))
-    #expect(throws: AccountsError.self, "but elsewhere") { try limiter.logIn(account: "ann", from: office) }
+    #expect(throws: AccountsError.self, "other networks stay locked out") {
+      try limiter.logIn(account: "ann", from: office)
+    }
   }
 
-  @Test("At home, too, wrong passwords are limited, and logging in doesn't clear them away")
+  @Test("Wrong passwords are also limited in a known network, and a login does not reset their count")
   func failuresAtHome() throws {
     limiter.succeeded(try limiter.logIn(account: "ann", from: home))
     for _ in 0..<3 { _ = try limiter.logIn(account: "ann", from: home) }
@@ -106,19 +108,19 @@ struct AttemptLimiterTests {
     #expect(failures { () throws(AccountsError) in try limiter.logIn(account: "ann", from: home) } == (1, 30))
   }
 
-  @Test("A network that one account is known from isn't known to another")
+  @Test("A network that is known for one account is not known for another")
   func knownForOne() throws {
     limiter.succeeded(try limiter.logIn(account: "ann", from: home))
     #expect(failures { () throws(AccountsError) in try limiter.logIn(account: "ben", from: home) }.0 == 3)
   }
 
-  @Test("Where somebody signed up, they are at home; sign-ups aren't limited unless that is asked for")
+  @Test("The network of a sign-up is known for the account, and sign-ups are not limited by default")
   func signUps() throws {
     for number in 0..<100 { limiter.succeeded(try limiter.signUp(account: "\(number)", from: home)) }
     #expect(failures { () throws(AccountsError) in try limiter.logIn(account: "7", from: home) }.0 == 4)
   }
 
-  @Test("Sign-ups can be limited by network; those that came to nothing don't count")
+  @Test("Sign-ups can be limited by network, and abandoned ones do not count")
   func limitedSignUps() throws {
     var limits = Self.limits
     limits.signUpsPerNetwork = RateLimit(requests: 1, seconds: 3_600, burst: 2)
@@ -130,13 +132,13 @@ struct AttemptLimiterTests {
     limiter.succeeded(try limiter.signUp(account: "c", from: office))
   }
 
-  @Test("Attempts that weren't made after all are given back")
+  @Test("Abandoned attempts do not count")
   func abandoned() throws {
     for _ in 0..<100 { limiter.abandoned(try limiter.logIn(account: "ann", from: home)) }
     #expect(failures { () throws(AccountsError) in try limiter.logIn(account: "ann", from: home) }.0 == 3)
   }
 
-  @Test("Within a session its own failures count, and nobody else's")
+  @Test("Failures within a session do not count for other sessions or logins")
   func sessions() throws {
     #expect(failures { () throws(AccountsError) in try limiter.confirm(in: session(1)) } == (2, 60))
     limiter.succeeded(try limiter.confirm(in: session(2)))

@@ -5,7 +5,7 @@ import Testing
 @Suite("A client's network", .timeLimit(.minutes(10)))
 struct ClientNetworkTests {
   @Test(
-    "IPv4 by address, IPv6 by its first 64 bits, whatever else as it is",
+    "The network is the address for IPv4, the first 64 bits for IPv6, and the whole text for anything else",
     arguments: [
       ("192.0.2.1", "192.0.2.1"), ("::ffff:192.0.2.1", "192.0.2.1"), ("::FFFF:c000:0201", "192.0.2.1"),
       ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"), ("2001:DB8:1:2::1", "2001:db8:1:2::/64"),
@@ -19,7 +19,7 @@ struct ClientNetworkTests {
     #expect(ClientNetwork(host: host) == ClientNetwork(host: host))
   }
 
-  @Test("Neighbours in IPv6 are the same, in IPv4 not")
+  @Test("Neighbors in IPv6 share a network, and in IPv4 they do not")
   func neighbours() {
     #expect(ClientNetwork(host: "2001:db8::1") == ClientNetwork(host: "2001:db8::ffff:1"))
     #expect(ClientNetwork(host: "2001:db8:0:1::1") != ClientNetwork(host: "2001:db8::1"))

@@ -6,7 +6,7 @@ import Testing
 @Suite("A device's name", .timeLimit(.minutes(10)))
 struct DeviceNameTests {
   @Test(
-    "Spaces around it are taken off, what is within stays",
+    "Spaces at the ends are removed, and spaces inside stay",
     arguments: [
       ("phone", "phone"), ("  Ann's  tablet \n", "Ann's  tablet"), ("\u{A0}📱\u{2003}", "📱"),
       ("'; DROP TABLE users; --", "'; DROP TABLE users; --"),
@@ -18,7 +18,7 @@ struct DeviceNameTests {
   }
 
   @Test(
-    "An empty name, a long one and one with control characters are refused with the reason",
+    "An empty name, a long name and a name with control characters are refused with the reason",
     arguments: [
       ("", "The device's name is empty. Omit it instead."),
       (" \t\n", "The device's name is empty. Omit it instead."),

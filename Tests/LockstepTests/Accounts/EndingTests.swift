@@ -14,9 +14,9 @@ struct LeavingTests {
     fixture = try await AccountsFixture()
   }
 
-  @Test("Erasing a user leaves no row of theirs in any table, and everything of others")
+  @Test("Erasing a user deletes every row with the user's id, and no row of other users")
   func erase() async throws {
-    // A table as others will add, so that the cascade is seen to work.
+    // A table like those of other modules, to test the cascade.
     try await fixture.store.writer.write { connection in
       try connection.execute(
         "CREATE TABLE things (user_id TEXT NOT NULL REFERENCES users (id) ON DELETE CASCADE, name TEXT) STRICT"
@@ -48,7 +48,7 @@ struct LeavingTests {
     try await fixture.signUp("ann@example.com")
   }
 
-  /// How many rows of each table have the user's id in one of their columns.
+  /// Counts the rows of each table that have the user's id in one of their columns.
   private func rowsMentioning(_ user: UserID) async throws -> [String: Int] {
     let connection = try fixture.files.sqlite()
     let columns = try connection.all(
@@ -67,7 +67,7 @@ struct LeavingTests {
     return rows
   }
 
-  @Test("The export has everything about the account but its secrets")
+  @Test("The export has everything about the account except secrets")
   func export() async throws {
     let ann = try await fixture.signUp("ann@example.com", device: "phone")
     let live = try #require(try await fixture.live(ann))

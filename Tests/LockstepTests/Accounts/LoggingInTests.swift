@@ -12,7 +12,7 @@ struct LoggingInTests {
     fixture = try await AccountsFixture()
   }
 
-  @Test("Logging in gives another session and another token, and both work")
+  @Test("Logging in creates another session and token, and both sessions work")
   func logIn() async throws {
     let first = try await fixture.signUp("ann@example.com")
     fixture.clock.advance(by: .seconds(5))
@@ -25,7 +25,7 @@ struct LoggingInTests {
   }
 
   @Test(
-    "An unknown address and a wrong password are told the same, and cost the same computations",
+    "An unknown address and a wrong password get the same error after the same computations",
     arguments: [
       ("ann@example.com", "a wrong password"), ("nobody@example.com", "a good password"), ("no address", "x"), ("", ""),
       ("ann@example.com'--", "' OR 1=1 --"),
@@ -40,7 +40,7 @@ struct LoggingInTests {
     #expect(try await fixture.count("SELECT count(*) FROM sessions") == 1)
   }
 
-  @Test("A device's name that is none is told before the password is looked at")
+  @Test("An invalid device name is refused before the password is verified")
   func wrongDevice() async throws {
     let fault = FieldFault(pointer: "/device", detail: "The device's name contains a control character.")
     #expect(
@@ -49,7 +49,9 @@ struct LoggingInTests {
     #expect(fixture.hasher.takeComputations().isEmpty)
   }
 
-  @Test("After too many wrong passwords even the right one is refused, with the time to wait and without a computation")
+  @Test(
+    "After too many wrong passwords, the correct one is also refused, with the time to wait and without a computation"
+  )
   func limited() async throws {
     try await fixture.signUp("ann@example.com", from: "198.51.100.1")
     for _ in 0..<10 {
@@ -65,7 +67,7 @@ struct LoggingInTests {
     try await fixture.logIn("ann@example.com")
   }
 
-  @Test("Wrong passwords for an address that nobody has are limited alike")
+  @Test("Attempts for an address without an account are limited in the same way")
   func limitedUnknown() async throws {
     for _ in 0..<10 {
       #expect(await AccountsError.caught { try await fixture.logIn("nobody@example.com") } == .wrongCredentials)
@@ -75,7 +77,7 @@ struct LoggingInTests {
     )
   }
 
-  @Test("When the hasher is overloaded it's told, and doesn't count as an attempt")
+  @Test("An overloaded hasher is an error, and does not count as a failed attempt")
   func overloaded() async throws {
     try await fixture.signUp("ann@example.com")
     fixture.hasher.setOverloaded(true)
@@ -87,7 +89,7 @@ struct LoggingInTests {
     try await fixture.logIn("ann@example.com")
   }
 
-  @Test("Nor does what can't be opened by a password because of it")
+  @Test("If the hasher is overloaded, opening with credentials fails and does not count as a failed attempt")
   func overloadedOpening() async throws {
     try await fixture.signUp("ann@example.com")
     let credentials = AccountsFixture.credentials("ann@example.com")
@@ -102,7 +104,7 @@ struct LoggingInTests {
     #expect(try await fixture.accounts.opening(credentials, key: "1") { _ in true } == true)
   }
 
-  @Test("A password whose hash is outdated is hashed anew at login; others who log in meanwhile aren't troubled")
+  @Test("A login replaces an outdated hash, also if other logins of the same user are running")
   func rehash() async throws {
     try await fixture.signUp("ann@example.com")
     fixture.hasher.setStrength(2)
@@ -116,10 +118,10 @@ struct LoggingInTests {
     _ = try await slow
     #expect(fixture.hasher.takeComputations() == ["verify", "verify", "hash", "hash"])
     try await fixture.logIn("ann@example.com")
-    #expect(fixture.hasher.takeComputations() == ["verify"], "now it isn't outdated any more")
+    #expect(fixture.hasher.takeComputations() == ["verify"], "the hash is no longer outdated")
   }
 
-  @Test("A user has a bounded number of sessions: a login beyond it ends the one that wasn't used for longest")
+  @Test("A user's sessions are limited: a login above the limit ends the least recently used session")
   func crowded() async throws {
     let fixture = try await AccountsFixture { $0.sessionsPerUser = 3 }
     let other = try await fixture.signUp("ben@example.com")
@@ -143,20 +145,20 @@ struct LoggingInTests {
     #expect(works == [true, false, true, true, true])
   }
 
-  @Test("Sessions that expired more than a day ago are swept away by logins")
+  @Test("Logins delete sessions that expired more than a day ago")
   func swept() async throws {
     for number in 0..<20 { try await fixture.signUp("user\(number)@example.com") }
     fixture.clock.advance(by: .seconds(91 * 86_400))
     try await fixture.logIn("user0@example.com")
-    #expect(try await fixture.count("SELECT count(*) FROM sessions") == 21, "expired for just a day")
+    #expect(try await fixture.count("SELECT count(*) FROM sessions") == 21, "the sessions expired exactly a day ago")
     fixture.clock.advance(by: .milliseconds(1))
     try await fixture.logIn("user0@example.com")
-    #expect(try await fixture.count("SELECT count(*) FROM sessions") == 6, "sixteen at a time")
+    #expect(try await fixture.count("SELECT count(*) FROM sessions") == 6, "each login deletes sixteen sessions")
     try await fixture.logIn("user0@example.com")
     #expect(try await fixture.count("SELECT count(*) FROM sessions") == 3)
   }
 
-  @Test("A disabled account has no sessions and logs in nowhere, which only its password is told")
+  @Test("A disabled account has no sessions, and only a login with the correct password learns the reason")
   func disabled() async throws {
     let ann = try await fixture.signUp("ann@example.com")
     let live = try #require(try await fixture.live(ann))
@@ -167,11 +169,11 @@ struct LoggingInTests {
     #expect(await AccountsError.caught { try await fixture.logIn("ann@example.com", "wrong") } == .wrongCredentials)
     #expect(try await fixture.accounts.setDisabled(false, ann.user.id))
     try await fixture.logIn("ann@example.com")
-    #expect(try await fixture.live(ann) == nil, "what has ended stays so")
+    #expect(try await fixture.live(ann) == nil, "ended sessions stay ended")
     #expect(try await !fixture.accounts.setDisabled(true, UserID(UUIDv7(milliseconds: 0, random12: 0, random62: 0))))
   }
 
-  @Test("An account that somebody disabled by hand has no valid token after the next start")
+  @Test("If an operator disables an account in the store, its tokens are invalid after the next start")
   func disabledByHand() async throws {
     let ann = try await fixture.signUp("ann@example.com")
     _ = try await fixture.store.writer.write { try $0.run("UPDATE users SET disabled_at = 1") }
@@ -179,7 +181,7 @@ struct LoggingInTests {
     #expect(try await restarted.directory.session(of: Array(ann.token.text.utf8), at: fixture.now) == nil)
   }
 
-  @Test("A login that is under way when the account is disabled fails")
+  @Test("A login fails if the account is disabled while it runs")
   func disabledMeanwhile() async throws {
     let ann = try await fixture.signUp("ann@example.com")
     let gate = Gate()

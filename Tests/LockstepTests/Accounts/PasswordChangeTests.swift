@@ -13,7 +13,7 @@ struct PasswordChangeTests {
     fixture = try await AccountsFixture()
   }
 
-  @Test("A changed password is the only one, and ends every other session of that user")
+  @Test("After a change only the new password works, and every other session of the user has ended")
   func changePassword() async throws {
     let ann = [try await fixture.signUp("ann@example.com"), try await fixture.logIn("ann@example.com")]
     let ben = try await fixture.signUp("ben@example.com")
@@ -37,7 +37,7 @@ struct PasswordChangeTests {
     #expect(export["user"]?["passwordChangedAt"]?.stringValue == changedAt)
   }
 
-  @Test("A new password that breaks the rules is told, and the current one isn't looked at")
+  @Test("A new password that breaks the rules is refused before the current one is verified")
   func badNewPassword() async throws {
     let live = try #require(try await fixture.live(try await fixture.signUp("ann@example.com")))
     _ = fixture.hasher.takeComputations()
@@ -54,7 +54,7 @@ struct PasswordChangeTests {
     #expect(fixture.hasher.takeComputations().isEmpty)
   }
 
-  @Test("A wrong current password changes nothing, and may be tried ten times")
+  @Test("A wrong current password changes nothing, and ten attempts are allowed")
   func wrongCurrent() async throws {
     let ann = [try await fixture.signUp("ann@example.com"), try await fixture.logIn("ann@example.com")]
     let live = try #require(try await fixture.live(ann[0]))
@@ -69,7 +69,7 @@ struct PasswordChangeTests {
     try await fixture.logIn("ann@example.com")
   }
 
-  @Test("A login with the old password that is under way when it changes fails")
+  @Test("A login with the old password fails if the password changes while it runs")
   func changeDuringLogin() async throws {
     let live = try #require(try await fixture.live(try await fixture.signUp("ann@example.com")))
     let gate = Gate()
@@ -86,7 +86,7 @@ struct PasswordChangeTests {
     #expect(try await fixture.accounts.sessions(of: live.user).count == 1)
   }
 
-  @Test("Of two changes at once from the same password, one fails")
+  @Test("Of two concurrent changes from the same password, one fails")
   func changedTwice() async throws {
     let live = try #require(try await fixture.live(try await fixture.signUp("ann@example.com")))
     let gate = Gate()

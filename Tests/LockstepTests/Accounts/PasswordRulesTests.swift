@@ -11,7 +11,7 @@ struct PasswordRulesTests {
   private static let same = "The password is the same as the e-mail address."
 
   @Test(
-    "Each password is told every rule that it breaks",
+    "The error lists every rule that a password breaks",
     arguments: [
       ("12345678", []), ("1234567", [short]), ("", [short]),
       ("ööööööö", [short]), ("öööööööö", []), ("👍🏽👍🏽👍🏽👍🏽", []), ("        ", []), ("\0\0\0\0\0\0\0\0", []),
@@ -30,12 +30,12 @@ struct PasswordRulesTests {
     #expect(PasswordRules().faults(in: Password("a@b.de"), of: try EmailAddress("A@b.de")) == [Self.short, Self.same])
   }
 
-  @Test("Without an address there is nothing to be the same as")
+  @Test("A password is compared with the address only if there is one")
   func noAddress() {
     #expect(PasswordRules().faults(in: Password("ann@example.com"), of: nil).isEmpty)
   }
 
-  @Test("The shortest length can be chosen")
+  @Test("The minimum length can be configured")
   func minimum() {
     let rules = PasswordRules(minimumCharacters: 12)
     #expect(rules.faults(in: Password("12345678901"), of: nil) == ["The password is shorter than 12 characters."])

@@ -5,11 +5,11 @@ import Testing
 @testable import LockstepCollections
 @testable import LockstepMiddleware
 
-@Suite("A bucket gives a burst at once, and then as many as come back", .timeLimit(.minutes(10)))
+@Suite("A bucket allows a burst at once, and then a fixed rate", .timeLimit(.minutes(10)))
 struct RateBucketTests {
   private static let second: Int64 = 1_000_000_000
 
-  @Test("A burst at once, then one each interval; who is refused has used nothing up")
+  @Test("A burst is allowed at once, then one request in each interval; refused requests use nothing up")
   func takes() {
     let limit = RateLimit(requests: 10, seconds: 5, burst: 3)
     let bucket = AddressBuckets.Bucket()
@@ -21,11 +21,11 @@ struct RateBucketTests {
     #expect(bucket.take(limit, at: 7 + half) == .wait(half))
     #expect(bucket.recovery(at: 7 + half) == 3 * half)
     #expect(bucket.recovery(at: 7 + 4 * half) == 0)
-    for _ in 1...3 { #expect(bucket.take(limit, at: 1000 * half) == .taken, "no more than a burst is ever there") }
+    for _ in 1...3 { #expect(bucket.take(limit, at: 1000 * half) == .taken, "a bucket never holds more than a burst") }
     #expect(bucket.take(limit, at: 1000 * half) == .wait(half))
   }
 
-  @Test("Whether there is one says what taking one would")
+  @Test("`hasAny` predicts the result of `take`")
   func hasAny() {
     var numbers = SeededNumbers(seed: TestSeed.make(for: "rate bucket"))
     for _ in 1...200 {
@@ -44,7 +44,7 @@ struct RateBucketTests {
     }
   }
 
-  @Test("No more than a burst and what came back is ever given in any time, whatever the pattern")
+  @Test("A bucket never allows more than a burst and the refilled requests, whatever the pattern")
   func never() {
     var numbers = SeededNumbers(seed: TestSeed.make(for: "rate bucket"))
     for _ in 1...100 {
@@ -63,7 +63,7 @@ struct RateBucketTests {
     }
   }
 
-  @Test("One that is closed gives nothing any more, and says so")
+  @Test("A closed bucket allows nothing and says that it is closed")
   func closed() {
     let bucket = AddressBuckets.Bucket()
     bucket.close()
@@ -71,7 +71,7 @@ struct RateBucketTests {
     #expect(!bucket.hasAny(RateLimit(requests: 1, seconds: 1), at: 5))
   }
 
-  @Test("The slowest and the fastest limits that can be said are kept within what a number holds")
+  @Test("The slowest and the fastest possible limits do not overflow")
   func extremes() {
     for limit in [
       RateLimit(requests: 1, seconds: 86_400, burst: 1_000_000), RateLimit(requests: 1_000_000, seconds: 1, burst: 1),
@@ -85,11 +85,11 @@ struct RateBucketTests {
   }
 }
 
-@Suite("The rates of addresses are kept in bounded memory", .timeLimit(.minutes(10)))
+@Suite("The buckets of addresses have bounded memory", .timeLimit(.minutes(10)))
 struct AddressBucketsTests {
   private static let limit = RateLimit(requests: 1, seconds: 1, burst: 2)
 
-  @Test("An IPv4 address and a /64 of IPv6 have one each, in whatever form they come; what is no address shares one")
+  @Test("Each IPv4 address and each /64 of IPv6 has one bucket, in any notation, and all other texts share one")
   func networks() {
     let buckets = AddressBuckets()
     func bucket(_ host: String) -> ObjectIdentifier { ObjectIdentifier(buckets.bucket(ofHost: host, at: 0)) }
@@ -101,7 +101,7 @@ struct AddressBucketsTests {
     #expect(buckets.count == 5)
   }
 
-  @Test("However many come there are never more than the capacity, and who is at their end isn't washed out")
+  @Test("There are never more buckets than the capacity, and an exhausted one is not evicted")
   func bounded() {
     let buckets = AddressBuckets(capacity: 256)
     let attacker = buckets.bucket(ofHost: "192.0.2.1", at: 0)
@@ -114,7 +114,7 @@ struct AddressBucketsTests {
     #expect(attacker.take(Self.limit, at: 1) != .taken)
   }
 
-  @Test("Those that have everything go first, and whoever holds one that went is told")
+  @Test("Full buckets are evicted first, and an evicted bucket is closed")
   func forgotten() {
     let buckets = AddressBuckets(capacity: 64)
     let later: Int64 = 60_000_000_000

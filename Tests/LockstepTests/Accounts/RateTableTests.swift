@@ -5,11 +5,11 @@ import Testing
 
 @Suite("A table of rates", .timeLimit(.minutes(10)))
 struct RateTableTests {
-  /// A second in nanoseconds.
+  /// One second in nanoseconds.
   private let s: Int64 = 1_000_000_000
   private let limit = RateLimit(requests: 1, seconds: 10, burst: 3)
 
-  @Test("So many at once, then one in every interval")
+  @Test("A burst is allowed at once, and then one use in each interval")
   func rate() {
     var table = RateTable<String>(capacity: 10)
     var allowed: [Int] = []
@@ -20,17 +20,17 @@ struct RateTableTests {
     #expect(allowed == [0, 1, 2, 10, 20, 30, 40, 50])
   }
 
-  @Test("Who waits as long as they were told may, and not a moment earlier")
+  @Test("After the announced wait one more use is allowed, and not earlier")
   func wait() {
     var table = RateTable<String>(capacity: 10)
     for _ in 0..<3 { table.use("a", limit, at: 100 * s) }
     #expect(table.wait(for: "a", limit, at: 100 * s) == 10 * s)
     #expect(table.wait(for: "a", limit, at: 109 * s + s / 2) == s / 2)
     #expect(table.wait(for: "a", limit, at: 110 * s) == 0)
-    #expect(table.wait(for: "b", limit, at: 100 * s) == 0, "another key has its own")
+    #expect(table.wait(for: "b", limit, at: 100 * s) == 0, "other keys have their own limit")
   }
 
-  @Test("What is given back can be used again, and a key that has everything takes no room")
+  @Test("A use that is given back can be used again, and an unused key takes no memory")
   func givenBack() {
     var table = RateTable<String>(capacity: 10)
     for _ in 0..<3 { table.use("a", limit, at: 0) }
@@ -41,10 +41,10 @@ struct RateTableTests {
     #expect(table.count == 0)
     table.giveBack("a", limit, at: 0)
     for _ in 0..<3 { table.use("a", limit, at: 0) }
-    #expect(table.wait(for: "a", limit, at: 0) > 0, "giving back more than was used gains nothing")
+    #expect(table.wait(for: "a", limit, at: 0) > 0, "giving back more than was used has no effect")
   }
 
-  @Test("The table never grows beyond its capacity, and keeps those that have the least left")
+  @Test("The table never exceeds its capacity, and keeps the most exhausted keys")
   func bounded() {
     var table = RateTable<Int>(capacity: 100)
     for _ in 0..<3 { table.use(-1, limit, at: 0) }
@@ -55,7 +55,7 @@ struct RateTableTests {
     #expect(table.wait(for: -1, limit, at: 1 * s) == 9 * s)
   }
 
-  @Test("Those that have everything back make room first")
+  @Test("Recovered keys are evicted first")
   func recovered() {
     var table = RateTable<Int>(capacity: 8)
     for key in 0..<4 { table.use(key, limit, at: 0) }
@@ -71,7 +71,7 @@ struct RateTableTests {
 
 @Suite("Recent keys", .timeLimit(.minutes(10)))
 struct RecentKeysTests {
-  @Test("There are never more than there is room for, and the newest half is always there", arguments: 1...40)
+  @Test("There are never more keys than the capacity, and the newest half is always there", arguments: 1...40)
   func bounded(capacity: Int) {
     var keys = RecentKeys<Int>(capacity: capacity)
     for key in 0..<200 {
@@ -85,7 +85,7 @@ struct RecentKeysTests {
     }
   }
 
-  @Test("A key that is found stays")
+  @Test("A key that is looked up stays")
   func found() {
     var keys = RecentKeys<Int>(capacity: 10)
     keys.insert(-1)
@@ -98,7 +98,7 @@ struct RecentKeysTests {
     #expect(!isOldThere)
   }
 
-  @Test("A key that is added again stays one key")
+  @Test("A key that is inserted again is still one key")
   func again() {
     var keys = RecentKeys<Int>(capacity: 4)
     for key in [1, 2, 1, 3, 1, 2, 1] { keys.insert(key) }

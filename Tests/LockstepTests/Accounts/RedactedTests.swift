@@ -23,20 +23,20 @@ struct ConcealedTests {
     return dumped + printed + "\(Mirror(reflecting: value).children.map { "\($0)" })"
   }
 
-  @Test("A password shows nowhere")
+  @Test("A password does not appear in any text")
   func password() {
     let text = Self.everyPrintOf(Password("swordfish"))
     #expect(text.contains("(Password)"))
     #expect(!text.contains("swordfish") && !text.contains("115"), "\(text)")
   }
 
-  @Test("A hash of a password shows nowhere")
+  @Test("A hash of a password does not appear in any text")
   func passwordHash() {
     let text = Self.everyPrintOf(PasswordHash("$argon2id$salt"))
     #expect(text.contains("(PasswordHash)") && !text.contains("argon2id"), "\(text)")
   }
 
-  @Test("A token shows nowhere, also as a part of what a login gives")
+  @Test("A token does not appear in any text, also as a part of a login's result")
   func token() {
     let session = Session(
       id: SessionID(UUIDv7(milliseconds: 1, random12: 1, random62: 1)),
@@ -57,7 +57,7 @@ struct ConcealedTests {
     }
   }
 
-  @Test("The key of the tags shows nowhere")
+  @Test("The key of the tags does not appear in any text")
   func key() {
     let text = Self.everyPrintOf(TokenKey { 0x0123_4567_89AB_CDEF })
     #expect(text.contains("(TokenKey)") && !text.contains("\(0x0123_4567_89AB_CDEF)"), "\(text)")

@@ -17,7 +17,7 @@ struct SessionDirectoryTests {
 
   private func bytes(_ signedIn: SignedIn) -> [UInt8] { Array(signedIn.token.text.utf8) }
 
-  /// Keeps the one thread that reads from reading, until the gate is opened.
+  /// Blocks the only reader thread until the gate is opened.
   private func withReaderHeld<Result>(
     _ body: (ThreadGate) async throws -> Result
   ) async throws -> Result {
@@ -34,26 +34,26 @@ struct SessionDirectoryTests {
     return result
   }
 
-  // MARK: Finding
+  // MARK: Lookup
 
-  @Test("A token is its session's, from the store at first and then from memory, as one object")
+  @Test("A token's session comes from the store once and then from memory, always as the same object")
   func found() async throws {
     let ann = try await fixture.signUp("ann@example.com")
     guard case .unknown = fixture.directory.authenticate(bytes(ann), at: fixture.now) else {
-      Issue.record("it's in memory before it was used")
+      Issue.record("the session is in memory before its first use")
       return
     }
     let first = try #require(try await fixture.live(ann))
     #expect(first.id == ann.session.id && first.user == ann.user.id && !first.isEnded)
     fixture.store.readers.shutDown()
     guard case .session(let second) = fixture.directory.authenticate(bytes(ann), at: fixture.now) else {
-      Issue.record("it isn't in memory")
+      Issue.record("the session is not in memory")
       return
     }
     #expect(second === first)
   }
 
-  @Test("What isn't a token, and a token that somebody made up, is refused without a look into the store")
+  @Test("Other texts and invented tokens are refused without a read of the store")
   func madeUp() async throws {
     let ann = try await fixture.signUp("ann@example.com")
     fixture.store.readers.shutDown()
@@ -63,14 +63,14 @@ struct SessionDirectoryTests {
     for _ in 0..<1_000 { texts.append(foreign.make().text) }
     for text in texts {
       guard case .refused = fixture.directory.authenticate(Array(text.utf8), at: fixture.now) else {
-        Issue.record("\(text) isn't refused")
+        Issue.record("\(text) is not refused")
         continue
       }
     }
-    #expect(fixture.directory.count == 0, "and nothing of it is kept")
+    #expect(fixture.directory.count == 0, "nothing is kept for them")
   }
 
-  @Test("A token that was valid once is looked up once, and then refused from memory")
+  @Test("A deleted token is looked up in the store once, and then refused from memory")
   func refusedFromMemory() async throws {
     let ann = try await fixture.signUp("ann@example.com")
     _ = try await fixture.store.writer.write { try $0.run("DELETE FROM sessions") }
@@ -79,7 +79,7 @@ struct SessionDirectoryTests {
     #expect(try await fixture.live(ann) == nil)
   }
 
-  @Test("Many who ask at once for a session that isn't in memory share one look into the store")
+  @Test("Concurrent requests for a session that is not in memory share one read of the store")
   func loadedOnce() async throws {
     let ann = try await fixture.signUp("ann@example.com")
     let sessions = try await withReaderHeld { gate in
@@ -104,7 +104,7 @@ struct SessionDirectoryTests {
     #expect(sessions.allSatisfy { $0 === first })
   }
 
-  @Test("Whoever asks for a session while the store fails is told so, and the next one tries again")
+  @Test("If the store fails, a lookup throws, and the next one tries again")
   func failing() async throws {
     let ann = try await fixture.signUp("ann@example.com")
     try await fixture.store.writer.write { try $0.execute("ALTER TABLE sessions RENAME TO elsewhere") }
@@ -113,7 +113,7 @@ struct SessionDirectoryTests {
     #expect(try await fixture.live(ann)?.id == ann.session.id)
   }
 
-  @Test("The memory is bounded, and a session that had to make room is read again")
+  @Test("The memory is bounded, and an evicted session is read again")
   func bounded() async throws {
     let fixture = try await AccountsFixture { $0.sessionsInMemory = 32 }
     var all: [SignedIn] = []
@@ -126,33 +126,33 @@ struct SessionDirectoryTests {
 
   // MARK: Ending
 
-  @Test("A session that ends is refused at once, whoever holds it sees it, and those who listen are told")
+  @Test("A session that ends is refused at once, requests that hold it see the end, and listeners are notified")
   func ended() async throws {
     let (ann, ben) = (try await fixture.signUp("ann@example.com"), try await fixture.signUp("ben@example.com"))
     let live = try #require(try await fixture.live(ann))
     let told = LockedState<[[SessionID]]>([])
     fixture.directory.whenEnded { ids in
-      #expect(live.isEnded, "first it has ended, then it's told")
+      #expect(live.isEnded, "the session has ended before the notification")
       told.withLock { $0.append(ids) }
     }
     try await fixture.accounts.revoke(live.id, of: live.user)
     #expect(told.withLock { $0 } == [[ann.session.id]])
     fixture.store.readers.shutDown()
-    #expect(try await fixture.live(ann) == nil, "without a look into the store")
+    #expect(try await fixture.live(ann) == nil, "the store is not read")
     guard case .unknown = fixture.directory.authenticate(bytes(ben), at: fixture.now) else {
-      Issue.record("the other session is as it was")
+      Issue.record("the other session must not change")
       return
     }
   }
 
-  @Test("A session that ends while it's being read is refused to all who wait for it")
+  @Test("A session that ends while it is read from the store is refused to all waiting requests")
   func endedWhileLoading() async throws {
     let ann = try await fixture.signUp("ann@example.com")
     let sessions = try await withReaderHeld { gate in
       try await withThrowingTaskGroup(of: LiveSession?.self) { group in
         for _ in 0..<10 { group.addTask { try await fixture.live(ann) } }
         await eventually { fixture.store.readers.waiting > 0 }
-        // The row is still there, as it is when the reading began before the deletion.
+        // The row still exists. The read began before the deletion.
         fixture.directory.end([EndedSession(id: ann.session.id, tokenHash: ann.token.hash)])
         gate.open()
         return try await group.reduce(into: []) { $0.append($1) }
@@ -162,7 +162,7 @@ struct SessionDirectoryTests {
     #expect(try await fixture.live(ann) == nil)
   }
 
-  @Test("Revoked in the middle of many requests, it's refused to each that begins afterwards")
+  @Test("A session that is revoked amid many requests is refused to every later request")
   func race() async throws {
     for round in 0..<20 {
       let ann = try await fixture.signUp("ann\(round)@example.com")
@@ -187,7 +187,7 @@ struct SessionDirectoryTests {
     }
   }
 
-  @Test("A session that a request holds is found when it ends, however many have come since")
+  @Test("A session that a request holds is marked as ended, however many sessions came later")
   func heldEnds() async throws {
     let fixture = try await AccountsFixture { $0.sessionsInMemory = 32 }
     let ann = try await fixture.signUp("ann@example.com")
@@ -201,6 +201,6 @@ struct SessionDirectoryTests {
 }
 
 extension LiveSession: Equatable {
-  /// The same object.
+  /// Sessions are equal if they are the same object.
   public static func == (left: LiveSession, right: LiveSession) -> Bool { left === right }
 }

@@ -21,19 +21,19 @@ struct SessionTableTests {
     return SessionEntry(StoredSession(session: session, user: user, tokenHash: hash(number)))
   }
 
-  @Test("It never holds more than its capacity, and always the half that was used last", arguments: [2, 3, 10, 101])
+  @Test("The table never exceeds its capacity, and keeps the half that was used last", arguments: [2, 3, 10, 101])
   func bounded(capacity: Int) {
     var table = SessionTable(capacity: capacity)
     for number in 0..<1_000 {
       table.insert(Self.entry(number))
       #expect(table.count <= capacity)
       for recent in max(0, number - capacity / 2 + 1)...number where table.peek(Self.hash(recent)) == nil {
-        Issue.record("\(recent) is gone after \(number)")
+        Issue.record("\(recent) is missing after \(number)")
       }
     }
   }
 
-  @Test("One that is used stays, however many come and go, and finding many doesn't make it grow")
+  @Test("A session that is used stays, however many come and go, and lookups do not make the table grow")
   func used() {
     var table = SessionTable(capacity: 20)
     table.insert(Self.entry(999))
@@ -46,20 +46,20 @@ struct SessionTableTests {
     }
   }
 
-  @Test("One that a request holds stays, and goes when it's let go")
+  @Test("A session that a request holds stays, and is removed when it is released")
   func held() {
     var table = SessionTable(capacity: 4)
     table.insert(Self.entry(1_000))
     var held = table.peek(Self.hash(1_000))?.live
     for number in 0..<100 { table.insert(Self.entry(number)) }
-    #expect(table.peek(Self.hash(1_000))?.live === held, "and it's the same object")
+    #expect(table.peek(Self.hash(1_000))?.live === held, "it is the same object")
     #expect(table.count <= 5)
     held = nil
     for number in 100..<110 { table.insert(Self.entry(number)) }
     #expect(table.peek(Self.hash(1_000)) == nil && held == nil)
   }
 
-  @Test("A cursor that wasn't written is given out when its session has to go, once")
+  @Test("A cursor that was not written is returned once, when its session is evicted")
   func usage() {
     var table = SessionTable(capacity: 4)
     table.insert(Self.entry(1_000))
@@ -71,7 +71,7 @@ struct SessionTableTests {
     #expect(table.takeEvictedUsage().isEmpty)
   }
 
-  @Test("All cursors that weren't written are given out, once")
+  @Test("All cursors that were not written are returned once")
   func allNotes() {
     var table = SessionTable(capacity: 4)
     for number in 0..<3 { table.insert(Self.entry(number)) }
@@ -80,7 +80,7 @@ struct SessionTableTests {
     #expect(table.takeUsage().isEmpty)
   }
 
-  @Test("One that is removed is gone, from either half")
+  @Test("A removed session is in neither half")
   func removed() {
     var table = SessionTable(capacity: 4)
     for number in 0..<3 { table.insert(Self.entry(number)) }

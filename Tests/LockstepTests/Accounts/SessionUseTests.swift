@@ -5,7 +5,7 @@ import Testing
 @testable import LockstepAccounts
 @testable import LockstepCollections
 
-@Suite("The use of sessions", .timeLimit(.minutes(10)))
+@Suite("Recording the use of sessions", .timeLimit(.minutes(10)))
 struct SessionUseTests {
   private static let day: Int64 = 86_400_000
 
@@ -23,7 +23,8 @@ struct SessionUseTests {
     }
   }
 
-  /// A unit that keeps the writer busy from when `isHeld` opens until the gate does.
+  /// Submits a unit that blocks the writer. The unit opens `isHeld` when it starts, and waits for
+  /// the gate.
   private func holdWriter(of fixture: AccountsFixture, _ isHeld: ThreadGate, until gate: ThreadGate) throws {
     try fixture.store.writer.submit { _ in
       isHeld.open()
@@ -32,7 +33,7 @@ struct SessionUseTests {
     }
   }
 
-  @Test("A token ends so long after its last use")
+  @Test("A token expires a fixed time after its last use")
   func expiry() async throws {
     let ann = try await fixture.signUp("ann@example.com")
     #expect(ann.session.expiresAt.millisecondsSince1970 == fixture.now + 90 * Self.day)
@@ -49,7 +50,7 @@ struct SessionUseTests {
     #expect(try await fixture.live(ann) == nil)
   }
 
-  @Test("A token that expired while it wasn't in memory is refused")
+  @Test("A token that expired while it was not in memory is refused")
   func expiredCold() async throws {
     let ann = try await fixture.signUp("ann@example.com")
     fixture.clock.advance(by: .seconds(90 * 86_400))
@@ -57,7 +58,7 @@ struct SessionUseTests {
     #expect(try await fixture.accounts.sessions(of: ann.user.id).isEmpty)
   }
 
-  @Test("How long tokens last can be chosen")
+  @Test("The lifetime of tokens can be configured")
   func lifetime() async throws {
     let fixture = try await AccountsFixture { $0.tokenLifetime = .seconds(3_600) }
     let ann = try await fixture.signUp("ann@example.com")
@@ -68,7 +69,7 @@ struct SessionUseTests {
     #expect(try await fixture.live(ann) == nil)
   }
 
-  @Test("The last use is written, once a minute at most, and a restart knows it")
+  @Test("The last use is written at most once a minute, and survives a restart")
   func lastSeen() async throws {
     let ann = try await fixture.signUp("ann@example.com")
     let start = Int(fixture.now)
@@ -76,7 +77,7 @@ struct SessionUseTests {
     for _ in 0..<240 {
       fixture.clock.advance(by: .seconds(1))
       _ = try #require(try await fixture.live(ann))
-      // What was noted before is on disk now; nothing was noted since then.
+      // After this, earlier uses are on disk. There was no use since then.
       try await fixture.directory.flush()
       let seen = try #require(try await stored(ann.session.id))
       #expect(seen.expiresAt == seen.lastSeenAt + 90 * Int(Self.day))
@@ -87,7 +88,7 @@ struct SessionUseTests {
     #expect(sessions.map { Int($0.lastSeenAt.millisecondsSince1970) - start } == [240_000])
   }
 
-  @Test("Nobody waits for the last use to be written")
+  @Test("A request does not wait until the last use is written")
   func notAwaited() async throws {
     let ann = try await fixture.signUp("ann@example.com")
     _ = try await fixture.live(ann)
@@ -95,7 +96,7 @@ struct SessionUseTests {
     try holdWriter(of: fixture, isHeld, until: gate)
     await isHeld.opened()
     fixture.clock.advance(by: .seconds(61))
-    #expect(try await fixture.live(ann) != nil, "though the writer does nothing")
+    #expect(try await fixture.live(ann) != nil, "the writer is blocked")
     #expect(try await fixture.accounts.sessions(of: ann.user.id)[0].lastSeenAt.millisecondsSince1970 == fixture.now)
     gate.open()
   }
@@ -111,21 +112,22 @@ struct SessionUseTests {
     await isHeld.opened()
     fixture.clock.advance(by: .seconds(61))
     for signedIn in all { _ = try await fixture.live(signedIn) }
-    #expect(fixture.store.writer.statistics.waiting == 1, "one unit for all of them")
+    #expect(fixture.store.writer.statistics.waiting == 1, "all uses are one unit")
     gate.open()
     try await fixture.directory.flush()
-    // That which held the writer, that for all of them, and the flush's.
+    // The unit that blocked the writer, the unit of all uses, and the unit of the flush.
     #expect(fixture.store.writer.statistics.units - unitsBefore == 3)
     let (now, seen) = (Int(fixture.now), try await fixture.count("SELECT min(last_seen_at) FROM sessions"))
     #expect(seen == now)
   }
 
-  @Test("A use that is noted while others are being written is written right after them")
+  @Test("A use that is recorded during a write is written right after it")
   func notedMeanwhile() async throws {
     let (ann, ben) = (try await fixture.signUp("ann@example.com"), try await fixture.signUp("ben@example.com"))
     for signedIn in [ann, ben] { _ = try await fixture.live(signedIn) }
     fixture.clock.advance(by: .seconds(60))
-    // The first unit gathers what follows it into one transaction: Ann's note, and one in which the writer stops.
+    // The first unit collects two more in its transaction: Ann's use, and one that blocks the
+    // writer.
     let (isGathering, gathered, hasTaken, gate) = (ThreadGate(), ThreadGate(), ThreadGate(), ThreadGate())
     try holdWriter(of: fixture, isGathering, until: gathered)
     await isGathering.opened()
@@ -139,7 +141,7 @@ struct SessionUseTests {
     #expect(try lastSeen(of: ann.session.id) == Int(fixture.now))
   }
 
-  @Test("A use that the writer has no room for is written with the next one")
+  @Test("A use that is refused by a full writer is written with the next one")
   func writerOverloaded() async throws {
     let fixture = try await AccountsFixture(writer: DatabaseWriter.Options(capacity: 1))
     let (ann, ben) = (try await fixture.signUp("ann@example.com"), try await fixture.signUp("ben@example.com"))
@@ -163,7 +165,7 @@ struct SessionUseTests {
     try fixture.files.sqlite().first("SELECT last_seen_at FROM sessions WHERE id = ?", session) { row in try row[0] }
   }
 
-  @Test("A connection needn't ask again for a minute after a use was noted, unless the session ends or expires")
+  @Test("A session needs no new check for a minute after its use was recorded, unless it ends or expires")
   func fresh() async throws {
     let fixture = try await AccountsFixture { $0.tokenLifetime = .seconds(90) }
     let ann = try await fixture.signUp("ann@example.com")
@@ -173,7 +175,7 @@ struct SessionUseTests {
     fixture.clock.advance(by: .seconds(70))
     #expect(!isFresh(0))
     _ = try await fixture.live(ann)
-    #expect(isFresh(0) && isFresh(59) && !isFresh(60), "asking makes it so again")
+    #expect(isFresh(0) && isFresh(59) && !isFresh(60), "the new check counts for another minute")
     try await fixture.accounts.revoke(live.id, of: live.user)
     #expect(!isFresh(0))
 
@@ -182,7 +184,7 @@ struct SessionUseTests {
     #expect(ben.isFresh(at: short.now + 29_999) && !ben.isFresh(at: short.now + 30_000))
   }
 
-  @Test("The last cursor is told at once, and written with the next use or at the end")
+  @Test("The last cursor is visible at once, and written with the next use or at shutdown")
   func cursor() async throws {
     let ann = try await fixture.signUp("ann@example.com")
     let live = try #require(try await fixture.live(ann))
@@ -194,15 +196,15 @@ struct SessionUseTests {
     fixture.clock.advance(by: .seconds(60))
     _ = try await fixture.live(ann)
     try await fixture.store.writer.write { _ in }
-    #expect(try await stored(ann.session.id)?.cursor == "c2", "with the next use")
+    #expect(try await stored(ann.session.id)?.cursor == "c2", "the next use writes the cursor")
 
     fixture.directory.note(cursor: "c3", of: live)
     try await fixture.directory.flush()
-    #expect(try await stored(ann.session.id)?.cursor == "c3", "at the end")
+    #expect(try await stored(ann.session.id)?.cursor == "c3", "the shutdown writes the cursor")
     #expect(try await fixture.restarted().sessions(of: ann.user.id).map(\.cursor) == ["c3"])
   }
 
-  @Test("Where nothing can be written any more at the end, whoever ends is told so")
+  @Test("If the last uses cannot be written at shutdown, the flush throws")
   func lateFlush() async throws {
     let ann = try await fixture.signUp("ann@example.com")
     fixture.directory.note(cursor: "c1", of: try #require(try await fixture.live(ann)))
@@ -210,7 +212,7 @@ struct SessionUseTests {
     #expect(await AccountsError.caught { try await fixture.directory.flush() } == .store(.closed))
   }
 
-  @Test("Notes that can't be written are let go, and the next use is noted again")
+  @Test("Uses that cannot be written are dropped, and the next use is recorded again")
   func failingNotes() async throws {
     let ann = try await fixture.signUp("ann@example.com")
     _ = try await fixture.live(ann)

@@ -12,7 +12,7 @@ struct SigningUpTests {
     fixture = try await AccountsFixture()
   }
 
-  @Test("Signing up gives a user, a session and a token that works, all of it on disk")
+  @Test("Signing up creates a user, a session and a valid token, and all of it is on disk")
   func signUp() async throws {
     let ann = try await fixture.signUp("Ann@Example.com", device: " phone ")
     #expect(ann.user.email == "Ann@Example.com")
@@ -24,10 +24,10 @@ struct SigningUpTests {
     let row = try fixture.files.sqlite().first("SELECT email, email_key FROM users") { row in
       [try row[0] as String, try row[1]]
     }
-    #expect(row == ["Ann@Example.com", "ann@example.com"], "seen by another program")
+    #expect(row == ["Ann@Example.com", "ann@example.com"], "another connection reads it")
   }
 
-  @Test("Neither the token nor the password is anywhere in the store's files")
+  @Test("The store's files contain neither the token nor the password")
   func secrets() async throws {
     let ann = try await fixture.signUp("ann@example.com", "open sesame 123")
     try await fixture.accounts.directory.flush()
@@ -37,7 +37,7 @@ struct SigningUpTests {
     }
   }
 
-  @Test("What is wrong is told field by field, all at once, and nothing is hashed or changed")
+  @Test("All faults are reported together with their fields, and nothing is hashed or changed")
   func invalid() async throws {
     let faults = [
       FieldFault(pointer: "/email", detail: "The address has no @: it must look like name@example.com."),
@@ -53,7 +53,7 @@ struct SigningUpTests {
     #expect(try await fixture.count("SELECT count(*) FROM users") == 0)
   }
 
-  @Test("An address is taken whatever its case, before anything is hashed")
+  @Test("An address that differs from an existing one only in case is refused before anything is hashed")
   func taken() async throws {
     try await fixture.signUp("ann@example.com")
     _ = fixture.hasher.takeComputations()
@@ -61,13 +61,13 @@ struct SigningUpTests {
     #expect(fixture.hasher.takeComputations().isEmpty)
   }
 
-  @Test("Of two who sign up with one address at once, one gets it")
+  @Test("Of two concurrent sign-ups with one address, one succeeds")
   func race() async throws {
     let (first, second) = (Gate(), Gate())
     fixture.hasher.stopNext(at: first, second)
     async let one = AccountsError.caught { try await fixture.signUp("ann@example.com", "the one password") }
     async let other = AccountsError.caught { try await fixture.signUp("Ann@example.com", "the other password") }
-    // Both have found the address free.
+    // Both sign-ups have found the address free.
     await first.arrived()
     await second.arrived()
     await first.open()
@@ -78,7 +78,7 @@ struct SigningUpTests {
     #expect(try await fixture.count("SELECT count(*) FROM sessions") == 1)
   }
 
-  @Test("When registration is closed nobody signs up, and everybody logs in")
+  @Test("With closed registration, signing up is refused and logging in works")
   func closed() async throws {
     try await fixture.signUp("ann@example.com")
     let closed = try await fixture.restarted { $0.registration = .closed }
@@ -97,7 +97,7 @@ struct SigningUpTests {
     fixture.hasher.setOverloaded(true)
     #expect(
       await AccountsError.caught { try await fixture.signUp("ann@example.com") } == .overloaded,
-      "which doesn't count"
+      "a refused computation does not count"
     )
     fixture.hasher.setOverloaded(false)
     try await fixture.signUp("ann@example.com")

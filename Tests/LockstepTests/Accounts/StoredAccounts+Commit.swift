@@ -4,7 +4,7 @@ import LockstepJSON
 @testable import LockstepCollections
 @testable import LockstepStore
 
-/// Changes with their commit, as the routes make them.
+/// Changes together with their commits, as the routes make them.
 extension StoredAccounts {
   @discardableResult
   func signUp(_ credentials: Credentials) async throws(AccountsError) -> SignedIn {
@@ -27,7 +27,7 @@ extension StoredAccounts {
     try await commit(prepareErase(confirmedBy: password, in: session))
   }
 
-  /// Disables or enables a user as an admin command does. Whether there is such a user.
+  /// Disables or enables a user as an admin command does. Returns whether the user exists.
   func setDisabled(_ isDisabled: Bool, _ user: UserID) async throws(AccountsError) -> Bool {
     let now = now
     return try await commit(

@@ -14,7 +14,7 @@ struct StoredAccountsTests {
     fixture = try await AccountsFixture()
   }
 
-  @Test("Each user sees their own sessions, oldest first, and can't end another's")
+  @Test("Each user sees only their own sessions, oldest first, and cannot end those of another user")
   func isolated() async throws {
     let ann = [try await fixture.signUp("ann@example.com", device: "a1"), try await fixture.logIn("ann@example.com")]
     let ben = try await fixture.signUp("ben@example.com", device: "b1")
@@ -29,7 +29,7 @@ struct StoredAccountsTests {
     #expect(!JSON.object(export).encoded().description.contains("ann"))
   }
 
-  @Test("A session ends once")
+  @Test("A session ends only once")
   func revokedTwice() async throws {
     let ann = try await fixture.signUp("ann@example.com")
     try await fixture.accounts.revoke(ann.session.id, of: ann.user.id)
@@ -40,7 +40,7 @@ struct StoredAccountsTests {
     #expect(try await fixture.accounts.sessions(of: ann.user.id).isEmpty)
   }
 
-  @Test("A prepared change is part of whatever transaction it's run in: when that fails, nothing has happened")
+  @Test("A prepared change is part of the transaction that runs it: if the transaction fails, nothing changes")
   func composed() async throws {
     struct Elsewhere: Error {}
     let ann = try await fixture.signUp("ann@example.com")
@@ -75,7 +75,7 @@ struct StoredAccountsTests {
   }
 
   @Test(
-    "SQL in any text is text",
+    "Text that contains SQL is stored as text",
     arguments: ["'; DROP TABLE users; --", "\" OR 1=1 --", "x' || (SELECT key FROM token_key) || '"]
   )
   func injection(text: String) async throws {
@@ -91,7 +91,7 @@ struct StoredAccountsTests {
     try await fixture.logIn(email, text + "........")
   }
 
-  @Test("A closed store is told as such")
+  @Test("A closed store is an error")
   func closedStore() async throws {
     let ann = try await fixture.signUp("ann@example.com")
     let revocation = fixture.accounts.revoking(ann.session.id, of: ann.user.id)
@@ -100,7 +100,7 @@ struct StoredAccountsTests {
     #expect(await AccountsError.caught { try await fixture.signUp("ben@example.com") } == .store(.closed))
   }
 
-  @Test("The key of the tags is made once, and kept")
+  @Test("The key of the tags is created once and kept")
   func tokenKey() async throws {
     let ann = try await fixture.signUp("ann@example.com")
     let restarted = try await fixture.restarted()

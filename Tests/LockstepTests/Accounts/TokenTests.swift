@@ -5,9 +5,10 @@ import Testing
 @testable import LockstepCollections
 @testable import LockstepStore
 
-@Suite("A token", .timeLimit(.minutes(10)))
+@Suite("Tokens", .timeLimit(.minutes(10)))
 struct TokenTests {
-  /// An issuer whose key is 32 times 7, and whose first token's secret is the bytes 0 to 31.
+  /// An issuer with a key of 32 bytes of value 7. The secret of its first token is the bytes 0 to
+  /// 31.
   private static func issuer(key: UInt64 = 0x0707_0707_0707_0707) -> TokenIssuer {
     let next = Mutex<UInt64>(0x0001_0203_0405_0607)
     return TokenIssuer(key: TokenKey { key }) {
@@ -18,18 +19,18 @@ struct TokenTests {
     }
   }
 
-  @Test("Its text is ls_ and base64url of 32 random bytes and of their BLAKE2b-128 under the store's key")
+  @Test("The text is ls_ and base64url of 32 random bytes and of their BLAKE2b-128 under the store's key")
   func text() {
     #expect(Self.issuer().make().text == "ls_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh-rROrNjLfJC1NhCfXpn0-Z")
   }
 
-  @Test("What is stored is the BLAKE2b-256 of those 48 bytes")
+  @Test("The store keeps the BLAKE2b-256 of those 48 bytes")
   func hash() {
     guard case .blob(let bytes) = Self.issuer().make().hash.sqliteValue else { return }
     #expect(hexadecimal(bytes) == "6af4ed8096d0c473681e2059dda24cc27c8071c12b7f20175f07fb90afe34e0f")
   }
 
-  @Test("A text is read as the token that it was written from")
+  @Test("A token that is written as text reads back equal")
   func roundTrip() throws {
     let sodium = try Sodium()
     for _ in 0..<1_000 {
@@ -48,7 +49,7 @@ struct TokenTests {
   }
 
   @Test(
-    "Any other text is none",
+    "Any other text is not a token",
     arguments: [
       "", "ls_", "ls_AAAA", String(repeating: "A", count: 67), "LS_" + String(repeating: "A", count: 64),
       "ls_" + String(repeating: "A", count: 63), "ls_" + String(repeating: "A", count: 65),
@@ -62,7 +63,7 @@ struct TokenTests {
     #expect(Token(Array(text.utf8)) == nil)
   }
 
-  @Test("An issuer knows its own tokens, and no token with a bit changed")
+  @Test("An issuer recognizes its own tokens, and no token with a changed bit")
   func recognised() throws {
     let issuer = Self.issuer()
     let token = issuer.make()
@@ -81,12 +82,12 @@ struct TokenTests {
     }
   }
 
-  @Test("An issuer doesn't know another store's tokens")
+  @Test("An issuer does not recognize the tokens of another store")
   func otherStore() {
     #expect(!Self.issuer(key: 8).hasMade(Self.issuer().make()))
   }
 
-  @Test("Tokens of libsodium's random numbers differ in all their words")
+  @Test("Tokens of libsodium's random numbers differ in every word")
   func random() throws {
     let sodium = try Sodium()
     let issuer = TokenIssuer(key: TokenKey(random: sodium.randomWord), random: sodium.randomWord)

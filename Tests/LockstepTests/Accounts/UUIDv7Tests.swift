@@ -9,7 +9,7 @@ struct UUIDv7Tests {
   /// The example of RFC 9562, appendix A.6.
   private let example = UUIDv7(milliseconds: 1_645_557_742_000, random12: 0xCC3, random62: 0x18C4_DC0C_0C07_398F)
 
-  @Test("The example of RFC 9562 is written and read as there")
+  @Test("The example of RFC 9562 is written and read as in the RFC")
   func rfc() {
     #expect(example.description == "017f22e2-79b0-7cc3-98c4-dc0c0c07398f")
     #expect(UUIDv7("017f22e2-79b0-7cc3-98c4-dc0c0c07398f") == example)
@@ -18,7 +18,7 @@ struct UUIDv7Tests {
   }
 
   @Test(
-    "Any other text is none",
+    "Any other text is not a UUIDv7",
     arguments: [
       "", "current", "017f22e279b07cc398c4dc0c0c07398f", "017f22e2-79b0-4cc3-98c4-dc0c0c07398f",
       "017f22e2-79b0-7cc3-58c4-dc0c0c07398f", "017f22e2-79b0-7cc3-98c4-dc0c0c07398",
@@ -32,7 +32,7 @@ struct UUIDv7Tests {
     #expect(UUIDv7(text) == nil)
   }
 
-  @Test("Ids made within one millisecond, or while the clock goes back, still go up")
+  @Test("Ids increase even within a millisecond, or if the clock goes back")
   func monotone() throws {
     let times = Mutex<[Int64]>([5_000, 5_000, 5_000, 4_000, 1, 5_001, 5_000, -1, 6_000])
     let sodium = try Sodium()
@@ -40,10 +40,10 @@ struct UUIDv7Tests {
     let ids = (0..<9).map { _ in generator.next() }
     #expect(ids == ids.sorted() && Set(ids).count == 9)
     #expect(ids.map(\.milliseconds) == [5_000, 5_000, 5_000, 5_000, 5_000, 5_001, 5_001, 5_001, 6_000])
-    #expect(ids.map(\.description) == ids.map(\.description).sorted(), "their texts sort as they do")
+    #expect(ids.map(\.description) == ids.map(\.description).sorted(), "their texts sort in the same order")
   }
 
-  @Test("A million ids of one millisecond go up, even with the largest random numbers")
+  @Test("A million ids of one millisecond increase, even with the largest random numbers")
   func many() {
     let generator = UUIDv7Generator(now: { 7 }, random: { .max })
     var last = generator.next()
@@ -57,7 +57,7 @@ struct UUIDv7Tests {
     }
   }
 
-  @Test("Threads that ask at once never get the same id")
+  @Test("Concurrent threads never get the same id")
   func concurrent() async throws {
     let sodium = try Sodium()
     let generator = UUIDv7Generator(now: { 1_000 }, random: sodium.randomWord)
@@ -68,14 +68,14 @@ struct UUIDv7Tests {
     #expect(Set(ids).count == 4_000)
   }
 
-  @Test("A clock out of its mind still gives ids", arguments: [Int64.min, -1, 0, 1 << 48, Int64.max])
+  @Test("An impossible clock still gives ids", arguments: [Int64.min, -1, 0, 1 << 48, Int64.max])
   func extremes(time: Int64) {
     let id = UUIDv7Generator(now: { time }, random: { 0 }).next()
     #expect(UUIDv7(id.description) == id)
     #expect(id.milliseconds == min(max(time, 0), 1 << 48 - 1))
   }
 
-  @Test("A session is called by its id or as the current one")
+  @Test("A session is named by its id or as the current one")
   func current() {
     let (own, other) = (SessionID(example), SessionID(UUIDv7(milliseconds: 1, random12: 2, random62: 3)))
     #expect(SessionID("current", current: own) == own)

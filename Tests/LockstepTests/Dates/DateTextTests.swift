@@ -35,7 +35,7 @@ struct DateTextTests {
     ("-", "2026-11-21T09:05:59+01:00"), ("e", "2026-11-21T09:05:59+01:00"), ("日本", "2026-11-21T09:05:59+01:00"),
   ]
 
-  @Test("In the user's language, or as ISO 8601 has it", arguments: languages)
+  @Test("The text is in the user's language, or else in ISO 8601", arguments: languages)
   func language(tag: String, text expected: String) {
     #expect(text(Self.moment, tag, 3_600) == expected)
     #expect(text(Self.moment, tag + String(repeating: "-xxxxxxxx", count: 10_000), 3_600).contains("2026"))
@@ -45,7 +45,7 @@ struct DateTextTests {
   func months() {
     var names: [String: [String]] = [:]
     for month in 0..<12 {
-      // The 15th of each month of 1970, more or less: it's the month that counts.
+      // About the 15th of each month of 1970. Only the month matters.
       let milliseconds = Int64(month) * 2_629_800_000 + 1_209_600_000
       for tag in ["en", "de", "de-AT", "es", "fr", "ja"] {
         let words = text(milliseconds, tag, 0).split(separator: " ")
@@ -79,7 +79,7 @@ struct DateTextTests {
     #expect(names["ja"]?.joined(separator: " ") == (1...12).map { "\($0)" }.joined(separator: " "))
   }
 
-  /// Moments in seconds, and what is written of them a second before, at, and after noon and midnight, in UTC.
+  /// Times in seconds since 1970 in UTC, before, at and after noon and midnight, with their texts.
   private static let hours: [(seconds: Int64, american: String, spanish: String, french: String)] = [
     (0, "January 1, 1970 at 12:00 AM", "1 de enero de 1970, 0:00", "1er janvier 1970 à 00:00"),
     (43_199, "January 1, 1970 at 11:59 AM", "1 de enero de 1970, 11:59", "1er janvier 1970 à 11:59"),
@@ -89,20 +89,20 @@ struct DateTextTests {
     (86_400, "January 2, 1970 at 12:00 AM", "2 de enero de 1970, 0:00", "2 janvier 1970 à 00:00"),
   ]
 
-  @Test("Noon and midnight are where they belong", arguments: hours)
+  @Test("Noon and midnight have the usual texts", arguments: hours)
   func hour(seconds: Int64, american: String, spanish: String, french: String) {
     #expect(text(seconds * 1000, "en-US", 0) == american)
     #expect(text(seconds * 1000, "es", 0) == spanish)
     #expect(text(seconds * 1000, "fr", 0) == french)
   }
 
-  @Test("Offsets go over the ends of days and years, and the calendar's own ends are written too")
+  @Test("Offsets may change the day and the year, also at both ends of the calendar")
   func ends() {
     #expect(text(0, "en", -3_600) == "31 December 1969 at 23:00")
     #expect(text(0, "", -3_600) == "1969-12-31T23:00:00-01:00")
     #expect(text(Self.moment, "", 20_700) == "2026-11-21T13:50:59+05:45")
     #expect(text(Self.moment, "", 0) == "2026-11-21T08:05:59Z")
-    // Monrovia until 1972: no form of ISO 8601 has seconds in an offset.
+    // The offset of Monrovia until 1972 has seconds, which ISO 8601 cannot write.
     #expect(text(Self.moment, "", -2_670) == "2026-11-21T08:05:59Z")
     #expect(text(Self.moment, "en", -2_670) == "21 November 2026 at 07:21")
     #expect(text(.max, "ja", 0) == "9999年12月31日 23:59")
@@ -110,7 +110,7 @@ struct DateTextTests {
     #expect(text(.min, "ja", 0) == "1970年1月1日 0:00")
   }
 
-  @Test("Where the zone isn't known it's UTC, and the text says so")
+  @Test("An unknown zone is UTC, and the text says so")
   func unknown() {
     let texts = ["en", "en-US", "de", "es", "fr", "fr-CA", "ja"].map { text(Self.moment, $0, nil) }
     #expect(texts.allSatisfy { $0.hasSuffix(" (UTC)") && $0.contains("2026") })

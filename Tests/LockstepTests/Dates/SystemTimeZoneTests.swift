@@ -5,19 +5,19 @@ import Testing
 @testable import LockstepCollections
 @testable import LockstepTime
 
-/// Where the system's time zones are.
+/// The folder of the system's time zones.
 private let database = "/usr/share/zoneinfo"
 
 @Suite(
-  "The system's own time zones are read as the system reads them",
+  "The system's time zones are read as the system reads them",
   .enabled(
     if: FileManager.default.fileExists(atPath: database + "/Europe/Berlin")
       && FileManager.default.fileExists(atPath: "/usr/bin/date"),
-    "it takes tzdata and date"
+    "requires tzdata and date"
   )
 )
 struct SystemTimeZoneTests {
-  /// All files that are named as zones are.
+  /// All files with names of zones.
   private static func names() throws -> [String] {
     try FileManager.default.subpathsOfDirectory(atPath: database).filter { name in
       var isFolder: ObjCBool = false
@@ -30,21 +30,21 @@ struct SystemTimeZoneTests {
     try TimeZoneRules(parsing: [UInt8](try Data(contentsOf: URL(fileURLWithPath: "\(database)/\(name)"))))
   }
 
-  @Test("Every one of them can be read")
+  @Test("Every zone can be read")
   func all() throws {
     let names = try Self.names()
     #expect(names.count > 300)
     for name in names { #expect(throws: Never.self, "\(name)") { try Self.rules(name) } }
   }
 
-  @Test("Thousands of moments in dozens of zones have the offset that date gives them")
+  @Test("Thousands of times in dozens of zones have the offset that `date` gives")
   func peer() async throws {
     var numbers = SeededNumbers(seed: TestSeed.make(for: "SystemTimeZoneTests.peer"))
     let names = try Self.names().shuffled(using: &numbers).prefix(60)
     for name in names + ["Europe/Dublin", "America/Nuuk", "Africa/Casablanca", "Australia/Lord_Howe", "Asia/Gaza"] {
       let rules = try Self.rules(name)
       var times: [Int64] = (0..<40).map { _ in Int64.random(in: -4_000_000_000...16_000_000_000, using: &numbers) }
-      // The seconds around changes, those of the rule among them, which come at full hours.
+      // The seconds around clock changes, including those of the rule, which occur at full hours.
       for transition in rules.transitions.shuffled(using: &numbers).prefix(20) {
         times += [transition.time - 1, transition.time]
       }
@@ -58,7 +58,7 @@ struct SystemTimeZoneTests {
       let offsets = String(decoding: output, as: UTF8.self).split(separator: "\n").map(String.init)
       try #require(offsets.count == times.count, "\(name)")
       for (time, text) in zip(times, offsets) {
-        // Where no time is known, date writes the zero with a minus.
+        // For a time without a known offset, `date` writes -00:00:00.
         let offset = text == "-00:00:00" ? "+00:00:00" : text
         #expect(Self.text(rules.offset(at: time)) == offset, "\(name) at \(time)")
       }

@@ -4,10 +4,10 @@ import Testing
 @testable import LockstepCollections
 @testable import LockstepTime
 
-@Suite("A compiled time zone is read")
+@Suite("Reading a compiled time zone")
 struct TimeZoneRulesTests {
   private static let berlin = "CET-1CEST,M3.5.0,M10.5.0/3"
-  /// Two changes: to the second kind of time, and to the third.
+  /// Two clock changes: to the second offset, and to the third.
   private static let changes: [(time: Int64, type: UInt8)] = [(-3_000_000_000, 1), (1_000_000_000, 2)]
 
   private func offsets(_ file: ZoneFile, _ times: [Int64]) throws -> [Int] {
@@ -15,7 +15,10 @@ struct TimeZoneRulesTests {
     return times.map { rules.offset(at: $0) }
   }
 
-  @Test("Before, between and after its changes", arguments: [UInt8(ascii: "2"), UInt8(ascii: "3"), UInt8(ascii: "4")])
+  @Test(
+    "Offsets are correct before, between and after the changes",
+    arguments: [UInt8(ascii: "2"), UInt8(ascii: "3"), UInt8(ascii: "4")]
+  )
   func changes(version: UInt8) throws {
     var file = ZoneFile(version: version, transitions: Self.changes, offsets: [-1_172, 3_600, 7_200])
     let times: [Int64] = [.min, -3_000_000_001, -3_000_000_000, 999_999_999, 1_000_000_000, 1_800_000_000, .max]
@@ -24,7 +27,7 @@ struct TimeZoneRulesTests {
     #expect(try offsets(file, Array(times.dropLast())) == [-1_172, -1_172, 3_600, 3_600, 7_200, 3_600])
   }
 
-  @Test("Version 1 has 32 bits, no rule, and nothing else; later ones don't heed their part of version 1")
+  @Test("Version 1 has 32 bits and no rule, and later versions ignore their part in version 1")
   func versions() throws {
     let first = ZoneFile(version: 0, transitions: [(5, 1)], offsets: [60, 120])
     #expect(try offsets(first, [4, 5]) == [60, 120])
@@ -32,26 +35,26 @@ struct TimeZoneRulesTests {
     #expect(try offsets(both, [-8, 6, 7]) == [60, 60, 120])
   }
 
-  @Test("Without any change the rule holds always, and without a rule the only time there is")
+  @Test("Without changes the rule applies always, and without a rule the only offset does")
   func unchanging() throws {
     #expect(try offsets(ZoneFile(offsets: [-43_200]), [0, .max]) == [-43_200, -43_200])
     #expect(try offsets(ZoneFile(footer: Self.berlin), [0, 1_774_746_000]) == [3_600, 7_200])
   }
 
   private static let broken: [(name: String, file: ZoneFile)] = [
-    ("a version that doesn't exist", ZoneFile(version: UInt8(ascii: "1"))),
-    ("no kind of time", ZoneFile(offsets: [])),
-    ("an unknown kind of time", ZoneFile(transitions: [(0, 1)])),
-    ("changes that go back", ZoneFile(transitions: [(5, 0), (4, 0)])),
-    ("two changes at once", ZoneFile(transitions: [(5, 0), (5, 0)])),
+    ("an unknown version", ZoneFile(version: UInt8(ascii: "1"))),
+    ("no offset", ZoneFile(offsets: [])),
+    ("an unknown offset", ZoneFile(transitions: [(0, 1)])),
+    ("changes in descending order", ZoneFile(transitions: [(5, 0), (4, 0)])),
+    ("two changes at the same time", ZoneFile(transitions: [(5, 0), (5, 0)])),
     ("an offset of more than a day", ZoneFile(offsets: [93_600])),
-    ("an offset of less than a day", ZoneFile(offsets: [-90_000])),
+    ("an offset of less than minus a day", ZoneFile(offsets: [-90_000])),
     ("leap seconds", ZoneFile(leapSeconds: 1)),
-    ("no rule at its end", ZoneFile(footer: nil)),
-    ("a rule that isn't one", ZoneFile(footer: "CET")),
+    ("no rule at the end", ZoneFile(footer: nil)),
+    ("an invalid rule", ZoneFile(footer: "CET")),
   ]
 
-  @Test("A file that can't be right is refused", arguments: broken)
+  @Test("An invalid file is refused", arguments: broken)
   func refused(name: String, file: ZoneFile) {
     #expect(throws: TimeZoneError.self, "\(name)") { try TimeZoneRules(parsing: file.bytes) }
   }
@@ -64,7 +67,7 @@ struct TimeZoneRulesTests {
     }
   }
 
-  @Test("A file that claims more than there is is refused, and nothing is made room for")
+  @Test("A file that announces more than it has is refused, without an allocation for it")
   func claims() {
     for place in stride(from: 20, to: 44, by: 4) {
       for claim: [UInt8] in [[0x7F, 0xFF, 0xFF, 0xFF], [0xFF, 0xFF, 0xFF, 0xFF], [0, 0x0F, 0x42, 0x40]] {
@@ -75,7 +78,7 @@ struct TimeZoneRulesTests {
     }
   }
 
-  @Test("Whatever is changed in a file, it's read or refused, and what was read has an offset at any time")
+  @Test("A file with any change is read or refused, and if it is read, it has an offset at any time")
   func mutations() throws {
     let seed = TestSeed.make(for: "TimeZoneRulesTests.mutations")
     var numbers = SeededNumbers(seed: seed)
@@ -101,7 +104,7 @@ struct TimeZoneRulesTests {
       read += 1
       for time in times { #expect(abs(rules.offset(at: time)) <= 97_200) }
     }
-    // Most of what is changed in times and offsets leaves a file that can be read.
+    // Most changes to times and offsets leave a readable file.
     #expect(read > 1_000)
   }
 }

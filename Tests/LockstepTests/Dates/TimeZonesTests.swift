@@ -6,9 +6,9 @@ import Testing
 @testable import LockstepCollections
 @testable import LockstepTime
 
-@Suite("Time zones are looked up by their names")
+@Suite("Time zones are looked up by name")
 struct TimeZonesTests {
-  /// Runs `body` with a folder of zones of a test's own.
+  /// Runs `body` with a temporary folder of zones.
   private func withZones(
     capacity: Int = 4,
     _ body: (TimeZones, TemporaryDirectory) async throws -> Void
@@ -25,7 +25,7 @@ struct TimeZonesTests {
 
   private func zone(_ hours: Int) -> [UInt8] { ZoneFile(offsets: [Int32(hours * 3_600)]).bytes }
 
-  @Test("A zone is read once, and found again")
+  @Test("A zone is read once and then found in memory")
   func found() async throws {
     try await withZones { zones, folder in
       mkdir(folder.file("Europe"), 0o700)
@@ -37,12 +37,12 @@ struct TimeZonesTests {
     }
   }
 
-  @Test("However many are asked for, so many are kept, those asked for last among them")
+  @Test("The cache has a fixed size, and keeps the zones that were used last")
   func bounded() async throws {
     try await withZones { zones, folder in
       for number in 0..<10 { try folder.write(zone(number), to: "Zone\(number)") }
       _ = try await zones.rules(of: "Zone0")
-      // What is read of it from now on is something else.
+      // If the zone is read again, its offset is another one.
       try folder.write(zone(11), to: "Zone0")
       for number in 1..<10 {
         _ = try await zones.rules(of: "Zone\(number)")
@@ -55,7 +55,7 @@ struct TimeZonesTests {
   }
 
   @Test(
-    "What can't be a name leads to no file",
+    "A text that is not a name is refused without reading a file",
     arguments: [
       "", "/etc/passwd", "../zone", "A/../../zone", "A/./B", "A//B", "A/", ".", "..", "A/..", "A\0B", "A B", "Zoneé",
       "-A", "1A", "localtime", "posix/UTC", "right/UTC", "tzdata.zi", "Zone1.txt", "A/-B", "A\\B", "A\nB",
@@ -70,7 +70,7 @@ struct TimeZonesTests {
   }
 
   @Test(
-    "Names as IANA gives them are names",
+    "IANA's names are accepted",
     arguments: [
       "UTC", "Etc/GMT+1", "Etc/GMT-14", "America/Port-au-Prince", "America/Argentina/ComodRivadavia", "GMT0", "EST5EDT",
       "America/Port_of_Spain", "A" + String(repeating: "a", count: 63),
@@ -80,7 +80,7 @@ struct TimeZonesTests {
     #expect(TimeZoneName(name)?.text == name)
   }
 
-  @Test("What isn't there, isn't a file, is too long or isn't a zone is an error, and isn't kept")
+  @Test("A missing, long or invalid file is an error, and is not cached")
   func errors() async throws {
     try await withZones { zones, folder in
       mkdir(folder.file("Folder"), 0o700)
@@ -97,7 +97,7 @@ struct TimeZonesTests {
     }
   }
 
-  @Test("A text is in the zone that's asked for, or in UTC, and says so")
+  @Test("The text is in the requested zone or in UTC, and says which")
   func texts() async throws {
     try await withZones { zones, folder in
       try folder.write(zone(9), to: "Tokyo")

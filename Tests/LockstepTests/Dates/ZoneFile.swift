@@ -1,13 +1,14 @@
-/// Writes TZif files as a test wants them.
+/// Writes TZif files for tests.
 struct ZoneFile {
   var version: UInt8 = UInt8(ascii: "2")
-  /// When clocks were changed, and to which of the offsets.
+  /// The times of clock changes, and the index of the new offset.
   var transitions: [(time: Int64, type: UInt8)] = []
   var offsets: [Int32] = [0]
   var leapSeconds = 0
-  /// Nil for none, not even the line feeds.
+  /// The text of the rule. Nil omits the rule and its line feeds.
   var footer: String? = ""
-  /// What the part of version 1 says beside what the other says; nil: the same, as far as 32 bits reach.
+  /// The changes in the part for version 1. Nil means the same ones, as far as they fit into 32
+  /// bits.
   var firstPart: [(time: Int64, type: UInt8)]?
 
   var bytes: [UInt8] {
@@ -18,7 +19,7 @@ struct ZoneFile {
 
   private func part(_ transitions: [(time: Int64, type: UInt8)], times: Int) -> [UInt8] {
     var bytes = Array("TZif".utf8) + [version] + [UInt8](repeating: 0, count: 15)
-    // The indicators, of which there are as many as offsets or none, are there once in version 1 so that they are passed.
+    // In version 1 there is an indicator for each offset, so that a reader must skip them.
     let indicators = times == 4 ? offsets.count : 0
     for count in [indicators, indicators, leapSeconds, transitions.count, offsets.count, 4] {
       bytes += Self.bytes(Int64(count), 4)

@@ -7,9 +7,9 @@ import Testing
 import LockstepHTTPServer
 @testable import LockstepLogging
 
-@Suite("The access log has a line a request, and no secret in it")
+@Suite("The access log has one line for each request, and no secrets")
 struct AccessLogTests {
-  @Test("Unless it's switched on there is none")
+  @Test("By default there is no access log")
   func off() async throws {
     try await Gateway.run { gateway in
       _ = try await gateway.get("/healthz")
@@ -17,7 +17,7 @@ struct AccessLogTests {
     }
   }
 
-  @Test("It's at level info: a higher level silences it")
+  @Test("It has the level info, so a higher level silences it")
   func level() async throws {
     try await Gateway.run({
       $0.accessLog = true
@@ -28,7 +28,7 @@ struct AccessLogTests {
     }
   }
 
-  @Test("A line of text says who asked for what, and what came of it")
+  @Test("A line of text has the client, the request and the result")
   func text() async throws {
     try await Gateway.run({ $0.accessLog = true }) { gateway in
       let client = try gateway.connect()
@@ -38,7 +38,7 @@ struct AccessLogTests {
       _ = try await client.response(toHead: true)
       let refusal = try await client.response()
       let start = "1994-11-06T08:49:37.000Z INFO request client=127.0.0.1"
-      // The moment of the start, in base 36, the loop and the number.
+      // The start time in base 36, the event loop and a number.
       let name = "requestId=\(String(784_111_777_000, radix: 36))-0"
       #expect(
         gateway.log.requests == [
@@ -50,7 +50,7 @@ struct AccessLogTests {
     }
   }
 
-  @Test("The id of a screen isn't in it: who knows that may see what the screen shows")
+  @Test("A screen's id is not logged, because the id gives access to the screen")
   func screens() async throws {
     try await ServerFixture.run({ $0.accessLog = true }) { users in
       let screen = try await users.open("/v1/reactors/login", token: nil)
@@ -63,7 +63,7 @@ struct AccessLogTests {
     }
   }
 
-  @Test("A line of JSON says the same")
+  @Test("A line of JSON has the same content")
   func json() async throws {
     try await Gateway.run({
       $0.accessLog = true
@@ -86,7 +86,7 @@ struct AccessLogTests {
     }
   }
 
-  /// What isn't a request, and what the log says of it.
+  /// Bytes that are not a valid request, and the status and reason in the log.
   private static let refused: [(sent: String, status: Int, reason: String)] = [
     ("GET /\(secret) HTTP/1.1\r\nHost: h\r\nHost: \(secret)\r\n\r\n", 400, "malformed-request"),
     ("\(secret) /\u{1} HTTP/1.1\r\n\(secret): \u{1}\r\n\r\n", 400, "malformed-request"),
@@ -97,7 +97,7 @@ struct AccessLogTests {
     ("GET /\(secret) HTTP/2.0\r\nHost: h\r\n\r\n", 505, "version-not-supported"),
   ]
 
-  @Test("What the engine refuses has its line and its count, and nothing of what came", arguments: refused)
+  @Test("A request that the parser refuses is logged and counted, without its content", arguments: refused)
   func engineRefusals(sent: String, status: Int, reason: String) async throws {
     try await Gateway.run({ $0.accessLog = true }) { gateway in
       #expect(try await gateway.exchange(sent).status == status)
@@ -111,7 +111,7 @@ struct AccessLogTests {
     }
   }
 
-  @Test("So has who comes too late with a head, and who finds no room")
+  @Test("A timed-out head and a connection above the limit are logged and counted too")
   func refusedForTimeAndRoom() async throws {
     try await Gateway.run {
       $0.accessLog = true
@@ -130,7 +130,7 @@ struct AccessLogTests {
     }
   }
 
-  /// Requests with a secret in every place where people put them.
+  /// Requests with a secret in all places that a client may put one.
   private static let secret = "hunter2-Zm9vYmFy"
   private static let requests = [
     "GET /healthz?token=\(secret) HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer \(secret)\r\n\r\n",
@@ -144,7 +144,7 @@ struct AccessLogTests {
     "\(secret)\r\n\r\n",
   ]
 
-  @Test("A token in a field, a query or a body is in no line of any format", arguments: LogFormat.allCases)
+  @Test("A token in a field, a query or a body is not in any line, in any format", arguments: LogFormat.allCases)
   func noSecrets(format: LogFormat) async throws {
     try await Gateway.run({
       $0.accessLog = true
@@ -162,13 +162,13 @@ struct AccessLogTests {
     }
   }
 
-  /// Paths that would like to be more than one line, or more than one field.
+  /// Paths that try to be several lines or several fields.
   private static let hostile = [
     "/%0D%0A2026-01-01T00:00:00.000Z%20ERROR%20forged", "/a\"%22b", "/x=1%20status=200", "/a\\nb", "/\u{2028}line",
     "/{\"level\":\"error\"}", "/%00%1B[31m", "/a=b",
   ]
 
-  @Test("No path makes two lines of one, or fields of its own", arguments: hostile)
+  @Test("No path can add a line or a field to the log", arguments: hostile)
   func injection(path: String) async throws {
     for format in LogFormat.allCases {
       try await Gateway.run({
@@ -177,7 +177,7 @@ struct AccessLogTests {
       }) { gateway in
         let answer = try await gateway.get(path)
         try #require(answer.status == 404 || answer.status == 400)
-        // Bytes that no target may have are refused before they are a request.
+        // The parser refuses bytes that a target must not have.
         guard let line = gateway.log.requests.first else { return #expect(answer.status == 400) }
         #expect(gateway.log.requests.count == 1)
         #expect(line.utf8.filter { $0 < 0x20 } == [UInt8(ascii: "\n")])

@@ -4,14 +4,14 @@ import Testing
 
 @testable import LockstepCollections
 
-@Suite("A browser makes no more of an answer than it is")
+@Suite("Security fields for browsers")
 struct BrowserFieldTests {
   private static let fields = [
     ("X-Content-Type-Options", "nosniff"), ("Referrer-Policy", "no-referrer"),
     ("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'"),
   ]
 
-  @Test("Whatever can be had without a token says what it is, and that nothing may be loaded for it")
+  @Test("Every response that needs no token has the security fields")
   func withoutToken() async throws {
     try await ServerFixture.run { users in
       let opened = try await users.post("/v1/reactors/login", "{}")
@@ -38,7 +38,7 @@ struct BrowserFieldTests {
     }
   }
 
-  @Test("Users' states, which no page can be led to, don't pay for it; what is refused to them says it")
+  @Test("Users' states do not have the fields, because browsers cannot navigate to them; problems have them")
   func withToken() async throws {
     try await ServerFixture.run { users in
       let ada = try await users.signUp("ada")
@@ -52,7 +52,7 @@ struct BrowserFieldTests {
     }
   }
 
-  @Test("What isn't a request is refused so too")
+  @Test("The response to a malformed request has the fields")
   func refused() async throws {
     try await Gateway.run { gateway in
       let answer = try await gateway.exchange("GET / HTTP/1.1\r\nHost: h\r\nHost: <script>\r\n\r\n")

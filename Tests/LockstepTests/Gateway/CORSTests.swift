@@ -3,17 +3,17 @@ import LockstepHTTP
 import LockstepTestSupport
 import Testing
 
-@Suite("Pages of other origins get what the operator allows")
+@Suite("Pages of other origins get the access that the operator allows")
 struct CORSTests {
   private static let app = "https://app.example"
-  /// One request of each way an answer comes about.
+  /// One request for each kind of response.
   private static let requests: [(method: String, target: String, status: Int)] = [
     ("GET", "/healthz", 200), ("HEAD", "/healthz", 200), ("OPTIONS", "/healthz", 204), ("OPTIONS", "*", 204),
     ("GET", "/nowhere", 404), ("POST", "/healthz", 405), ("GET", "/%", 400), ("GET", "/problems/none", 404),
     ("GET", "/readyz", 503),
   ]
 
-  @Test("Switched off, no answer says anything of it")
+  @Test("By default no response has CORS fields")
   func off() async throws {
     try await Gateway.run { gateway in
       gateway.store.setBroken(true)
@@ -30,7 +30,7 @@ struct CORSTests {
     }
   }
 
-  @Test("An origin of the list may read every answer, errors too; another may read none")
+  @Test("An allowed origin can read every response, also errors; another origin can read none")
   func listed() async throws {
     try await Gateway.run({ $0.corsOrigins = ["https://other.example", Self.app] }) { gateway in
       gateway.store.setBroken(true)
@@ -50,7 +50,7 @@ struct CORSTests {
     }
   }
 
-  @Test("What isn't even a request is refused so that the page can read why")
+  @Test("An allowed origin can read why a malformed request was refused")
   func refused() async throws {
     try await Gateway.run({ $0.corsOrigins = [Self.app] }) { gateway in
       let long = String(repeating: "a", count: 9000)
@@ -68,7 +68,7 @@ struct CORSTests {
     }
   }
 
-  @Test("Who finds no room is told so that the page can read it", arguments: ["GET", "HEAD"])
+  @Test("An allowed origin can read the refusal of a connection above the limit", arguments: ["GET", "HEAD"])
   func noRoom(method: String) async throws {
     try await Gateway.run {
       $0.corsOrigins = [Self.app]
@@ -85,12 +85,12 @@ struct CORSTests {
         #expect(answer.field("Retry-After") == "1")
         #expect(answer.values(of: "Access-Control-Allow-Origin") == allowed)
         #expect(answer.values(of: "Vary") == ["Origin"])
-        #expect(try await client.isClosed(), "nothing behind it, and no body of a HEAD")
+        #expect(try await client.isClosed(), "nothing follows, and HEAD has no body")
       }
     }
   }
 
-  @Test("A star allows every origin, and the answer doesn't depend on it")
+  @Test("A star allows every origin, and the response does not depend on the origin")
   func any() async throws {
     try await Gateway.run({ $0.corsOrigins = ["*"] }) { gateway in
       gateway.store.setBroken(true)
@@ -107,7 +107,7 @@ struct CORSTests {
     }
   }
 
-  @Test("A preflight is told the methods, the fields one by one, and for how long")
+  @Test("A preflight response has the methods, each field, and the time it is valid")
   func preflight() async throws {
     try await Gateway.run({ $0.corsOrigins = [Self.app] }) { gateway in
       let fields = ["Access-Control-Request-Method: GET", "Access-Control-Request-Headers: authorization"]

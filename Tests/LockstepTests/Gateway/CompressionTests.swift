@@ -7,9 +7,9 @@ import Testing
 @testable import LockstepCollections
 @testable import LockstepMiddleware
 
-@Suite("Long answers of text are gzipped for clients that want them so")
+@Suite("Long text responses are compressed for clients that accept gzip")
 struct CompressionTests {
-  /// What clients say, and whether they then get gzip.
+  /// Accept-Encoding fields, and whether the client gets gzip.
   private static let wishes: [(accept: [String], isGzipped: Bool)] = [
     ([], false), (["Accept-Encoding: gzip"], true), (["Accept-Encoding: GZIP"], true),
     (["Accept-Encoding: deflate, gzip, br"], true), (["Accept-Encoding: gzip;q=0.5"], true),
@@ -20,7 +20,7 @@ struct CompressionTests {
     (["Accept-Encoding: gzip;q=nonsense"], false),
   ]
 
-  @Test("Accept-Encoding decides, and the decoded bytes are those of the plain answer", arguments: wishes)
+  @Test("Accept-Encoding decides, and the decompressed bytes equal the uncompressed response", arguments: wishes)
   func negotiation(accept: [String], isGzipped: Bool) async throws {
     try await Gateway.run { gateway in
       let plain = try await gateway.get("/problems")
@@ -29,7 +29,7 @@ struct CompressionTests {
       #expect(plain.values(of: "Vary") == ["Accept-Encoding"])
       let answer = try await gateway.get("/problems", accept)
       #expect(answer.status == 200)
-      #expect(answer.values(of: "Vary") == ["Accept-Encoding"], "a cache must keep the two apart")
+      #expect(answer.values(of: "Vary") == ["Accept-Encoding"], "a cache must keep the two representations apart")
       #expect(answer.field("Content-Type") == plain.field("Content-Type"))
       if isGzipped {
         #expect(answer.values(of: "Content-Encoding") == ["gzip"])
@@ -42,7 +42,7 @@ struct CompressionTests {
     }
   }
 
-  @Test("HEAD has the fields that a gzipped GET has")
+  @Test("HEAD has the fields of a compressed GET")
   func head() async throws {
     try await Gateway.run { gateway in
       let get = try await gateway.get("/problems", ["Accept-Encoding: gzip"])
@@ -51,7 +51,7 @@ struct CompressionTests {
     }
   }
 
-  @Test("A short answer stays as it is, and doesn't depend on what the client wants")
+  @Test("A short response is not compressed, and does not depend on Accept-Encoding")
   func short() async throws {
     try await Gateway.run { gateway in
       for target in ["/healthz", "/nowhere", "/"] {
@@ -62,7 +62,7 @@ struct CompressionTests {
     }
   }
 
-  @Test("CORS and compression both say what the answer depends on")
+  @Test("CORS and compression both add their fields to Vary")
   func varyTwice() async throws {
     try await Gateway.run({ $0.corsOrigins = ["https://app.example"] }) { gateway in
       let answer = try await gateway.get("/problems", ["Accept-Encoding: gzip"])
@@ -70,14 +70,14 @@ struct CompressionTests {
     }
   }
 
-  /// Types and sizes, and whether such a body is compressed.
+  /// Types and sizes of bodies, and whether they are compressed.
   private static let bodies: [(type: String, count: Int, isWorthwhile: Bool)] = [
     ("application/json", 1025, true), ("application/json", 1024, false), ("application/problem+json", 1025, true),
     ("text/plain; charset=utf-8", 1025, true), ("text/html", 1025, true), ("image/png", 100_000, false),
     ("application/octet-stream", 100_000, false), ("application/gzip", 100_000, false),
   ]
 
-  @Test("Only what gets shorter is worth it", arguments: bodies)
+  @Test("Only long bodies of compressible types are compressed", arguments: bodies)
   func worthwhile(type: String, count: Int, isWorthwhile: Bool) {
     var fields = HeaderFields()
     fields.append(.contentType, type)
@@ -94,12 +94,13 @@ struct CompressionTests {
   private static let slice = 64 * 1024
 
   @Test(
-    "Whatever its length, what is gzipped comes out again",
+    "Data of any length is the same after compression and decompression",
     arguments: [0, 1, 1025, slice - 1, slice, slice + 1, 2 * slice, 3 * slice + 12_345],
     [1, 8]
   )
   func roundTrip(count: Int, bits: UInt64) async throws {
-    // One bit a byte gets much shorter, eight don't at all: then zlib's output fills more than its input.
+    // With one random bit in each byte the data shrinks a lot. With eight it does not shrink, so
+    // zlib's output is longer than its input.
     var state: UInt64 = 42
     let bytes = (0..<count).map { _ -> UInt8 in
       state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
@@ -107,13 +108,13 @@ struct CompressionTests {
     }
     let gzipped = try #require(await Compression.gzip(bytes))
     #expect(try gunzipped(gzipped) == bytes)
-    #expect(await Compression.gzip(bytes) == gzipped, "the same bytes give the same")
+    #expect(await Compression.gzip(bytes) == gzipped, "the same bytes give the same output")
   }
 }
 
 private struct ZlibFailed: Error { let status: Int32 }
 
-/// What zlib makes of a gzip file, which must end where the bytes do.
+/// Decompresses a gzip file with zlib. The file must end where the bytes end.
 private func gunzipped(_ bytes: [UInt8]) throws -> [UInt8] {
   var input = bytes
   var output = [UInt8](repeating: 0, count: 16 * 1024 * 1024)

@@ -5,14 +5,14 @@ import Testing
 
 @testable import LockstepCollections
 
-@Suite("What docs/ gives an operator to watch exists")
+@Suite("The dashboards, alerts and tables in docs/ match the server")
 struct DashboardTests {
   private static func text(of file: String) throws -> String {
     let root = #filePath.split(separator: "/").dropLast(4).joined(separator: "/")
     return try String(contentsOfFile: "/\(root)/docs/\(file)", encoding: .utf8)
   }
 
-  /// Every series that /metrics of a server with all there is shows.
+  /// All series in /metrics of a server with everything switched on.
   private static func series() async throws -> Set<String> {
     let folder = try TemporaryDirectory()
     var names: Set<String> = []
@@ -26,12 +26,12 @@ struct DashboardTests {
     return names
   }
 
-  /// The names of series in an expression or a page.
+  /// The names of series in an expression or on a page.
   private static func named(in text: String) -> Set<String> {
     Set(text.matches(of: /\b(?:lockstep|process)_[a-z_]*[a-z]\b/).map { String($0.output) })
   }
 
-  @Test("Each panel of docs/grafana.json asks for series that there are")
+  @Test("Each panel of docs/grafana.json uses existing series")
   func dashboard() async throws {
     let dashboard = try JSON(parsing: Array(try Self.text(of: "grafana.json").utf8))
     let panels = try #require(dashboard["panels"]?.arrayValue)
@@ -50,7 +50,7 @@ struct DashboardTests {
     #expect(Set(panels.compactMap { $0["id"]?.intValue }).count == panels.count)
   }
 
-  @Test("So does each rule of docs/alerts.yml, which has all that a rule needs")
+  @Test("Each rule of docs/alerts.yml uses existing series and is complete")
   func alerts() async throws {
     let lines = try Self.text(of: "alerts.yml").split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
     func values(_ key: String) -> [String] {
@@ -69,7 +69,7 @@ struct DashboardTests {
     for severity in values("severity:") { #expect(["warning", "critical"].contains(severity)) }
   }
 
-  @Test("Every family is explained in docs/operating.md, and no other")
+  @Test("docs/operating.md explains every metric, and no others")
   func explained() async throws {
     let families = Set(try await Self.series().map { $0.replacing(/_(bucket|sum|count)$/, with: "") })
     var explained: Set<String> = []
@@ -77,10 +77,13 @@ struct DashboardTests {
       explained.formUnion(Self.named(in: String(row.dropFirst().prefix { $0 != "|" })))
     }
     #expect(families.subtracting(explained).isEmpty, "not explained")
-    #expect(explained.subtracting(families).isEmpty, "explained, and not there")
+    #expect(explained.subtracting(families).isEmpty, "these are explained and do not exist")
   }
 
-  @Test("Each test that a table of bounds or claims names exists", arguments: ["operating.md", "security.md"])
+  @Test(
+    "Each test named in the tables of docs/operating.md and docs/security.md exists",
+    arguments: ["operating.md", "security.md"]
+  )
   func tests(page: String) throws {
     let folder = "/" + #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
     let files = try #require(FileManager.default.enumerator(atPath: folder)).compactMap { $0 as? String }
@@ -95,7 +98,7 @@ struct DashboardTests {
         isInside = false
       } else if isInside, let name = cells.last, !name.hasPrefix("---"), !name.hasPrefix("[") {
         count += 1
-        // As the first that stands behind @Test(, on its line or the next: a sentence somewhere else is no test.
+        // The name must follow @Test(, on its line or on the next.
         let isTest = sources.contains { $0.contains("Test(\"\(name)\"") || $0.contains("Test(\n    \"\(name)\"") }
         #expect(isTest, "\(name)")
       }

@@ -6,13 +6,13 @@ import Testing
 @testable import LockstepCollections
 @testable import LockstepMiddleware
 
-@Suite("The metrics say what was served, in Prometheus' text format")
+@Suite("The metrics describe the server in Prometheus' text format")
 struct MetricsTests {
   private func page(_ gateway: Gateway) async throws -> PrometheusText {
     try PrometheusText(try await gateway.get("/metrics").text)
   }
 
-  @Test("The page is of the format's type and is never kept")
+  @Test("The page has the type of the format and is not stored")
   func type() async throws {
     try await Gateway.run { gateway in
       let answer = try await gateway.get("/metrics")
@@ -22,7 +22,7 @@ struct MetricsTests {
     }
   }
 
-  @Test("There are at least a dozen families, each once, with its help and type, and no series comes twice")
+  @Test("There are at least a dozen families, each once, with help and type, and no series is repeated")
   func format() async throws {
     try await Gateway.run { gateway in
       for (method, target) in [("GET", "/"), ("HEAD", "/"), ("GET", "/x"), ("POST", "/"), ("GET", "/problems/%22%0A")] {
@@ -48,7 +48,7 @@ struct MetricsTests {
     }
   }
 
-  @Test("Requests are counted by route and status, and what matches no route makes no series of its own")
+  @Test("Requests are counted by route and status, and requests without a route share one series")
   func requests() async throws {
     try await Gateway.run { gateway in
       gateway.store.setBroken(true)
@@ -73,7 +73,7 @@ struct MetricsTests {
     }
   }
 
-  @Test("Each histogram grows from bucket to bucket, ends with all, and agrees with the count of requests")
+  @Test("Each histogram is cumulative, its last bucket has all requests, and its count equals the request counter")
   func histogram() async throws {
     try await Gateway.run { gateway in
       for target in ["/", "/", "/healthz", "/nowhere"] { _ = try await gateway.get(target) }
@@ -89,20 +89,20 @@ struct MetricsTests {
         #expect(buckets.map(\.value) == buckets.map(\.value).sorted())
         #expect(buckets.last?.value == count)
         #expect(samples.filter { $0.name.hasSuffix("_count") }.map(\.value) == [count])
-        // The clock stands still: nothing took any time.
+        // The clock stands still, so nothing took any time.
         #expect(samples.filter { $0.name.hasSuffix("_sum") }.map(\.value) == [0])
         #expect(buckets.first?.value == count)
       }
     }
   }
 
-  /// Times in nanoseconds, and the bound under which each is counted first.
+  /// Times in nanoseconds, and the bound of the first bucket that counts each one.
   private static let durations: [(nanoseconds: Int64, bound: Double)] = [
     (0, 0.000_1), (100_000, 0.000_1), (100_001, 0.000_25), (1_000_000, 0.001), (1_000_001, 0.002_5),
     (59_999_999_999, 60), (60_000_000_000, 60), (60_000_000_001, .infinity), (.max / 4, .infinity),
   ]
 
-  @Test("A bucket's bound is in it", arguments: durations)
+  @Test("A bucket includes its bound", arguments: durations)
   func bucket(nanoseconds: Int64, bound: Double) {
     let metrics = RequestMetrics(routes: [(method: "GET", pattern: "/")], loops: 2)
     metrics.shard(ofLoop: 1).record(route: 0, status: .ok, nanoseconds: nanoseconds)
@@ -110,7 +110,7 @@ struct MetricsTests {
     #expect(counts?.firstIndex(of: 1).map { (RequestMetrics.bounds + [.infinity])[$0] } == bound)
   }
 
-  @Test("The loops' counts are added up, and routes nobody asked for are left out")
+  @Test("The counts of all event loops are added, and routes without requests are left out")
   func loops() {
     let labels = ["/a", "/b", "/c"].map { (method: "GET", pattern: $0) }
     let metrics = RequestMetrics(routes: labels, loops: 2)
@@ -124,7 +124,7 @@ struct MetricsTests {
     #expect(total[0].counts.byStatus.map(\.count) == [2])
   }
 
-  @Test("The engine, the process and the log have their figures")
+  @Test("The server, the process and the log have metrics")
   func figures() async throws {
     try await Gateway.run { gateway in
       let first = try await page(gateway)
@@ -154,7 +154,7 @@ struct MetricsTests {
     }
   }
 
-  @Test("A label's value can't end the label or the line")
+  @Test("A label's value cannot end the label or the line")
   func escaping() throws {
     var page = MetricsPage()
     page.family("a_total", .counter, "Help.")
@@ -167,7 +167,7 @@ struct MetricsTests {
 
 @Suite("The metrics of users and their store")
 struct UserMetricsTests {
-  @Test("Writes, commits, who waits and what is in memory are told")
+  @Test("There are metrics of writes, commits, waiters and states in memory")
   func users() async throws {
     try await ServerFixture.run { users in
       let phone = try await users.signUp()
@@ -195,7 +195,7 @@ struct UserMetricsTests {
     }
   }
 
-  @Test("Passwords that were refused, states that were read, history, files and queues are told")
+  @Test("There are metrics of refused passwords, loaded states, history, files and queues")
   func operating() async throws {
     try await ServerFixture.run({ $0.accounts.attempts.perKnownNetwork = RateLimit(requests: 1, seconds: 60, burst: 2) }
     ) {

@@ -8,9 +8,9 @@ import Testing
 @testable import LockstepCollections
 @testable import LockstepMiddleware
 
-@Suite("The OpenAPI description says what is there, and nothing else")
+@Suite("The OpenAPI document describes exactly what the server serves")
 struct OpenAPITests {
-  /// Runs `body` with a server that has modules of its own, its description and its table.
+  /// Runs `body` with a server that has additional modules, its OpenAPI document and its routes.
   private static func run(_ body: (ServerFixture, JSON, [Route]) async throws -> Void) async throws {
     try await ServerFixture.run(modules: [.notes, .scores]) { users in
       let server = try #require(users.running.withLock { $0 })
@@ -22,7 +22,7 @@ struct OpenAPITests {
 
   private static func names(_ path: JSON) -> [String] { path.objectValue?.names ?? [] }
 
-  @Test("Every route of the table is in it, by a name of its own, and no other")
+  @Test("It has every route of the table with a unique name, and no other route")
   func routes() async throws {
     try await Self.run { _, document, routes in
       let paths = try #require(document["paths"]?.objectValue)
@@ -39,7 +39,7 @@ struct OpenAPITests {
     }
   }
 
-  @Test("Whatever refers to something shared finds it, and nothing is there that nobody refers to")
+  @Test("Every reference leads to a component, and every component is used")
   func references() async throws {
     try await Self.run { _, document, _ in
       let references = Self.references(in: document)
@@ -61,7 +61,7 @@ struct OpenAPITests {
     return found
   }
 
-  @Test("A path has the parameters that are described, and what needs a token says so")
+  @Test("The described parameters are those of the path, and a route that requires a token says so")
   func parameters() async throws {
     try await Self.run { users, document, routes in
       for route in routes {
@@ -82,7 +82,7 @@ struct OpenAPITests {
     }
   }
 
-  @Test("What modules and screens declare is in it")
+  @Test("It has what modules and screens declare")
   func declarations() async throws {
     try await Self.run { _, document, _ in
       let schemas = try #require(document["components"]?["schemas"])
@@ -101,9 +101,9 @@ struct OpenAPITests {
     }
   }
 
-  @Test("Whatever a request asks for and however it's limited, no field of its answer is missing from the description")
+  @Test("The document describes every field of a response, with all optional features switched on")
   func fields() async throws {
-    // Whoever asks in a test has the answer held against the description.
+    // The fixture compares every response with the document.
     try await ServerFixture.run({
       $0.corsOrigins = ["https://app.example"]
       $0.tokenRate = RateLimit(requests: 40, seconds: 60, burst: 40)
@@ -125,7 +125,7 @@ struct OpenAPITests {
     }
   }
 
-  @Test("It has an ETag, with which it needn't be sent again")
+  @Test("It has an ETag, so a client need not load it again")
   func unmodified() async throws {
     try await ServerFixture.run { users in
       let first = try await users.ask("GET", "/openapi.json")
@@ -137,7 +137,7 @@ struct OpenAPITests {
     }
   }
 
-  @Test("An answer that isn't as it's described is told from one that is")
+  @Test("A response that differs from its description is detected")
   func faults() async throws {
     try await ServerFixture.run { users in
       let phone = try await users.signUp()
@@ -151,9 +151,9 @@ struct OpenAPITests {
       }
       let body = answer.text
       #expect(faults(answer.fields, body, 200) == [])
-      #expect(faults(answer.fields, body, 201) == ["201: the status isn't described: \(body)"])
-      #expect(faults(answer.fields.filter { !$0.hasPrefix("Cursor") }, body, 200) == ["200: it lacks Cursor"])
-      #expect(faults(answer.fields + ["Location: /"], body, 200) == ["200: location isn't described"])
+      #expect(faults(answer.fields, body, 201) == ["201: the status is not described: \(body)"])
+      #expect(faults(answer.fields.filter { !$0.hasPrefix("Cursor") }, body, 200) == ["200: the response lacks Cursor"])
+      #expect(faults(answer.fields + ["Location: /"], body, 200) == ["200: location is not described"])
       #expect(faults(answer.fields, body.replacing("count", with: "size"), 200).count == 2)
       #expect(faults(answer.fields, body.replacing("[]", with: #"[{"id":"a"}]"#), 200) != [])
       #expect(faults(answer.fields.map { $0.replacing("application/json", with: "text/plain") }, body, 200).count == 1)

@@ -14,7 +14,7 @@ struct OriginTests {
     try await users.post("/v1/users", Self.account, fields)
   }
 
-  @Test("A sign-up, a login, a write and a screen are refused, and do nothing")
+  @Test("Signing up, logging in, writing and opening a screen are refused and have no effect")
   func refused() async throws {
     try await ServerFixture.run { users in
       let ada = try await users.signUp()
@@ -33,11 +33,11 @@ struct OriginTests {
     }
   }
 
-  @Test("The server's own origin may write, whatever its scheme; so may requests without an origin")
+  @Test("Pages of the server's own origin may write, with any scheme, and so may requests without an origin")
   func own() async throws {
     try await ServerFixture.run { users in
       let ada = try await users.signUp()
-      // The test's requests have `Host: h`, as from a proxy that leaves out the port.
+      // The test's requests have `Host: h`, as from a proxy that omits the port.
       for origin in ["http://h", "https://h", "https://H", "http://h:80", "https://h:8443"] {
         #expect(try await ada.put("/v1/favorites/a", "{}", ["Origin: \(origin)"]).status < 300, "\(origin)")
       }
@@ -60,7 +60,7 @@ struct OriginTests {
     }
   }
 
-  @Test("An allowed origin may write; a star allows all")
+  @Test("An allowed origin may write, and a star allows all origins")
   func allowed() async throws {
     for (allowed, origin, isAllowed) in [
       ([Self.app], Self.app, true), ([Self.app], "https://evil.example", false), (["*"], "https://evil.example", true),
@@ -75,7 +75,7 @@ struct OriginTests {
     }
   }
 
-  @Test("Reads with a foreign origin stay as they are")
+  @Test("Reads from a foreign origin are not affected")
   func reads() async throws {
     try await ServerFixture.run { users in
       let ada = try await users.signUp()
@@ -88,7 +88,7 @@ struct OriginTests {
     }
   }
 
-  @Test("Each refused origin is logged once an hour, and never more than a bounded number")
+  @Test("Each refused origin is logged once an hour, and only a limited number of origins")
   func log() async throws {
     try await ServerFixture.run { users in
       func lines() -> Int { users.log.lines.count { $0.contains("INFO") && $0.contains("origin refused") } }

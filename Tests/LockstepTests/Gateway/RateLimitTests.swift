@@ -6,11 +6,11 @@ import Testing
 @testable import LockstepCollections
 @testable import LockstepMiddleware
 
-@Suite("A limit on how often somebody may ask holds on every way to an answer")
+@Suite("Rate limits apply to every kind of response")
 struct RateLimitTests {
   private static let limit = RateLimit(requests: 10, seconds: 5, burst: 3)
 
-  /// Asks the very same over one connection, and gives the answers.
+  /// Sends the same request several times over one connection, and returns the responses.
   private func ask(_ users: ServerFixture, _ device: Device, times: Int) async throws -> [RawResponse] {
     let client = try users.connect()
     defer { client.close() }
@@ -22,7 +22,7 @@ struct RateLimitTests {
     return answers
   }
 
-  @Test("Unless there is one nothing is said of it")
+  @Test("Without a limit, responses have no fields about it")
   func off() async throws {
     try await ServerFixture.run { users in
       let ada = try await users.signUp("ada")
@@ -33,7 +33,7 @@ struct RateLimitTests {
     }
   }
 
-  @Test("A token's requests are counted also where the same comes again, and each answer says how much is left")
+  @Test("Repeated requests of a token count too, and each response says how many are left")
   func token() async throws {
     try await ServerFixture.run {
       $0.tokenRate = Self.limit
@@ -54,14 +54,14 @@ struct RateLimitTests {
         #expect(answers[4].json["violated-policies"] == ["token"])
         users.time.advance(by: 1.5)
       }
-      #expect(try await other.get("/v1/favorites").status == 200, "another device has its own")
+      #expect(try await other.get("/v1/favorites").status == 200, "another device has its own limit")
       let metrics = try PrometheusText(try await users.ask("GET", "/metrics").text)
       let samples = try #require(metrics.family("lockstep_http_rate_limited_total")).samples
       #expect(samples.map { "\($0.label("by") ?? "") \($0.value)" } == ["token 6.0", "address 0.0"])
     }
   }
 
-  @Test("Many connections of one token have one limit, and what comes back is one every half second")
+  @Test("All connections of a token share a limit, which refills at its rate")
   func connections() async throws {
     try await ServerFixture.run {
       $0.tokenRate = Self.limit
@@ -73,7 +73,7 @@ struct RateLimitTests {
     }
   }
 
-  @Test("What is answered later, as a problem or when something happens says how much is left too")
+  @Test("Late responses and problems also say how many requests are left")
   func everyAnswer() async throws {
     try await ServerFixture.run {
       $0.tokenRate = RateLimit(requests: 100, seconds: 1)
@@ -95,7 +95,7 @@ struct RateLimitTests {
     }
   }
 
-  @Test("An address's requests are counted whoever asks, and supervisors' aren't")
+  @Test("The limit by address counts all requests except those for health checks and metrics")
   func address() async throws {
     try await Gateway.run {
       $0.addressRate = Self.limit
@@ -118,7 +118,7 @@ struct RateLimitTests {
     }
   }
 
-  @Test("Behind a trusted proxy each client has its own, and clients of one /64 share theirs")
+  @Test("Behind a trusted proxy each client has its own limit, and clients in one /64 share a limit")
   func clients() async throws {
     try await Gateway.run {
       $0.addressRate = Self.limit
@@ -138,7 +138,7 @@ struct RateLimitTests {
   }
 
   @Test(
-    "Both limits hold at once where the same comes again, and a request that one refuses isn't counted by the other"
+    "Both limits apply to repeated requests, and a request that one limit refuses does not count for the other"
   )
   func both() async throws {
     try await ServerFixture.run {

@@ -5,10 +5,10 @@ import Testing
 
 @testable import LockstepCollections
 
-@Suite("Requests have a name by which they are found in the log")
+@Suite("Requests have an id that is in the log")
 struct RequestNameTests {
   @Test(
-    "A client's own is said back in any answer",
+    "A client's request id is in every response",
     arguments: ["a", "0190b5e2-5f6c-7a3e-8f00-2a4f5c6d7e8f", "!~\"=<>;,", String(repeating: "x", count: 128)]
   )
   func given(name: String) async throws {
@@ -23,7 +23,7 @@ struct RequestNameTests {
   }
 
   @Test(
-    "What can't be one is passed over, and nobody who doesn't ask is told one",
+    "An invalid request id is ignored, and a response has an id only if the client sent one",
     arguments: ["", "two words", "tab\there", "ümlaut", String(repeating: "x", count: 129)]
   )
   func notGiven(name: String) async throws {
@@ -35,7 +35,7 @@ struct RequestNameTests {
     }
   }
 
-  @Test("With the access log each request has one, its own or a new one, in its line and its answer")
+  @Test("With the access log, each request has an id, the client's or a new one, in its line and its response")
   func logged() async throws {
     try await Gateway.run {
       $0.accessLog = true
@@ -51,7 +51,7 @@ struct RequestNameTests {
   }
 
   @Test(
-    "One that comes again over its connection, byte for byte, has a name of its own each time",
+    "A repeated request has its own id each time",
     arguments: [true, false]
   )
   func again(isGiven: Bool) async throws {
@@ -77,7 +77,7 @@ struct RequestNameTests {
     }
   }
 
-  @Test("The line of an internal error names the request, and so does its answer", arguments: [nil, "mine"])
+  @Test("The log line and the response of an internal error have the request's id", arguments: [nil, "mine"])
   func failed(name: String?) async throws {
     try await ServerFixture.run { users in
       let ada = try await users.signUp("ada")

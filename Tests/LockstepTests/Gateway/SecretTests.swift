@@ -6,13 +6,13 @@ import Testing
 @testable import LockstepAccounts
 @testable import LockstepCollections
 
-@Suite("No password and no token shows anywhere but where it's handed out")
+@Suite("Passwords and tokens appear only in the response that creates a token")
 struct SecretTests {
   private static let administrator = "marked-administrator-5c1e"
   private static let (first, second, wrong) = ("marked-first-5c1e", "marked-second-5c1e", "marked-wrong-5c1e")
   private static let (screen, query) = ("marked-screen-5c1e", "marked-query-5c1e")
 
-  @Test("A store that others may read is served, and warned of", arguments: [0o600, 0o640, 0o604])
+  @Test("The server warns of a store that other users of the machine can read", arguments: [0o600, 0o640, 0o604])
   func openStore(mode: Int) async throws {
     try await ServerFixture.run { users in
       await users.stop()
@@ -24,7 +24,7 @@ struct SecretTests {
   }
 
   @Test(
-    "Not in logs, metrics, errors, the journal, an export, a screen, or the store's files, which are their owner's alone"
+    "Passwords and tokens are not in logs, metrics, errors, the journal, exports, screens, or the store's files"
   )
   func everywhere() async throws {
     try await ServerFixture.run {

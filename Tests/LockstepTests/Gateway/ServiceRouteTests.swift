@@ -3,14 +3,14 @@ import LockstepJSON
 import LockstepTestSupport
 import Testing
 
-@Suite("The service routes answer as the contract says")
+@Suite("The service routes respond as documented")
 struct ServiceRouteTests {
-  /// Every path of the table, with the type of what's there.
+  /// Every path of the routes, with the type of its content.
   private static let paths = ["/", "/healthz", "/readyz", "/metrics", "/openapi.json", "/problems"] + problems
   private static let problems = ProblemKind.allCases.map { "/problems/\($0.slug)" }
   private static let allow = "GET, HEAD, OPTIONS"
 
-  @Test("The index links every page that needs no parameter, and nothing that isn't there")
+  @Test("The index links every page without parameters, and each link works")
   func index() async throws {
     try await Gateway.run { gateway in
       let index = try await gateway.get("/")
@@ -30,7 +30,7 @@ struct ServiceRouteTests {
     }
   }
 
-  @Test("A process that serves is healthy, whatever its store says")
+  @Test("A running server is healthy, whatever the state of its store")
   func healthz() async throws {
     try await Gateway.run { gateway in
       gateway.store.setBroken(true)
@@ -42,7 +42,7 @@ struct ServiceRouteTests {
     }
   }
 
-  @Test("It's ready while the store can be written, asked anew each time")
+  @Test("It is ready while the store can be written, and checks that for each request")
   func readyz() async throws {
     try await Gateway.run { gateway in
       let ready = try await gateway.get("/readyz")
@@ -55,7 +55,7 @@ struct ServiceRouteTests {
       #expect(broken.field("Retry-After") == "1")
       #expect(broken.object["type"] == "/problems/overloaded")
       #expect(broken.object["notReady"] == ["store"])
-      #expect(!broken.text.contains("Broken"), "the reason is the operator's business")
+      #expect(!broken.text.contains("Broken"), "only the operator learns the reason")
       #expect(gateway.log.text.contains("ERROR the store cannot be written error="))
       gateway.store.setBroken(false)
       #expect(try await gateway.get("/readyz").status == 200)
@@ -63,13 +63,13 @@ struct ServiceRouteTests {
     }
   }
 
-  @Test("A store that hangs is given up on, and asked by nobody again until it's over")
+  @Test("A check of a store that hangs times out, and no other check begins until it has ended")
   func hangingStore() async throws {
     try await Gateway.run { gateway in
       gateway.store.setHanging(true)
       let (first, second) = (try gateway.connect(), try gateway.connect())
       for client in [first, second] { try await client.send(Gateway.request("GET", "/readyz")) }
-      // Answered only once the loop has read both, which came before it.
+      // The event loop has read both requests when it responds to this one.
       _ = try await gateway.get("/healthz")
       await eventually { gateway.store.checks == 1 && gateway.clock.sleeperCount == 1 }
       gateway.clock.advance(by: .milliseconds(1499))
@@ -83,12 +83,12 @@ struct ServiceRouteTests {
       #expect(
         gateway.log.text.contains("the store cannot be written error=\"the check takes longer than 1.5 seconds\"")
       )
-      // At once, and without another check behind the one that hangs.
+      // The response comes at once, and no other check begins behind the one that hangs.
       #expect(try await gateway.get("/readyz").status == 503)
       #expect(gateway.store.checks == 1)
       #expect(gateway.clock.sleeperCount == 0)
       gateway.store.setHanging(false)
-      // The one that hung has to come to its end first, which nobody waits for.
+      // The hanging check must end first, and nothing reports its end.
       var status = 503
       for _ in 0..<10_000 where status != 200 { status = try await gateway.get("/readyz").status }
       #expect(status == 200)
@@ -97,14 +97,14 @@ struct ServiceRouteTests {
     }
   }
 
-  @Test("While it drains it's healthy but not ready, and doesn't ask the store")
+  @Test("While it drains, it is healthy but not ready, and does not check the store")
   func draining() async throws {
     let gateway = try Gateway.start()
     let half = try gateway.connect()
     let other = try gateway.connect()
     try await half.send("GET /readyz HTTP/1.1\r\nHo")
     try await other.send("GET /healthz HTTP/1.1\r\nHo")
-    // A third connection is answered only once the loop has read both halves, which came before it.
+    // The event loop has read both halves when it responds to a third connection.
     _ = try await gateway.get("/healthz")
     gateway.server.drain()
     try await half.send("st: h\r\n\r\n")
@@ -121,7 +121,7 @@ struct ServiceRouteTests {
     #expect(gateway.log.lines.last?.hasSuffix("INFO stopped\n") == true)
   }
 
-  @Test("Every kind of problem has its page, and the list has every page")
+  @Test("Every kind of problem has a page, and the list contains every page")
   func problemPages() async throws {
     try await Gateway.run { gateway in
       var pages: [JSON] = []
@@ -140,7 +140,7 @@ struct ServiceRouteTests {
   }
 
   @Test(
-    "An unknown problem is a problem",
+    "An unknown kind of problem is a problem itself",
     arguments: ["/problems/unknown", "/problems/%22%0D%0A", "/problems/Internal", "/problems/conflict%2F"]
   )
   func unknownProblem(path: String) async throws {
@@ -152,7 +152,7 @@ struct ServiceRouteTests {
     }
   }
 
-  @Test("HEAD gives what GET gives, without the body; OPTIONS gives the methods", arguments: paths)
+  @Test("HEAD returns the fields of GET without a body, and OPTIONS returns the methods", arguments: paths)
   func headAndOptions(path: String) async throws {
     try await Gateway.run { gateway in
       let client = try gateway.connect()
@@ -163,7 +163,7 @@ struct ServiceRouteTests {
       let options = try await client.response()
       #expect(get.status == 200)
       #expect(head.status == get.status)
-      // The metrics have changed between the two.
+      // The metrics have changed between the two requests.
       let fixed = path == "/metrics" ? { $0.filter { !$0.hasPrefix("Content-Length") } } : { (all: [String]) in all }
       #expect(fixed(head.fields) == fixed(get.fields))
       #expect(options.status == 204)
@@ -172,7 +172,7 @@ struct ServiceRouteTests {
     }
   }
 
-  @Test("Another method is told which there are", arguments: ["POST", "PUT", "PATCH", "DELETE"])
+  @Test("Any other method is refused with the allowed ones", arguments: ["POST", "PUT", "PATCH", "DELETE"])
   func methodNotAllowed(method: String) async throws {
     try await Gateway.run { gateway in
       for path in Self.paths {
@@ -185,7 +185,7 @@ struct ServiceRouteTests {
   }
 
   @Test(
-    "A method that nothing here knows is 501, wherever it's sent, and says which are known",
+    "An unknown method gets 501 on every path, with the known ones",
     arguments: ["BREW", "get", "TRACE"]
   )
   func notImplemented(method: String) async throws {
@@ -200,7 +200,7 @@ struct ServiceRouteTests {
   }
 
   @Test(
-    "A body in a coding is refused by its name, and told that none is taken",
+    "A body with a content coding is refused with the name of the coding",
     arguments: ["gzip", "identity, br", "x"]
   )
   func codedBody(coding: String) async throws {
@@ -220,7 +220,7 @@ struct ServiceRouteTests {
     }
   }
 
-  @Test("OPTIONS * is about the server as a whole")
+  @Test("OPTIONS * describes the server as a whole")
   func optionsOfTheServer() async throws {
     try await Gateway.run { gateway in
       let answer = try await gateway.ask("OPTIONS", "*")
@@ -230,7 +230,7 @@ struct ServiceRouteTests {
   }
 
   @Test(
-    "What isn't there is 404, and says where to begin",
+    "An unknown path gets 404 with a link to the index",
     arguments: ["/nowhere", "/healthz/", "/Healthz", "//", "/problems/", "/problems/a/b", "/health%7A/", "/metrics%00"]
   )
   func notFound(path: String) async throws {
@@ -244,7 +244,7 @@ struct ServiceRouteTests {
     }
   }
 
-  @Test("A path is compared after it's decoded, once")
+  @Test("A path is compared after it is decoded once")
   func decoding() async throws {
     try await Gateway.run { gateway in
       #expect(try await gateway.get("/health%7A").status == 200)
@@ -256,12 +256,12 @@ struct ServiceRouteTests {
     }
   }
 
-  @Test("A body whose announced length is too large is refused before any of it is read", arguments: [false, true])
+  @Test("A body with a Content-Length above the limit is refused before any of it is read", arguments: [false, true])
   func payloadTooLarge(expects: Bool) async throws {
     try await Gateway.run({ $0.limits.body = 10 }) { gateway in
       let client = try gateway.connect()
       let expectation = expects ? ["Expect: 100-continue"] : []
-      // Nothing of the body is ever sent, so an answer that waited for it wouldn't come.
+      // The body is never sent, so a response that waited for it would not come.
       try await client.send(Gateway.request("GET", "/healthz", ["Content-Length: 11"] + expectation))
       let answer = try await client.response()
       #expect(answer.status == 413)
@@ -274,7 +274,7 @@ struct ServiceRouteTests {
     }
   }
 
-  @Test("A server that could not listen leaves its services to its maker, and says why")
+  @Test("A server that cannot listen throws the reason, and its services stay with the caller")
   func addressTaken() async throws {
     try await Gateway.run { gateway in
       let error = #expect(throws: (any Error).self) {

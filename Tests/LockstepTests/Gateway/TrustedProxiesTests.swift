@@ -6,31 +6,32 @@ import Testing
 @testable import LockstepCollections
 @testable import LockstepMiddleware
 
-@Suite("Proxies that are named are believed whom they were asked by, and nobody else is")
+@Suite("Only trusted proxies can name the client")
 struct TrustedProxiesTests {
   private static let proxies = ["10.0.0.0/8", "127.0.0.1", "fd00::/8"].compactMap { IPNetwork($0) }
 
-  /// Who is connected, the fields that come, and who then asks.
+  /// The connected address, the X-Forwarded-For fields, and the resulting client.
   private static let cases: [(peer: String, fields: [String], client: String)] = [
     ("127.0.0.1", ["192.0.2.7"], "192.0.2.7"), ("10.1.2.3", ["192.0.2.7"], "192.0.2.7"),
     ("::ffff:10.1.2.3", ["192.0.2.7"], "192.0.2.7"), ("fd00::1", ["2001:db8::7"], "2001:db8::7"),
     ("fd00::1%eth0", ["2001:DB8:0::7"], "2001:db8::7"),
-    // Nobody else's word counts.
+    // Fields from an address that is not trusted are ignored.
     ("192.0.2.1", ["192.0.2.7"], "192.0.2.1"), ("127.0.0.2", ["192.0.2.7"], "127.0.0.2"),
     ("fe80::1", ["192.0.2.7"], "fe80::1"), ("unknown", ["192.0.2.7"], "unknown"),
-    // What stands to the left of the first stranger is the stranger's own word.
+    // An untrusted address may have invented all addresses to the left of it.
     ("127.0.0.1", ["198.51.100.1, 192.0.2.7"], "192.0.2.7"),
     ("127.0.0.1", ["198.51.100.1", "192.0.2.7"], "192.0.2.7"),
     ("127.0.0.1", ["127.0.0.1, 192.0.2.7,10.0.0.1"], "192.0.2.7"),
     ("127.0.0.1", ["192.0.2.7, 10.9.9.9", "fd00::2"], "192.0.2.7"),
-    // Only proxies: the first of them asks, as one does that looks whether the server is well.
+    // If all addresses are proxies, the first one is the client. A proxy's own health check looks
+    // like this.
     ("127.0.0.1", ["10.0.0.2, 10.0.0.1"], "10.0.0.2"),
     ("127.0.0.1", [], "127.0.0.1"), ("127.0.0.1", ["", " , ,"], "127.0.0.1"),
-    // Forms.
+    // Notations of addresses.
     ("127.0.0.1", ["192.0.2.7:4711"], "192.0.2.7"), ("127.0.0.1", ["[2001:db8::7]:4711"], "2001:db8::7"),
     ("127.0.0.1", ["[2001:db8::7]"], "2001:db8::7"), ("127.0.0.1", ["::ffff:192.0.2.7"], "192.0.2.7"),
     ("127.0.0.1", ["\t192.0.2.7 ,, "], "192.0.2.7"),
-    // Rubbish ends the way: who is beyond it isn't known.
+    // An invalid entry ends the search, because everything to the left of it is unknown.
     ("127.0.0.1", ["192.0.2.7, unknown"], "127.0.0.1"), ("127.0.0.1", ["192.0.2.7, _x, 10.0.0.1"], "10.0.0.1"),
     ("127.0.0.1", ["192.0.2.7 192.0.2.8"], "192.0.2.7"), ("127.0.0.1", ["192.0.2"], "127.0.0.1"),
     ("127.0.0.1", ["192.0.2.256"], "127.0.0.1"), ("127.0.0.1", ["192.0.2.07"], "127.0.0.1"),
@@ -38,13 +39,13 @@ struct TrustedProxiesTests {
     ("127.0.0.1", [":"], "127.0.0.1"), ("127.0.0.1", ["[]"], "127.0.0.1"), ("127.0.0.1", ["::1::"], "127.0.0.1"),
     ("127.0.0.1", ["\u{FF}\u{FE}"], "127.0.0.1"), ("127.0.0.1", ["192.0.2.7%eth0"], "127.0.0.1"),
     ("127.0.0.1", [String(repeating: "1", count: 5000)], "127.0.0.1"),
-    // However many a stranger may write, or a proxy add: no more than 32 are looked at.
+    // At most 32 entries are read, however many there are.
     ("127.0.0.1", [String(repeating: "198.51.100.1, ", count: 1000) + "192.0.2.7"], "192.0.2.7"),
     ("127.0.0.1", ["192.0.2.7, " + Array(repeating: "10.0.0.1", count: 31).joined(separator: ", ")], "192.0.2.7"),
     ("127.0.0.1", ["192.0.2.7, " + Array(repeating: "10.0.0.1", count: 32).joined(separator: ", ")], "10.0.0.1"),
   ]
 
-  @Test("The client is the rightmost address that isn't a proxy's", arguments: cases)
+  @Test("The client is the rightmost address that is not a proxy", arguments: cases)
   func client(peer: String, fields: [String], client: String) throws {
     let proxies = try #require(TrustedProxies(Self.proxies))
     let text = Gateway.request("GET", "/", fields.map { "X-Forwarded-For: \($0)" } + ["Forwarded: for=203.0.113.1"])
@@ -58,12 +59,12 @@ struct TrustedProxiesTests {
     #expect(proxies.named(request).peer.host == client)
   }
 
-  @Test("Where none is named there is nothing to look at")
+  @Test("Without trusted proxies, the fields are ignored")
   func none() {
     #expect(TrustedProxies([]) == nil)
   }
 
-  @Test("The access log names the client; a field of somebody else's doesn't change it", arguments: [true, false])
+  @Test("The access log names the client, and an untrusted field does not change it", arguments: [true, false])
   func accessLog(isTrusted: Bool) async throws {
     try await Gateway.run {
       $0.accessLog = true
@@ -75,7 +76,7 @@ struct TrustedProxiesTests {
     }
   }
 
-  @Test("Behind a trusted proxy who tries many passwords is alone in having to wait", arguments: [true, false])
+  @Test("Behind a trusted proxy, only the client that tries many passwords has to wait", arguments: [true, false])
   func passwords(isTrusted: Bool) async throws {
     try await ServerFixture.run {
       $0.accounts.attempts.perNetwork = RateLimit(requests: 1, seconds: 60, burst: 2)
@@ -92,7 +93,7 @@ struct TrustedProxiesTests {
   }
 
   @Test(
-    "A network is an address and how many bits of it count",
+    "A network is an address and a number of bits",
     arguments: [
       ("10.1.2.3/8", "10.0.0.0/8", ["10.255.0.1", "::ffff:10.0.0.1"], ["11.0.0.1", "::10.0.0.1"]),
       ("192.0.2.1", "192.0.2.1", ["192.0.2.1"], ["192.0.2.0"]), ("192.0.2.1/32", "192.0.2.1", ["192.0.2.1"], []),

@@ -5,9 +5,9 @@ import LockstepThreading
 import LockstepTime
 import Testing
 
-@Suite("The log writer never keeps the server waiting, and loses nothing it took")
+@Suite("The log writer never delays the server, and loses no line that it accepted")
 struct LogWriterTests {
-  /// A pipe, whose ends are closed with it.
+  /// A pipe, whose ends are closed when it is released.
   private final class Pipe: Sendable {
     let reading: Int32
     let writing: Int32
@@ -18,7 +18,7 @@ struct LogWriterTests {
       (reading, writing) = (ends[0], ends[1])
     }
 
-    /// Fills it until a writer would have to wait.
+    /// Fills the pipe until a writer would have to wait.
     func fill() {
       let flags = fcntl(writing, F_GETFL)
       _ = fcntl(writing, F_SETFL, flags | O_NONBLOCK)
@@ -27,7 +27,7 @@ struct LogWriterTests {
       _ = fcntl(writing, F_SETFL, flags)
     }
 
-    /// Everything until the writing end is closed.
+    /// Reads everything until the writing end is closed.
     func readAll() -> [UInt8] {
       var all: [UInt8] = []
       var chunk = [UInt8](repeating: 0, count: 65_536)
@@ -43,12 +43,12 @@ struct LogWriterTests {
 
   private static func line(_ number: Int) -> [UInt8] { Array("line \(number)\n".utf8) }
 
-  @Test("Every line arrives, whole and in order, before close returns")
+  @Test("Every line arrives complete and in order before `close` returns")
   func nothingLost() async throws {
     let pipe = try Pipe()
     let log = try LogWriter(descriptor: pipe.writing, timeout: 60_000, now: Self.now)
     for number in 0..<5000 { log.write(Self.line(number)) }
-    // Much more than a pipe holds: it's closed while somebody reads.
+    // This is much more than a pipe holds, so `close` needs a reader.
     let closing = Task.detached {
       await aside { log.close() }
       pipe.closeWriting()
@@ -64,7 +64,7 @@ struct LogWriterTests {
   }
 
   @Test(
-    "While nobody reads, lines past the bound are dropped and counted, and a line says how many, and when",
+    "Without a reader, lines above the limit are dropped and counted, and a line says how many and when",
     arguments: LogFormat.allCases
   )
   func slowReader(format: LogFormat) async throws {
@@ -73,7 +73,7 @@ struct LogWriterTests {
     let log = try LogWriter(descriptor: pipe.writing, format: format, bound: 100, timeout: 60_000, now: Self.now)
     for number in 0..<1000 { log.write(Self.line(number)) }
     let dropped = log.dropped
-    // The bound's worth waits, and as much again may be in the writer's hand.
+    // Lines up to the limit are waiting, and the writer may hold as many again.
     #expect(dropped >= 1000 - 2 * 100 / 7 && dropped < 1000)
     let read = LockedState<[UInt8]>([])
     let closing = Task.detached {
@@ -87,7 +87,7 @@ struct LogWriterTests {
     await closing.value
     let text = String(decoding: read.withLock { $0 }.drop { $0 == UInt8(ascii: "x") }, as: UTF8.self)
     let lines = text.split(separator: "\n")
-    #expect(lines.first == "line 0", "what came first is kept")
+    #expect(lines.first == "line 0", "the first lines are kept")
     let notices = lines.filter { $0.contains("log lines were dropped") }
     let start =
       format == .text
@@ -98,11 +98,11 @@ struct LogWriterTests {
     #expect(lines.count - notices.count == 1000 - dropped)
   }
 
-  @Test("A reader that is gone is no trouble")
+  @Test("A closed reader does not disturb the writer")
   func goneReader() async throws {
     var ends: [Int32] = [0, 0]
     try #require(pipe(&ends) == 0)
-    // As the command has it: otherwise the signal would end the test's process.
+    // The command does the same. Otherwise the signal would end the process of the test.
     signal(SIGPIPE, SIG_IGN)
     close(ends[0])
     let log = try LogWriter(descriptor: ends[1], now: Self.now)
@@ -112,13 +112,13 @@ struct LogWriterTests {
     #expect(log.dropped == 0)
   }
 
-  @Test("A reader that is there and takes nothing doesn't keep the writer from ending")
+  @Test("A reader that does not read cannot prevent `close` from returning")
   func stuckReader() async throws {
     let pipe = try Pipe()
     pipe.fill()
     let log = try LogWriter(descriptor: pipe.writing, timeout: 0, now: Self.now)
     for number in 0..<100 { log.write(Self.line(number)) }
-    // Returns at all: nobody reads until it has.
+    // `close` must return without a reader.
     await aside { log.close() }
     pipe.closeWriting()
     #expect(pipe.readAll().allSatisfy { $0 == UInt8(ascii: "x") })

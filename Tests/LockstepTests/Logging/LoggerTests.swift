@@ -5,7 +5,7 @@ import Testing
 @testable import LockstepLogging
 @testable import LockstepTime
 
-@Suite("A log line is one line, whatever is in it")
+@Suite("A log line is one line, whatever it contains")
 struct LoggerTests {
   private func logged(
     _ format: LogFormat,
@@ -24,7 +24,7 @@ struct LoggerTests {
     return recorder.lines.first
   }
 
-  /// Values, and how a line of text shows them.
+  /// Values, and their form in a line of text.
   private static let values: [(value: JSON, text: String)] = [
     ("plain", "plain"), ("", #""""#), ("two words", #""two words""#), ("a=b", #""a=b""#), (#"""#, #""\"""#),
     ("line\nend", #""line\nend""#), ("\r\n", #""\r\n""#), ("\u{1B}[31m", #""\u001b[31m""#), ("é", #""é""#),
@@ -32,12 +32,12 @@ struct LoggerTests {
     ("\u{7F}", "\"\u{7F}\""),
   ]
 
-  @Test("Text quotes what isn't plain", arguments: values)
+  @Test("Text quotes values with special characters", arguments: values)
   func text(value: JSON, text: String) {
     #expect(logged(.text, ["fact": value]) == "1970-01-01T00:00:00.001Z INFO it happened fact=\(text)\n")
   }
 
-  @Test("JSON keeps the value as it is", arguments: values)
+  @Test("JSON keeps values unchanged", arguments: values)
   func json(value: JSON, text: String) throws {
     let line = try #require(logged(.json, ["fact": value]))
     #expect(line.filter { $0.isNewline }.count == 1)
@@ -48,13 +48,13 @@ struct LoggerTests {
     )
   }
 
-  @Test("Facts come in the order they're given")
+  @Test("Fields are in the given order")
   func order() {
     #expect(logged(.text, ["z": 1, "a": 2])?.hasSuffix(" z=1 a=2\n") == true)
     #expect(logged(.json, ["z": 1, "a": 2])?.hasSuffix(#","z":1,"a":2}"# + "\n") == true)
   }
 
-  @Test("What is under the level isn't written, the rest is", arguments: LogLevel.allCases, LogLevel.allCases)
+  @Test("Lines below the level are not written", arguments: LogLevel.allCases, LogLevel.allCases)
   func level(least: LogLevel, written: LogLevel) throws {
     let order: [LogLevel] = [.debug, .info, .warning, .error]
     let leastPlace = try #require(order.firstIndex(of: least))
@@ -62,7 +62,7 @@ struct LoggerTests {
     #expect((logged(.text, [:], level: least, at: written) != nil) == isWritten)
   }
 
-  /// Milliseconds since 1970 and the moment as it's written; expected values from GNU `date`.
+  /// Milliseconds since 1970, and the time as text. GNU `date` gave the expected texts.
   private static let moments: [(milliseconds: Int64, text: String)] = [
     (0, "1970-01-01T00:00:00.000Z"), (-1, "1970-01-01T00:00:00.000Z"), (.min, "1970-01-01T00:00:00.000Z"),
     (999, "1970-01-01T00:00:00.999Z"), (1000, "1970-01-01T00:00:01.000Z"), (86_399_999, "1970-01-01T23:59:59.999Z"),
@@ -73,12 +73,12 @@ struct LoggerTests {
     (.max, "9999-12-31T23:59:59.999Z"),
   ]
 
-  @Test("A moment is written in RFC 3339 with milliseconds, from 1970 to 9999", arguments: moments)
+  @Test("A time is written in RFC 3339 with milliseconds, from 1970 to 9999", arguments: moments)
   func timestamp(milliseconds: Int64, text: String) {
     #expect(Timestamp(millisecondsSince1970: milliseconds).description == text)
   }
 
-  @Test("Moments are in order as their texts are")
+  @Test("Times sort in the same order as their texts")
   func timestampOrder() {
     let moments = Self.moments.map { Timestamp(millisecondsSince1970: $0.milliseconds) }
     for left in moments {

@@ -103,7 +103,7 @@ struct ServedAdminCommandTests {
     }
   }
 
-  @Test("Raising the minimum concerns new passwords only: a shorter one still logs in")
+  @Test("A higher minimum length applies to new passwords only, and a shorter one still logs in")
   func shortPassword() async throws {
     try await ServerFixture.run({ $0.accounts.passwordRules.minimumCharacters = 64 }) { users in
       let administrator = try Self.administrator(users)
@@ -114,7 +114,7 @@ struct ServedAdminCommandTests {
     }
   }
 
-  @Test("An erased user is gone from memory, tables and file, also from the admin command")
+  @Test("An erased user is removed from memory, tables and file, also from the admin command")
   func erase() async throws {
     try await ServerFixture.run { users in
       let ada = try await users.signUp("ada-zq")
@@ -293,7 +293,7 @@ struct UnservedAdminCommandTests {
     #expect(try rows("SELECT * FROM orders").isEmpty)
   }
 
-  @Test("A row whose operator is gone keeps no secrets after the run, and is deleted after minutes")
+  @Test("The row of a killed command loses its secrets once a server has run it, and is deleted after some minutes")
   func leftBehind() async throws {
     let user = try await fixture.user(1).user
     let store = fixture.store
@@ -304,7 +304,8 @@ struct UnservedAdminCommandTests {
       }
     }
     let address = try EmailAddress("bob@example.com")
-    // The id belongs to another user, which no command does: it must not stop the others.
+    // The id belongs to another user, which cannot happen with real commands. It must not block the
+    // other commands.
     try await insert("a", .add(address, PasswordHash("secret")), user, at: 0)
     try await insert("b", .resetPassword(PasswordHash("secret")), user, at: 1)
     try await insert("c", .add(address, PasswordHash("secret")), SyncFixture.session(2).user, at: 2)
@@ -385,7 +386,7 @@ struct UnservedAdminCommandTests {
     for name in ["1@example.com", "1@EXAMPLE.com", "\(session.user)"] {
       #expect(try administrator.user(name).id == session.user)
     }
-    for name in ["2@example.com", "nobody", "\(SyncFixture.session(2).user)"] {
+    for name in ["2@example.com", "unknown", "\(SyncFixture.session(2).user)"] {
       #expect(throws: MaintenanceError.noSuchUser(name)) { try administrator.user(name) }
     }
     let nowhere = try AccountAdministrator(path: "/nowhere/x") { _ in }

@@ -14,7 +14,7 @@ import Testing
 @testable import LockstepStore
 @testable import LockstepTime
 
-@Suite("The backups that a server makes by itself", .timeLimit(.minutes(10)))
+@Suite("Scheduled backups of a server", .timeLimit(.minutes(10)))
 struct BackupKeeperTests {
   private let files: StoreFixture
   private let store: DurableStore
@@ -58,10 +58,10 @@ struct BackupKeeperTests {
 
   private func names() -> [String] { ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []).sorted() }
 
-  /// What the store's own backup of a time is called.
+  /// The name of the store's backup at a time.
   private func name(_ time: String) -> String { "lockstep-\(store.id.prefix(8))-\(time).db" }
 
-  @Test("Each is named by its time, whole, and lets the oldest go once it's there")
+  @Test("A backup is complete and named by its time, and the oldest one is deleted afterwards")
   func rotation() async throws {
     let keeper = try keeper()
     for _ in 1...3 {
@@ -81,7 +81,7 @@ struct BackupKeeperTests {
     store.close()
   }
 
-  @Test("What has another name is never touched, and what was left half done goes")
+  @Test("Files with other names are not touched, and incomplete backups are deleted")
   func others() async throws {
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     let kept = [
@@ -99,18 +99,21 @@ struct BackupKeeperTests {
     store.close()
   }
 
-  @Test("Two stores of one name keep theirs in one folder, each for itself")
+  @Test("Two stores with the same file name can keep backups in one folder")
   func shared() async throws {
     let (first, second) = (try keeper(keep: 1), try keeper(keep: 1, identity: String(repeating: "f", count: 32)))
     #expect(await first.makeBackup())
     #expect(await second.makeBackup())
     #expect(names() == [name("19700101T001640Z"), "lockstep-ffffffff-19700101T001640Z.db"].sorted())
-    #expect(try keeper(identity: String(repeating: "e", count: 32)).metrics.last == nil, "the others' don't count")
+    #expect(
+      try keeper(identity: String(repeating: "e", count: 32)).metrics.last == nil,
+      "backups of other stores do not count"
+    )
     for keeper in [first, second] { keeper.shutDown() }
     store.close()
   }
 
-  @Test("One from the future, by a clock that was wrong, goes first; the one just made stays")
+  @Test("A backup with a time in the future is deleted first, and the new one stays")
   func future() async throws {
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     for year in [2098, 2099] { try files.folder.write([1], to: "backups/\(name("\(year)0101T000000Z"))") }
@@ -124,7 +127,7 @@ struct BackupKeeperTests {
     store.close()
   }
 
-  @Test("One that can't be made is logged and counted, leaves no file, and none of the older ones goes")
+  @Test("A failed backup is logged and counted, leaves no file, and no older backup is deleted")
   func failure() async throws {
     let first = try keeper(keep: 1)
     #expect(await first.makeBackup())
@@ -136,12 +139,12 @@ struct BackupKeeperTests {
     broken.shutDown()
     #expect(names() == before)
     #expect(broken.metrics.failures == 1 && broken.metrics.made == 0)
-    #expect(broken.metrics.last == 1_000_000, "the one that is there counts")
+    #expect(broken.metrics.last == 1_000_000, "the existing backup counts")
     #expect(log.text.contains("ERROR backup failed"))
     store.close()
   }
 
-  @Test("A folder that can't be had is no reason to end, and is asked for again")
+  @Test("If the folder cannot be created, the server continues and tries again later")
   func folder() async throws {
     try files.folder.write([], to: "backups")
     let keeper = try keeper()
@@ -153,7 +156,7 @@ struct BackupKeeperTests {
     store.close()
   }
 
-  @Test("A server that stops gives up what it's making, however slowly that goes")
+  @Test("A server that stops aborts a backup, however slow it is")
   func stopping() async throws {
     let keeper = try keeper(rate: 1)
     async let made = keeper.makeBackup()
@@ -164,11 +167,11 @@ struct BackupKeeperTests {
     await aside { keeper.shutDown() }
     #expect(await !made)
     #expect(names() == [])
-    #expect(keeper.metrics.failures == 0, "that is no failure")
+    #expect(keeper.metrics.failures == 0, "an aborted backup is not a failure")
     store.close()
   }
 
-  @Test("The first is made at once, the next when it's time, and after a failure before long")
+  @Test("The first backup is made at once, the next one on time, and after a failure it is retried soon")
   func schedule() async throws {
     let (clock, keeper) = (SteppedClock(), try keeper(keep: 9))
     let task = Task { await keeper.run(by: clock) }
@@ -178,7 +181,7 @@ struct BackupKeeperTests {
     clock.wake()
     #expect(await clock.nextSleep() == .seconds(3600))
     #expect(keeper.metrics.made == 2)
-    // The folder is gone, and something else has its name.
+    // A file has replaced the folder.
     try FileManager.default.removeItem(atPath: folder)
     try files.folder.write([], to: "backups")
     clock.wake()
@@ -191,7 +194,7 @@ struct BackupKeeperTests {
     store.close()
   }
 
-  @Test("A restart doesn't begin anew: the next comes when it would have come")
+  @Test("After a restart, the next backup is made when it was due")
   func restart() async throws {
     let first = try keeper()
     #expect(await first.makeBackup())
@@ -209,7 +212,7 @@ struct BackupKeeperTests {
     store.close()
   }
 
-  @Test("The metrics tell when the last one was made, and how many weren't")
+  @Test("The metrics have the time of the last backup and the number of failures")
   func metrics() async throws {
     try await ServerFixture.run({ $0.backups.folder = folder }) { users in
       await eventually { users.running.withLock { $0?.backups?.metrics.made } == 1 }
@@ -223,7 +226,7 @@ struct BackupKeeperTests {
   }
 }
 
-/// A clock whose sleepers sleep until they are woken by hand.
+/// A clock whose sleepers sleep until a test wakes them.
 private final class SteppedClock: Clock {
   struct Instant: InstantProtocol {
     let offset: Duration
@@ -243,12 +246,12 @@ private final class SteppedClock: Clock {
     for await _ in wakings.stream { return }
   }
 
-  /// How long somebody sleeps now.
+  /// Returns the duration of the next sleep.
   func nextSleep() async -> Duration? {
     for await duration in sleeps.stream { return duration }
     return nil
   }
 
-  /// Wakes whoever sleeps, or will.
+  /// Wakes the present or the next sleeper.
   func wake() { wakings.continuation.yield() }
 }

@@ -11,7 +11,7 @@ import Testing
 @testable import LockstepStore
 @testable import LockstepTime
 
-@Suite("Following what happens to a user", .timeLimit(.minutes(10)))
+@Suite("Following a user's journal", .timeLimit(.minutes(10)))
 struct JournalTailTests {
   private let fixture: SyncFixture
   private let session: LiveSession
@@ -30,14 +30,14 @@ struct JournalTailTests {
     try JournalTail(of: session.user, in: fixture.files.path, from: start)
   }
 
-  /// What each entry inserted.
+  /// The id that each new entry inserted.
   private func look(_ tail: inout JournalTail, limit: Int = 1_000) throws -> [String] {
     try tail.read(limit: limit).map { entry in
       try JSON(parsing: Array(entry.action.utf8))["payload"]?["id"]?.stringValue ?? "?"
     }
   }
 
-  @Test("It begins with the last entries, and goes on with each that comes, once", arguments: [0, 1, 2, 3, 9])
+  @Test("It begins with the last entries, and then returns each new entry once", arguments: [0, 1, 2, 3, 9])
   func last(count: Int) async throws {
     for id in ["a", "b", "c"] { try await add(id) }
     var tail = try tail(from: .last(count))
@@ -49,7 +49,7 @@ struct JournalTailTests {
     #expect(try look(&tail) == [])
   }
 
-  @Test("What others do isn't told")
+  @Test("Entries of other users are not returned")
   func others() async throws {
     var tail = try tail(from: .last(9))
     try await add("theirs", as: try await fixture.user(2))
@@ -58,7 +58,7 @@ struct JournalTailTests {
     #expect(try look(&tail) == ["mine"])
   }
 
-  @Test("Behind a cursor comes what clients would be told behind it; a strange one is refused")
+  @Test("From a cursor on it returns the entries after it, and an unknown cursor is refused")
   func cursor() async throws {
     try await add("a")
     var all = try tail(from: .last(9))
@@ -72,7 +72,7 @@ struct JournalTailTests {
     }
   }
 
-  @Test("From a time on comes what was done at it or later")
+  @Test("From a time on it returns the entries at that time or later")
   func time() async throws {
     try await add("a")
     fixture.clock.advance(by: .seconds(10))
@@ -83,7 +83,7 @@ struct JournalTailTests {
     }
   }
 
-  @Test("With a limit nothing is left out, and no transaction is told in part")
+  @Test("With a limit, no entry is lost, and no transaction is split")
   func limit() async throws {
     try await add("a")
     try await add("b", "c", "d")
@@ -94,7 +94,7 @@ struct JournalTailTests {
     #expect(try look(&tail, limit: 2) == [])
   }
 
-  @Test("An entry says when, in which session, in which collection, and what came of it")
+  @Test("An entry has its time, session, collection, action and mutations")
   func entry() async throws {
     try await fixture.commit([try fixture.set("theme", "dark")], as: session)
     var tail = try tail(from: .last(1))
@@ -113,7 +113,7 @@ struct JournalTailTests {
     )
   }
 
-  @Test("A store with an earlier schema isn't followed")
+  @Test("A store with an earlier schema is refused")
   func older() throws {
     let files = try StoreFixture()
     let known = Migration.all.count
@@ -123,7 +123,7 @@ struct JournalTailTests {
     }
   }
 
-  @Test("A user who is erased, and a file that is replaced, are said to be")
+  @Test("An erased user and a replaced file are errors")
   func gone() async throws {
     try await add("a")
     var tail = try tail(from: .last(1))

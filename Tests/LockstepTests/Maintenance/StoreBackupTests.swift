@@ -35,7 +35,7 @@ struct StoreBackupTests {
     try FileManager.default.contentsOfDirectory(atPath: files.folder.path).filter { $0.hasPrefix(prefix) }.sorted()
   }
 
-  @Test("It's one file for its owner, whole, and the same store; the store goes on")
+  @Test("A backup is one intact file, readable by its owner only, with the same id, and the store stays in use")
   func whole() async throws {
     try backup().write(to: files.folder.file("b.db"))
     #expect(try names() == ["b.db"])
@@ -48,7 +48,7 @@ struct StoreBackupTests {
     store.close()
   }
 
-  @Test("A file that is there is left alone, and replaced only where that was said")
+  @Test("An existing file is replaced only if the caller says so")
   func exists() throws {
     let path = files.folder.file("b.db")
     try files.folder.write([1, 2, 3], to: "b.db")
@@ -60,7 +60,7 @@ struct StoreBackupTests {
   }
 
   @Test(
-    "What is no regular file is never replaced, whatever was said: a device, a folder, a link, a pipe",
+    "Devices, folders, links and pipes are never replaced",
     arguments: ["device", "folder", "link", "pipe"]
   )
   func noFile(kind: String) throws {
@@ -76,7 +76,7 @@ struct StoreBackupTests {
     #expect(StorePath.isTaken(path) && !StorePath.isFileItself(path))
   }
 
-  @Test("What somebody prepared under the name of the one in the making gets nothing of it", arguments: [true, false])
+  @Test("A file that another user has prepared as the partial file gets no data", arguments: [true, false])
   func prepared(isLinked: Bool) throws {
     let path = files.folder.file("b.db")
     try files.folder.write([1, 2, 3], to: "victim")
@@ -84,7 +84,7 @@ struct StoreBackupTests {
     let owner: uid_t = geteuid() == 0 ? 65_534 : geteuid()
     #expect(chown(victim, owner, .max) == 0 && chmod(victim, 0o666) == 0)
     #expect(isLinked ? link(victim, path + ".partial") == 0 : rename(victim, path + ".partial") == 0)
-    // Held open by whoever prepared it.
+    // The other user holds the file open.
     let descriptor = open(path + ".partial", O_RDWR | O_CLOEXEC)
     defer { close(descriptor) }
     try backup().write(to: path)
@@ -96,7 +96,7 @@ struct StoreBackupTests {
   }
 
   @Test(
-    "What lies under the name of the one in the making, and is no file, stays",
+    "A partial file that is not a regular file stays, and the backup is refused",
     arguments: ["folder", "link", "pipe"]
   )
   func preparedOther(kind: String) throws {
@@ -111,7 +111,7 @@ struct StoreBackupTests {
     #expect(try names() == ["b.db.partial"])
   }
 
-  @Test("Whoever gives up, at whatever step, leaves what was there and nothing else")
+  @Test("An aborted backup leaves the existing file and nothing else")
   func givenUp() throws {
     try files.folder.write([1, 2, 3], to: "b.db")
     let backup = backup { _ in throw GivenUp() }
@@ -121,7 +121,7 @@ struct StoreBackupTests {
     store.close()
   }
 
-  @Test("What one that was killed left behind is in nobody's way, and doesn't stay")
+  @Test("The files of a backup that was killed do not disturb the next one, and are deleted")
   func leftBehind() throws {
     try files.folder.write([9], to: "b.db.partial")
     try files.folder.write([9], to: "b.db.partial-wal")
@@ -130,7 +130,7 @@ struct StoreBackupTests {
     store.close()
   }
 
-  @Test("Two don't write the same file at a time")
+  @Test("Two backups cannot write the same file at the same time")
   func twice() throws {
     let path = files.folder.file("b.db")
     let first = try PartialFile(target: path)
@@ -140,7 +140,7 @@ struct StoreBackupTests {
   }
 
   @Test(
-    "A store of somebody else's, none at all, and itself are refused; nothing is made",
+    "A foreign store, a missing store and the store itself as target are refused, and nothing is made",
     arguments: ["none", "other", "itself"]
   )
   func refused(kind: String) throws {
@@ -163,7 +163,7 @@ struct StoreBackupTests {
     #expect(try names() == [])
   }
 
-  @Test("It takes as long as the rate says: what it copies is never ahead of its time")
+  @Test("A backup with a rate takes as long as the rate requires")
   func rate() throws {
     let clock = files.clock
     let start = clock.time.elapsed()
@@ -173,7 +173,7 @@ struct StoreBackupTests {
     store.close()
   }
 
-  @Test("A store that is damaged makes no backup")
+  @Test("A damaged store gives no backup")
   func damaged() throws {
     store.close()
     var bytes = try files.folder.contents(of: "lockstep.db")
@@ -187,7 +187,7 @@ struct StoreBackupTests {
 }
 
 extension MaintenanceError {
-  /// Whether it tells that this file is damaged, whatever SQLite says of it.
+  /// Whether SQLite reports this file as damaged, in any of its ways.
   func isDamage(of path: String) -> Bool {
     if case .damaged(path, _) = self { true } else { false }
   }

@@ -12,7 +12,7 @@ import Testing
 
 @Suite("A check of a store", .timeLimit(.minutes(10)))
 struct StoreCheckTests {
-  /// A store with two users and some history, which was closed.
+  /// A closed store with two users and some history.
   private static func made() async throws -> SyncFixture {
     let fixture = try SyncFixture()
     for number in [1, 2] as [UInt64] {
@@ -27,7 +27,7 @@ struct StoreCheckTests {
     return fixture
   }
 
-  /// A change behind the server's back, where it's found, and what is said of it.
+  /// A change by another program, the area of the finding, and its text.
   private static let damages: [(sql: String, area: CheckReport.Area, words: String)] = [
     (
       "UPDATE favorites SET title = 'B' WHERE id = 'b'", .users,
@@ -55,7 +55,7 @@ struct StoreCheckTests {
       "the snapshot of favorites at revision 5 cannot be read"
     ),
     (
-      "PRAGMA foreign_keys = OFF; INSERT INTO profiles VALUES ('nobody', 'position', '1', 1)", .references,
+      "PRAGMA foreign_keys = OFF; INSERT INTO profiles VALUES ('unknown', 'position', '1', 1)", .references,
       "row of profiles refers to a missing row of users"
     ),
     ("DELETE FROM store", .identity, "the table store has 0 rows, not one"),
@@ -68,7 +68,7 @@ struct StoreCheckTests {
     ("PRAGMA foreign_keys = OFF; UPDATE users SET id = 'x' || id", .users, "is not a user id"),
   ]
 
-  @Test("A store as a server leaves it is whole")
+  @Test("A store that a server has closed is intact")
   func whole() async throws {
     let fixture = try await Self.made()
     let report = try StoreCheck(of: fixture.files.path).run()
@@ -77,7 +77,7 @@ struct StoreCheckTests {
     #expect(report.identity == fixture.store.id)
   }
 
-  @Test("So is one that is written at this moment")
+  @Test("A store that a server is writing to is intact")
   func open() async throws {
     let fixture = try SyncFixture()
     let user = try await fixture.user(1)
@@ -85,7 +85,7 @@ struct StoreCheckTests {
     #expect(try StoreCheck(of: fixture.files.path).run().findings == [])
   }
 
-  @Test("What somebody changed behind the server's back is found, where it is", arguments: damages.indices)
+  @Test("A change by another program is found and located", arguments: damages.indices)
   func damage(index: Int) async throws {
     let (sql, area, words) = Self.damages[index]
     let fixture = try await Self.made()
@@ -95,7 +95,7 @@ struct StoreCheckTests {
     #expect(report.findings.contains { $0.area == area && $0.what.contains(words) }, "\(report.findings)")
   }
 
-  @Test("A page that was written over is found, and the rest is looked at all the same")
+  @Test("An overwritten page is found, and the rest is still checked")
   func page() async throws {
     let fixture = try await Self.made()
     let root = try fixture.files.sqlite().first("SELECT rootpage FROM sqlite_schema WHERE name = 'profiles'") { row in
@@ -110,7 +110,7 @@ struct StoreCheckTests {
     #expect(report.users == 2)
   }
 
-  @Test("More than the quotas allow is told, and is no damage")
+  @Test("Exceeded quotas are reported, and are not damage")
   func quotas() async throws {
     let fixture = try await Self.made()
     let check = StoreCheck(
@@ -131,7 +131,7 @@ struct StoreCheckTests {
     )
   }
 
-  @Test("Of many findings a hundred are listed, and all are counted")
+  @Test("Of many findings, a hundred are listed and all are counted")
   func many() async throws {
     let fixture = try await Self.made()
     try fixture.files.sqlite().execute(
@@ -146,7 +146,7 @@ struct StoreCheckTests {
     #expect(report.findings.count { $0.area == .texts } == 100)
   }
 
-  @Test("Of a store with an earlier schema only the file is looked at; a newer one and another program's are refused")
+  @Test("In a store with an earlier schema only the file is checked; a newer schema and a foreign database are refused")
   func schemas() async throws {
     let files = try StoreFixture()
     let old = try files.store(migrator: Migrator(Array(Migration.all.dropLast())))

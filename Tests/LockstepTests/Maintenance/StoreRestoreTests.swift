@@ -9,7 +9,7 @@ import Testing
 @testable import LockstepMaintenance
 @testable import LockstepStore
 
-@Suite("A backup in the place of a store", .timeLimit(.minutes(10)))
+@Suite("Replacing a store with a backup", .timeLimit(.minutes(10)))
 struct StoreRestoreTests {
   private let files: StoreFixture
 
@@ -24,10 +24,10 @@ struct StoreRestoreTests {
     )
   }
 
-  /// A store that was closed, its backup, and what is said of the latter.
+  /// A closed store, the path of its backup, and the id of the store.
   private func madeBackup() throws -> (path: String, id: String) {
     let store = try files.store()
-    // As every server does: from then on it's the writer that leaves no log behind.
+    // Every server makes this write. A store with a write leaves no WAL behind when it is closed.
     _ = try store.write { try $0.run("UPDATE store SET checked_at = 1") }
     let path = files.folder.file("b.db")
     try backup().write(to: path)
@@ -39,7 +39,7 @@ struct StoreRestoreTests {
     try FileManager.default.contentsOfDirectory(atPath: files.folder.path).filter { $0.hasPrefix(prefix) }.sorted()
   }
 
-  @Test("The store gets an identity that none had, and opens; the backup stays as it was")
+  @Test("The restored store gets a new id and opens, and the backup stays as it was")
   func identity() throws {
     let (path, id) = try madeBackup()
     let before = try files.folder.contents(of: "b.db")
@@ -54,7 +54,7 @@ struct StoreRestoreTests {
     #expect(try names("b.db") == ["b.db"])
   }
 
-  @Test("A store that is there is replaced only where that was said, and while no server uses it, whatever was said")
+  @Test("An existing store is replaced only if the caller says so, and never while a server uses it")
   func inPlace() throws {
     let (path, _) = try madeBackup()
     let before = try files.folder.contents(of: "lockstep.db")
@@ -72,7 +72,7 @@ struct StoreRestoreTests {
     #expect(try names("lockstep") == ["lockstep.db"])
   }
 
-  @Test("It belongs to whom the store belonged before, where whoever restores it may see to that")
+  @Test("The restored file gets the owner of the previous store, if the process may set it")
   func owner() throws {
     let (path, _) = try madeBackup()
     let owner: uid_t = geteuid() == 0 ? 65_534 : geteuid()
@@ -83,7 +83,7 @@ struct StoreRestoreTests {
     #expect(status.st_uid == owner && status.st_mode & 0o777 == 0o600)
   }
 
-  @Test("Where there is no store, it belongs to whom the folder belongs")
+  @Test("Without a previous store, the file gets the owner of its folder")
   func ownerOfFolder() throws {
     let (path, _) = try madeBackup()
     let owner: uid_t = geteuid() == 0 ? 65_534 : geteuid()
@@ -95,7 +95,7 @@ struct StoreRestoreTests {
     #expect(status.st_uid == owner && status.st_mode & 0o777 == 0o600)
   }
 
-  /// A change of a backup by hand, and what is said of it.
+  /// A manual change of a backup, and the text of the error.
   private static let changes: [(sql: String, words: String)] = [
     (
       "CREATE TRIGGER evil AFTER UPDATE ON store BEGIN DELETE FROM users; END",
@@ -110,7 +110,7 @@ struct StoreRestoreTests {
     ("DELETE FROM store", "the table store has 0 rows, not one"),
   ]
 
-  @Test("What somebody has changed by hand is refused, and the check finds it too", arguments: changes.indices)
+  @Test("A backup that was changed manually is refused, and the check finds the change too", arguments: changes.indices)
   func changed(index: Int) throws {
     let (sql, words) = Self.changes[index]
     let (path, _) = try madeBackup()
@@ -124,7 +124,7 @@ struct StoreRestoreTests {
     #expect(report.isDamaged && report.findings.contains { $0.what == words }, "\(report.findings)")
   }
 
-  @Test("ANALYZE changes nothing that counts")
+  @Test("A store is intact after ANALYZE")
   func analyzed() throws {
     let (path, _) = try madeBackup()
     try files.sqlite(path).execute("ANALYZE")
@@ -132,7 +132,7 @@ struct StoreRestoreTests {
     #expect(try !StoreCheck(of: files.path).run().isDamaged)
   }
 
-  @Test("Who only reads can read the old store whenever a restore is cut off: it leaves nothing to be undone")
+  @Test("If a restore is cut off, a read-only connection can still read the old store")
   func readable() throws {
     let (path, _) = try madeBackup()
     let killed = files.folder.file("killed.db")
@@ -143,17 +143,17 @@ struct StoreRestoreTests {
     }
     StoreRestore(to: killed).clearPlace(killed)
     #expect(try names("killed") == ["killed.db"])
-    // The header says that it has a log, as before: nothing was rewritten through a journal.
+    // The header still says WAL, so the file was not rewritten through a rollback journal.
     #expect(try files.folder.contents(of: "killed.db")[18...19] == [2, 2])
     let old = try SQLiteConnection(path: killed, options: .init(access: .readOnly, journal: .asFound))
     #expect(try old.first("SELECT checked_at FROM store") { row in try row[0] as Int } == 2)
     withExtendedLifetime((path, writer)) {}
   }
 
-  @Test("The log that a server left behind, which was killed, doesn't lie beside the new file")
+  @Test("The WAL that a killed server left behind is removed with its file")
   func oldLog() throws {
     let (path, id) = try madeBackup()
-    // As a killed server leaves it: what it wrote last is in the log alone.
+    // A killed server leaves this behind: its last writes are only in the WAL.
     let killed = files.folder.file("killed.db")
     let writer = try SQLiteConnection(path: files.path)
     try writer.run("UPDATE store SET id = ?", String(repeating: "f", count: 32))
@@ -169,7 +169,7 @@ struct StoreRestoreTests {
   }
 
   @Test(
-    "What isn't whole, isn't ours or is newer is refused, and the store is as it was",
+    "A damaged, foreign or newer backup is refused, and the store stays as it was",
     arguments: ["damaged", "other", "newer", "none", "orphan", "itself"]
   )
   func refused(kind: String) throws {
@@ -201,7 +201,7 @@ struct StoreRestoreTests {
       let copy = try files.sqlite(path)
       try copy.execute("PRAGMA foreign_keys = OFF")
       try copy.run(
-        "INSERT INTO profiles (user_id, field, value, revision) VALUES ('nobody', 'position', '\"x\"', 1)"
+        "INSERT INTO profiles (user_id, field, value, revision) VALUES ('unknown', 'position', '\"x\"', 1)"
       )
       let error = #expect(throws: MaintenanceError.self) { try restore.restore(from: path, overwriting: true) }
       #expect(
@@ -219,7 +219,7 @@ struct StoreRestoreTests {
   }
 
   @Test(
-    "Through a server: what was lost is reset, what was kept is there, and sessions end where that was said",
+    "After a restore, clients with an old cursor get a reset, and sessions end if requested",
     arguments: [true, false]
   )
   func cursors(endingSessions: Bool) async throws {
@@ -236,7 +236,7 @@ struct StoreRestoreTests {
       if endingSessions { #expect(try await ada.get("/v1/favorites").status == 401) }
       let again = endingSessions ? try await users.logIn() : ada
       #expect(try await again.favoriteIDs() == ["kept"])
-      // Of the very moment of the backup, but of another store.
+      // A cursor with the same time as the backup, from another store.
       let changes = try await again.get("/v1/changes?since=\(cursor)").json
       #expect(changes["reset"]?.boolValue == true)
     }

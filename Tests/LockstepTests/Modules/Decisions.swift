@@ -4,10 +4,10 @@ import Testing
 @testable import LockstepCollections
 @testable import LockstepTime
 
-/// What a reactor is to make of an action, as one row of a table.
+/// An action and the expected decision of a reactor, as one row of a table.
 struct Decision: CustomTestStringConvertible, Sendable {
   enum Outcome: Sendable, Equatable {
-    /// These facts, as the journal tells them.
+    /// These mutations, as the journal writes them.
     case facts(String)
     case refused(Refusal)
   }
@@ -30,7 +30,7 @@ struct Decision: CustomTestStringConvertible, Sendable {
     .refused(.invalid(pointers.map { FieldFault(pointer: $0, detail: "") }))
   }
 
-  /// What came of asking a module, with what refusals say left out.
+  /// The decision of a module on an action, with the texts of refusals left out.
   static func outcome(
     of type: String,
     _ payload: String,
@@ -58,7 +58,7 @@ extension Refusal {
   static let conflict = Refusal.conflict("")
   static let quotaExceeded = Refusal.quotaExceeded("")
 
-  /// Which refusal it is, whatever it says; that it says something is checked here.
+  /// The refusal without its text. This also checks that there is a text.
   var withoutWords: Refusal {
     switch self {
     case .invalid(let faults):
@@ -78,7 +78,7 @@ extension Refusal {
 }
 
 extension UserState {
-  /// A state of one collection.
+  /// A state with one collection.
   init(_ name: CollectionName, _ state: CollectionState) {
     self.init()
     revision = state.revision

@@ -42,7 +42,7 @@ struct DefaultsReactorTests {
     Decision("set", #"{"key":"new","value":[1,{"x":null}]}"#, set("new", #"[1,{"x":null}]"#)),
     Decision("set", #"{"key":"theme","value":"light","suite":"standard"}"#, set("theme", #""light""#)),
     Decision("set", #"{"key":"theme","value":"dark"}"#, Decision.nothing),
-    // Another number when it's written otherwise: the same value gives the same bytes.
+    // The same number written differently is another value, because a value keeps its bytes.
     Decision("set", #"{"key":"count","value":41.0}"#, set("count", "41.0")),
     Decision("set", "{\"key\":\"e\u{301}\",\"value\":1}", set("e\u{301}", "1")),
     Decision("set", #"{"key":"theme","value":null}"#, Decision.invalid("/value")),
@@ -80,7 +80,7 @@ struct DefaultsReactorTests {
     Decision("increment", #"{"key":"new","by":2.5}"#, set("new", "2.5")),
     Decision("increment", #"{"key":"start","by":1}"#, set("start", "101")),
     Decision("increment", #"{"suite":"other","key":"start","by":1}"#, set("start", "201")),
-    // Of 64 bits to the last one, signed or not; beyond them there is no rounding.
+    // Integers of 64 bits are exact, signed or not. Sums beyond them are refused and not rounded.
     Decision("increment", #"{"key":"big","by":1}"#, set("big", "18446744073709551615")),
     Decision("increment", #"{"key":"big","by":2}"#, .refused(.conflict)),
     Decision("increment", #"{"key":"big","by":-9223372036854775808}"#, set("big", "9223372036854775806")),
@@ -93,12 +93,12 @@ struct DefaultsReactorTests {
     Decision("increment", "{}", Decision.invalid("/key", "/by")),
   ]
 
-  @Test("An action leads to these facts, or is refused for this", arguments: setting + merging + incrementing)
+  @Test("An action gives the expected mutations or the expected refusal", arguments: setting + merging + incrementing)
   func decides(_ row: Decision) throws {
     #expect(try Self.decision(row.action, row.payload) == row.outcome)
   }
 
-  @Test("There are no other types")
+  @Test("Any other type of action is unknown")
   func others() throws {
     let module = DefaultsModule(quota: .init()).userModule
     for type in ["", "patch", "mergePatch", "Set", "save"] {
@@ -118,7 +118,7 @@ struct DefaultsReactorTests {
     }
   }
 
-  @Test("A merge patch goes to the full depth")
+  @Test("A merge patch applies at every depth")
   func mergePatches() throws {
     #expect(
       try Self.facts(.mergePatch(["nested": ["a": ["b": .null, "d": 3]], "theme": .null, "nothing": .null]))
@@ -132,7 +132,7 @@ struct DefaultsReactorTests {
     #expect(try Self.facts(.mergePatch(["\u{7}": 1, "": 1])) == Decision.invalid("/\u{7}", "/"))
   }
 
-  @Test("A JSON patch works on the user's own values and may leave nothing but an object of values")
+  @Test("A JSON patch applies to the user's own values, and its result must be an object of values")
   func patches() throws {
     func facts(_ operations: JSON) throws -> Decision.Outcome {
       try Self.facts(.patch(try PatchDocument(operations)))
@@ -155,9 +155,9 @@ struct DefaultsReactorTests {
     #expect(try facts([["op": "add", "path": "/", "value": 1]]) == Decision.invalid("/"))
   }
 
-  // MARK: Bounds
+  // MARK: Limits
 
-  @Test("Keys and values have their bounds, to the byte")
+  @Test("Keys and values have exact limits")
   func bounds() throws {
     func set(key: Int = 1, value: Int = 2) throws -> Bool {
       let (key, value) = (String(repeating: "k", count: key), String(repeating: "v", count: value - 2))
@@ -168,7 +168,7 @@ struct DefaultsReactorTests {
     #expect(try set(value: 256 * 1024) && !set(value: 256 * 1024 + 1))
   }
 
-  @Test("Past the quota there is no growing, but changing and removing go on")
+  @Test("Above the quota, a suite may not grow, but values may still be changed and removed")
   func quota() throws {
     let keys = DefaultsQuota(keys: 6)
     #expect(try Self.decision("set", #"{"key":"new","value":1}"#, quota: keys) == .refused(.quotaExceeded))
@@ -185,7 +185,7 @@ struct DefaultsReactorTests {
     #expect(try Self.decision("clear", "{}", quota: lowered) != .refused(.quotaExceeded))
   }
 
-  @Test("A suite with nothing in it counts for nothing; beyond the last one no other is begun")
+  @Test("An empty suite does not count, and above the limit no new suite is accepted")
   func suites() throws {
     var state = UserState(DefaultsAction.collection("standard"), .map(Self.present))
     state.collections[DefaultsAction.collection("empty")] = .map(MapState(revision: 1))
@@ -200,7 +200,7 @@ struct DefaultsReactorTests {
     #expect(try Self.decision("merge", nothing, quota: .init(suites: 1), in: state) == Decision.nothing)
   }
 
-  @Test("Size after facts is the size of the map that they lead to")
+  @Test("The predicted size after mutations equals the size of the resulting map")
   func sizes() {
     let facts: [[MapMutation]] = [
       [], [.cleared], [.removed(key: "theme")], [.removed(key: "nothing")],

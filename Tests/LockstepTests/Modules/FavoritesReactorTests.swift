@@ -12,7 +12,7 @@ struct FavoritesReactorTests {
   private static let replaced = #""addedAt":"1970-01-01T00:00:01.000Z","updatedAt":"1970-01-01T00:00:05.000Z""#
   private static let new = #""addedAt":"1970-01-01T00:00:05.000Z","updatedAt":"1970-01-01T00:00:05.000Z""#
 
-  /// a (a title), b (data), c (neither), é (composed).
+  /// The favorites a (with a title), b (with data), c (with neither) and é (composed).
   private static let present: ListState = ListState(
     [
       ("a", #"{"id":"a","title":"A",\#(then)}"#), ("b", #"{"id":"b","data":{"x":1,"y":[2]},\#(then)}"#),
@@ -53,13 +53,13 @@ struct FavoritesReactorTests {
       #"{"id":"d","index":99,"title":null,"data":null}"#,
       .facts(#"[{"type":"inserted","payload":{"index":4,"item":{"id":"d",\#(new)}}}]"#)
     ),
-    // Another é than the one that is there.
+    // A decomposed é, which differs from the existing composed one.
     Decision(
       "add",
       "{\"id\":\"e\u{301}\"}",
       .facts("[{\"type\":\"inserted\",\"payload\":{\"index\":4,\"item\":{\"id\":\"e\u{301}\",\(new)}}}]")
     ),
-    // One that is there is replaced where it is, whatever the index.
+    // An existing favorite is replaced in its place, whatever the index.
     Decision(
       "add",
       #"{"id":"a","title":"B","index":2}"#,
@@ -75,7 +75,7 @@ struct FavoritesReactorTests {
       "{\"id\":\"\u{E9}\",\"title\":\"e\u{301}\"}",
       .facts("[{\"type\":\"modified\",\"payload\":{\"item\":{\"id\":\"\u{E9}\",\"title\":\"e\u{301}\",\(replaced)}}}]")
     ),
-    // What it is already changes nothing.
+    // The same content is no change.
     Decision("add", #"{"id":"a","title":"A"}"#, Decision.nothing),
     Decision("add", #"{"id":"b","data":{"x":1,"y":[2]}}"#, Decision.nothing),
     Decision("add", #"{"id":"","title":1,"data":{},"index":-1}"#, Decision.invalid("/id", "/title", "/index")),
@@ -123,12 +123,12 @@ struct FavoritesReactorTests {
     Decision("clear", "{}", .facts(#"[{"type":"cleared","payload":{}}]"#)),
   ]
 
-  @Test("An action leads to these facts, or is refused for this", arguments: adding + changing)
+  @Test("An action gives the expected mutations or the expected refusal", arguments: adding + changing)
   func decides(_ row: Decision) throws {
     #expect(try Self.decision(row.action, row.payload) == row.outcome)
   }
 
-  @Test("Clearing what is empty changes nothing, and there are no other types")
+  @Test("Clearing an empty list changes nothing, and any other type of action is unknown")
   func others() throws {
     #expect(try Self.decision("clear", "{}", in: ListState()) == Decision.nothing)
     let module = UserModule.favorites()
@@ -137,7 +137,7 @@ struct FavoritesReactorTests {
     }
   }
 
-  @Test("A JSON patch reaches the title and the data, and nothing else")
+  @Test("A JSON patch changes the title and the data, and nothing else")
   func patches() throws {
     func decision(_ id: String, _ operations: JSON) throws -> Decision.Outcome {
       do throws(Refusal) {
@@ -161,7 +161,7 @@ struct FavoritesReactorTests {
     #expect(try decision("z", []) == .refused(.notFound))
   }
 
-  @Test("Titles and data have their bounds, to the byte")
+  @Test("Titles and data have exact limits")
   func bounds() throws {
     func isTaken(_ payload: String) throws -> Bool {
       if case .facts = try Self.decision("add", payload) { true } else { false }
@@ -175,7 +175,7 @@ struct FavoritesReactorTests {
     #expect(try add(data: 16 * 1024) && !add(data: 16 * 1024 + 1))
   }
 
-  @Test("Past the quota there is no adding, but replacing, removing and moving go on")
+  @Test("Above the quota, a list may not grow, but favorites may still be replaced, removed and moved")
   func quota() throws {
     let full = CollectionQuota(elements: 4, bytes: 1_000_000)
     #expect(try Self.decision("add", #"{"id":"d"}"#, quota: full) == .refused(.quotaExceeded))

@@ -7,7 +7,7 @@ import Testing
 @testable import LockstepCollections
 @testable import LockstepStore
 
-@Suite("A module that can't be served is told of before anything is opened")
+@Suite("An invalid module is refused before anything is opened")
 struct ModuleCheckTests {
   private static func scores(
     _ name: String = "scores",
@@ -23,19 +23,22 @@ struct ModuleCheckTests {
 
   private static let name = "its name must be a small letter, then up to 63 of the characters A-Z a-z 0-9 _ -"
 
-  @Test("Names", arguments: ["", "Scores", "1", "-a", "a/b", "a b", "é", String(repeating: "a", count: 65)])
+  @Test(
+    "A module must have a valid name",
+    arguments: ["", "Scores", "1", "-a", "a/b", "a b", "é", String(repeating: "a", count: 65)]
+  )
   func names(name: String) {
     #expect(throws: InvalidModuleError(name, Self.name)) { try ModuleCheck.check([Self.scores(name)]) }
   }
 
-  @Test("Whatever has an address of its own is taken", arguments: ModuleCheck.reserved.sorted())
+  @Test("A module cannot have the name of one of the product's routes", arguments: ModuleCheck.reserved.sorted())
   func reserved(name: String) {
     #expect(throws: InvalidModuleError(name, "/v1/\(name) is the product's own. Take another name.")) {
       try ModuleCheck.check([Self.scores(name)])
     }
   }
 
-  @Test("Every first part of an address under /v1 is reserved")
+  @Test("The first part of every path under /v1 is reserved")
   func complete() async throws {
     try await ServerFixture.run({ $0.administratorToken = "t" }) { users in
       let routes = UserRoutes(
@@ -49,7 +52,7 @@ struct ModuleCheckTests {
     }
   }
 
-  @Test("Two of a name, and two actions of a type")
+  @Test("Two modules cannot have the same name, and two actions cannot have the same type")
   func twice() {
     #expect(throws: InvalidModuleError("scores", "there are two of that name.")) {
       try ModuleCheck.check([.scores, .notes, .scores])
@@ -59,7 +62,7 @@ struct ModuleCheckTests {
     }
   }
 
-  @Test("Verbs whose action isn't there, or doesn't take what they say")
+  @Test("A verb must stand for an existing action that accepts the payload of the verb")
   func verbs() {
     let wrong: [(UserModule, String)] = [
       (Self.scores(), ""),
@@ -90,7 +93,7 @@ struct ModuleCheckTests {
     }
   }
 
-  @Test("Migrations that aren't numbered as they are to be")
+  @Test("Migrations must be numbered from 1 without gaps")
   func migrations() {
     var module = Self.scores()
     module.storage = MisnumberedTable()
@@ -99,7 +102,7 @@ struct ModuleCheckTests {
     }
   }
 
-  @Test("No store is made for a server that can't be")
+  @Test("If a module is refused, the server makes no store")
   func nothingOpened() throws {
     let fixture = try StoreFixture()
     var configuration = Configuration()
@@ -117,7 +120,7 @@ extension ModuleCheckTests {
   }
 }
 
-/// A table whose migrations don't begin at 1.
+/// A table whose migrations do not begin at 1.
 private struct MisnumberedTable: CollectionTable {
   let module = "scores"
   let kind = CollectionMutation.Kind.map

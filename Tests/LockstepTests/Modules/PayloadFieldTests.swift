@@ -3,9 +3,10 @@ import Testing
 
 @testable import LockstepCollections
 
-@Suite("Fields of payloads take what they say, and describe it")
+@Suite("Payload fields accept what their schemas describe")
 struct PayloadFieldTests {
-  /// A field, a payload, and what is read of it; nil: it's a fault of the member `x`.
+  /// A field, a payload, and the value that is read. If the value is nil, the member `x` is a
+  /// fault.
   struct Case: Sendable, CustomTestStringConvertible {
     let field: ActionCase<String>
     let payload: JSON
@@ -51,19 +52,19 @@ struct PayloadFieldTests {
     Case("checked", .text("x").checked { _ in "Never." }, ["x": 1], nil),
   ]
 
-  @Test("What is read, and what is a fault", arguments: cases)
+  @Test("A field reads a valid payload and reports a fault for any other", arguments: cases)
   func reading(_ row: Case) throws {
     do throws(Refusal) {
       #expect(try row.field.read(row.payload, ClientNetwork(host: "")) == row.read)
     } catch {
       guard case .invalid(let faults) = error else { throw error }
       #expect(row.read == nil)
-      // One fault for one member, though two things may look at it.
+      // There is one fault for the member, even if two checks fail.
       #expect(faults.map(\.pointer) == ["/x"])
     }
   }
 
-  @Test("Whatever is read fits its schema, but for bounds of bytes", arguments: cases)
+  @Test("Every accepted payload fits its schema, except for limits in bytes", arguments: cases)
   func schema(_ row: Case) {
     guard row.read != nil else { return }
     #expect(SchemaValidator.faults(row.payload, row.field.payload).isEmpty)

@@ -35,12 +35,12 @@ struct ProfileReactorTests {
     Decision("save", #"[]"#, Decision.invalid("")),
   ]
 
-  @Test("An action leads to these facts, or is refused for this", arguments: rows)
+  @Test("An action gives the expected mutations or the expected refusal", arguments: rows)
   func decides(_ row: Decision) throws {
     #expect(try Self.decision(row.action, row.payload) == row.outcome)
   }
 
-  @Test("A field has 200 characters at most, whatever is piled upon them")
+  @Test("A field has at most 200 characters, also with many combining marks")
   func bounds() throws {
     func isTaken(_ text: String) throws -> Bool {
       if case .facts = try Self.decision("save", "{\"position\":\"\(text)\"}") { true } else { false }
@@ -51,7 +51,7 @@ struct ProfileReactorTests {
     #expect(try !isTaken("x" + String(repeating: "\u{301}", count: 200)))
   }
 
-  @Test("There are no other types")
+  @Test("Any other type of action is unknown")
   func others() throws {
     for type in ["", "set", "clear", "Save"] { #expect(try UserModule.profile.read(type, [:]) == nil) }
   }

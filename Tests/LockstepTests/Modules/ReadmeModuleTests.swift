@@ -5,7 +5,7 @@ import Testing
 
 @Suite("The module in the README")
 struct ReadmeModuleTests {
-  @Test("It keeps the furthest page, and refuses a page before the first")
+  @Test("It keeps the furthest page, and refuses a page before the first one")
   func furthestPage() async throws {
     try await ServerFixture.run(modules: [.progress]) { users in
       let ada = try await users.signUp()

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("The catalogue of reactors", .timeLimit(.minutes(10)))
 struct CatalogueTests {
-  /// An action of each type, or more, with its payload.
+  /// Actions of every type with their payloads.
   private static let actions: [(reactor: String, actions: [(type: String, payload: JSON)])] = [
     (
       "favorites",
@@ -51,7 +51,7 @@ struct CatalogueTests {
     try #require(catalogue["items"]?.arrayValue?.first { $0["name"] == .string(name) })
   }
 
-  @Test("It names all reactors with scope and auth, and where one enters")
+  @Test("It lists all reactors with scope, authentication and URL")
   func names() async throws {
     try await ServerFixture.run { users in
       let answer = try await users.ask("GET", "/v1/reactors")
@@ -67,7 +67,10 @@ struct CatalogueTests {
     }
   }
 
-  @Test("Every type of action is described as what is taken, and the states as what is shown", arguments: 3..<7)
+  @Test(
+    "Each screen accepts the actions that its schemas describe, and shows states that fit its schema",
+    arguments: 3..<7
+  )
   func screens(index: Int) async throws {
     let (name, samples) = Self.actions[index]
     try await ServerFixture.run(replacing: { $0.upstream = RefusingUpstream() }) { users in
@@ -89,7 +92,7 @@ struct CatalogueTests {
     }
   }
 
-  @Test("The same holds for the modules of users", arguments: 0..<3)
+  @Test("Each module accepts the actions that its schemas describe", arguments: 0..<3)
   func modules(index: Int) async throws {
     let (name, samples) = Self.actions[index]
     try await ServerFixture.run { users in
@@ -106,7 +109,7 @@ struct CatalogueTests {
     }
   }
 
-  @Test("What a schema forbids is refused too: the faults are at the same places")
+  @Test("A payload that breaks a schema is refused, with faults at the same places")
   func forbidden() async throws {
     let cases: [(reactor: String, type: String, payload: JSON)] = [
       ("favorites", "add", ["id": 7, "title": false, "index": -1]), ("favorites", "move", ["id": "a", "index": nil]),
@@ -133,7 +136,7 @@ struct CatalogueTests {
     }
   }
 
-  /// All types of an item have a sample, each of which is as its schema says.
+  /// Checks that each type of an item has samples and that they fit its schema.
   private static func check(_ samples: [(type: String, payload: JSON)], _ item: JSON) {
     let described = item["actions"]?.arrayValue ?? []
     #expect(Set(described.compactMap { $0["type"]?.stringValue }) == Set(samples.map(\.type)))
@@ -152,7 +155,7 @@ struct CatalogueTests {
   }
 }
 
-/// An upstream that takes nothing.
+/// An upstream that refuses every profile.
 private struct RefusingUpstream: ProfileUpstream {
   nonisolated(nonsending) func send(_ profile: OutgoingProfile) async throws(UpstreamError) {
     throw UpstreamError(.refused(status: 400), detail: "")

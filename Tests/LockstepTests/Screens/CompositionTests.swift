@@ -5,9 +5,9 @@ import Testing
 @testable import LockstepCollections
 @testable import LockstepScreens
 
-@Suite("How the product is put together", .timeLimit(.minutes(10)))
+@Suite("The composition of the product", .timeLimit(.minutes(10)))
 struct CompositionTests {
-  @Test("The whole product runs with other services in the place of all that screens work with")
+  @Test("The whole product runs with stubs for all services of the screens")
   func stubs() async throws {
     let (accounts, upstream) = (StubLogIn(nil, [nil]), StubUpstream(nil))
     let states = StubUserStates(.favorites("stub"))
@@ -47,14 +47,14 @@ struct CompositionTests {
     }
   }
 
-  @Test("A link to a screen holds its arguments, whatever is in them")
+  @Test("A link to a screen contains its arguments, with any characters")
   func links() {
     #expect(ScreenLink("login").present() == "/v1/reactors/login")
     let link = ScreenLink("photoDetail", ["photoId": "a/b ü&=?#%+", "b": "~"])
     #expect(link.href == "/v1/reactors/photoDetail?b=~&photoId=a%2Fb%20%C3%BC%26%3D%3F%23%25%2B")
   }
 
-  @Test("Every route leads to a screen that some coordinator has, and every coordinator starts with one of its own")
+  @Test("Every route leads to a screen of a coordinator, and every coordinator starts with one of its own routes")
   func coordinators() {
     let services = ScreenServices(
       accounts: StubLogIn(nil, []),

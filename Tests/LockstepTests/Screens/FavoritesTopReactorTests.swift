@@ -5,9 +5,9 @@ import Testing
 @testable import LockstepCollections
 @testable import LockstepScreens
 
-@Suite("The list of favorites as a screen", .timeLimit(.minutes(10)))
+@Suite("The screen with the list of favorites", .timeLimit(.minutes(10)))
 struct FavoritesTopReactorTests {
-  @Test("It shows the ids in their order, and follows whatever any device does to them")
+  @Test("It shows the ids in order, and follows the changes of all devices")
   func follows() {
     let states = StubUserStates(.favorites("a", "b"))
     let test = TestReactor(FavoritesTopReactor(user: states.followed))
@@ -16,14 +16,14 @@ struct FavoritesTopReactorTests {
     test.receive { $0.favoriteIds = ["c", "a", "b"] }
     states.announce { $0.favorites.apply(.moved(id: "c", to: 2)) }
     test.receive { $0.favoriteIds = ["a", "b", "c"] }
-    // What happens elsewhere shows nothing.
+    // A change of another collection does not change the screen.
     states.announce { $0.language = "de" }
     states.announce { $0.favorites.apply(.cleared) }
     test.receive { $0.favoriteIds = [] }
     test.finish()
   }
 
-  @Test("What was announced between the look at the state and the start isn't missed")
+  @Test("A change between reading the state and starting the screen is not lost")
   func between() {
     let states = StubUserStates(.favorites("a"))
     let reactor = FavoritesTopReactor(user: states.followed)
@@ -33,7 +33,7 @@ struct FavoritesTopReactorTests {
     test.finish()
   }
 
-  @Test("A tap goes to its photo, again and again until the list appears; a row that isn't there is refused")
+  @Test("Each tap on a row routes to its photo until the list appears, and a tap on a missing row is refused")
   func routes() {
     let test = TestReactor(FavoritesTopReactor(user: StubUserStates(.favorites("a", "b")).followed))
     test.send(.tapFavoritePhoto(row: 1)) { $0.route = .photoDetail(photoId: "b") }
@@ -49,7 +49,7 @@ struct FavoritesTopReactorTests {
     test.finish()
   }
 
-  @Test("While nobody looks nothing is shown, and then at once the latest")
+  @Test("While inactive, the screen emits nothing; on activation, it emits the latest state at once")
   func active() {
     let states = StubUserStates(.favorites("a"))
     let test = TestReactor(FavoritesTopReactor(user: states.followed))

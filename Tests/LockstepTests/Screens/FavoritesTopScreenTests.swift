@@ -4,9 +4,9 @@ import Testing
 
 @testable import LockstepCollections
 
-@Suite("The list of favorites as a screen, over a socket", .timeLimit(.minutes(10)))
+@Suite("The screen with the list of favorites, over a socket", .timeLimit(.minutes(10)))
 struct FavoritesTopScreenTests {
-  @Test("It's opened, follows another device, leads on by a link, and is closed")
+  @Test("The screen is opened, follows another device, gives a link to a photo, and is closed")
   func whole() async throws {
     try await ServerFixture.run { users in
       let phone = try await users.signUp()
@@ -44,7 +44,7 @@ struct FavoritesTopScreenTests {
     }
   }
 
-  /// What can't be done, and what is told of it.
+  /// Invalid actions, and the expected problems.
   private static let bad: [(actions: String, told: Told)] = [
     ("", Told("malformed-json")),
     ("7", Told("validation-failed", "")),
@@ -66,7 +66,7 @@ struct FavoritesTopScreenTests {
     ),
   ]
 
-  @Test("What can't be read or done is told, every fault of it, and changes nothing", arguments: bad.indices)
+  @Test("Invalid actions are refused with all their faults, and nothing changes", arguments: bad.indices)
   func refused(index: Int) async throws {
     let (actions, told) = Self.bad[index]
     try await ServerFixture.run { users in

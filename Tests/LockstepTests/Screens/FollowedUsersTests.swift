@@ -4,7 +4,7 @@ import Testing
 @testable import LockstepModules
 @testable import LockstepScreens
 
-@Suite("Whose state is followed", .timeLimit(.minutes(10)))
+@Suite("Followed users", .timeLimit(.minutes(10)))
 struct FollowedUsersTests {
   private static func user(_ number: UInt64) -> UserID {
     UserID(UUIDv7(milliseconds: 0, random12: 0, random62: number))
@@ -16,7 +16,7 @@ struct FollowedUsersTests {
     return UserState(CollectionName("favorites"), .list(list))
   }
 
-  @Test("Each hears of one user alone, from the moment on at which they begin, and of the latest")
+  @Test("A follower gets only states of its user, from its start on, and only the latest")
   func hears() {
     let followed = FollowedUsers()
     followed.publish(Self.state("a"), of: Self.user(1), RegisteredDefaults())
@@ -28,7 +28,7 @@ struct FollowedUsersTests {
     #expect(other.value == nil)
   }
 
-  @Test("What is registered for all reaches who follows, behind what they have set themselves")
+  @Test("Registered defaults reach followers, and a user's own values take precedence")
   func registered() {
     let followed = FollowedUsers()
     let (one, other) = (followed.publications(of: Self.user(1)), followed.publications(of: Self.user(2)))
@@ -44,7 +44,7 @@ struct FollowedUsersTests {
     #expect(other.value?.language == "fr")
   }
 
-  @Test("Who isn't followed any more is forgotten, at the next commit or when many have come")
+  @Test("A user who is no longer followed is removed at the next commit, or when many users were added")
   func forgets() {
     let followed = FollowedUsers()
     do {

@@ -29,7 +29,7 @@ struct HostedScreenTests {
     return (screen, seen, failures)
   }
 
-  /// Performs actions as one step and returns how that ended.
+  /// Performs actions as one step and returns the outcome.
   @discardableResult
   private func act(_ screen: HostedScreen<Recorder>, _ actions: String...) -> String {
     let outcome = EntryLog()
@@ -62,7 +62,7 @@ struct HostedScreenTests {
     #expect(state(screen) == #""<start A B HIDDEN C>""#)
   }
 
-  @Test("What the reactor merges is handled like all else")
+  @Test("Merged actions and mutations are handled like all others")
   func merges() {
     let (screen, _, _) = world()
     merged.dispatch("from a service")
@@ -80,7 +80,7 @@ struct HostedScreenTests {
     #expect(seen.entries == ["shown"] && screen.number == 2)
   }
 
-  @Test("The policies of actions hold: all, latest, first and serial")
+  @Test("The policies of actions apply: all, latest, first and serial")
   func policies() {
     let (screen, _, _) = world()
     for action in ["all 1", "all 2", "latest 1", "latest 2", "first 1", "first 2"] {
@@ -94,7 +94,7 @@ struct HostedScreenTests {
     #expect(state(screen) == #""<start ALL 1 ALL 2 LATEST 2 FIRST 1 SERIAL 1 SERIAL 2>""#)
   }
 
-  @Test("Failures at once, later and in a merged stream are recorded; the client's own faults are not")
+  @Test("Immediate failures, later ones and those of merged streams are recorded; a client's faults are not")
   func failures() {
     let (screen, _, failures) = world()
     #expect(act(screen, "a", "fail at once") == "\(Broken())")
@@ -155,7 +155,7 @@ private final class EntryLog: Sendable {
   func add(_ entry: String) { stored.withLock { $0.append(entry) } }
 }
 
-/// Collects words. Its transforms put words in capitals, drop some, and put the state in brackets.
+/// Collects words. Its transforms make words uppercase, drop some, and put the state in brackets.
 private struct Recorder: Reactor {
   static let reductions = Mutex<[String: Int]>([:])
 

@@ -6,7 +6,7 @@ import Testing
 @testable import LockstepCollections
 @testable import LockstepScreens
 
-@Suite("Logging in as a screen", .timeLimit(.minutes(10)))
+@Suite("The login screen", .timeLimit(.minutes(10)))
 struct LoginReactorTests {
   private static func world(_ results: AccountsError?...) -> (test: TestReactor<LoginReactor>, accounts: StubLogIn) {
     let clock = VirtualClock()
@@ -16,7 +16,7 @@ struct LoginReactorTests {
 
   private static let network = ClientNetwork(host: "192.0.2.1")
 
-  /// What is typed, and whether one may log in with it.
+  /// Inputs, and whether the form can be submitted.
   private static let inputs: [(username: String, password: String, Bool)] = [
     ("", "", false), ("ada@example.com", "", false), ("", "correct horse", false),
     ("ada@example.com", "1", true), ("ada@example.com", "1234567", true),
@@ -25,7 +25,7 @@ struct LoginReactorTests {
     ("ada@example.com", String(repeating: "x", count: 257), false),
   ]
 
-  @Test("An address and any password of at most 256 bytes can be submitted", arguments: inputs)
+  @Test("An address with a password of 1 to 256 bytes can be submitted", arguments: inputs)
   func validates(username: String, password: String, isEnabled: Bool) {
     let (test, accounts) = Self.world()
     if username.isEmpty {
@@ -47,7 +47,7 @@ struct LoginReactorTests {
     test.finish()
   }
 
-  @Test("It executes, says what was wrong, and gives a session when all is right; a second tap is one too many")
+  @Test("While a login runs, another tap is refused; then the screen shows the error or the session")
   func submits() {
     let (test, accounts) = Self.world(.wrongCredentials, .tooManyAttempts(retryAfter: 7), nil)
     test.send(.setUsername(" Ada@example.com")) { $0.username = " Ada@example.com" }
@@ -83,7 +83,7 @@ struct LoginReactorTests {
     test.finish()
   }
 
-  @Test("While nobody looks nothing is shown, and then at once what has become of it")
+  @Test("While inactive, the screen emits nothing; on activation, it emits the result at once")
   func active() {
     let (test, _) = Self.world(nil)
     test.send(.setUsername("ada@example.com")) { $0.username = "ada@example.com" }
@@ -98,7 +98,7 @@ struct LoginReactorTests {
     test.finish()
   }
 
-  @Test("The password shows in no action, mutation or state, however they're printed")
+  @Test("The password is not in the text of any action, mutation or state")
   func concealed() {
     let secret = "correct horse"
     var state = LoginReactor.State()

@@ -19,7 +19,7 @@ import LockstepSQLite
 import LockstepThreading
 @testable import LockstepTime
 
-/// A screen that somebody has opened over a socket.
+/// A screen that a client has opened over a socket.
 struct OpenedScreen: Sendable {
   let users: ServerFixture
   let token: String?
@@ -38,15 +38,15 @@ struct OpenedScreen: Sendable {
 
   func read(_ fields: [String] = []) async throws -> RawResponse { try await ask("GET", href, nil, fields) }
 
-  /// The state of now.
+  /// Reads the present state.
   func state() async throws -> JSON { try await read().json["state"] ?? .null }
 
-  /// Waits until what is shown is this state.
+  /// Waits until the screen shows this state.
   func shows(_ expected: JSON, sourceLocation: SourceLocation = #_sourceLocation) async throws {
     try await shows("\(expected)", sourceLocation) { $0 == expected }
   }
 
-  /// Waits until what is shown is as it should be: each look waits at the server for something new.
+  /// Waits until the screen's state fulfils a condition. Each request waits for the next state.
   func shows(
     _ what: String,
     _ sourceLocation: SourceLocation = #_sourceLocation,
@@ -59,15 +59,15 @@ struct OpenedScreen: Sendable {
       try #require(next.status == 200, "\(next.text)")
       answer = next
     }
-    #expect(isExpected(answer.json["state"] ?? .null), "\(answer.text) isn't \(what)", sourceLocation: sourceLocation)
+    #expect(isExpected(answer.json["state"] ?? .null), "\(answer.text) is not \(what)", sourceLocation: sourceLocation)
   }
 
-  /// How many screens the server has.
+  /// The number of open screens.
   static func count(of users: ServerFixture) -> Int { users.running.withLock { $0?.components.screens?.count ?? 0 } }
 }
 
 extension ServerFixture {
-  /// Opens a screen at an address.
+  /// Opens a screen at a URL.
   func open(_ target: String, _ body: String = "", token: String?) async throws -> OpenedScreen {
     let answer = try await ask("POST", target, body: Array(body.utf8), token: token)
     try #require(answer.status == 201, "\(answer.text)")
@@ -75,7 +75,7 @@ extension ServerFixture {
     return OpenedScreen(users: self, token: token, href: href, opened: answer)
   }
 
-  /// How many requests wait for screens.
+  /// The number of requests that wait for screens.
   var waitingForScreens: Int { running.withLock { $0?.components.screens?.waiters.metrics.waiting ?? 0 } }
 }
 

@@ -8,9 +8,9 @@ import Testing
 @testable import LockstepCollections
 @testable import LockstepScreens
 
-@Suite("Each other screen, over a socket, with the real store", .timeLimit(.minutes(10)))
+@Suite("The other screens, over a socket, with a real store", .timeLimit(.minutes(10)))
 struct OtherScreensTests {
-  @Test("Whoever follows the list's links alone sees a photo, toggles it, and the list follows")
+  @Test("A client that follows the link of the list sees a photo and toggles it, and the list follows")
   func photoDetail() async throws {
     try await ServerFixture.run { users in
       let phone = try await users.signUp()
@@ -36,7 +36,7 @@ struct OtherScreensTests {
     }
   }
 
-  @Test("A toggle without room says so on the screen, and changes nothing")
+  @Test("A toggle above the quota shows an error on the screen and changes nothing")
   func noRoom() async throws {
     try await ServerFixture.run({ $0.favoritesQuota.elements = 1 }) { users in
       let phone = try await users.signUp()
@@ -49,7 +49,7 @@ struct OtherScreensTests {
     }
   }
 
-  @Test("What a screen is opened with is checked, every fault of it")
+  @Test("The arguments of a screen are checked, and all faults are reported")
   func arguments() async throws {
     try await ServerFixture.run { users in
       let phone = try await users.signUp()
@@ -71,7 +71,7 @@ struct OtherScreensTests {
     }
   }
 
-  @Test("Somebody logs in, from an address that is tidied up; the password shows nowhere")
+  @Test("A user can log in with a normalized address, and the password is not in any text")
   func login() async throws {
     try await ServerFixture.run({
       $0.accessLog = true; $0.logLevel = .debug
@@ -103,7 +103,7 @@ struct OtherScreensTests {
     }
   }
 
-  @Test("The attempts of a login screen count like all others, by where they come from")
+  @Test("The attempts of a login screen count for the network of the client")
   func attempts() async throws {
     try await ServerFixture.run({ $0.accounts.attempts.perKnownNetwork = RateLimit(requests: 1, seconds: 60, burst: 2) }
     ) {
@@ -127,7 +127,7 @@ struct OtherScreensTests {
     }
   }
 
-  @Test("A working history goes to the upstream, then into the profile, and to everybody who waits")
+  @Test("A saved working history goes to the upstream and then to the profile, and waiters are notified")
   func workingHistory() async throws {
     let upstream = Answers()
     try await LoopbackServer.run(respond: upstream.respond(to:)) { port in
@@ -150,7 +150,7 @@ struct OtherScreensTests {
     }
   }
 
-  @Test("An upstream that refuses is told of, and asked again when the user says so")
+  @Test("If the upstream fails, the screen asks the user and retries if the user says so")
   func failing() async throws {
     let upstream = Answers()
     upstream.fail()
@@ -176,7 +176,7 @@ struct OtherScreensTests {
     }
   }
 
-  @Test("An upstream that isn't there, or hangs up, is reported as such")
+  @Test("An upstream that cannot be reached is reported as such")
   func unreachable() async throws {
     let closed = try RawServer(listens: false)
     let url = try UpstreamURL("http://127.0.0.1:\(closed.port)/")
@@ -189,7 +189,7 @@ struct OtherScreensTests {
     }
   }
 
-  @Test("An upstream that hangs keeps nobody from typing, from closing the screen or from stopping the server")
+  @Test("An upstream that hangs does not delay typing, closing the screen or stopping the server")
   func hanging() async throws {
     let silent = try RawServer()
     let url = try UpstreamURL("http://127.0.0.1:\(silent.port)/")
@@ -206,7 +206,7 @@ struct OtherScreensTests {
     }
   }
 
-  @Test("Without an upstream saving is local; another device's screen follows")
+  @Test("Without an upstream, saving only changes the profile, and another device's screen follows")
   func local() async throws {
     try await ServerFixture.run { users in
       let (phone, tablet) = (try await users.signUp(), try await users.logIn())
@@ -223,7 +223,7 @@ struct OtherScreensTests {
     """
 }
 
-/// What an upstream is asked, and whether it can.
+/// An upstream that records its requests and can be made to fail.
 private final class Answers: Sendable {
   private let state = Mutex((bodies: [JSON](), fails: false))
 

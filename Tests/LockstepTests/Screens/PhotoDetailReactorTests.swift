@@ -6,7 +6,7 @@ import Testing
 @testable import LockstepCollections
 @testable import LockstepScreens
 
-@Suite("A photo as a screen", .timeLimit(.minutes(10)))
+@Suite("The photo screen", .timeLimit(.minutes(10)))
 struct PhotoDetailReactorTests {
   private static func test(_ id: String, _ states: StubUserStates) async -> TestReactor<PhotoDetailReactor> {
     TestReactor(
@@ -20,7 +20,7 @@ struct PhotoDetailReactorTests {
     )
   }
 
-  @Test("It shows since when it's a favorite, for the user's language and clocks, and follows what others do")
+  @Test("It shows the date in the user's language and time zone, and follows the changes of other devices")
   func follows() async {
     let states = StubUserStates(.favorites("a", "b"))
     let test = await Self.test("b", states)
@@ -42,7 +42,7 @@ struct PhotoDetailReactorTests {
     test.finish()
   }
 
-  @Test("A toggle takes the way of all changes; with its title the photo is added again")
+  @Test("A toggle is written through the ledger, and adds the photo again with its title")
   func toggles() async {
     var snapshot = UserSnapshot()
     snapshot.favorites.apply(.inserted(id: "a", title: "Aurora"))
@@ -62,7 +62,7 @@ struct PhotoDetailReactorTests {
     test.finish()
   }
 
-  @Test("A toggle that changes nothing says why, until the next one")
+  @Test("The error of a failed toggle is shown until the next toggle")
   func fails() async {
     let states = StubUserStates()
     let test = await Self.test("a", states)

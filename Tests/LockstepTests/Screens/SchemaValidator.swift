@@ -1,22 +1,23 @@
 import LockstepJSON
 
-/// Validates JSON against as much of JSON Schema as the catalogue and the OpenAPI description use. A keyword that it doesn't
-/// know is a fault too, and so is a member of an object that its schema doesn't name, unless it says what others are.
+/// Validates JSON against the part of JSON Schema that the catalogue and the OpenAPI document use.
+/// An unknown keyword is a fault. So is a member that its schema does not name, unless the schema
+/// describes additional members.
 struct SchemaValidator {
   /// The document in which references are looked up.
   var document = JSON.null
 
-  /// Where a value isn't as the schema says; empty where it is.
+  /// The differences between a value and its schema. It is empty if the value is valid.
   static func faults(_ value: JSON, _ schema: JSON) -> [String] { SchemaValidator().faults(value, schema) }
 
-  /// The same, with references into the document. Where `isWhole` is false the schema is one of several that hold, and others
-  /// may name more members.
+  /// The same, with references into the document. If `isWhole` is false, the schema is one of
+  /// several that apply, and others may name more members.
   func faults(_ value: JSON, _ schema: JSON, at place: String = "", isWhole: Bool = true) -> [String] {
     let keywords = schema.objectValue ?? [:]
     var found = keywords.flatMap { faults(value, $0.name, $0.value, at: place, isWhole: isWhole) }
     if isWhole, let known = schema["properties"]?.objectValue, schema["additionalProperties"] == nil {
       let unknown = (value.objectValue ?? [:]).names.filter { known[$0] == nil }
-      found += unknown.map { "\(place) has the member \($0), which isn't described" }
+      found += unknown.map { "\(place) has the member \($0), which is not described" }
     }
     return found
   }
@@ -57,7 +58,7 @@ struct SchemaValidator {
     }
   }
 
-  /// What is wrong with a value itself by one of the simple keywords.
+  /// The reason why a value breaks a simple keyword, or nil.
   private static func complaint(about value: JSON, _ keyword: String, _ rule: JSON) -> String? {
     let (number, text) = (value.doubleValue, value.stringValue)
     let (bound, count) = (rule.doubleValue ?? 0, rule.intValue ?? 0)
@@ -68,8 +69,8 @@ struct SchemaValidator {
     case "required":
       return (rule.arrayValue ?? []).compactMap(\.stringValue).first { value.objectValue != nil && value[$0] == nil }
         .map { "lacks \($0)" }
-    case "enum": return (rule.arrayValue ?? []).contains(value) ? nil : "isn't one of \(rule)"
-    case "const": return value == rule ? nil : "isn't \(rule)"
+    case "enum": return (rule.arrayValue ?? []).contains(value) ? nil : "is not one of \(rule)"
+    case "const": return value == rule ? nil : "is not \(rule)"
     case "minimum": return number.map { $0 < bound } == true ? "is too small" : nil
     case "maximum": return number.map { $0 > bound } == true ? "is too large" : nil
     case "minLength": return text.map { $0.unicodeScalars.count < count } == true ? "is too short" : nil
@@ -78,8 +79,8 @@ struct SchemaValidator {
     case "maxItems": return value.arrayValue.map { $0.count > count } == true ? "has too many items" : nil
     case "pattern":
       guard let text, let pattern = rule.stringValue else { return nil }
-      guard let expression = try? Regex(pattern) else { return "has a pattern that can't be read: \(pattern)" }
-      return text.contains(expression) ? nil : "doesn't match \(pattern)"
+      guard let expression = try? Regex(pattern) else { return "has an invalid pattern: \(pattern)" }
+      return text.contains(expression) ? nil : "does not match \(pattern)"
     default: return "has the unknown keyword \(keyword)"
     }
   }
@@ -88,7 +89,7 @@ struct SchemaValidator {
     (schemas.arrayValue ?? []).filter { faults(value, $0, at: place, isWhole: isWhole).isEmpty }.count
   }
 
-  /// What a reference into the document leads to.
+  /// The value that a reference into the document leads to.
   func resolve(_ reference: String) -> JSON? {
     guard reference.hasPrefix("#"), let pointer = try? JSONPointer(parsing: String(reference.dropFirst())) else {
       return nil

@@ -9,7 +9,7 @@ import Testing
 @testable import LockstepStore
 @testable import LockstepSync
 
-@Suite("A write on a screen that is sent again with its key is done once", .timeLimit(.minutes(10)))
+@Suite("A write to a screen with an idempotency key is applied once", .timeLimit(.minutes(10)))
 struct ScreenAnswersTests {
   private static let key = ["Idempotency-Key: k"]
   private static let owner = ScreenIdempotency.Owner.screen("s")
@@ -22,7 +22,9 @@ struct ScreenAnswersTests {
     StoredResponse(status: 200, fields: [], body: [UInt8](repeating: 0, count: bytes))
   }
 
-  @Test("Opening gives the same screen again; another body is another request, another session another owner")
+  @Test(
+    "Opening with the same key returns the same screen; another body is refused, and another session has its own keys"
+  )
   func opening() async throws {
     try await ServerFixture.run { users in
       let (phone, tablet) = (try await users.signUp(), try await users.logIn())
@@ -44,7 +46,7 @@ struct ScreenAnswersTests {
     }
   }
 
-  @Test("Nobody is given the way into a screen that somebody else has opened with the same key")
+  @Test("An anonymous client cannot get the screen of another one by using the same key")
   func anonymous() async throws {
     try await ServerFixture.run { users in
       let first = try await users.post("/v1/reactors/login", "", Self.key)
@@ -55,7 +57,7 @@ struct ScreenAnswersTests {
   }
 
   @Test(
-    "A key that can't be one is told, also to who isn't logged in",
+    "An invalid key is refused, also without a login",
     arguments: ["", String(repeating: "k", count: 257)]
   )
   func unfitKey(key: String) async throws {
@@ -66,7 +68,7 @@ struct ScreenAnswersTests {
     }
   }
 
-  @Test("Actions are done once, and told as they were told first; what refused them stays too")
+  @Test("Actions are applied once, and repeated requests get the first response, also if it was a refusal")
   func acting() async throws {
     try await ServerFixture.run { users in
       let phone = try await users.signUp()
@@ -93,7 +95,7 @@ struct ScreenAnswersTests {
     }
   }
 
-  @Test("What belongs to nobody has its own keys, for who knows it")
+  @Test("Each anonymous screen has its own keys")
   func actingOnNobodys() async throws {
     try await ServerFixture.run { users in
       let (one, two) = (
@@ -108,7 +110,7 @@ struct ScreenAnswersTests {
     }
   }
 
-  @Test("Closing is told again as done; without the key, or with another, there is no such screen")
+  @Test("A repeated request to close gets the first response; without that key, the screen is not found")
   func closing() async throws {
     try await ServerFixture.run { users in
       let phone = try await users.signUp()
@@ -125,7 +127,7 @@ struct ScreenAnswersTests {
     }
   }
 
-  @Test("What isn't there leaves nothing behind")
+  @Test("Requests to missing screens store no keys")
   func madeUp() async throws {
     try await ServerFixture.run { users in
       for name in 0..<3 {
@@ -136,7 +138,7 @@ struct ScreenAnswersTests {
     }
   }
 
-  @Test("While a request is at work the same one is told so; one that couldn't be done may be tried again")
+  @Test("While a request runs, its key is in use; if the request could not be carried out, it may be sent again")
   func atWork() throws {
     let answers = ScreenIdempotency()
     #expect(try answers.take(Self.key("a"), of: Self.owner, at: 0) == nil)
@@ -148,7 +150,7 @@ struct ScreenAnswersTests {
     #expect(throws: IdempotencyKeyReusedError.self) { try answers.take(Self.key("a", "b"), of: Self.owner, at: 0) }
   }
 
-  @Test("The oldest answers make room: there are so many, and so long ones, and always the last")
+  @Test("The oldest responses are evicted by number and by bytes, and the last one always stays")
   func bounds() throws {
     let answers = ScreenIdempotency()
     func keep(_ name: String, _ bytes: Int) throws {
@@ -171,7 +173,7 @@ struct ScreenAnswersTests {
     #expect(try isKept("short"))
   }
 
-  @Test("However many owners there are, all answers together have a bound, and the oldest make room")
+  @Test("The responses of all owners together have a limit, and the oldest are evicted")
   func boundInAll() throws {
     let answers = ScreenIdempotency(bound: 20_000)
     for number in 0..<5_000 {
@@ -185,7 +187,7 @@ struct ScreenAnswersTests {
     #expect(try answers.take(Self.key("k"), of: .screen("4980"), at: 0) == nil)
   }
 
-  @Test("With a screen of nobody's go its answers, but for that to closing it")
+  @Test("Closing an anonymous screen removes its responses, except the one to the closing")
   func closed() async throws {
     try await ServerFixture.run { users in
       let screen = try await users.open("/v1/reactors/login", token: nil)
@@ -202,7 +204,7 @@ struct ScreenAnswersTests {
     }
   }
 
-  @Test("Whoever wasn't heard of is forgotten, unless something is at work")
+  @Test("Owners without recent requests are removed, unless one of their requests is running")
   func forgetting() throws {
     let answers = ScreenIdempotency()
     for (name, time) in [("old", Int64(1)), ("new", 3), ("busy", 1)] {

@@ -5,14 +5,14 @@ import Testing
 @testable import LockstepCollections
 @testable import LockstepSync
 
-@Suite("A screen's life", .timeLimit(.minutes(10)))
+@Suite("The lifetime of a screen", .timeLimit(.minutes(10)))
 struct ScreenLifeTests {
-  /// What one may ask of a screen.
+  /// All requests to a screen.
   private static let requests: [(method: String, behind: String, body: String?)] = [
     ("GET", "", nil), ("HEAD", "", nil), ("POST", "/actions", #"{"type":"viewWillAppear"}"#), ("DELETE", "", nil),
   ]
 
-  @Test("Ended, foreign and made-up screens are all told in the same words", arguments: requests.indices)
+  @Test("Closed, foreign and invented screens all get the same response", arguments: requests.indices)
   func gone(index: Int) async throws {
     let (method, behind, body) = Self.requests[index]
     try await ServerFixture.run { users in
@@ -36,7 +36,7 @@ struct ScreenLifeTests {
     }
   }
 
-  @Test("It ends a quarter of an hour after its last request, whatever that was, and not before")
+  @Test("A screen ends a quarter of an hour after its last request of any kind, and not earlier")
   func expires() async throws {
     try await ServerFixture.run { users in
       let phone = try await users.signUp()
@@ -53,7 +53,7 @@ struct ScreenLifeTests {
     }
   }
 
-  @Test("While somebody listens it doesn't end, and its time begins when they leave")
+  @Test("A screen does not end while a client listens, and its idle time begins when the client disconnects")
   func listened() async throws {
     try await ServerFixture.run { users in
       let phone = try await users.signUp()
@@ -72,7 +72,7 @@ struct ScreenLifeTests {
     }
   }
 
-  @Test("It ends with its session, and so do those who wait for it, with its user, and with a changed password")
+  @Test("A screen and its waiters end with its session or its user")
   func session() async throws {
     try await ServerFixture.run { users in
       let (phone, tablet) = (try await users.signUp(), try await users.logIn())
@@ -89,7 +89,7 @@ struct ScreenLifeTests {
     }
   }
 
-  @Test("A session, all who are nobody, and all together have only so many")
+  @Test("The screens of a session, all anonymous screens, and all screens together are limited")
   func limits() async throws {
     try await ServerFixture.run({ $0.screens = ScreenLimits(perSession: 2, anonymous: 3, inAll: 6) }) { users in
       let (phone, tablet) = (try await users.signUp(), try await users.logIn())
@@ -101,19 +101,19 @@ struct ScreenLifeTests {
       _ = try await first.ask("DELETE", first.href)
       _ = try await phone.open("favoritesTop")
       for _ in 0..<3 { _ = try await users.open("/v1/reactors/login", token: nil) }
-      let nobody = try await users.post("/v1/reactors/login", "")
-      #expect(nobody.problem == Told("too-many-requests"))
-      #expect(nobody.field("Retry-After") == "60")
+      let anonymous = try await users.post("/v1/reactors/login", "")
+      #expect(anonymous.problem == Told("too-many-requests"))
+      #expect(anonymous.field("Retry-After") == "60")
       _ = try await tablet.open("favoritesTop")
       #expect(try await tablet.post("/v1/reactors/favoritesTop", "").problem == Told("overloaded"))
-      // What nobody asks for any more is found within a minute.
+      // Idle screens are found within a minute.
       users.advance(by: 16 * 60)
       _ = try await tablet.open("favoritesTop")
       #expect(OpenedScreen.count(of: users) == 1)
     }
   }
 
-  @Test("Where nobody's screens are as many as may be, those that nobody asks for in a minute make room")
+  @Test("When all anonymous slots are taken, screens that were idle for a minute are evicted")
   func room() async throws {
     try await ServerFixture.run({ $0.screens = ScreenLimits(perSession: 2, anonymous: 2, inAll: 6) }) { users in
       let (used, unused) = (
@@ -131,7 +131,7 @@ struct ScreenLifeTests {
   }
 
   @Test(
-    "What opening doesn't know is refused, not passed over",
+    "Unknown members and arguments are refused when a screen is opened",
     arguments: [
       ("login", #"{"foo":1}"#, "/foo"), ("login", #"{"arguments":{"x":1}}"#, "/arguments/x"),
       ("login?photoId=1", "{}", "/arguments/photoId"),
@@ -146,7 +146,7 @@ struct ScreenLifeTests {
     }
   }
 
-  @Test("What is typed has a bound", arguments: ["setUsername", "setPassword"])
+  @Test("The length of typed text is limited", arguments: ["setUsername", "setPassword"])
   func typed(_ action: String) async throws {
     try await ServerFixture.run { users in
       let screen = try await users.open("/v1/reactors/login", token: nil)
@@ -157,7 +157,7 @@ struct ScreenLifeTests {
     }
   }
 
-  @Test("However much a step writes, it's done: no more of a user's is on its way to the writer than that takes")
+  @Test("A step may make any number of writes, and only a few of them wait for the writer at a time")
   func manyWrites() async throws {
     try await ServerFixture.run { users in
       let phone = try await users.signUp()
@@ -173,7 +173,7 @@ struct ScreenLifeTests {
     }
   }
 
-  @Test("Its events are each new state by its cursor, which goes on where the client was, and comments in between")
+  @Test("Its events are states with cursors; a stream continues after the last event, and sends comments in between")
   func events() async throws {
     try await ServerFixture.run { users in
       let phone = try await users.signUp()
@@ -197,7 +197,7 @@ struct ScreenLifeTests {
     }
   }
 
-  @Test("Nothing new within the time is 304; who has another state is answered at once")
+  @Test("If nothing changes during a wait, the response is 304; a client with another state gets a response at once")
   func waiting() async throws {
     try await ServerFixture.run { users in
       let phone = try await users.signUp()
@@ -214,7 +214,7 @@ struct ScreenLifeTests {
     }
   }
 
-  @Test("If-Match holds at the action's own turn: of many who have the same state one may act")
+  @Test("If-Match is checked when the action gets its turn: of many clients with the same state, one succeeds")
   func ifMatch() async throws {
     try await ServerFixture.run { users in
       let phone = try await users.signUp()
@@ -242,7 +242,7 @@ struct ScreenLifeTests {
     }
   }
 
-  @Test("Many connections drive one screen: each action is done once, one after another")
+  @Test("Many connections can act on one screen: each action is applied once, one after another")
   func many() async throws {
     try await ServerFixture.run { users in
       let phone = try await users.signUp()
@@ -263,7 +263,7 @@ struct ScreenLifeTests {
         return await group.reduce(into: []) { $0.append($1) }
       }
       for answer in answers { #expect(texts.contains(answer?.stringValue ?? "")) }
-      // Each action was another state: the number behind the cursor's dot counts them.
+      // Each action made a new state. The number after the cursor's dot counts the states.
       let tag = try await screen.read().tag ?? ""
       #expect(tag.hasSuffix(".201"))
     }

@@ -3,9 +3,9 @@ import Testing
 
 @testable import LockstepCollections
 
-@Suite("Screens are counted", .timeLimit(.minutes(10)))
+@Suite("Metrics of screens", .timeLimit(.minutes(10)))
 struct ScreenFiguresTests {
-  @Test("Those that are open, those that were opened by their kind, and those that have ended by why")
+  @Test("They count open screens, opened screens by kind, and ended screens by reason")
   func figures() async throws {
     try await ServerFixture.run { users in
       let (phone, tablet) = (try await users.signUp(), try await users.logIn())

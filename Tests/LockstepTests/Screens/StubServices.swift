@@ -6,18 +6,18 @@ import Synchronization
 @testable import LockstepScreens
 @testable import LockstepTime
 
-/// An upstream that takes its time, and fails as it's told.
+/// An upstream that takes two seconds for a profile, and fails if a test says so.
 final class StubUpstream: ProfileUpstream {
   private let clock: VirtualClock?
   private let state = Mutex((failures: [UpstreamError.Kind](), sent: [OutgoingProfile]()))
 
-  /// Each sending takes two seconds of the clock; the first ones fail like this.
+  /// Sending takes two seconds of the clock. The first requests fail with these errors.
   init(_ clock: VirtualClock?, failing failures: [UpstreamError.Kind] = []) {
     self.clock = clock
     state.withLock { $0.failures = failures }
   }
 
-  /// What it was sent, whether or not it has taken it.
+  /// The profiles that were sent, whether or not they were accepted.
   var sent: [String] {
     state.withLock { $0.sent.map { "\($0.companyName ?? "-"), \($0.position ?? "-")" } }
   }
@@ -32,7 +32,7 @@ final class StubUpstream: ProfileUpstream {
   }
 }
 
-/// Accounts that take two seconds to let somebody in, or not.
+/// A login service that takes two seconds to accept or refuse.
 final class StubLogIn: LogInService {
   private let clock: VirtualClock?
   private let state: Mutex<(results: [AccountsError?], attempts: [String])>
@@ -42,7 +42,7 @@ final class StubLogIn: LogInService {
     state = Mutex((results, []))
   }
 
-  /// Who tried, with what and from where.
+  /// The attempts, each with its address, password and network.
   var attempts: [String] { state.withLock { $0.attempts } }
 
   static let user = User(
@@ -74,7 +74,7 @@ final class StubLogIn: LogInService {
   }
 }
 
-/// Dates that say what they're asked for.
+/// Texts of dates that repeat their arguments.
 struct StubDates: DateTexts {
   func text(_ timestamp: Timestamp, language: String?, timeZone: String?) async -> String {
     "\(timestamp) \(language ?? "-") \(timeZone ?? "-")"

@@ -7,7 +7,7 @@ import Synchronization
 @testable import LockstepScreens
 @testable import LockstepStore
 
-/// A user's state that does as it's told.
+/// A user's state that a test controls.
 final class StubUserStates: UserStates {
   struct Change: Equatable {
     var toggled: String?
@@ -22,15 +22,15 @@ final class StubUserStates: UserStates {
     state.withLock { $0.snapshot = snapshot }
   }
 
-  /// What was asked for, in order.
+  /// The requested changes, in order.
   var changes: [Change] { state.withLock { $0.changes } }
 
-  /// From now on nothing can be changed, or everything can.
+  /// From now on, all changes fail with this message. If it is nil, they succeed.
   func fail(with message: String?) {
     state.withLock { $0.failure = message.map { StateChangeError(message: $0) } }
   }
 
-  /// Announces what became of the state.
+  /// Publishes a change of the state.
   func announce(_ change: (inout UserSnapshot) -> Void) {
     let snapshot = state.withLock { state in
       change(&state.snapshot)
@@ -39,7 +39,7 @@ final class StubUserStates: UserStates {
     subject.dispatch(snapshot)
   }
 
-  /// The state from now on.
+  /// Follows the state from now on.
   var followed: FollowedState {
     FollowedState(BoundValue(subject, initial: nil), found: state.withLock { $0.snapshot })
   }
@@ -72,7 +72,7 @@ final class StubUserStates: UserStates {
 }
 
 extension ListMutation {
-  /// A favorite at the end, added at a fixed moment.
+  /// Inserts a favorite at the end, added at a fixed time.
   static func inserted(id: String, title: String? = nil, at index: Int = .max) -> ListMutation {
     let title = title.map { #""title":"\#($0)","# } ?? ""
     let item = #"{"id":"\#(id)",\#(title)"addedAt":"2026-11-21T05:06:07.000Z"}"#
@@ -81,7 +81,7 @@ extension ListMutation {
 }
 
 extension UserSnapshot {
-  /// With these favorites.
+  /// A snapshot with these favorites.
   static func favorites(_ ids: String...) -> UserSnapshot {
     var snapshot = UserSnapshot()
     for id in ids { snapshot.favorites.apply(.inserted(id: id)) }
@@ -90,7 +90,7 @@ extension UserSnapshot {
 }
 
 extension LiveSession {
-  /// A session of nobody in particular.
+  /// A session of an arbitrary user.
   static func stub() -> LiveSession {
     let zero = UUIDv7Generator(now: { 0 }, random: { 0 })
     return LiveSession(id: SessionID(zero.next()), user: UserID(zero.next()), tokenHash: TokenHash(words: .zero))

@@ -6,11 +6,11 @@ import Testing
 @testable import LockstepCollections
 @testable import LockstepScreens
 
-@Suite("The form of one's working history", .timeLimit(.minutes(10)))
+@Suite("The working history screen", .timeLimit(.minutes(10)))
 struct WorkingHistoryReactorTests {
   private typealias Input = WorkingHistoryReactor.Input
 
-  /// A form in a world of its own.
+  /// A form with stub services, in virtual time.
   private struct World {
     let states: StubUserStates
     let upstream: StubUpstream
@@ -31,21 +31,21 @@ struct WorkingHistoryReactorTests {
       test = TestReactor(reactor, clock: clock)
     }
 
-    /// Types both fields.
+    /// Types into both fields.
     func type(_ company: String, _ position: String) {
       test.send(.setCompanyName(company)) { $0.companyName.text = company }
       test.send(.setPosition(position)) { $0.position.text = position }
     }
   }
 
-  /// What is typed, and what is known about it.
+  /// Texts, and the results of their validation.
   private static let validations: [(String, ValidationResult)] = [
     ("", .empty), (" \t ", .empty), ("Aurora", .ok), ("  Aurora \n", .ok), (String(repeating: "é", count: 200), .ok),
     (" " + String(repeating: "x", count: 200) + " ", .ok),
     (String(repeating: "x", count: 201), .failed(message: "It must have at most 200 characters, and has 201.")),
   ]
 
-  @Test("A field shows what is typed, and is judged without the space around it", arguments: validations)
+  @Test("A field shows the typed text, and is validated without white space at its ends", arguments: validations)
   func validates(text: String, expected: ValidationResult) {
     let world = World(company: "Borealis", position: "Chief")
     world.test.send(.setPosition(text)) { $0.position.text = text }
@@ -59,7 +59,7 @@ struct WorkingHistoryReactorTests {
     world.test.finish()
   }
 
-  @Test("A field follows the profile until somebody types in it, and again once it's saved")
+  @Test("A field follows the profile until the user types in it, and again after it is saved")
   func follows() {
     let world = World(company: "Aurora")
     #expect(world.test.state.companyName.text == "Aurora")
@@ -86,7 +86,7 @@ struct WorkingHistoryReactorTests {
     world.test.finish()
   }
 
-  @Test("Saving asks the upstream, then changes the profile; what is typed meanwhile stays")
+  @Test("Saving sends to the upstream and then changes the profile, and text that is typed meanwhile stays")
   func saves() {
     let world = World()
     world.type(" Aurora ", "Chief")
@@ -105,7 +105,7 @@ struct WorkingHistoryReactorTests {
     world.test.finish()
   }
 
-  @Test("The newest save wins: of an older one nothing is shown or saved any more, nor is its prompt")
+  @Test("The newest save wins: an older one shows nothing, saves nothing and has no prompt")
   func newest() {
     let world = World(failing: [.timedOut, .unreachable])
     world.type("A", "B")
@@ -132,7 +132,7 @@ struct WorkingHistoryReactorTests {
     world.test.finish()
   }
 
-  @Test("A save that fails asks what to do, until it's given up; answers to other prompts are conflicts")
+  @Test("A failed save asks the user until the user cancels, and an answer to another prompt is a conflict")
   func prompts() {
     let world = World(failing: [.unreachable, .failed(status: 500), .refused(status: 422)])
     world.type("A", "B")
@@ -150,7 +150,7 @@ struct WorkingHistoryReactorTests {
         state.prompt = .init(id: "1.\(index + 1)", message: message)
       }
       world.test.send(.answer(prompt: "1.\(index + 1)", choice: "maybe"))
-      world.test.receiveFailure("no such choice") { error in
+      world.test.receiveFailure("an unknown choice") { error in
         error as? Refusal == .invalid("/choice", "It must be one of retry, cancel.")
       }
       let isLast = index == messages.count - 1
@@ -165,7 +165,7 @@ struct WorkingHistoryReactorTests {
     world.test.finish()
   }
 
-  @Test("What can't be stored is asked about too, after the upstream has taken it")
+  @Test("If the profile cannot be stored after the upstream has accepted it, the user is asked too")
   func notStored() {
     let world = World()
     world.states.fail(with: "It's full.")
@@ -191,7 +191,7 @@ struct WorkingHistoryReactorTests {
 }
 
 extension MapState {
-  /// Sets the fields of a profile, or takes them away.
+  /// Sets or removes the fields of a profile.
   fileprivate mutating func set(_ company: String?, _ position: String?) {
     for (name, text) in [("companyName", company), ("position", position)] {
       apply(text.map { .set(key: name, value: EncodedJSON(.string($0))) } ?? .removed(key: name))

@@ -38,7 +38,7 @@ struct FavoritesServiceTests {
 
   private func ids(_ state: UserState) -> [String] { state.list(CollectionName("favorites")).items.map(\.id.text) }
 
-  @Test("What is written is what is loaded, byte for byte, whatever is in it")
+  @Test("Loading returns exactly the bytes that were written")
   func content() async throws {
     var random = SeededNumbers(seed: TestSeed.make(for: "FavoritesService"))
     var facts: [ListMutation] = []
@@ -55,7 +55,7 @@ struct FavoritesServiceTests {
     _ = try await play(facts)
   }
 
-  @Test("Ids of other bytes are other rows")
+  @Test("Ids with different bytes have different rows")
   func names() async throws {
     let state = try await play([
       Self.insert("\u{E9}", at: 0), Self.insert("e\u{301}", at: 1), .moved(id: "e\u{301}", to: 0),
@@ -64,17 +64,17 @@ struct FavoritesServiceTests {
     #expect(ids(state).map { $0.unicodeScalars.count } == [2])
   }
 
-  @Test("Wherever elements are put, as often as you like, they stay in their order", arguments: [0, 1, 500, .max])
+  @Test("Elements stay in order after many insertions at any place", arguments: [0, 1, 500, .max])
   func onePlace(_ place: Int) async throws {
     let start = try await play((0..<8).map { Self.insert("s\($0)", at: $0) })
     let state = try await play((0..<300).map { Self.insert("n\($0)", at: place) }, on: start)
     #expect(state.list(CollectionName("favorites")).count == 308)
   }
 
-  @Test("Putting and moving to where there is no room any more numbers the list anew")
+  @Test("Inserting or moving to a place without a free rank renumbers the list")
   func renumbering() async throws {
     var state = try await play((0..<20).map { Self.insert("\($0)", at: $0) })
-    // No room between any two.
+    // Leave no free rank between two rows.
     try await tables.change("UPDATE favorites SET rank = id")
     state = try await play([Self.insert("new", at: 7)], on: state)
     #expect(ids(state)[7] == "new")
@@ -85,7 +85,7 @@ struct FavoritesServiceTests {
     #expect(ids(state)[6...8] == ["new", "0", "7"])
   }
 
-  @Test("At the end of all numbers there is still room, at both ends")
+  @Test("There is room at both ends of the range of ranks")
   func ends() async throws {
     var state = try await play((0..<4).map { Self.insert("\($0)", at: $0) })
     try await tables.change("UPDATE favorites SET rank = (1 << 62) - 3 + id")
@@ -98,7 +98,7 @@ struct FavoritesServiceTests {
     #expect(ids(state) == ["0", "first", "1", "2", "3", "last"])
   }
 
-  @Test("What was taken out is told by its revision, even where nothing is left")
+  @Test("A removal is recorded with its revision, also if the collection becomes empty")
   func removals() async throws {
     var state = try await play([Self.insert("a", at: 0), Self.insert("b", at: 1), .removed(id: "b")])
     #expect(state.list(CollectionName("favorites")).revision == 3)
@@ -109,7 +109,7 @@ struct FavoritesServiceTests {
     #expect(try await tables.fixture.count("SELECT count(*) FROM favorites") == 0)
   }
 
-  @Test("Nobody's rows are another's")
+  @Test("The rows of users are separate")
   func users() async throws {
     let mine = try await play([Self.insert("a", at: 0)])
     let other = try await tables.fixture.user(2)

@@ -20,7 +20,7 @@ struct MapServiceTests {
     DefaultsModule(quota: DefaultsQuota()).userModule.table, UserModule.profile.table,
   ]
 
-  /// The collections that a service has.
+  /// The collections of a table.
   private static func collections(of service: any CollectionTable) -> [CollectionName] {
     service.module == "profile"
       ? [CollectionName("profile")] : ["standard", "Other_1.2-x"].map(DefaultsAction.collection)
@@ -36,7 +36,7 @@ struct MapServiceTests {
     return memory
   }
 
-  @Test("What is written is what is loaded, byte for byte, whatever is in it", arguments: services)
+  @Test("Loading returns exactly the bytes that were written", arguments: services)
   func content(_ service: any CollectionTable) async throws {
     var random = SeededNumbers(seed: TestSeed.make(for: service.module))
     let keys = (0..<30).map { "\($0)." + random.text(upTo: 8) } + ["\u{E9}", "e\u{301}"]
@@ -55,7 +55,7 @@ struct MapServiceTests {
     _ = try await play(facts, into: service)
   }
 
-  @Test("What was taken out is told by its revision, even where nothing is left", arguments: services)
+  @Test("A removal is recorded with its revision, also if the collection becomes empty", arguments: services)
   func removals(_ service: any CollectionTable) async throws {
     let name = Self.collections(of: service)[0]
     let set = MapMutation.set(key: "a", value: EncodedJSON(text: "1"))
@@ -65,7 +65,7 @@ struct MapServiceTests {
     #expect(state.map(name).revision == 4 && state.map(name).count == 0)
   }
 
-  @Test("Facts about a list write nothing", arguments: services)
+  @Test("Mutations of a list write nothing", arguments: services)
   func otherKind(_ service: any CollectionTable) async throws {
     let name = Self.collections(of: service)[0]
     let set = MapMutation.set(key: "a", value: EncodedJSON(text: "1"))
@@ -73,7 +73,7 @@ struct MapServiceTests {
     #expect(state.map(name).count == 1)
   }
 
-  @Test("Who has nothing has no collection", arguments: services)
+  @Test("A user without values has no collections", arguments: services)
   func nothing(_ service: any CollectionTable) async throws {
     #expect(try await play([], into: service).collections.isEmpty)
   }

@@ -28,7 +28,7 @@ struct RegisteredValuesTests {
     values.mapValues { String(decoding: $0.encoded, as: UTF8.self) }
   }
 
-  @Test("They are what they were at any revision")
+  @Test("The values of every past revision are known")
   func past() {
     let registered = Self.registered
     func standard(at revision: Revision) -> [ElementKey: String] {
@@ -53,7 +53,7 @@ struct RegisteredValuesTests {
     }
   }
 
-  @Test("What shows changes with what the user hasn't set, and with nothing else")
+  @Test("The visible values change only with defaults that the user has not set")
   func shown() {
     let value = MapValue(encoded: [], revision: 1)
     func shown(_ own: [ElementKey], at revision: Revision = 5) -> Revision {
@@ -74,7 +74,7 @@ struct RegisteredValuesTests {
     (key, value.map { Array($0.utf8) })
   }
 
-  @Test("A change has one revision, what changes nothing has none, and all of it is there after a restart")
+  @Test("A change makes one revision, a change of nothing makes none, and all values survive a restart")
   func ledger() async throws {
     let fixture = try SyncFixture()
     #expect(fixture.registry.current.revision == 0)
@@ -98,7 +98,7 @@ struct RegisteredValuesTests {
 
   private struct Refused: Error {}
 
-  @Test("Changes of one group see each other, and are seen by nobody else before they are on disk")
+  @Test("Changes of a group see each other, and readers see them only once they are on disk")
   func group() async throws {
     let fixture = try SyncFixture()
     let registry = fixture.registry
@@ -125,7 +125,7 @@ struct RegisteredValuesTests {
     #expect(fixture.store.writer.statistics.commits == commits + 1)
   }
 
-  @Test("A group that fails leaves nothing, in memory or on disk")
+  @Test("A failed group leaves nothing in memory or on disk")
   func failing() async throws {
     let fixture = try SyncFixture()
     let registry = fixture.registry

@@ -5,7 +5,7 @@ import Testing
 @testable import LockstepCollections
 @testable import LockstepStore
 
-/// Plays facts into a module's tables and into memory, side by side.
+/// Applies mutations to a module's table and to a state in memory.
 struct ServiceTables {
   let fixture: SyncFixture
   let session: LiveSession
@@ -17,7 +17,8 @@ struct ServiceTables {
 
   typealias Facts = [(collection: CollectionName, fact: CollectionMutation)]
 
-  /// Writes each fact in a revision of its own, from a revision on, and returns what memory and what the tables have then.
+  /// Applies each mutation at the next revision. Returns the state in memory and the state that the
+  /// table loads.
   func play(
     _ facts: Facts,
     on start: UserState = UserState(),

@@ -6,13 +6,13 @@ import Testing
 
 @Suite("A cached check")
 struct CachedCheckTests {
-  /// Asks on its own executor, so that counting and asking are one step.
+  /// Calls the check on its own executor, so that counting and calling are one step.
   private actor Asker {
     let check = CachedCheck<Int>(lifetime: .zero, elapsed: { .zero })
     private(set) var asked = 0
     private(set) var ran = 0
 
-    /// Asks. The check ends once `count` callers have asked.
+    /// Calls the check, which ends once `count` callers have called it.
     func ask(untilAsked count: Int) async -> Int {
       asked += 1
       return await check.outcome {
@@ -24,7 +24,7 @@ struct CachedCheckTests {
     }
   }
 
-  @Test("Callers that ask while it runs share its outcome, even with a lifetime of zero")
+  @Test("Callers share the outcome of a running check, even with a lifetime of zero")
   func joined() async {
     let asker = Asker()
     let outcomes = await withTaskGroup(of: Int.self) { group in

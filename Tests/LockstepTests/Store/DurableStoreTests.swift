@@ -20,7 +20,7 @@ struct DurableStoreTests {
 
   // MARK: Opening
 
-  @Test("A new store has the schema, an identity, and is for its owner only")
+  @Test("A new store has the schema and an id, and only its owner can read it")
   func new() throws {
     let store = try fixture.store()
     #expect(store.id.count == 32)
@@ -32,7 +32,7 @@ struct DurableStoreTests {
     #expect(try FileManager.default.attributesOfItem(atPath: fixture.path)[.posixPermissions] as? Int == 0o600)
   }
 
-  @Test("A store keeps its identity, and two stores differ")
+  @Test("A store keeps its id, and two stores have different ids")
   func identity() throws {
     let store = try fixture.store()
     store.close()
@@ -40,7 +40,7 @@ struct DurableStoreTests {
     #expect(try fixture.store(fixture.folder.file("other.db")).id != store.id)
   }
 
-  @Test("The identity is made of the random numbers that are handed in")
+  @Test("The id is made of the given random numbers")
   func randomSource() throws {
     func id(_ name: String) throws -> String {
       try DurableStore(path: fixture.folder.file(name), random: CountingNumbers()).id
@@ -55,7 +55,7 @@ struct DurableStoreTests {
     return error?.description
   }
 
-  @Test("A folder that does not exist")
+  @Test("A missing folder is reported")
   func missingFolder() {
     let path = fixture.folder.file("none/lockstep.db")
     #expect(
@@ -65,7 +65,7 @@ struct DurableStoreTests {
     )
   }
 
-  @Test("A folder that may not be written")
+  @Test("A folder without write permission is reported")
   func unwritableFolder() throws {
     try AsNobody.run(in: fixture.folder.path) {
       let path = fixture.path
@@ -77,7 +77,7 @@ struct DurableStoreTests {
     }
   }
 
-  @Test("A file that may only be read")
+  @Test("A file without write permission is reported")
   func readOnlyFile() throws {
     try fixture.store().close()
     try FileManager.default.setAttributes([.posixPermissions: 0o444], ofItemAtPath: fixture.path)
@@ -91,7 +91,7 @@ struct DurableStoreTests {
     }
   }
 
-  @Test("A file that may be written in a folder that may not")
+  @Test("A writable file in a folder without write permission is reported")
   func readOnlyFolder() throws {
     try fixture.store().close()
     try FileManager.default.setAttributes([.posixPermissions: 0o666], ofItemAtPath: fixture.path)
@@ -106,7 +106,7 @@ struct DurableStoreTests {
     }
   }
 
-  @Test("A file that is something else is left as it is")
+  @Test("A file that is not a database is refused and stays as it was")
   func garbage() throws {
     let bytes = [UInt8](repeating: 0x2A, count: 5000)
     try fixture.folder.write(bytes, to: "lockstep.db")
@@ -118,7 +118,7 @@ struct DurableStoreTests {
     #expect(try fixture.folder.contents(of: "lockstep.db") == bytes)
   }
 
-  @Test("A store that was cut off")
+  @Test("A truncated store is reported as damaged")
   func truncated() throws {
     try fixture.store().close()
     let whole = try fixture.folder.contents(of: "lockstep.db")
@@ -130,7 +130,7 @@ struct DurableStoreTests {
     )
   }
 
-  @Test("A store that was cut off in the midst of its last page is refused and left as it is", arguments: [1, 4095])
+  @Test("A store whose file ends within a page is refused and stays as it was", arguments: [1, 4095])
   func cutWithinPage(missing: Int) throws {
     try fixture.store().close()
     let rest = Array(try fixture.folder.contents(of: "lockstep.db").dropLast(missing))
@@ -140,7 +140,7 @@ struct DurableStoreTests {
   }
 
   @Test(
-    "A store that is gone or empty while its log is there is refused, also by another name, and the log is left as it is",
+    "A store that is missing or empty beside its WAL is refused, also by another name, and the WAL stays as it was",
     arguments: ["gone", "empty", "linked"]
   )
   func onlyLog(kind: String) throws {
@@ -157,7 +157,7 @@ struct DurableStoreTests {
     #expect(FileManager.default.fileExists(atPath: fixture.path) == (kind != "gone"))
   }
 
-  @Test("A store that another process has locked")
+  @Test("A store that another process has locked is reported")
   func locked() throws {
     try fixture.store().close()
     let other = try fixture.sqlite()
@@ -171,9 +171,9 @@ struct DurableStoreTests {
     _ = try fixture.store()
   }
 
-  // MARK: One server at a time
+  // MARK: One server for a store
 
-  @Test("A second server is refused, and nothing is changed; once the first has closed the store, it may have it")
+  @Test("A second server is refused without a change, and can open the store once the first has closed it")
   func secondServer() async throws {
     let store = try fixture.store()
     #expect(
@@ -186,7 +186,7 @@ struct DurableStoreTests {
     try fixture.store().close()
   }
 
-  @Test("A second server is refused whatever name it knows the store by")
+  @Test("A second server is refused, whatever path leads to the store")
   func secondName() throws {
     let store = try fixture.store()
     let name = fixture.folder.file("other.db")
@@ -196,7 +196,7 @@ struct DurableStoreTests {
     try fixture.store(name).close()
   }
 
-  @Test("Whoever only reads the file may do so while a server has it")
+  @Test("Read-only programs can read the file while a server uses it")
   func shell() async throws {
     let store = try fixture.store()
     try await store.checkWritable()
@@ -207,7 +207,7 @@ struct DurableStoreTests {
     store.close()
   }
 
-  @Test("A server that is killed leaves the store to the next one, with all that it acknowledged")
+  @Test("After a server was killed, the next one opens the store with all acknowledged writes")
   func killed() async throws {
     await #expect(processExitsWith: .signal(SIGKILL)) { [path = fixture.path as String] in
       let store = try DurableStore(path: path)
@@ -222,7 +222,7 @@ struct DurableStoreTests {
     store.close()
   }
 
-  @Test("A lock file that can't be made")
+  @Test("A lock file that cannot be made is reported")
   func unmakeableLock() throws {
     let lock = fixture.path + "-lock"
     try FileManager.default.createDirectory(atPath: lock, withIntermediateDirectories: false)
@@ -235,7 +235,7 @@ struct DurableStoreTests {
 
   // MARK: Checking
 
-  @Test("A check writes")
+  @Test("A check writes to the store")
   func check() async throws {
     let store = try fixture.store()
     fixture.clock.advance(by: .seconds(7))
@@ -243,7 +243,7 @@ struct DurableStoreTests {
     #expect(try checkedAt() == 1_007_000)
   }
 
-  @Test("An answer is shared for a second, then the store is written again")
+  @Test("The result of a check is shared for a second, and then the store is written again")
   func sharedForASecond() async throws {
     let store = try fixture.store()
     try await store.checkWritable()
@@ -255,7 +255,7 @@ struct DurableStoreTests {
     #expect(try checkedAt() == 1_001_000)
   }
 
-  @Test("However many ask at once, one transaction is written for all of them")
+  @Test("Any number of concurrent checks write one transaction")
   func flood() async throws {
     let store = try fixture.store()
     try fixture.sqlite().execute(
@@ -271,7 +271,7 @@ struct DurableStoreTests {
     #expect(try fixture.sqlite().first("SELECT count(*) FROM writes") { row in try row[0] as Int } == 1)
   }
 
-  @Test("A store that can't be written says so, also to who asks within the second, and recovers")
+  @Test("A store that cannot be written is reported to all checks within the second, and recovers")
   func notWritable() async throws {
     let store = try fixture.store()
     let other = try fixture.sqlite()
@@ -288,7 +288,7 @@ struct DurableStoreTests {
     try await store.checkWritable()
   }
 
-  @Test("A store whose one row is gone is not writable")
+  @Test("A store without its row is not writable")
   func rowGone() async throws {
     let store = try fixture.store()
     try fixture.sqlite().execute("DELETE FROM store")
@@ -298,7 +298,7 @@ struct DurableStoreTests {
   }
 
   @Test(
-    "A store whose file is no longer where it was is not ready, though the old file can still be written",
+    "If the file was moved, deleted or replaced, the store is not ready, although the old file can be written",
     arguments: ["deleted", "moved", "replaced"]
   )
   func replaced(how: String) async throws {
@@ -308,7 +308,7 @@ struct DurableStoreTests {
     case "deleted": try FileManager.default.removeItem(atPath: fixture.path)
     case "moved": try FileManager.default.moveItem(atPath: fixture.path, toPath: fixture.folder.file("moved.db"))
     default:
-      // As tools do that write a new file first and then give it the old one's name.
+      // Some tools write a new file and then give it the name of the old one.
       try fixture.store(fixture.folder.file("new.db")).close()
       rename(fixture.folder.file("new.db"), fixture.path)
     }
@@ -322,7 +322,7 @@ struct DurableStoreTests {
     store.close()
   }
 
-  @Test("A closed store is one file, and says that it is closed")
+  @Test("A closed store is a single file, and its checks fail")
   func close() async throws {
     let store = try fixture.store()
     try await store.checkWritable()

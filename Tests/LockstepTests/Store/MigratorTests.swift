@@ -24,7 +24,7 @@ struct MigratorTests {
   private func refusal(_ migrations: [Migration] = Array(Migration.all.prefix(1))) throws -> String? {
     let before = try fixture.folder.contents(of: "lockstep.db")
     let error = #expect(throws: StoreError.self) { try self.open(migrations) }
-    #expect(try fixture.folder.contents(of: "lockstep.db") == before, "what is refused is left as it was")
+    #expect(try fixture.folder.contents(of: "lockstep.db") == before, "a refused store stays as it was")
     return error?.description
   }
 
@@ -32,7 +32,7 @@ struct MigratorTests {
     try fixture.sqlite().execute(script)
   }
 
-  @Test("A new store goes through all migrations, and remembers each with what sha256sum says of it")
+  @Test("A new store gets all migrations, and records each with its checksum")
   func new() throws {
     try open(withFirst(second))
     let connection = try fixture.sqlite()
@@ -46,13 +46,13 @@ struct MigratorTests {
     #expect(try connection.first("PRAGMA application_id") { row in try row[0] as Int } == Migrator.applicationID)
   }
 
-  @Test("A checksum is SHA-256, in hexadecimal")
+  @Test("A checksum is SHA-256 in hexadecimal")
   func checksums() {
     #expect(checksum(of: "") == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855")
     #expect(checksum(of: "abc") == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad")
   }
 
-  @Test("A store that is behind gets what is missing, and keeps what it has")
+  @Test("An older store gets the missing migrations and keeps its data")
   func behind() throws {
     try open()
     fixture.clock.advance(by: .seconds(1))
@@ -63,7 +63,7 @@ struct MigratorTests {
     #expect(times == [1_000_000, 1_001_000])
   }
 
-  @Test("A migration that fails leaves the store as it was before all of them")
+  @Test("If a migration fails, the store stays as it was before all of them")
   func failing() throws {
     try open()
     let third = Migration(number: 3, name: "0003_wrong", sql: "CREATE TABLE notes (text TEXT) STRICT;")
@@ -75,14 +75,14 @@ struct MigratorTests {
     try open(withFirst(second))
   }
 
-  @Test("A first migration that fails leaves an empty file, which the next start uses")
+  @Test("If the first migration fails, the file stays empty, and the next start uses it")
   func failingAtFirst() throws {
     #expect(throws: StoreError.self) { try self.open(self.withFirst(self.second, self.second)) }
     #expect(try fixture.sqlite().first("SELECT count(*) FROM sqlite_schema") { row in try row[0] as Int } == 0)
     try open()
   }
 
-  @Test("A migration can't end the transaction that all of them share")
+  @Test("A migration cannot end the transaction that all of them share")
   func ownTransaction() throws {
     try open()
     let commit = Migration(number: 2, name: "0002_commit", sql: "CREATE TABLE notes (text TEXT) STRICT; COMMIT;")
@@ -90,7 +90,7 @@ struct MigratorTests {
     #expect(error?.description.contains("no transaction is open any more") == true)
   }
 
-  @Test("A changed migration")
+  @Test("A changed migration is refused")
   func changed() throws {
     try open(withFirst(second))
     let other = Migration(number: 2, name: "0002_notes", sql: second.sql + "\n")
@@ -102,7 +102,7 @@ struct MigratorTests {
     )
   }
 
-  @Test("A migration of another branch")
+  @Test("A migration of another branch is refused")
   func unknown() throws {
     try open(withFirst(second))
     let other = Migration(number: 2, name: "0002_tags", sql: "CREATE TABLE tags (text TEXT) STRICT;")
@@ -113,7 +113,7 @@ struct MigratorTests {
     )
   }
 
-  @Test("A schema newer than the program")
+  @Test("A schema that is newer than the program is refused")
   func newer() throws {
     try open(withFirst(second))
     #expect(
@@ -124,7 +124,7 @@ struct MigratorTests {
   }
 
   @Test(
-    "Another program's database is not touched, not even switched to a log",
+    "Another program's database is not touched, not even switched to WAL",
     arguments: [
       "CREATE TABLE contacts (name TEXT)", "PRAGMA application_id = 7", "PRAGMA user_version = 1",
       "PRAGMA application_id = 7; CREATE TABLE migrations (number INTEGER); CREATE TABLE store (id TEXT)",
@@ -141,7 +141,7 @@ struct MigratorTests {
   }
 
   @Test(
-    "A store that was changed by hand",
+    "A store that was changed manually is refused",
     arguments: [
       ("DELETE FROM migrations", "its schema is 1, and its migrations are none"),
       ("PRAGMA user_version = 0", "its schema is 0, and its migrations are 1"),

@@ -5,7 +5,7 @@ import Testing
 @testable import LockstepCollections
 @testable import LockstepStore
 
-@Suite("A store's modules")
+@Suite("The migrations of a store's modules")
 struct ModuleMigratorTests {
   private static let column = "user_id TEXT NOT NULL REFERENCES users (id) ON DELETE CASCADE"
   private static let first = Migration(number: 1, name: "0001_notes", sql: "CREATE TABLE notes (\(column)) STRICT;")
@@ -27,7 +27,7 @@ struct ModuleMigratorTests {
   private func refusal(_ modules: ModuleSchema...) throws -> String? {
     let before = try fixture.folder.contents(of: "lockstep.db")
     let error = #expect(throws: StoreError.self) { try fixture.store(migrator: Migrator(modules: modules)).close() }
-    #expect(try fixture.folder.contents(of: "lockstep.db") == before, "what is refused is left as it was")
+    #expect(try fixture.folder.contents(of: "lockstep.db") == before, "a refused store stays as it was")
     return error?.description
   }
 
@@ -40,7 +40,7 @@ struct ModuleMigratorTests {
     }
   }
 
-  @Test("Steps are applied once each, in order, when the module comes and when it's newer")
+  @Test("Migrations of a module are applied once each, in order, for a new module and for a newer one")
   func steps() throws {
     try open()
     try open(Self.notes(Self.first))
@@ -54,7 +54,7 @@ struct ModuleMigratorTests {
     #expect(known == ["notes list", "scores map"])
   }
 
-  @Test("Without a module that it was served with a store is refused")
+  @Test("A store is refused if the server lacks a module that it was served with")
   func missing() throws {
     try open(Self.notes())
     #expect(
@@ -64,7 +64,7 @@ struct ModuleMigratorTests {
     )
   }
 
-  @Test("A list doesn't become a map")
+  @Test("A list cannot become a map")
   func otherKind() throws {
     try open(Self.notes())
     #expect(
@@ -74,7 +74,7 @@ struct ModuleMigratorTests {
     )
   }
 
-  @Test("A step whose text is another, one of another name, and one too many are refused")
+  @Test("A changed migration, a renamed one and an unknown one are refused")
   func unfit() throws {
     try open(Self.notes(Self.first, Self.second))
     let changed = Migration(number: 2, name: "0002_text", sql: Self.second.sql + "\n")
@@ -90,7 +90,7 @@ struct ModuleMigratorTests {
     )
   }
 
-  @Test("Steps that are gone from the store's own list are noticed")
+  @Test("Missing records of migrations are noticed")
   func inconsistent() throws {
     try open(Self.notes(Self.first, Self.second))
     try fixture.sqlite().execute("DELETE FROM module_migrations WHERE number = 1")
@@ -99,7 +99,7 @@ struct ModuleMigratorTests {
   }
 
   @Test(
-    "A table that would keep rows of erased users is refused, and nothing of it stays",
+    "A table that would keep rows of erased users is refused and not made",
     arguments: ["user_id TEXT NOT NULL", "user_id TEXT NOT NULL REFERENCES users (id)"]
   )
   func outliving(column: String) throws {
@@ -113,7 +113,7 @@ struct ModuleMigratorTests {
     #expect(try fixture.sqlite().first("SELECT 1 FROM sqlite_schema WHERE name = 'notes'") { _ in true } == nil)
   }
 
-  @Test("A step that fails leaves the store as it was")
+  @Test("If a migration of a module fails, the store stays as it was")
   func failing() throws {
     try open()
     #expect(try refusal(Self.notes(Self.first, Self.first)) != nil)

@@ -4,13 +4,13 @@ import LockstepTestSupport
 import LockstepTime
 import Synchronization
 
-/// A clock that moves only when it is told to.
+/// A clock that only a test advances.
 final class StoreClock: Sendable {
   private let now = Mutex(Duration.zero)
 
   func advance(by duration: Duration) { now.withLock { $0 += duration } }
 
-  /// The store's time: it began at 1,000,000 milliseconds since 1970.
+  /// The store's time. It began at 1,000,000 milliseconds since 1970.
   var time: TimeSource {
     TimeSource(
       monotonic: { self.now.withLock { $0 }.wholeNanoseconds },
@@ -19,7 +19,7 @@ final class StoreClock: Sendable {
   }
 }
 
-/// Random numbers that are 1, 2, 3 and so on.
+/// The random numbers 1, 2, 3 and so on.
 struct CountingNumbers: RandomNumberGenerator {
   private var last: UInt64 = 0
 
@@ -29,7 +29,7 @@ struct CountingNumbers: RandomNumberGenerator {
   }
 }
 
-/// A folder and a clock: what a store needs.
+/// A folder and a clock for a store.
 final class StoreFixture: Sendable {
   let folder: TemporaryDirectory
   let clock = StoreClock()
@@ -49,7 +49,7 @@ final class StoreFixture: Sendable {
     )
   }
 
-  /// Another program's look at the file.
+  /// Another program's connection to the file.
   func sqlite(_ path: String? = nil) throws -> SQLiteConnection {
     try SQLiteConnection(path: path ?? self.path, options: .init(journal: .asFound, busyTimeout: .zero))
   }

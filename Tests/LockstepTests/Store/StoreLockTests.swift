@@ -7,7 +7,7 @@ import Testing
 @testable import LockstepCollections
 @testable import LockstepStore
 
-@Suite("The lock of a store")
+@Suite("The lock file of a store")
 struct StoreLockTests {
   private let folder: TemporaryDirectory
   private let store: String
@@ -17,7 +17,7 @@ struct StoreLockTests {
     store = folder.file("lockstep.db")
   }
 
-  @Test("One at a time has it; when it is let go of, the next may have it, and its file is gone")
+  @Test("Only one process can hold the lock; when it is released, its file is removed and it can be taken again")
   func exclusive() throws {
     do {
       let lock = try StoreLock(store: store)
@@ -28,7 +28,7 @@ struct StoreLockTests {
     _ = try StoreLock(store: store)
   }
 
-  @Test("Who is patient has it when it's let go of in time, and is refused where it isn't")
+  @Test("A process with patience gets the lock if it is released in time, and is refused otherwise")
   func patience() throws {
     var lock: StoreLock? = try StoreLock(store: store)
     var waited = Duration.zero
@@ -40,13 +40,13 @@ struct StoreLockTests {
     #expect(lock == nil)
   }
 
-  @Test("A file that a server has left behind, which was killed, keeps nobody away")
+  @Test("The lock file of a killed server does not block the next one")
   func leftBehind() throws {
     try folder.write([], to: "lockstep.db-lock")
     _ = try StoreLock(store: store)
   }
 
-  @Test("It's never taken through a link: not on another file, and none is made somewhere else")
+  @Test("The lock is never taken through a link, and no file is made elsewhere")
   func link() throws {
     let other = folder.file("other")
     #expect(symlink(other, store + "-lock") == 0)
@@ -54,7 +54,7 @@ struct StoreLockTests {
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["lockstep.db-lock"])
   }
 
-  @Test("Whoever takes it while another lets go of it, removing its file, never shares it with a third")
+  @Test("If the lock is taken while its file is removed by another process, no two processes hold it")
   func race() async throws {
     let holders = LockedState((now: 0, most: 0, taken: 0))
     let store = store

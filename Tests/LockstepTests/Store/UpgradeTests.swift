@@ -7,9 +7,9 @@ import Testing
 @testable import LockstepModules
 @testable import LockstepStore
 
-@Suite("A store of an older schema")
+@Suite("Upgrading a store from an older schema")
 struct UpgradeTests {
-  @Test("Keeps its history, and its cursors, when revisions come to name their era")
+  @Test("History and cursors are kept when revisions get eras")
   func eras() throws {
     let fixture = try StoreFixture()
     try fixture.store(migrator: Migrator(Array(Migration.all.prefix(3)))).close()
@@ -75,7 +75,7 @@ struct UpgradeTests {
         """
       ) { row in try row[0] as Revision }
       #expect(others == [3, 5, 4, 2])
-      // Erasing the user erases the journal, as before.
+      // Erasing the user still erases the journal.
       try connection.run("DELETE FROM users WHERE id = ?", user)
       #expect(try journal.lastRevision(of: user) == .none)
     }

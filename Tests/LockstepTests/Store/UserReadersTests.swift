@@ -12,9 +12,9 @@ import Testing
 @testable import LockstepStore
 @testable import LockstepSync
 
-@Suite("Readers that users share")
+@Suite("Reader threads that users share")
 struct UserReadersTests {
-  @Test("One user's reads, however many, leave a thread to the others")
+  @Test("One user's reads, however many, leave a thread for other users")
   func share() async throws {
     let fixture = try StoreFixture()
     let store = try fixture.store()
@@ -40,7 +40,7 @@ struct UserReadersTests {
     for task in waiting.dropFirst() { #expect(try await task.value == 1) }
   }
 
-  @Test("Who was to load a state for all and has gone takes nobody along")
+  @Test("If the caller that loads a state is cancelled, the other callers still get the state")
   func leader() async throws {
     let fixture = try SyncFixture()
     let ann = try await fixture.user(1)
@@ -67,7 +67,7 @@ struct UserReadersTests {
     #expect(try await follower.value.state.revision == 1)
   }
 
-  @Test("A client whose turn to read never came because too much of theirs waits is told to try again")
+  @Test("A client gets 503 if too many of its user's reads wait")
   func overloaded() async throws {
     try await ServerFixture.run { users in
       let ada = try await users.signUp()
@@ -91,7 +91,7 @@ struct UserReadersTests {
         #expect(answer.problem == Told("overloaded"))
         #expect(answer.field("Retry-After") == "1")
       }
-      // What is in memory needs no turn.
+      // A state in memory needs no reader.
       #expect(try await ada.get("/v1/defaults/standard/a").status == 200)
       gate.open()
       try await held.value

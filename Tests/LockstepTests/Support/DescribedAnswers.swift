@@ -7,14 +7,17 @@ import Testing
 @testable import LockstepCollections
 @testable import LockstepMiddleware
 
-/// A server's OpenAPI description, and whether real answers are as it says.
+/// Compares real responses with a server's OpenAPI document.
 final class DescribedAnswers: Sendable {
-  /// The longest body that is looked at: it would take long, and short ones have the same members.
+  /// The longest body that is compared. A longer one would take long, and short ones have the same
+  /// members.
   private static let longestBody = 64 * 1024
-  /// What has nothing to do with any route: the engine's problems, and those of the server's own condition.
+  /// Statuses that any route may return: problems of parsing and of the server's condition. The
+  /// document describes them as the default response.
   private static let anywhere: Set<Int> = [405, 408, 413, 414, 415, 417, 431, 500, 501, 503, 505]
 
-  /// What is said of how a message is made up: the engine's, and the type of a body, which the description has elsewhere.
+  /// Fields that frame a message or name the type of its body. The document has no headers for
+  /// them.
   private static let ofMessages: Set<String> = [
     "connection", "content-length", "content-type", "date", "transfer-encoding",
   ]
@@ -27,19 +30,20 @@ final class DescribedAnswers: Sendable {
     router = try #require(components.applications.first).router
   }
 
-  /// The operation of a route.
+  /// The description of a route.
   func operation(_ route: Route) -> JSON? { document["paths"]?[route.pattern]?[route.method.name.lowercased()] }
 
-  /// How an answer differs from the description; empty where it's as it says, or where nothing is at the address.
+  /// The differences between a response and its description. It is empty if there are none, or if
+  /// the target has no route.
   func faults(_ answer: RawResponse, toMethod method: String, _ target: String) -> [String] {
     guard let route = route(method, target) else { return [] }
     let place = "\(route.method.name) \(route.pattern) \(answer.status)"
-    guard let operation = operation(route) else { return ["\(place): the route isn't described"] }
+    guard let operation = operation(route) else { return ["\(place): the route is not described"] }
     if answer.status == 400, answer.text.contains("/problems/malformed-request") { return [] }
     let responses = operation["responses"]
     let anywhere = Self.anywhere.contains(answer.status) ? responses?["default"] : nil
     guard let described = responses?[String(answer.status)] ?? anywhere else {
-      return ["\(place): the status isn't described: \(answer.text)"]
+      return ["\(place): the status is not described: \(answer.text)"]
     }
     let response = resolved(described)
     return (fieldFaults(answer, response) + (method == "HEAD" ? [] : bodyFaults(answer, response))).map {
@@ -70,16 +74,16 @@ final class DescribedAnswers: Sendable {
       let value = schema["type"] == "integer" ? Int(text).map { JSON($0) } ?? .string(text) : .string(text)
       return SchemaValidator(document: document).faults(value, schema).map { "\(name)\($0)" }
     }
-    return missing.map { "it lacks \($0.name)" } + unknown.map { "\($0) isn't described" } + wrong
+    return missing.map { "the response lacks \($0.name)" } + unknown.map { "\($0) is not described" } + wrong
   }
 
   private func bodyFaults(_ answer: RawResponse, _ response: JSON) -> [String] {
     guard answer.field("Content-Encoding") == nil, answer.body.count <= Self.longestBody else { return [] }
-    guard let content = response["content"] else { return answer.body.isEmpty ? [] : ["it has a body"] }
+    guard let content = response["content"] else { return answer.body.isEmpty ? [] : ["the response has a body"] }
     let type = answer.field("Content-Type").map { String($0.prefix { $0 != ";" }) } ?? "none"
-    guard let schema = content[type]?["schema"] else { return ["the type \(type) isn't described"] }
+    guard let schema = content[type]?["schema"] else { return ["the type \(type) is not described"] }
     guard type.hasSuffix("json") else { return [] }
-    guard let body = try? JSON(parsing: answer.body) else { return ["the body isn't JSON"] }
+    guard let body = try? JSON(parsing: answer.body) else { return ["the body is not JSON"] }
     return SchemaValidator(document: document).faults(body, schema)
   }
 }

@@ -6,18 +6,18 @@ import LockstepTestSupport
 import Synchronization
 import Testing
 
-/// A whole server of the product on a free port, with a store that does as it's told and a clock that stands still.
+/// The product's server on a free port, with a stub of its store and a clock that stands still.
 struct Gateway {
   let server: LockstepServer
   let time: ManualTime
-  /// What the server sleeps by.
+  /// The clock for the server's pauses.
   let clock: VirtualClock
   let log: LogRecorder
   let store: StubStore
 
   func connect() throws -> RawClient { try RawClient(port: server.address.port) }
 
-  /// Sends one request on a connection of its own and gives the answer.
+  /// Sends one request over a new connection and returns the response.
   func ask(_ method: String, _ target: String, _ fields: [String] = []) async throws -> RawResponse {
     let client = try connect()
     defer { client.close() }
@@ -29,7 +29,7 @@ struct Gateway {
     try await ask("GET", target, fields)
   }
 
-  /// Sends these bytes on a connection of their own and gives the answer.
+  /// Sends these bytes over a new connection and returns the response.
   func exchange(_ text: String) async throws -> RawResponse {
     let client = try connect()
     defer { client.close() }
@@ -41,7 +41,7 @@ struct Gateway {
     (["\(method) \(target) HTTP/1.1", "Host: h"] + fields + ["", ""]).joined(separator: "\r\n")
   }
 
-  /// Runs `body` with a server, which has stopped when this returns.
+  /// Runs `body` with a server. The server has stopped when this returns.
   static func run(
     _ change: (inout Configuration) -> Void = { _ in },
     _ body: (Gateway) async throws -> Void
@@ -55,7 +55,7 @@ struct Gateway {
     await gateway.stop()
   }
 
-  /// A server that the caller stops.
+  /// Starts a server, which the caller must stop.
   static func start(_ change: (inout Configuration) -> Void = { _ in }) throws -> Gateway {
     var configuration = Configuration()
     configuration.port = 0
@@ -85,7 +85,7 @@ struct Gateway {
   }
 }
 
-/// Keeps the log's lines.
+/// Keeps the lines of a log.
 final class LogRecorder: Sendable {
   private let all = Mutex<[String]>([])
 
@@ -96,11 +96,11 @@ final class LogRecorder: Sendable {
     all.withLock { $0.append(String(decoding: line, as: UTF8.self)) }
   }
 
-  /// The lines of requests.
+  /// The lines about requests.
   var requests: [String] { lines.filter { $0.contains("INFO request ") || $0.contains(#""message":"request""#) } }
 }
 
-/// A store that is as healthy as a test wants it.
+/// A store whose health a test sets.
 final class StubStore: StoreHealth {
   struct Broken: Error {}
 
@@ -111,7 +111,7 @@ final class StubStore: StoreHealth {
   var shutDowns: Int { state.withLock { $0.shutDowns } }
 
   func setBroken(_ isBroken: Bool) { state.withLock { $0.isBroken = isBroken } }
-  /// Whether a check comes to no end from now on; those that have come to none do when this is over.
+  /// If true, checks hang from now on. If false, hanging checks end.
   func setHanging(_ isHanging: Bool) {
     let ended = hung.withLock { hung in
       defer { hung = (isHanging, []) }
@@ -139,7 +139,7 @@ final class StubStore: StoreHealth {
 }
 
 extension RawResponse {
-  /// The body as a JSON object; an empty one, and a failure, when it's none.
+  /// The body as a JSON object. If it is none, a failure is recorded, and the object is empty.
   var object: JSONObject {
     if case .object(let object)? = try? JSON(parsing: body) { return object }
     Issue.record("no JSON object: \(text)")

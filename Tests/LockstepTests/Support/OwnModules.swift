@@ -2,9 +2,9 @@ import LockstepCollections
 import LockstepJSON
 import LockstepTime
 
-// Modules as somebody writes them who builds a server of their own: with what is public alone.
+// Modules as other packages write them, with the public API only.
 
-/// A note.
+/// An element of the list of notes.
 struct Note: ListElement, Equatable {
   let id: String
   var text: String
@@ -31,7 +31,7 @@ enum NotesAction: Sendable {
   case remove(id: String)
   case move(id: String, index: Int)
   case clear
-  /// Decides on what can't be kept.
+  /// Makes the reactor return something invalid, as a faulty reactor would.
   case err(Mistake)
 
   enum Mistake: String, CaseIterable, Sendable {
@@ -86,10 +86,10 @@ struct ScoresReactor: ModuleReactor {
 }
 
 extension UserModule {
-  /// `/v1/notes`: a list.
+  /// The list `/v1/notes`.
   static var notes: UserModule { notes() }
 
-  /// `/v1/notes`, of which a user may have so many.
+  /// The list `/v1/notes` with a quota.
   static func notes(_ quota: CollectionQuota = CollectionQuota()) -> UserModule {
     .list(
       "notes",
@@ -111,10 +111,10 @@ extension UserModule {
     ) { NotesReactor(now: $0.now) }
   }
 
-  /// `/v1/scores`: a map.
+  /// The map `/v1/scores`.
   static var scores: UserModule { scores() }
 
-  /// `/v1/scores`, of which a user may have so many.
+  /// The map `/v1/scores` with a quota.
   static func scores(_ quota: CollectionQuota = CollectionQuota()) -> UserModule {
     .map(
       "scores",

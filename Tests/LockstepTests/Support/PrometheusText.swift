@@ -1,4 +1,4 @@
-/// A page in Prometheus' text format, read as strictly as the format's description has it.
+/// A page in Prometheus' text format, parsed as strictly as the format is specified.
 struct PrometheusText {
   struct Malformed: Error, CustomStringConvertible {
     let description: String
@@ -23,14 +23,14 @@ struct PrometheusText {
 
   func family(_ name: String) -> Family? { families.first { $0.name == name } }
 
-  /// The value of a family's only sample.
+  /// The value of the only sample of a family.
   func value(_ name: String) -> Double? {
     guard let family = family(name), family.samples.count == 1 else { return nil }
     return family.samples[0].value
   }
 
   init(_ text: String) throws(Malformed) {
-    guard text.hasSuffix("\n") else { throw Malformed(description: "the last line has no end") }
+    guard text.hasSuffix("\n") else { throw Malformed(description: "the last line has no line end") }
     for line in text.split(separator: "\n", omittingEmptySubsequences: false).dropLast() {
       if line.hasPrefix("# HELP ") {
         try begin(line.dropFirst(7))

@@ -3,7 +3,8 @@
 @testable import LockstepSync
 
 extension RegisteredLedger {
-  /// Changes values of a suite without a key, and gives what is registered afterwards.
+  /// Changes values of a suite without an idempotency key, and returns the registered defaults
+  /// after it.
   @discardableResult
   func change(
     _ suite: String,

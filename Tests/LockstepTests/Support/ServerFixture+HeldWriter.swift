@@ -11,7 +11,7 @@ import LockstepJSON
 @testable import LockstepSync
 
 extension ServerFixture {
-  /// Has the server's writer do nothing until it's let go, once it has done all that was asked of it before.
+  /// Blocks the server's writer after it has run all submitted writes.
   func holdWriter() async throws -> HeldWriter {
     let writer = try #require(running.withLock { $0 }?.services.users?.writer)
     try await writer.write { _ in }
@@ -26,12 +26,12 @@ extension ServerFixture {
   }
 }
 
-/// A writer that does nothing. It has to be let go.
+/// A blocked writer. The test must release it.
 struct HeldWriter {
   fileprivate let writer: DatabaseWriter
   fileprivate let gate: ThreadGate
 
-  /// How many writes wait for it.
+  /// The number of waiting writes.
   var waiting: Int { writer.statistics.waiting }
 
   func letGo() { gate.open() }

@@ -7,10 +7,10 @@ import LockstepHTTPServer
 @testable import LockstepScreens
 
 extension ServerFixture {
-  /// How many requests wait for something to happen.
+  /// The number of waiters.
   var waiting: Int { running.withLock { $0?.services.users?.room.metrics.waiting ?? 0 } }
 
-  /// Lets time pass, and has the server look at the clock.
+  /// Advances the clock and makes the server read it.
   func advance(by seconds: Double) {
     time.advance(by: seconds)
     running.withLock { $0?.lookAtClock() }
@@ -18,7 +18,7 @@ extension ServerFixture {
 }
 
 extension Device {
-  /// Sends a `GET` and gives the connection, without waiting for the answer.
+  /// Sends a `GET` and returns the connection without waiting for the response.
   func waiting(_ target: String, _ fields: [String] = []) async throws -> RawClient {
     let client = try users.connect()
     try await client.send(Gateway.request("GET", target, fields + ["Authorization: Bearer \(token)"]))

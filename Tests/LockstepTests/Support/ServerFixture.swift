@@ -10,8 +10,8 @@ import Testing
 @testable import LockstepCollections
 @testable import LockstepScreens
 
-/// A whole server of the product on a free port, with a store in a real SQLite file, a clock that stands still, and
-/// passwords that are hashed as cheaply as can be.
+/// The product's server on a free port, with a store in a SQLite file, a clock that stands still,
+/// and the cheapest password hashes.
 final class ServerFixture: Sendable {
   static let password = "correct horse"
 
@@ -22,7 +22,7 @@ final class ServerFixture: Sendable {
   private let modules: [UserModule]
   private let replace: @Sendable (inout ScreenServices) -> Void
   let running: Mutex<LockstepServer?>
-  /// Made for the first answer.
+  /// Created at the first response.
   private let described = Mutex<DescribedAnswers?>(nil)
 
   private init(
@@ -43,8 +43,8 @@ final class ServerFixture: Sendable {
     running = Mutex(try Self.start(configuration, modules, time, log, replace))
   }
 
-  /// Runs `body` with a server, which has stopped when this returns. `modules` are its own; `replacing` puts other services in
-  /// the place of those that screens work with.
+  /// Runs `body` with a server, which has stopped when this returns. `modules` are additional
+  /// modules. `replacing` replaces services of the screens by stubs.
   static func run(
     _ change: (inout Configuration) -> Void = { _ in },
     modules: [UserModule] = [],
@@ -79,7 +79,8 @@ final class ServerFixture: Sendable {
       configuration,
       environment: Environment(
         time: time.serverTime,
-        // Nothing happens by itself, such as the server's own looks at the store every second: tests do that when they mean it.
+        // The server does nothing by itself, such as its check of the store every second. Tests
+        // advance this clock if they need that.
         clock: VirtualClock(),
         writeLog: { log.record($0) },
         droppedLogLines: { 0 }
@@ -88,7 +89,7 @@ final class ServerFixture: Sendable {
     )
   }
 
-  /// Stops the server, if it runs. What it had in memory is gone; what it has answered is in the file.
+  /// Stops the server if it is running. Its memory is lost, and only the file remains.
   func stop() async {
     guard let server = running.withLock({ $0.take() }) else { return }
     server.drain()
@@ -108,7 +109,8 @@ final class ServerFixture: Sendable {
     try RawClient(port: try #require(running.withLock { $0 }).address.port)
   }
 
-  /// Sends one request on a connection of its own and gives the answer, which has to be as the server's description says.
+  /// Sends one request over a new connection and returns the response, which must match the OpenAPI
+  /// document.
   func ask(
     _ method: String,
     _ target: String,
@@ -127,7 +129,7 @@ final class ServerFixture: Sendable {
     return answer
   }
 
-  /// What the server says of its routes.
+  /// The server's OpenAPI document, for comparison with responses.
   func description() throws -> DescribedAnswers {
     try described.withLock { described in
       if let described { return described }
@@ -142,19 +144,19 @@ final class ServerFixture: Sendable {
     try await ask("POST", target, fields, body: Array(body.utf8))
   }
 
-  /// Makes an account `<name>@example.com`, and gives its first device.
+  /// Signs up `<name>@example.com` and returns the first device.
   func signUp(_ name: String = "ada", device: String? = nil) async throws -> Device {
     try await enter("/v1/users", name, device)
   }
 
-  /// Logs another device of the user in.
+  /// Logs in another device of the user.
   func logIn(_ name: String = "ada", device: String? = nil, password: String = ServerFixture.password) async throws
     -> Device
   {
     try await enter("/v1/sessions", name, device, password: password)
   }
 
-  /// What another program reads from the file: the rows of a query, each value as text.
+  /// Reads the file as another program does: the rows of a query, each value as text.
   func rows(_ sql: String) throws -> [[String]] { try StoreFile.rows(sql, in: configuration.data) }
 
   private func enter(
@@ -177,7 +179,7 @@ final class ServerFixture: Sendable {
   }
 }
 
-/// A device that is logged in.
+/// A client with a token.
 struct Device: Sendable {
   let users: ServerFixture
   let token: String
@@ -213,19 +215,19 @@ struct Device: Sendable {
     try await ask("DELETE", target, nil, fields)
   }
 
-  /// Adds favorites without content, in this order.
+  /// Adds favorites without content in this order.
   func addFavorites(_ ids: String...) async throws {
     for id in ids { _ = try await put("/v1/favorites/\(id)", "{}") }
   }
 
-  /// The ids of the favorites, in order.
+  /// The ids of the favorites in order.
   func favoriteIDs(_ target: String = "/v1/favorites") async throws -> [String] {
     let answer = try await get(target)
     return (answer.json["items"]?.arrayValue ?? []).compactMap { $0["id"]?.stringValue }
   }
 }
 
-/// A problem as a client tells it apart: its slug, and where the faults are.
+/// The parts of a problem that tests compare: its slug, and the pointers of its faults.
 struct Told: Equatable, CustomStringConvertible {
   let slug: String
   let pointers: [String]
@@ -244,26 +246,27 @@ struct Told: Equatable, CustomStringConvertible {
 }
 
 extension RawResponse {
-  /// The body as JSON; null, and a failure, when it's none.
+  /// The body as JSON. If it is none, a failure is recorded, and the value is null.
   var json: JSON {
     if let json = try? JSON(parsing: body) { return json }
     Issue.record("no JSON: \(status) \(text)")
     return .null
   }
 
-  /// What is inside the quotes of the ETag.
+  /// The ETag without its quotes.
   var tag: String? { field("ETag").map { String($0.dropFirst().dropLast()) } }
 
   var cursor: String? { field("Cursor") }
 
-  /// The problem that the answer tells of; nil, and a failure, when it's no problem document as it should be.
+  /// The problem in the response. If the body is not a valid problem document, a failure is
+  /// recorded, and the problem is nil.
   var problem: Told? {
     let document = json
     guard field("Content-Type") == "application/problem+json", document["status"]?.intValue == status,
       document["title"]?.stringValue?.isEmpty == false, document["detail"]?.stringValue?.isEmpty == false,
       let type = document["type"]?.stringValue, type.hasPrefix("/problems/")
     else {
-      Issue.record("no problem document: \(status) \(text)")
+      Issue.record("not a problem document: \(status) \(text)")
       return nil
     }
     let errors = document["errors"]?.arrayValue ?? []

@@ -1,12 +1,12 @@
 import CLockstepSQLite
 
-/// A look into a store's file by any query, as the `sqlite3` shell would have it.
+/// Reads a store's file with any query, as the `sqlite3` shell does.
 enum StoreFile {
   struct Failure: Error, CustomStringConvertible {
     let description: String
   }
 
-  /// The rows of a query, each value as text; NULL is "NULL".
+  /// The rows of a query, each value as text. NULL is "NULL".
   static func rows(_ sql: String, in path: String) throws -> [[String]] {
     var database: OpaquePointer?
     defer { sqlite3_close(database) }
@@ -26,7 +26,7 @@ enum StoreFile {
   }
 
   private static func value(of statement: OpaquePointer?, at column: Int32) -> String {
-    // The bytes are SQLite's until the statement moves on; they are copied here.
+    // The bytes belong to SQLite until the statement moves on, so they are copied here.
     guard let bytes = sqlite3_column_blob(statement, column) else {
       return sqlite3_column_type(statement, column) == SQLITE_NULL ? "NULL" : ""
     }
@@ -40,7 +40,7 @@ enum StoreFile {
 }
 
 extension ServerFixture {
-  /// How many rows a table has.
+  /// The number of rows of a table.
   func count(_ table: String) throws -> Int {
     try rows("SELECT count(*) FROM \(table)").first?.first.flatMap { Int($0) } ?? -1
   }

@@ -5,7 +5,7 @@ import Testing
 @testable import LockstepCollections
 @testable import LockstepStore
 
-@Suite("What is written of facts and states is read as what it was")
+@Suite("Mutations and states read back equal")
 struct CodingTests {
   private static func fact(_ random: inout SeededNumbers) -> CollectionMutation {
     let (id, value) = (random.text(upTo: 6), random.json())
@@ -25,7 +25,7 @@ struct CodingTests {
     EncodedJSON(["id": .string(id), "data": value])
   }
 
-  @Test("Facts, whatever is in them")
+  @Test("Any mutation reads back equal")
   func facts() throws {
     var random = SeededNumbers(seed: TestSeed.make(for: "Facts"))
     for _ in 0..<500 {
@@ -38,7 +38,7 @@ struct CodingTests {
     }
   }
 
-  @Test("Snapshots, whatever is in them, with the revision of each element")
+  @Test("Any snapshot reads back equal, with the revision of each element")
   func snapshots() throws {
     var random = SeededNumbers(seed: TestSeed.make(for: "Snapshots"))
     for _ in 0..<100 {
@@ -58,7 +58,7 @@ struct CodingTests {
   }
 
   @Test(
-    "What isn't a fact reads as none",
+    "Any other JSON is not a mutation",
     arguments: [
       "null", "7", "[]", "{}", #"{"type":"set"}"#, #"{"type":"set","payload":{}}"#,
       #"{"type":"set","payload":{"key":7,"value":1}}"#, #"{"type":"inserted","payload":{"index":0}}"#,
@@ -75,7 +75,7 @@ struct CodingTests {
   }
 
   @Test(
-    "What isn't a snapshot reads as none",
+    "Any other text is not a snapshot",
     arguments: ["", "null", "{", "{}", #"{"kind":"list"}"#, #"{"revision":1}"#]
   )
   func damagedSnapshots(_ text: String) {
@@ -85,7 +85,7 @@ struct CodingTests {
 
 @Suite("Cursors")
 struct CursorTests {
-  @Test("A cursor reads as it's written", arguments: [nil, "i0", "d0a1", "r", "a-b_c"])
+  @Test("A cursor reads back equal", arguments: [nil, "i0", "d0a1", "r", "a-b_c"])
   func roundTrip(_ detail: String?) {
     let cursor = Cursor(store: "0a1b2c3d", revision: 7, registered: 9, detail: detail)
     #expect(cursor.text == "0a1b2c3d.7.9" + (detail.map { ".\($0)" } ?? ""))
@@ -94,7 +94,7 @@ struct CursorTests {
   }
 
   @Test(
-    "What doesn't have a cursor's form, to the last digit, is none",
+    "A text that differs in any way from the form of a cursor is not a cursor",
     arguments: [
       "", ".", "..", "a.1", "a.1.2.b.c", "a.1.2.", ".1.2", "a.-1.2", "a.+1.2", "a.01.2", "a.1.2 ", " a.1.2", "a.1.x",
       "a.1.99999999999999999999", "é.1.2", "a.1.2.é", "a.1.2.\"", "a b.1.2", "a.١.2", "now",

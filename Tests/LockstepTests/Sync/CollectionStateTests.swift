@@ -23,7 +23,7 @@ struct CollectionStateTests {
   }
 
   @Test(
-    "A fact about a list leads to these ids; one that doesn't fit does what comes nearest, or nothing",
+    "A mutation of a list leads to these ids; one that does not fit has the nearest effect, or none",
     arguments: [
       Row(fact: .inserted(id: "x", item: item("x"), index: 0), ids: ["x", "a", "b", "c"]),
       Row(fact: .inserted(id: "x", item: item("x"), index: 3), ids: ["a", "b", "c", "x"]),
@@ -47,13 +47,13 @@ struct CollectionStateTests {
     FavoritesReactor.reduce(&list, row.fact)
     #expect(list.items.map(\.id.text) == row.ids)
     #expect(list.count == row.ids.count && list.revision == 2)
-    // What it keeps beside the elements fits them.
+    // The list's size and index match its elements.
     #expect(list.bytes == list.items.reduce(0) { $0 + $1.encoded.count })
     for (index, item) in list.items.enumerated() {
       #expect(list[item.id.text] === item && list.index(of: item.id.text) == index)
     }
     #expect(list["x"] == nil || row.ids.contains("x"))
-    // What changed or moved is of the new revision, and nothing else.
+    // Only the changed or moved element has the new revision.
     let touched: String? =
       switch row.fact {
       case .inserted(let id, _, _) where id == "x": id
@@ -63,7 +63,7 @@ struct CollectionStateTests {
     for item in list.items { #expect(item.revision == (item.id.text == touched ? 2 : 1)) }
   }
 
-  @Test("Facts about a map set, remove and clear; removing what isn't there changes nothing")
+  @Test("Mutations of a map set, remove and clear; removing a missing key changes nothing")
   func maps() {
     var map = MapState(texts: ["a": "1", "b": "22"])
     map.revision = 2
@@ -77,7 +77,7 @@ struct CollectionStateTests {
     #expect(map.count == 0 && map.bytes == 0 && map.revision == 2)
   }
 
-  @Test("Names of other bytes are other names, even where people see the same")
+  @Test("Names with different bytes are different, even if they look the same")
   func names() {
     let (composed, decomposed) = ("\u{E9}", "e\u{301}")
     var map = MapState(texts: [composed: "1"])
@@ -91,7 +91,7 @@ struct CollectionStateTests {
     #expect(list.items.map { $0.id.text.unicodeScalars.count } == [1, 2])
   }
 
-  @Test("Facts of the other kind change nothing but the revision")
+  @Test("Mutations of the other kind change only the revision")
   func otherKind() {
     var list = CollectionState.list(Self.list("a"))
     _ = list.reduce([.map(.cleared), .map(.removed(key: "a"))], by: .plainList, revision: 2)
@@ -101,7 +101,9 @@ struct CollectionStateTests {
     #expect(map.count == 1 && map.revision == 2)
   }
 
-  @Test("A user's state takes facts in where they belong, and gives a module's collections in the order of their names")
+  @Test(
+    "A user's state applies mutations to their collections, and returns a module's collections in the order of their names"
+  )
   func users() {
     var state = UserState()
     for suite in ["b", "a", "c"] {
@@ -118,11 +120,11 @@ struct CollectionStateTests {
     #expect(state.map(CollectionName("defaults", part: "b"))["b"]?.revision == 3)
     #expect(state.list(CollectionName("favorites")).revision == 4)
     #expect(state.collections[CollectionName("profile")] == nil)
-    // Asked for as what it isn't, a collection is empty.
+    // A list is empty if it is read as a map.
     #expect(state.map(CollectionName("favorites")).count == 0)
   }
 
-  @Test("A collection's name reads as it's written", arguments: ["favorites", "defaults/standard", "a/b/c", "a/", ""])
+  @Test("A collection's name reads back equal", arguments: ["favorites", "defaults/standard", "a/b/c", "a/", ""])
   func collectionNames(_ text: String) {
     #expect(CollectionName(text: text).description == text)
   }

@@ -20,7 +20,7 @@ struct LedgerTests {
     String(decoding: settlement.answer.body ?? [], as: UTF8.self)
   }
 
-  /// Begins a transaction and returns when it waits behind the unit that holds the writer.
+  /// Begins a transaction. Returns when it waits behind the unit that blocks the writer.
   private func begin(
     _ actions: [UserAction],
     as session: LiveSession,
@@ -37,7 +37,9 @@ struct LedgerTests {
 
   // MARK: One transaction
 
-  @Test("A transaction is one revision; each action sees what those before it did, and each is an entry of the journal")
+  @Test(
+    "A transaction is one revision; each action sees the results of the ones before it, and each has a journal entry"
+  )
   func batch() async throws {
     let fixture = try SyncFixture()
     let ann = try await fixture.user(1)
@@ -70,7 +72,7 @@ struct LedgerTests {
     #expect(try await fixture.rebuilt(ann).fingerprint == state.fingerprint)
   }
 
-  @Test("Where one action is refused nothing happens at all")
+  @Test("If one action is refused, the transaction changes nothing")
   func refused() async throws {
     let fixture = try SyncFixture()
     let ann = try await fixture.user(1)
@@ -92,7 +94,7 @@ struct LedgerTests {
     #expect(try await fixture.state(of: ann).revision == 2)
   }
 
-  @Test("What changes nothing is no revision, and announced to nobody")
+  @Test("A transaction that changes nothing makes no revision and notifies no waiter")
   func nothing() async throws {
     let fixture = try SyncFixture()
     let ann = try await fixture.user(1)
@@ -104,7 +106,7 @@ struct LedgerTests {
     #expect(try await fixture.count("SELECT count(*) FROM journal") == 1)
   }
 
-  @Test("A condition sees the state before, and what it throws leaves nothing")
+  @Test("A condition sees the state before the transaction, and if it throws, nothing changes")
   func conditions() async throws {
     struct Changed: Error {}
     let fixture = try SyncFixture()
@@ -119,7 +121,7 @@ struct LedgerTests {
     #expect(try await fixture.state(of: ann).revision == 1)
   }
 
-  @Test("A session that has ended meanwhile changes nothing, and a user who is gone can't come back")
+  @Test("A transaction of an ended session or of an erased user changes nothing")
   func ended() async throws {
     let fixture = try SyncFixture()
     let ann = try await fixture.user(1)
@@ -139,7 +141,7 @@ struct LedgerTests {
 
   // MARK: Groups
 
-  @Test("Transactions of one group see each other, and nobody else sees them before they are on disk")
+  @Test("Transactions in one group see each other, and readers see them only once they are on disk")
   func group() async throws {
     let fixture = try SyncFixture()
     let (ann, bob) = (try await fixture.user(1), try await fixture.user(2))
@@ -171,7 +173,7 @@ struct LedgerTests {
     }
   }
 
-  @Test("A transaction builds on those before it while they are still being told")
+  @Test("A transaction builds on earlier ones even if these are not published yet")
   func whileTelling() async throws {
     let gates = LockedState<[UserID: (arrival: ThreadGate, gate: ThreadGate)]>([:])
     let fixture = try SyncFixture { choices in
@@ -196,7 +198,8 @@ struct LedgerTests {
     }
     await eventually { fixture.store.writer.statistics.units == units + 3 }
     annHeld.gate.open()
-    // Ann's first has been told now; her second is on disk, and waits behind Bob's to be published.
+    // Ann's first transaction is published. Her second one is on disk, and waits until Bob's is
+    // published.
     await bobHeld.arrival.opened()
     #expect(fixture.cache.state(of: ann.user)?.state.revision == 1)
     units = fixture.store.writer.statistics.units
@@ -213,7 +216,7 @@ struct LedgerTests {
   }
 
   @Test(
-    "A group that fails as a whole leaves nothing, in memory or on disk, and all goes on afterwards",
+    "A group that fails as a whole leaves nothing in memory or on disk, and later transactions succeed",
     arguments: [true, false]
   )
   func failingGroup(isHot: Bool) async throws {
@@ -230,7 +233,7 @@ struct LedgerTests {
     for task in lost { await #expect(throws: SQLiteError.self) { try await task.value } }
     #expect(fixture.announced.revisions == [1])
     #expect(try await fixture.state(of: ann).revision == 1)
-    // The same requests again are done now: no answer to them was kept, and each counts once.
+    // The same requests are applied now, once each, because no response to them was stored.
     for place in 1...2 { #expect(try await fixture.commit([increment], as: ann, key: "\(place)").isReplay == false) }
     let state = try await fixture.state(of: ann)
     #expect(state.revision == 3 && state.map(Self.standard)["count"]?.encoded == Array("12".utf8))
@@ -238,7 +241,7 @@ struct LedgerTests {
     #expect(try await fixture.rebuilt(ann).fingerprint == state.fingerprint)
   }
 
-  @Test("A transaction decides by what is registered before it in the same group")
+  @Test("A transaction sees defaults that were registered before it in the same group")
   func registered() async throws {
     let fixture = try SyncFixture()
     let ann = try await fixture.user(1)
@@ -256,7 +259,7 @@ struct LedgerTests {
 
   // MARK: Idempotency
 
-  @Test("The same key and request again gives the first answer, also after a restart, and changes nothing")
+  @Test("The same key and request get the first response, also after a restart, and nothing changes")
   func idempotent() async throws {
     let fixture = try SyncFixture()
     let (ann, bob) = (try await fixture.user(1), try await fixture.user(2))
@@ -268,7 +271,7 @@ struct LedgerTests {
       #expect(again.isReplay && again.answer == first.answer)
     }
     #expect(try await fixture.state(of: ann).revision == 1)
-    // A key is its user's alone.
+    // Another user's same key is another key.
     #expect(try await !fixture.commit([increment], as: bob, key: "k").isReplay)
     await #expect(throws: IdempotencyKeyReusedError.self) {
       try await fixture.commit([try fixture.set("count", 7)], as: ann, key: "k")
@@ -280,7 +283,7 @@ struct LedgerTests {
     #expect(try await fixture.state(of: ann).revision == 2)
   }
 
-  @Test("A refusal is kept as an answer too, though the state would allow it by now; keys that are too old go")
+  @Test("A refusal is stored as a response too, even if the state would allow the action later; old keys are deleted")
   func refusalKept() async throws {
     let fixture = try SyncFixture()
     let ann = try await fixture.user(1)
@@ -297,7 +300,7 @@ struct LedgerTests {
     #expect(try await fixture.count("SELECT count(*) FROM idempotency_keys") == 1)
   }
 
-  @Test("A key that is at work is in use, for that user alone, and free again afterwards whatever happened")
+  @Test("The key of a running request is in use for that user, and free again after any outcome")
   func inUse() async throws {
     let fixture = try SyncFixture()
     let (ann, bob) = (try await fixture.user(1), try await fixture.user(2))
@@ -319,7 +322,7 @@ struct LedgerTests {
     }
   }
 
-  @Test("A server that is stopping refuses at once")
+  @Test("A server that is stopping refuses transactions at once")
   func stopping() async throws {
     let fixture = try SyncFixture()
     let ann = try await fixture.user(1)

@@ -12,15 +12,15 @@ import Testing
 @testable import LockstepSync
 @testable import LockstepTime
 
-/// Random changes by several users, with restarts and evictions in between, beside a plain model of what should come of
-/// them. `LOCKSTEP_TEST_SEED` repeats a run, `LOCKSTEP_MODEL_STEPS` makes it longer.
-@Suite("Users' state beside a model")
+/// Compares random changes of several users, with restarts and evictions, with a simple model.
+/// `LOCKSTEP_TEST_SEED` repeats a run, and `LOCKSTEP_MODEL_STEPS` sets its length.
+@Suite("Users' states against a model")
 struct ModelTests {
   private static var steps: Int {
     ProcessInfo.processInfo.environment["LOCKSTEP_MODEL_STEPS"].flatMap { Int($0) } ?? 600
   }
 
-  @Test("Whatever happens, states, ETags, counts, orders and the past are what they should be at every step")
+  @Test("States, ETags, counts, orders and past states equal the model after every step")
   func everything() async throws {
     var run = try await ModelRun(seed: TestSeed.make(for: "Model"))
     for _ in 0..<Self.steps { try await run.step() }
@@ -45,7 +45,7 @@ private struct ModelRun {
   private var random: SeededNumbers
   private var sessions: [LiveSession] = []
   private var models: [StateModel]
-  /// What each user's state was at each revision, and how far the registered defaults had come.
+  /// Each user's state at each revision, with the revision of the registered defaults at that time.
   private var past: [[(model: StateModel, registered: Int, at: Int64)]]
   private var registered: [StateModel.Registration] = []
   private var registeredRevision = 0
@@ -57,7 +57,7 @@ private struct ModelRun {
       choices.favorites.elements = StateModel.favoritesQuota
       choices.defaults = DefaultsQuota(keys: StateModel.keysQuota, suites: StateModel.suitesQuota)
       choices.history = HistoryPolicy(days: 1, revisions: 50)
-      // Room for one or two: whoever isn't asked for goes.
+      // Room for one or two states, so that others are evicted.
       choices.cacheBytes = 16_000
     }
     random = SeededNumbers(seed: seed)
@@ -89,7 +89,7 @@ private struct ModelRun {
     #expect(try await fixture.count("SELECT count(*) FROM favorites") == models.reduce(0) { $0 + $1.favorites.count })
   }
 
-  // MARK: Changing
+  // MARK: Changes
 
   private mutating func change() async throws {
     let user = random.below(models.count)
@@ -179,7 +179,7 @@ private struct ModelRun {
     try await check(earlier.user)
   }
 
-  // MARK: Comparing
+  // MARK: Comparisons
 
   private func view(_ state: UserState, at registered: Int) -> StateView {
     StateView(
@@ -199,20 +199,20 @@ private struct ModelRun {
     )
     for (resource, tag, body) in expected {
       let representation = try #require(try resource.representation(of: view), "\(resource)")
-      // What follows from one difference would tell nothing more.
+      // Stop at the first difference, because it causes others.
       let (gotTag, gotBody) = (representation.cursor.text, String(decoding: representation.body, as: UTF8.self))
       try #require(gotTag == tag && ElementKey(gotBody) == ElementKey(body), "\(resource)")
     }
   }
 
-  /// The present of a user, from wherever the server would take it.
+  /// Compares the present state of a user, which may be in memory or not.
   private func check(_ user: Int) async throws {
     let state = try await fixture.state(of: sessions[user])
     #expect(state.revision.number == models[user].revision)
     try compare(view(state, at: registeredRevision), with: models[user], at: registeredRevision)
   }
 
-  /// The tables, the journal and the memory, all against each other.
+  /// Compares the tables, the journal and the memory with each other.
   private func checkTables() async throws {
     for session in sessions {
       let present = try await fixture.state(of: session).fingerprint
@@ -228,7 +228,7 @@ private struct ModelRun {
     var whole = UserState()
     for module in fixture.modules.all {
       guard let state = try await fixture.past(sessions[user], at: Revision(number: revision), module.name) else {
-        // Only what is old, and long past, may be gone.
+        // Only an old state, beyond the number of kept revisions, may be missing.
         #expect(revision < models[user].revision - 50 && now - at > 86_400_000)
         return
       }

@@ -2,7 +2,8 @@ import LockstepJSON
 import LockstepTestSupport
 
 extension SeededNumbers {
-  /// A text of awkward characters, to so many scalars; none of them control characters unless they're asked for.
+  /// A text of up to this many unusual scalars. It contains control characters only if `controls`
+  /// is true.
   mutating func text(upTo length: Int, controls: Bool = false) -> String {
     let samples: [Unicode.Scalar] = [
       "a", "b", "Z", "0", " ", "\"", "\\", "/", "'", "%", "é", "e", "\u{301}", "東", "🌌", "\u{FFFF}", "\u{2028}",
@@ -14,7 +15,7 @@ extension SeededNumbers {
     return String(text)
   }
 
-  /// A value of any kind but null, at most that deep.
+  /// A value of any kind except null, with at most this depth.
   mutating func json(depth: Int = 3) -> JSON {
     switch below(depth > 0 ? 9 : 6) {
     case 0: .bool(once(in: 2))

@@ -1,7 +1,7 @@
 @testable import LockstepCollections
 
-/// In tests most revisions are of no era: their numbers say all about them.
+/// Most revisions in tests have no era, so a number is enough.
 extension Revision: ExpressibleByIntegerLiteral {
-  /// The revision of that number.
+  /// A revision with this number.
   public init(integerLiteral number: Int) { self.init(number: number) }
 }

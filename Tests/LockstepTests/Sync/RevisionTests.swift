@@ -7,7 +7,7 @@ struct RevisionTests {
   private static let era = Era(random: 41)
   private static let other = Era(random: 42)
 
-  @Test("They are ordered by their numbers, and those of one number by their eras")
+  @Test("Revisions are ordered by number, and then by era")
   func order() {
     let first = Revision.none.next(in: Self.other)
     let second = first.next(in: Self.era)
@@ -17,7 +17,7 @@ struct RevisionTests {
     #expect(Revision(number: 1) < first && first < Revision(number: 2))
   }
 
-  @Test("An era is never that of what is older than eras, whatever is drawn")
+  @Test("No random number gives the era of histories that are older than eras")
   func eras() {
     for random in [0, 1, 1 << 20 - 2, 1 << 20 - 1, 1 << 20, .max] as [UInt64] {
       #expect(Era(random: random) != .unknown)
@@ -26,7 +26,7 @@ struct RevisionTests {
     }
   }
 
-  @Test("The same run is another era in each user's history, and never that of what is older than eras")
+  @Test("Each user's history has its own era, which is never that of histories older than eras")
   func erasOfUsers() {
     let users = (1...200).map { SyncFixture.session($0).user }
     #expect(Set(users.map { Self.era.of($0) }).count == 200)
@@ -35,7 +35,7 @@ struct RevisionTests {
   }
 
   @Test(
-    "They are read in the one form in which they are written",
+    "A revision reads back equal, and has only one form",
     arguments: [
       "0", "1", "7-42", "7-1048575", "8796093022207", "8796093022207-1",
     ]
@@ -45,7 +45,7 @@ struct RevisionTests {
   }
 
   @Test(
-    "Anything else is none",
+    "Any other text is not a revision",
     arguments: [
       "", "-", "-1", "1-", "1-0", "01", "1-01", "+1", "1-+1", "7-1048576", "8796093022208", "1-2-3", "1-x", "x",
       "99999999999999999999", "1-99999999999999999999",
@@ -55,7 +55,7 @@ struct RevisionTests {
     #expect(Revision(text) == nil)
   }
 
-  @Test("What is registered knows the revisions that it had, and no others")
+  @Test("Registered defaults know their own revisions and no others")
   func registered() {
     var registered = RegisteredDefaults()
     #expect(registered.knows(.none))

@@ -11,7 +11,7 @@ import Testing
 
 @Suite("States in memory")
 struct StateCacheTests {
-  /// Counts loads, and holds them up where a test says so.
+  /// Counts loads, and blocks them if a test says so.
   private final class Loads: Sendable {
     struct Held: Sendable {
       let arrival = ThreadGate()
@@ -22,7 +22,7 @@ struct StateCacheTests {
 
     var count: Int { state.withLock { $0.count } }
 
-    /// The next load stops when it has read and before it's in memory.
+    /// Blocks the next load after it has read the state, and before the state is in memory.
     func holdNext() -> Held {
       let held = Held()
       state.withLock { $0.held.append(held) }
@@ -49,7 +49,7 @@ struct StateCacheTests {
     }
   }
 
-  @Test("A user who isn't in memory is loaded once, however many ask at the same time")
+  @Test("A user who is not in memory is loaded once for all concurrent readers")
   func once() async throws {
     let fixture = try fixture()
     let ann = try await fixture.user(1)
@@ -59,7 +59,8 @@ struct StateCacheTests {
     let held = loads.holdNext()
     let readers = (0..<50).map { _ in Task { try await cache.load(ann.user) } }
     await held.arrival.opened()
-    // All who haven't come yet will find it in memory; those who have wait for the one that loads.
+    // Readers that have already come wait for the load, and the others will find the state in
+    // memory.
     held.gate.open()
     var states: [CachedState] = []
     for reader in readers { states.append(try await reader.value) }
@@ -68,7 +69,7 @@ struct StateCacheTests {
     #expect(cache.state(of: ann.user) === states[0])
   }
 
-  @Test("What was read before a commit never takes the place of what was published meanwhile")
+  @Test("A state that was read before a commit never replaces the published one")
   func race() async throws {
     let fixture = try fixture()
     let ann = try await fixture.user(1)
@@ -78,7 +79,7 @@ struct StateCacheTests {
     let held = loads.holdNext()
     let reader = Task { try await cache.load(ann.user) }
     await held.arrival.opened()
-    // The reader has the state of revision 1 in its hands.
+    // The reader has read the state at revision 1.
     try await fixture.commit([try fixture.set("a", 2)], as: ann)
     #expect(cache.state(of: ann.user)?.state.revision == 2)
     held.gate.open()
@@ -86,7 +87,7 @@ struct StateCacheTests {
     #expect(cache.state(of: ann.user)?.state.revision == 2)
   }
 
-  @Test("What was read before a commit is read again where what was published has left the memory since")
+  @Test("A state that was read before a commit is read again if the published state was evicted in the meantime")
   func raceAndEviction() async throws {
     let fixture = try fixture(cacheBytes: 0)
     let (ann, bob, cid) = (try await fixture.user(1), try await fixture.user(2), try await fixture.user(3))
@@ -106,7 +107,7 @@ struct StateCacheTests {
     #expect(cache.state(of: ann.user)?.state.revision == 2)
   }
 
-  @Test("Who is forgotten while they are read is read again")
+  @Test("A user who is removed while the state is read is read again")
   func forgotten() async throws {
     let fixture = try fixture()
     let ann = try await fixture.user(1)
@@ -122,7 +123,7 @@ struct StateCacheTests {
     #expect(try await reader.value.state.collections.isEmpty)
   }
 
-  @Test("A load that fails fails for all who wait for it, and the next begins anew")
+  @Test("A failed load fails for all who wait for it, and the next one tries again")
   func failing() async throws {
     struct Broken: Error {}
     let files = try StoreFixture()
@@ -139,9 +140,9 @@ struct StateCacheTests {
     #expect(try await cache.load(user).state.revision == 0)
   }
 
-  // MARK: Bounds
+  // MARK: Limits
 
-  @Test("The memory has its bound, and who was asked for lately stays")
+  @Test("The memory has a limit, and recently used states stay")
   func bounded() async throws {
     let files = try StoreFixture()
     let store = try files.store()
@@ -159,7 +160,7 @@ struct StateCacheTests {
     #expect(cache.state(of: SyncFixture.session(1999).user) != nil)
   }
 
-  @Test("What a state costs grows with what is in it")
+  @Test("The cost of a state grows with its contents")
   func cost() {
     var state = UserState()
     let empty = state.cost
@@ -169,7 +170,7 @@ struct StateCacheTests {
     #expect(state.cost >= empty + 1001)
   }
 
-  @Test("Generations keep count of what they hold, whatever comes and goes")
+  @Test("The cache's count and cost equal those of its states")
   func generations() {
     var random = SeededNumbers(seed: TestSeed.make(for: "Generations"))
     var generations = GenerationalCache(capacity: 50_000)
@@ -196,9 +197,9 @@ struct StateCacheTests {
     }
   }
 
-  // MARK: The states before
+  // MARK: Recent past states
 
-  /// States that follow on each other, in each of which a value of so many bytes takes the place of the one before.
+  /// Makes consecutive states. Each one replaces a value of this many bytes.
   private func successive(_ count: Int, valueBytes: Int, keys: Int = 1) -> CachedState {
     var state = UserState()
     var hot = CachedState(state, after: nil)
@@ -214,7 +215,7 @@ struct StateCacheTests {
     return hot
   }
 
-  @Test("The states just before are there, as many as there is room for, and cost what they take")
+  @Test("The most recent past states are kept within limits, and their cost is counted")
   func recent() throws {
     for count in 1...70 {
       let small = successive(count, valueBytes: 10)
@@ -226,22 +227,22 @@ struct StateCacheTests {
       #expect(value == (count == 1 ? nil : Array(repeating: UInt8(count - 1), count: 10)))
       #expect(small.cost > small.state.cost + kept.count * 256)
     }
-    // What was replaced is in memory only for the past's sake.
+    // Only the past states hold the replaced values.
     let large = successive(50, valueBytes: 50_000)
     let kept = (0..<50).count { large.past(at: Revision(number: $0)) != nil }
     #expect((1...6).contains(kept))
     #expect(large.cost >= large.state.cost + kept * 50_000)
     #expect(large.past(at: 49) != nil)
-    // However long it is, the last one before is kept, and counted.
+    // The last past state is kept and counted, whatever its size.
     let huge = successive(3, valueBytes: 1_000_000)
     #expect(huge.past(at: 2) != nil && huge.past(at: 1) == nil)
     #expect(huge.cost > huge.state.cost + 1_000_000)
-    // A past of many elements costs their order.
+    // Past states with many elements cost memory for their order.
     let many = successive(2_000, valueBytes: 10, keys: 1_000)
     #expect((1...8).contains((0..<2_000).count { many.past(at: Revision(number: $0)) != nil }))
   }
 
-  @Test("Across a gap there is no past")
+  @Test("A past state before a gap in the revisions is not kept")
   func gap() {
     var state = UserState()
     state.revision = 5
@@ -254,7 +255,7 @@ struct StateCacheTests {
     ChangesFeed.Question(registered: 0, text: text)
   }
 
-  @Test("Long documents that were told are not kept")
+  @Test("Long documents of the feed are not kept")
   func told() {
     let hot = CachedState(UserState(), after: nil)
     let cursor = Cursor(store: "s", revision: 0)
@@ -269,7 +270,7 @@ struct StateCacheTests {
     #expect((0..<100).count { hot.told(Self.question("q\($0)")) != nil } <= 16)
   }
 
-  // MARK: What was made of it
+  // MARK: Representations
 
   private static let standard = DefaultsAction.collection("standard")
   private static let other = DefaultsAction.collection("other")
@@ -278,7 +279,7 @@ struct StateCacheTests {
     Representation(cursor: Cursor(store: "s", revision: revision), body: [])
   }
 
-  @Test("What was made of a collection is kept until it or what is registered changes")
+  @Test("The representation of a collection is kept until the collection or the registered defaults change")
   func rendered() {
     var state = UserState()
     let set = [CollectionMutation.map(.set(key: "a", value: EncodedJSON(1)))]
@@ -295,7 +296,7 @@ struct StateCacheTests {
     #expect(CachedState(state, after: second).representation(of: Self.standard, registered: 7) == nil)
   }
 
-  @Test("However many suites somebody asks for that have nothing in them, few are kept")
+  @Test("Only a few representations of empty suites are kept, however many are requested")
   func renderedBound() {
     let hot = CachedState(UserState(), after: nil)
     let names = (0..<1000).map { DefaultsAction.collection("s\($0)") }

@@ -10,15 +10,15 @@ import Testing
 @testable import LockstepSync
 @testable import LockstepTime
 
-@Suite("The past")
+@Suite("History")
 struct HistoryTests {
   private static let modules = ["favorites", "defaults", "profile"]
   private static let day = Duration.seconds(24 * 3600)
 
-  /// A user's states by their revisions, as memory had them.
+  /// A user's states by revision, as they were in memory.
   private typealias Record = [Int: UserState]
 
-  /// Commits random changes until the user's revision is a given one, and records every state on the way.
+  /// Commits random changes up to a revision, and records every state.
   private func write(
     upTo revision: Int,
     as session: LiveSession,
@@ -48,7 +48,7 @@ struct HistoryTests {
     }
   }
 
-  /// Whether each past state is told as it was.
+  /// Checks that each past state equals the recorded one.
   private func expectPast(
     _ record: Record,
     of session: LiveSession,
@@ -65,7 +65,7 @@ struct HistoryTests {
     }
   }
 
-  @Test("Any revision of the journal is told as it was, and none before it or after it")
+  @Test("Every revision in the journal can be rebuilt, and no other revision")
   func all() async throws {
     let fixture = try SyncFixture()
     let (ann, bob) = (try await fixture.user(1), try await fixture.user(2))
@@ -79,12 +79,12 @@ struct HistoryTests {
       #expect(try await fixture.past(bob, at: revision, "favorites") == nil)
     }
     #expect(try await fixture.past(bob, at: 5, "nonsense") == nil)
-    let nobody = SyncFixture.session(9)
-    #expect(try await fixture.past(nobody, at: 0, "favorites")?.collections.isEmpty == true)
-    #expect(try await fixture.past(nobody, at: 1, "favorites") == nil)
+    let stranger = SyncFixture.session(9)
+    #expect(try await fixture.past(stranger, at: 0, "favorites")?.collections.isEmpty == true)
+    #expect(try await fixture.past(stranger, at: 1, "favorites") == nil)
   }
 
-  @Test("Much that changed makes snapshots, so that little has to be read again, and they tell the same")
+  @Test("Many changes make snapshots, which shorten the rebuilding and do not change its result")
   func snapshots() async throws {
     let fixture = try SyncFixture()
     let ann = try await fixture.user(1)
@@ -95,7 +95,7 @@ struct HistoryTests {
     let count = try await fixture.count("SELECT count(*) FROM snapshots WHERE collection = 'defaults/standard'")
     #expect((1...4).contains(count))
     try await expectPast(record, of: ann, in: fixture)
-    // They are used: without the journal before them the states behind them are the same.
+    // The snapshots are used: the later states are the same without the earlier journal entries.
     let first = try await fixture.count("SELECT min(revision) FROM snapshots WHERE collection = 'defaults/standard'")
     _ = try await fixture.store.writer.write { connection in
       try connection.run("DELETE FROM journal WHERE collection = 'defaults/standard' AND revision < ?", first)
@@ -107,7 +107,7 @@ struct HistoryTests {
     )
   }
 
-  @Test("A snapshot that is damaged is told, and not passed over")
+  @Test("A damaged snapshot is an error and is not skipped")
   func damaged() async throws {
     let fixture = try SyncFixture()
     let ann = try await fixture.user(1)
@@ -121,13 +121,13 @@ struct HistoryTests {
 
   // MARK: Pruning
 
-  @Test("What is old and long past goes in steps, what is kept tells the same as before, and the present is untouched")
+  @Test("Old history is pruned in steps, and neither the rest nor the present state changes")
   func pruning() async throws {
     let fixture = try SyncFixture { $0.history = HistoryPolicy(days: 30, revisions: 20) }
     let ann = try await fixture.user(1)
     var random = SeededNumbers(seed: TestSeed.make(for: "Pruning"))
     var record = Record()
-    // 300 revisions of which the youngest is a day too old.
+    // 300 revisions, all of them a day too old.
     try await write(upTo: 300, as: ann, in: fixture, random: &random, valueBytes: 1000, onto: &record)
     fixture.clock.advance(by: Self.day * 31)
     try await write(upTo: 319, as: ann, in: fixture, random: &random, onto: &record)
@@ -142,7 +142,7 @@ struct HistoryTests {
     #expect(try await fixture.rebuilt(ann).fingerprint == present)
     try fixture.restart()
     #expect(try await fixture.state(of: ann).fingerprint == present)
-    // Snapshots that nothing needs any more have gone with what they stood for.
+    // Snapshots that are no longer needed are deleted with the entries before them.
     #expect(
       try await fixture.count(
         """
@@ -156,21 +156,41 @@ struct HistoryTests {
   private struct Kept: CustomTestStringConvertible, Sendable {
     let what: String
     let policy: HistoryPolicy
-    /// The age of the first 256 revisions, and of all others.
+    /// The age in days of the first 256 revisions, and of the others.
     let days: (old: Int, young: Int)
     let pruned: Int
     var testDescription: String { what }
   }
 
   @Test(
-    "The policy says what is kept",
+    "The policy determines what is kept",
     arguments: [
-      Kept(what: "old and long past", policy: .init(days: 30, revisions: 10), days: (31, 0), pruned: 256),
-      Kept(what: "as old as is kept", policy: .init(days: 31, revisions: 10), days: (31, 0), pruned: 0),
-      Kept(what: "as many as are kept", policy: .init(days: 30, revisions: 64), days: (31, 31), pruned: 256),
-      Kept(what: "one more than are kept", policy: .init(days: 30, revisions: 65), days: (31, 31), pruned: 0),
+      Kept(
+        what: "too old and not among the last revisions",
+        policy: .init(days: 30, revisions: 10),
+        days: (31, 0),
+        pruned: 256
+      ),
+      Kept(
+        what: "exactly as old as the policy keeps",
+        policy: .init(days: 31, revisions: 10),
+        days: (31, 0),
+        pruned: 0
+      ),
+      Kept(
+        what: "exactly the kept number of revisions remains",
+        policy: .init(days: 30, revisions: 64),
+        days: (31, 31),
+        pruned: 256
+      ),
+      Kept(
+        what: "one revision too few would remain",
+        policy: .init(days: 30, revisions: 65),
+        days: (31, 31),
+        pruned: 0
+      ),
       Kept(what: "young", policy: .init(days: 30, revisions: 10), days: (29, 0), pruned: 0),
-      Kept(what: "nothing need be kept", policy: .init(days: 0, revisions: 0), days: (1, 1), pruned: 256),
+      Kept(what: "a policy that keeps nothing", policy: .init(days: 0, revisions: 0), days: (1, 1), pruned: 256),
     ]
   )
   private func policy(_ row: Kept) async throws {
@@ -202,14 +222,14 @@ struct HistoryTests {
     #expect(past?.map(DefaultsAction.collection("standard"))["a"]?.encoded == Array("\(first)".utf8))
   }
 
-  @Test("A suite that was emptied is forgotten with the last that history tells of it, and its name is free again")
+  @Test("An emptied suite is removed with its last history, and no longer counts towards the quota")
   func forgotten() async throws {
     let fixture = try SyncFixture {
       $0.history = HistoryPolicy(days: 0, revisions: 1)
       $0.defaults = DefaultsQuota(suites: 1)
     }
     let ann = try await fixture.user(1)
-    // As many names as may be known.
+    // The quota of names is used up.
     for suite in 0..<16 {
       try await fixture.commit([try fixture.set("a", 1, suite: "s\(suite)")], as: ann)
       try await fixture.commit([try fixture.action("defaults", "clear", ["suite": .string("s\(suite)")])], as: ann)
@@ -239,7 +259,7 @@ struct HistoryTests {
     try await fixture.commit([try fixture.set("a", 1, suite: "x")], as: ann)
   }
 
-  @Test("A history that takes too much loses its oldest, however young that is, and never its last revision")
+  @Test("A history above its limit in bytes loses its oldest revisions, whatever their age, but never the last one")
   func tooLong() async throws {
     let bytes = 400_000
     let fixture = try SyncFixture { $0.history = HistoryPolicy(days: 30, revisions: 1_000, bytes: bytes) }
@@ -254,7 +274,7 @@ struct HistoryTests {
         try connection.first(sql, ann.user) { try $0[0] } ?? 0
       }
     }
-    // Up to an eighth and one transaction more than it may take, before the next step.
+    // Before the next step, it may exceed the limit by an eighth and one transaction.
     let left = try await count("SELECT sum(length(action) + length(mutations)) FROM journal WHERE user_id = ?")
     #expect((bytes / 2...bytes + bytes / 8 + 20_000).contains(left), "\(left)")
     let first = try await count("SELECT min(revision) >> 20 FROM journal WHERE user_id = ?")
@@ -264,7 +284,7 @@ struct HistoryTests {
     try await expectPast(bobs, of: bob, in: fixture)
     let present = try await fixture.state(of: ann).fingerprint
     #expect(try await fixture.rebuilt(ann).fingerprint == present)
-    // What is written counts on where it was, with a new server too.
+    // After a restart, the count of bytes continues where it was.
     try fixture.restart()
     let huge = JSON.string(String(repeating: "y", count: 200_000))
     try await fixture.commit((0..<4).map { try fixture.set("huge\($0)", huge) }, as: ann)
@@ -276,7 +296,7 @@ struct HistoryTests {
     #expect(try await fixture.past(ann, at: Revision(number: 301), "defaults") != nil)
   }
 
-  @Test("Pruning one user leaves the others theirs")
+  @Test("Pruning the history of one user does not affect others")
   func others() async throws {
     let fixture = try SyncFixture()
     let (ann, bob) = (try await fixture.user(1), try await fixture.user(2))
@@ -299,7 +319,7 @@ struct HistoryTests {
 }
 
 extension UserState {
-  /// The state with the collections of one module alone.
+  /// The state with the collections of one module only.
   fileprivate func only(_ module: String) -> UserState {
     var state = self
     state.collections = collections.filter { $0.key.module == module }

@@ -4,8 +4,8 @@ import LockstepJSON
 @testable import LockstepModules
 @testable import LockstepRoutes
 
-/// What a user's state should be, as plainly as it can be said: nothing here is fast, and nothing is shared with what it
-/// is compared with but JSON itself.
+/// A simple model of a user's state. It is not fast, and it shares only JSON with the code that it
+/// is compared with.
 struct StateModel {
   struct Favorite {
     var id: String
@@ -40,7 +40,7 @@ struct StateModel {
     }
   }
 
-  /// What is registered for everybody, in the order in which it was.
+  /// A registered default. They are kept in the order of registration.
   struct Registration {
     var revision: Int
     var suite: String
@@ -63,7 +63,7 @@ struct StateModel {
 
   // MARK: Actions
 
-  /// Does several actions as one, at a time: all or none. Gives the place of the first that is refused.
+  /// Performs actions together: all or none. Returns the index of the first refused one.
   mutating func perform(
     _ actions: [(module: String, type: String, payload: JSON)],
     at time: String,
@@ -85,7 +85,7 @@ struct StateModel {
     return nil
   }
 
-  /// All that is visible, for telling whether an action changed anything.
+  /// All visible content, to find out whether an action changed anything.
   private var texts: [ElementKey] {
     let values = suites.flatMap { suite in suite.values.map { "\(suite.name) \($0.key) \($0.text)" } }
     let fields = profile.values.map { "\($0.key) \($0.text)" }.sorted()
@@ -209,7 +209,7 @@ struct StateModel {
 
   // MARK: Resources
 
-  /// The values of a suite that are registered up to a revision, by their keys.
+  /// The registered defaults of a suite up to a revision.
   private static func shown(_ suite: String, at revision: Int, _ registered: [Registration]) -> [Registration] {
     var latest: [Registration] = []
     for change in registered where change.suite == suite && change.revision <= revision {
@@ -219,7 +219,7 @@ struct StateModel {
     return latest
   }
 
-  /// Every resource with its ETag and its bytes.
+  /// Every resource with its ETag and its body.
   func resources(
     store: String,
     suites names: [String],

@@ -11,9 +11,9 @@ import Testing
 @testable import LockstepSync
 @testable import LockstepTime
 
-/// Users' state on a store of their own, wired as the server wires it, in virtual time.
+/// Users' states on their own store, composed as the server composes them, in virtual time.
 final class SyncFixture: Sendable {
-  /// What is made of a store each time a server starts.
+  /// The parts that are created each time a server starts.
   struct Parts: Sendable {
     let store: DurableStore
     let cache: StateCache
@@ -21,19 +21,19 @@ final class SyncFixture: Sendable {
     let ledger: Ledger
   }
 
-  /// What may be chosen.
+  /// Settings that a test can change.
   struct Choices: Sendable {
     var favorites = CollectionQuota()
     var defaults = DefaultsQuota()
     var history = HistoryPolicy()
     var cacheBytes = 64 * 1024 * 1024
-    /// What marks the revisions that are made.
+    /// The era of new revisions.
     var era = Era.unknown
-    /// Called by the reading thread before it loads a state.
+    /// Called on the reader thread before it loads a state.
     var willLoad: @Sendable (UserID) -> Void = { _ in }
-    /// Called by the reading thread when it has loaded a state.
+    /// Called on the reader thread when it has loaded a state.
     var didLoad: @Sendable (UserID) -> Void = { _ in }
-    /// Called when a state is published and nobody knows of it yet.
+    /// Called when a state has been published, before its waiters are notified.
     var willAnnounce: @Sendable (UserID) -> Void = { _ in }
   }
 
@@ -51,7 +51,7 @@ final class SyncFixture: Sendable {
   var ledger: Ledger { parts.withLock { $0.ledger } }
   let modules: Modules
 
-  /// The modules as the product has them.
+  /// The product's modules.
   struct Modules: Sendable {
     let favorites: CollectionQuota
     let defaults: DefaultsQuota
@@ -128,7 +128,7 @@ final class SyncFixture: Sendable {
 
   // MARK: Users
 
-  /// A user with a session, in the store. The same number is the same user.
+  /// A user with a session in the store. The same number gives the same user.
   func user(_ number: UInt64) async throws -> LiveSession {
     let session = Self.session(number)
     _ = try await store.writer.write { connection in
@@ -145,7 +145,7 @@ final class SyncFixture: Sendable {
     return session
   }
 
-  /// A user who isn't in the store.
+  /// A user who is not in the store.
   static func session(_ number: UInt64) -> LiveSession {
     LiveSession(
       id: SessionID(UUIDv7(milliseconds: 1, random12: 1, random62: number)),
@@ -154,9 +154,9 @@ final class SyncFixture: Sendable {
     )
   }
 
-  // MARK: Asking
+  // MARK: Requests
 
-  /// An action as `POST /v1/actions` takes it.
+  /// An action as `POST /v1/actions` reads it.
   func action(_ module: String, _ type: String, _ payload: JSON) throws -> UserAction {
     let module = try #require(modules.all.first { $0.name == module })
     return try #require(try module.read(type, payload))
@@ -166,7 +166,7 @@ final class SyncFixture: Sendable {
     try action("defaults", "set", ["suite": .string(suite), "key": .string(key), "value": value])
   }
 
-  /// Has actions committed as one; the answer's body is what they did.
+  /// Commits actions together. The body of the response has their mutations.
   @discardableResult
   func commit(
     _ actions: [UserAction],
@@ -205,22 +205,22 @@ final class SyncFixture: Sendable {
     return transaction
   }
 
-  /// The user's state, from wherever the server would take it.
+  /// The user's state, from memory or from the store.
   func state(of session: LiveSession) async throws -> UserState { try await cache.load(session.user).state }
 
-  /// The user's state, from the tables alone.
+  /// The user's state, loaded from the tables.
   func stored(_ session: LiveSession) async throws -> UserState {
     let states = modules.states
     return try await store.readers.read { try states.load(session.user, from: $0) }
   }
 
-  /// A user's state as it was after a revision, of one module; nil where history doesn't tell.
+  /// One module of a user's state after a revision, or nil if the history does not have it.
   func past(_ session: LiveSession, at revision: Revision, _ module: String) async throws -> UserState? {
     let history = modules.history
     return try await store.readers.read { try history.state(of: session.user, at: revision, .module(module), from: $0) }
   }
 
-  /// The user's state, from snapshots and the journal alone.
+  /// The user's state, rebuilt from snapshots and the journal.
   func rebuilt(_ session: LiveSession) async throws -> UserState {
     var whole = UserState()
     whole.revision = try await store.readers.read { try Journal(connection: $0).lastRevision(of: session.user) }
@@ -231,14 +231,15 @@ final class SyncFixture: Sendable {
     return whole
   }
 
-  /// How many rows a statement counts.
+  /// The number of rows that a statement counts.
   func count(_ sql: StaticString) async throws -> Int {
     try await store.readers.read { connection in try connection.first(sql) { row in try row[0] as Int } ?? -1 }
   }
 
-  // MARK: Holding
+  // MARK: Blocking the writer
 
-  /// Runs `body` while the writer stands still within a transaction: what is submitted meanwhile shares it.
+  /// Runs `body` while the writer is blocked within a transaction. Units that are submitted in
+  /// `body` share it.
   func withWriterHeld(_ body: () async throws -> Void) async throws {
     let (isHeld, gate) = (ThreadGate(), ThreadGate())
     try store.writer.submit(
@@ -253,10 +254,10 @@ final class SyncFixture: Sendable {
     try await body()
   }
 
-  /// Returns when so many units wait behind the one that holds the writer.
+  /// Returns when this many units wait behind the one that blocks the writer.
   func waiting(_ count: Int) async { await eventually { store.writer.statistics.waiting == count } }
 
-  /// Submits a unit that has SQLite undo the transaction that it shares, as a failing disk does.
+  /// Submits a unit that makes SQLite roll back the shared transaction, as a failing disk does.
   func submitUndoing() throws {
     try store.writer.submit(
       { connection in
@@ -269,11 +270,11 @@ final class SyncFixture: Sendable {
 
   struct Undone: Error {}
 
-  /// Returns when the writer has done all that was submitted before.
+  /// Returns when the writer has run all submitted units.
   func writerIsIdle() async throws { try await store.writer.write { _ in } }
 }
 
-/// What the ledger announced, in order.
+/// The states that the ledger has published, in order.
 final class Announcements: Sendable {
   private let all = LockedState<[(user: UserID, state: UserState)]>([])
 
@@ -283,7 +284,8 @@ final class Announcements: Sendable {
 }
 
 extension UserState {
-  /// Every byte of the state, and the revision of each part of it: what must be the same however it came about.
+  /// Every byte of the state and the revision of each part. It must be the same however the state
+  /// was made.
   var fingerprint: String {
     let parts = collections.sorted { $0.key < $1.key }.map { name, state in
       "\(name) \(state.count) \(state.bytes) \(String(decoding: state.snapshot, as: UTF8.self))"
@@ -293,7 +295,7 @@ extension UserState {
 }
 
 extension Ledger {
-  /// Commits a transaction and gives its answer, with a key or without.
+  /// Commits a transaction with or without a key, and returns its response.
   func settle(_ transaction: Transaction) async throws -> KeyedResponse {
     switch try await commit(transaction) {
     case .done(let committed): KeyedResponse(answer: transaction.answer(committed))

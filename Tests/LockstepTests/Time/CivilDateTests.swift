@@ -5,17 +5,18 @@ import Testing
 struct CivilDateTests {
   private static let lengths = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
 
-  /// The rule as Pope Gregory gave it.
+  /// The Gregorian rule.
   private static func length(_ month: Int, _ year: Int) -> Int {
     let isLeapYear = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
     return month == 2 && isLeapYear ? 29 : lengths[month - 1]
   }
 
   @Test(
-    "From 10,000 years before to 10,000 years after, each month follows on the one before, and its days are its own"
+    "From the year -10,000 to 10,000, each month follows the one before and has the right days"
   )
   func everyMonth() {
-    // The year -10000 is a multiple of 400 years before 2000, and 2000 began 10,957 days after 1970.
+    // The year -10000 is a multiple of 400 years before 2000, and 2000 began 10,957 days after
+    // 1970.
     var day = 10_957 - 12_000 / 400 * 146_097
     var mistakes = 0
     for year in -10_000...10_000 {
@@ -34,9 +35,9 @@ struct CivilDateTests {
     #expect(day == CivilDate.daysSince1970(year: 10_001, month: 1))
   }
 
-  @Test("A week has seven days, whichever way time goes")
+  @Test("A week has seven days, forward and backward")
   func weekdays() {
-    // 1 January 1970 was a Thursday, 21 November 2026 will be a Saturday.
+    // 1 January 1970 was a Thursday, and 21 November 2026 is a Saturday.
     #expect(CivilDate.weekday(daysSince1970: 0) == 4)
     #expect(CivilDate.weekday(daysSince1970: CivilDate.daysSince1970(year: 2026, month: 11) + 20) == 6)
     var mistakes = 0

@@ -7,9 +7,9 @@ import Testing
 @testable import LockstepScreens
 @testable import LockstepTime
 
-@Suite("An upstream that fails is told of in the log", .timeLimit(.minutes(10)))
+@Suite("Failures of an upstream are logged", .timeLimit(.minutes(10)))
 struct WatchedProfileUpstreamTests {
-  /// Fails with what it's given, in order.
+  /// Fails with the given errors, in order.
   private final class Failing: ProfileUpstream {
     private let failures: LockedState<[UpstreamError]>
 
@@ -20,10 +20,12 @@ struct WatchedProfileUpstreamTests {
     }
   }
 
-  @Test("Once a minute, with what exactly happened and how often it wasn't told; who was cancelled hasn't failed")
+  @Test(
+    "Failures are logged once a minute with their reason and the number of the others; a cancellation is not a failure"
+  )
   func failures() async {
     let (time, log) = (ManualTime(), LogRecorder())
-    let down = UpstreamError(.unreachable, detail: "nobody listens at people.example")
+    let down = UpstreamError(.unreachable, detail: "people.example refuses connections")
     let base = Failing([UpstreamError(.cancelled, detail: "cancelled"), down, down, down, down])
     let upstream = LoggingProfileUpstream(
       base,
@@ -38,8 +40,8 @@ struct WatchedProfileUpstreamTests {
     let start = "1970-01-01T00:00:00.000Z WARNING the profile upstream failed"
     #expect(
       log.lines == [
-        "\(start) reason=\"nobody listens at people.example\" failuresNotTold=0\n",
-        "\(start) reason=\"nobody listens at people.example\" failuresNotTold=2\n",
+        "\(start) reason=\"people.example refuses connections\" failuresNotTold=0\n",
+        "\(start) reason=\"people.example refuses connections\" failuresNotTold=2\n",
       ]
     )
   }

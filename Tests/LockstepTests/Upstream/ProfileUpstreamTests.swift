@@ -9,7 +9,7 @@ import Testing
 @testable import LockstepCollections
 @testable import LockstepScreens
 
-@Suite("The upstream of profiles", .timeLimit(.minutes(10)))
+@Suite("The profile upstream", .timeLimit(.minutes(10)))
 struct ProfileUpstreamTests {
   private static let user = Identifier<User>("01890a5d-ac96-774b-bcce-b302099a8057")
 
@@ -50,7 +50,7 @@ struct ProfileUpstreamTests {
     }
   }
 
-  @Test("It gets whose profile it is, and all of it")
+  @Test("It receives the user's id and the whole profile")
   func body() async throws {
     let seen = Mutex<[JSON]>([])
     try await LoopbackServer.run { request in
@@ -72,7 +72,7 @@ struct ProfileUpstreamTests {
     }
   }
 
-  /// Statuses, what they are told as, and whether it makes sense to come again.
+  /// Statuses, the resulting errors, and whether a retry makes sense.
   private static let statuses: [(status: Int, kind: UpstreamError.Kind?, mayPass: Bool)] = [
     (200, nil, false), (202, nil, false), (204, nil, false),
     (301, .refused(status: 301), false), (307, .refused(status: 307), false),
@@ -82,7 +82,7 @@ struct ProfileUpstreamTests {
     (505, .failed(status: 505), false), (600, .failed(status: 600), true),
   ]
 
-  @Test("It takes a profile with 2xx, refuses it with 3xx and 4xx, and fails with the rest", arguments: statuses)
+  @Test("A status 2xx accepts a profile, 3xx and 4xx refuse it, and any other is a failure", arguments: statuses)
   func status(status: Int, kind: UpstreamError.Kind?, mayPass: Bool) async throws {
     let server = try RawServer()
     try await withUpstream("http://who:s3cret@127.0.0.1:\(server.port)/s3cret") { upstream in
@@ -99,7 +99,9 @@ struct ProfileUpstreamTests {
     }
   }
 
-  @Test("One that doesn't listen, hangs, or answers too much is told apart, and may be reached the next time")
+  @Test(
+    "A refused connection, a timeout and a response that is too long are different errors, and later requests can succeed"
+  )
   func recovers() async throws {
     let deaf = try RawServer(listens: false)
     try await withUpstream("http://127.0.0.1:\(deaf.port)/") { upstream in
@@ -126,7 +128,7 @@ struct ProfileUpstreamTests {
     }
   }
 
-  @Test("When as many are on their way as may be it says so, and a cancelled task waits no longer")
+  @Test("Above the limit of requests, an error says so, and a cancelled task stops waiting")
   func overloaded() async throws {
     let silent = try RawServer()
     let bounds = HTTPClient.Bounds(connectTime: .seconds(600), totalTime: .seconds(600), transfers: 1)
@@ -141,12 +143,12 @@ struct ProfileUpstreamTests {
     }
   }
 
-  @Test("Without an upstream everything is taken at once")
+  @Test("Without an upstream every profile is accepted at once")
   func local() async throws {
     #expect(await failure(LocalProfileUpstream()) == nil)
   }
 
-  @Test("Each failure has a sentence for people, and no two of them the same")
+  @Test("Each failure has its own message for users")
   func messages() {
     let kinds: [UpstreamError.Kind] = [
       .unreachable, .timedOut, .refused(status: 400), .refused(status: 429), .failed(status: 500), .overloaded,

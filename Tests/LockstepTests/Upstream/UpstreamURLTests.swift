@@ -1,9 +1,9 @@
 import LockstepScreens
 import Testing
 
-@Suite("An upstream's URL", .timeLimit(.minutes(10)))
+@Suite("The URL of an upstream", .timeLimit(.minutes(10)))
 struct UpstreamURLTests {
-  /// URLs, and what may be shown of them.
+  /// URLs, and the parts of them that may be shown.
   private static let accepted: [(text: String, shown: String)] = [
     ("https://people.example", "https://people.example"),
     ("https://people.example/", "https://people.example"),
@@ -16,7 +16,7 @@ struct UpstreamURLTests {
     ("http://a_b-c.example./@s3cret", "http://a_b-c.example."),
   ]
 
-  @Test("It is shown without what may let one in", arguments: accepted)
+  @Test("The shown URL has no credentials", arguments: accepted)
   func shown(text: String, shown: String) throws {
     let url = try UpstreamURL(text)
     #expect(url.text == text)
@@ -42,7 +42,7 @@ struct UpstreamURLTests {
     ("https://people.example/" + String(repeating: "x", count: 2_026), "is longer than 2048 bytes"),
   ]
 
-  @Test("What isn't one is refused, and it's said why", arguments: refused)
+  @Test("An invalid URL is refused with the reason", arguments: refused)
   func refusals(text: String, reason: String) {
     #expect {
       _ = try UpstreamURL(text)
@@ -51,7 +51,7 @@ struct UpstreamURLTests {
     }
   }
 
-  @Test("One of 2,048 bytes is still taken")
+  @Test("A URL of 2,048 bytes is accepted")
   func longest() throws {
     let start = "https://people.example/"
     let text = start + String(repeating: "x", count: 2_048 - start.utf8.count)

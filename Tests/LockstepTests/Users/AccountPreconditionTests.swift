@@ -7,7 +7,7 @@ struct AccountPreconditionTests {
   private static let erasure = #"{"password":"\#(ServerFixture.password)"}"#
   private static let change = #"{"current":"\#(ServerFixture.password)","new":"another horse"}"#
 
-  /// What a 412 has to say of the representation that a `GET` gives.
+  /// Checks that a 412 contains the representation that a `GET` returns.
   private func expectChanged(_ answer: RawResponse, _ present: RawResponse, _ what: String) {
     #expect(answer.problem == Told("precondition-failed"), "\(what)")
     #expect(answer.json["current"] == present.json, "\(what)")
@@ -15,7 +15,7 @@ struct AccountPreconditionTests {
     #expect(answer.field("ETag") == present.field("ETag"), "\(what)")
   }
 
-  @Test("The account's tag guards its erasure and its password")
+  @Test("Erasing an account and changing its password are conditional on the account's tag")
   func account() async throws {
     try await ServerFixture.run { users in
       let ada = try await users.signUp()
@@ -38,7 +38,7 @@ struct AccountPreconditionTests {
     }
   }
 
-  @Test("Any present account satisfies If-Match: *, and a wrong password is told before the precondition")
+  @Test("Any present account satisfies If-Match: *, and a wrong password is reported before a failed precondition")
   func anyAccount() async throws {
     try await ServerFixture.run { users in
       let ada = try await users.signUp()
@@ -48,7 +48,7 @@ struct AccountPreconditionTests {
     }
   }
 
-  @Test("One session can be read, and its tag does not change with its use")
+  @Test("A session can be read alone, and its tag does not change when it is used")
   func session() async throws {
     try await ServerFixture.run { users in
       let phone = try await users.signUp(device: "phone")
@@ -78,7 +78,7 @@ struct AccountPreconditionTests {
     }
   }
 
-  @Test("A session's tag guards its end")
+  @Test("Ending a session is conditional on the session's tag")
   func sessionEnd() async throws {
     try await ServerFixture.run { users in
       let phone = try await users.signUp(device: "phone")

@@ -5,7 +5,7 @@ import Testing
 @testable import LockstepCollections
 @testable import LockstepStore
 
-@Suite("Changes of accounts that are sent again")
+@Suite("Repeated writes to accounts")
 struct AccountsIdempotencyTests {
   private static let credentials = #"{"email":"ada@example.com","password":"correct horse","device":"phone"}"#
   private static let key = ["Idempotency-Key: 1"]
@@ -14,7 +14,7 @@ struct AccountsIdempotencyTests {
     IdempotencyTests.isSame(again, as: first)
   }
 
-  @Test("A sign-up that is sent again makes one account and gives the same token, which the store doesn't hold")
+  @Test("A repeated sign-up makes one account and gets the same token, which the store does not contain")
   func signUp() async throws {
     try await ServerFixture.run { users in
       let first = try await users.post("/v1/users", Self.credentials, Self.key)
@@ -30,12 +30,12 @@ struct AccountsIdempotencyTests {
       let kept = try users.rows("SELECT fingerprint, fields, body FROM idempotency_keys").joined().joined()
       for secret in [token, "correct horse", "ada@"] { #expect(!kept.contains(secret)) }
       #expect(try await users.ask("GET", "/v1/me", token: token).status == 200)
-      // Without the key it's another request.
+      // Without the key it is another request.
       #expect(try await users.post("/v1/users", Self.credentials).problem == Told("conflict"))
     }
   }
 
-  @Test("A login that is sent again makes one session, whatever happens meanwhile")
+  @Test("A repeated login makes one session, whatever happens in between")
   func logIn() async throws {
     try await ServerFixture.run { users in
       let ada = try await users.signUp()
@@ -48,7 +48,7 @@ struct AccountsIdempotencyTests {
     }
   }
 
-  @Test("The same key with another body is refused, and is no way to try passwords without end")
+  @Test("The same key with another body is refused, and cannot be used to try passwords without a limit")
   func reused() async throws {
     try await ServerFixture.run { users in
       let first = try await users.post("/v1/users", Self.credentials, Self.key)
@@ -71,7 +71,7 @@ struct AccountsIdempotencyTests {
     }
   }
 
-  @Test("Everybody who comes in has keys of their own")
+  @Test("Different users may use the same key to sign up")
   func separate() async throws {
     try await ServerFixture.run { users in
       let ada = try await users.post("/v1/users", Self.credentials, Self.key)
@@ -83,7 +83,7 @@ struct AccountsIdempotencyTests {
     }
   }
 
-  @Test("What was told under an old password isn't told again: it holds a token")
+  @Test("After the password was changed, the response to an earlier login is not repeated, because it contains a token")
   func changedPassword() async throws {
     try await ServerFixture.run { users in
       let first = try await users.post("/v1/users", Self.credentials, Self.key)
@@ -98,7 +98,7 @@ struct AccountsIdempotencyTests {
     }
   }
 
-  @Test("After 24 hours a sign-up that is sent again finds the address taken")
+  @Test("After 24 hours, a repeated sign-up finds that the address is taken")
   func lifetime() async throws {
     try await ServerFixture.run { users in
       _ = try await users.post("/v1/users", Self.credentials, Self.key)
@@ -108,7 +108,7 @@ struct AccountsIdempotencyTests {
   }
 
   @Test(
-    "A new password that is sent again is answered as the first time, and guessing by what is kept is as slow as ever"
+    "A repeated change of the password gets the first response, and the stored record does not help to guess passwords"
   )
   func password() async throws {
     try await ServerFixture.run { users in
@@ -121,7 +121,7 @@ struct AccountsIdempotencyTests {
       let other = try await ada.put("/v1/me/password", body.replacing("staple", with: "pebble"), Self.key)
       #expect(other.problem == Told("validation-failed"))
       #expect(try await users.logIn(password: "battery staple").get("/v1/me").status == 200)
-      // What is kept isn't what anybody can compute who guesses the passwords.
+      // The stored fingerprint has a key, so that it cannot be computed from a guessed password.
       let guessed = IdempotencyKey("1", method: "PUT", target: "/v1/me/password", body: Array(body.utf8))
       let kept = try users.rows("SELECT lower(hex(fingerprint)) FROM idempotency_keys")
       #expect(kept.count == 1)
@@ -129,7 +129,7 @@ struct AccountsIdempotencyTests {
     }
   }
 
-  @Test("A refusal for a wrong password stays one")
+  @Test("A refusal for a wrong password is repeated")
   func refusal() async throws {
     try await ServerFixture.run { users in
       let ada = try await users.signUp()
@@ -143,7 +143,7 @@ struct AccountsIdempotencyTests {
     }
   }
 
-  @Test("A device that is logged out twice is logged out, by itself too")
+  @Test("A repeated end of a session succeeds, also if a device ends its own")
   func revoke() async throws {
     try await ServerFixture.run { users in
       let (ada, tablet) = (try await users.signUp(), try await users.logIn())
@@ -167,7 +167,7 @@ struct AccountsIdempotencyTests {
     }
   }
 
-  @Test("A user who is erased twice is erased, and what is kept of it tells nobody who it was")
+  @Test("A repeated erasure succeeds, and the stored record does not identify the user")
   func erase() async throws {
     try await ServerFixture.run { users in
       let ada = try await users.signUp()
@@ -184,7 +184,7 @@ struct AccountsIdempotencyTests {
     }
   }
 
-  @Test("What the administrator sends again is done once")
+  @Test("A repeated write of the administrator is applied once")
   func administrator() async throws {
     try await ServerFixture.run {
       $0.administratorToken = ServerFixture.administrator
@@ -204,14 +204,14 @@ struct AccountsIdempotencyTests {
     }
   }
 
-  @Test("The same request twice at the same time is done once")
+  @Test("A request that is sent several times at the same time is applied once")
   func atOnce() async throws {
     try await ServerFixture.run { users in
       let answers = try await withThrowingTaskGroup(of: RawResponse.self) { group in
         for _ in 0..<6 { group.addTask { try await users.post("/v1/users", Self.credentials, Self.key) } }
         return try await group.reduce(into: []) { $0.append($1) }
       }
-      // Whoever comes while the first is at work is told to come again.
+      // A client whose request arrives while the first one runs gets 409 and must retry.
       #expect(answers.allSatisfy { [201, 409].contains($0.status) })
       #expect(Set(answers.filter { $0.status == 201 }.map(\.body)).count == 1)
       #expect(try users.count("sessions") == 1)

@@ -2,9 +2,9 @@ import LockstepJSON
 import LockstepTestSupport
 import Testing
 
-@Suite("Accounts over the wire")
+@Suite("Accounts over HTTP")
 struct AccountsRouteTests {
-  @Test("Signing up gives the user, a token and the device's session")
+  @Test("Signing up returns the user, a token and the session of the device")
   func signUp() async throws {
     try await ServerFixture.run { users in
       let answer = try await users.post(
@@ -27,7 +27,7 @@ struct AccountsRouteTests {
     }
   }
 
-  @Test("Every bad field of a sign-up is named, in one answer")
+  @Test("Every invalid field of a sign-up is named in one response")
   func badSignUps() async throws {
     let long = String(repeating: "p", count: 257)
     let cases: [(body: String, pointers: [String])] = [
@@ -55,7 +55,7 @@ struct AccountsRouteTests {
     }
   }
 
-  @Test("An address is somebody's in whatever case, and nobody else can have it")
+  @Test("An address belongs to one user, in any case")
   func takenAddress() async throws {
     try await ServerFixture.run { users in
       _ = try await users.signUp("ada")
@@ -67,7 +67,7 @@ struct AccountsRouteTests {
     }
   }
 
-  @Test("A server whose registration is closed lets in who has an account, and nobody else")
+  @Test("A server with closed registration refuses sign-ups and accepts logins")
   func closedRegistration() async throws {
     try await ServerFixture.run { users in
       _ = try await users.signUp("ada")
@@ -79,7 +79,7 @@ struct AccountsRouteTests {
     }
   }
 
-  @Test("A login is refused alike for a wrong address and a wrong password")
+  @Test("A wrong address and a wrong password get the same response")
   func wrongCredentials() async throws {
     try await ServerFixture.run { users in
       _ = try await users.signUp("ada")
@@ -94,7 +94,7 @@ struct AccountsRouteTests {
     }
   }
 
-  @Test("A login whose fields are missing or of another type hears of each")
+  @Test("Every missing or invalid field of a login is named")
   func badLogins() async throws {
     try await ServerFixture.run { users in
       for (body, pointers) in [
@@ -107,7 +107,7 @@ struct AccountsRouteTests {
     }
   }
 
-  @Test("Who guesses passwords is told how long to wait")
+  @Test("A client that guesses passwords learns how long to wait")
   func tooManyAttempts() async throws {
     try await ServerFixture.run { users in
       _ = try await users.signUp("ada")
@@ -122,7 +122,7 @@ struct AccountsRouteTests {
     }
   }
 
-  @Test("The list of sessions shows every device, and which one asks")
+  @Test("The list of sessions has every device, and marks the one that sent the request")
   func sessions() async throws {
     try await ServerFixture.run { users in
       let phone = try await users.signUp("ada", device: "phone")
@@ -139,7 +139,7 @@ struct AccountsRouteTests {
     }
   }
 
-  @Test("A session that is ended has a token that is worth nothing at once, and stays so after a restart")
+  @Test("The token of an ended session is invalid at once, and stays invalid after a restart")
   func revoke() async throws {
     try await ServerFixture.run { users in
       let phone = try await users.signUp("ada")
@@ -160,7 +160,7 @@ struct AccountsRouteTests {
     }
   }
 
-  @Test("What is no session of the user's can't be ended")
+  @Test("Only the user's own sessions can be ended")
   func revokeOthers() async throws {
     try await ServerFixture.run { users in
       let (ada, bob) = (try await users.signUp("ada"), try await users.signUp("bob"))
@@ -171,7 +171,7 @@ struct AccountsRouteTests {
     }
   }
 
-  @Test("A user is told who they are")
+  @Test("A user can read their own account")
   func me() async throws {
     try await ServerFixture.run { users in
       let ada = try await users.signUp("ada")
@@ -183,7 +183,7 @@ struct AccountsRouteTests {
     }
   }
 
-  @Test("A new password ends every other session, and the old one lets nobody in any more")
+  @Test("A new password ends every other session, and the old password is refused")
   func changePassword() async throws {
     try await ServerFixture.run { users in
       let phone = try await users.signUp("ada")
@@ -198,7 +198,7 @@ struct AccountsRouteTests {
     }
   }
 
-  @Test("A password isn't changed to a bad one, or by who doesn't know it")
+  @Test("A password cannot be changed to an invalid one, or without the current one")
   func badPasswordChanges() async throws {
     try await ServerFixture.run { users in
       let ada = try await users.signUp("ada")
@@ -218,7 +218,7 @@ struct AccountsRouteTests {
     }
   }
 
-  @Test("An account isn't erased without its password")
+  @Test("An account cannot be erased without its password")
   func eraseRefused() async throws {
     try await ServerFixture.run { users in
       let ada = try await users.signUp("ada")
@@ -233,7 +233,7 @@ struct AccountsRouteTests {
     }
   }
 
-  @Test("A token ends when it wasn't used for as long as the server is told")
+  @Test("A token expires if it was not used for the configured time")
   func expiry() async throws {
     try await ServerFixture.run {
       $0.accounts.tokenLifetime = .seconds(86_400)
@@ -248,7 +248,7 @@ struct AccountsRouteTests {
     }
   }
 
-  @Test("Whoever has no token, or a made-up one, is asked for one everywhere")
+  @Test("Without a valid token, every route responds with 401")
   func unauthorized() async throws {
     let routes = [
       "GET /v1/me", "GET /v1/sessions", "DELETE /v1/sessions/current", "PUT /v1/me/password", "GET /v1/me/export",

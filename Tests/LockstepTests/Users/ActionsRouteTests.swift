@@ -2,16 +2,18 @@ import LockstepJSON
 import LockstepTestSupport
 import Testing
 
-@Suite("Several actions as one")
+@Suite("Several actions in one transaction")
 struct ActionsRouteTests {
-  /// An action of a batch.
+  /// An action of a transaction.
   static func action(_ module: String, _ type: String, _ payload: String) -> String {
     #"{"module":"\#(module)","type":"\#(type)","payload":\#(payload)}"#
   }
 
   static func batch(_ actions: [String]) -> String { #"{"actions":[\#(actions.joined(separator: ","))]}"# }
 
-  @Test("A batch is one revision, each action sees what those before it did, and the results are in order")
+  @Test(
+    "A transaction is one revision, each action sees the results of the ones before it, and the results are in order"
+  )
   func batch() async throws {
     try await ServerFixture.run { users in
       let ada = try await users.signUp()
@@ -43,7 +45,7 @@ struct ActionsRouteTests {
     }
   }
 
-  @Test("Every type of action does what its name says")
+  @Test("Every type of action has its effect")
   func types() async throws {
     let steps: [(module: String, type: String, payload: String, mutations: String)] = [
       ("favorites", "toggle", #"{"id":"a","title":"A"}"#, "inserted"),
@@ -77,7 +79,7 @@ struct ActionsRouteTests {
     }
   }
 
-  @Test("Actions that can't be are named by their places, all of them, and the first one is told")
+  @Test("All invalid actions are reported with their places, and the first one determines the status")
   func faults() async throws {
     let good = Self.action("favorites", "add", #"{"id":"x"}"#)
     let cases: [(actions: [String], failed: Int, pointers: [String])] = [
@@ -116,7 +118,7 @@ struct ActionsRouteTests {
     }
   }
 
-  @Test("A batch has 1 to 500 actions")
+  @Test("A transaction has 1 to 500 actions")
   func size() async throws {
     let many = (0..<501).map { Self.action("favorites", "add", #"{"id":"\#($0)"}"#) }
     try await ServerFixture.run { users in
@@ -131,10 +133,10 @@ struct ActionsRouteTests {
     }
   }
 
-  @Test("A batch of 500 whose last one is refused changes nothing at all")
+  @Test("A transaction of 500 actions changes nothing if the last one is refused")
   func lastOneWrong() async throws {
     let refusals: [(action: String, told: Told)] = [
-      (Self.action("favorites", "remove", #"{"id":"nobody"}"#), Told("not-found")),
+      (Self.action("favorites", "remove", #"{"id":"absent"}"#), Told("not-found")),
       (Self.action("favorites", "add", #"{"id":7}"#), Told("validation-failed", "/actions/499/payload/id")),
       (Self.action("defaults", "increment", #"{"key":"text","by":1}"#), Told("conflict")),
       (Self.action("favorites", "add", #"{"id":"one too many"}"#), Told("quota-exceeded")),
@@ -162,7 +164,7 @@ struct ActionsRouteTests {
     }
   }
 
-  @Test("If-Match with a Cursor makes a batch conditional on the whole state")
+  @Test("If-Match with a cursor makes a transaction conditional on the whole state")
   func conditional() async throws {
     try await ServerFixture.run { users in
       let ada = try await users.signUp()
@@ -178,7 +180,7 @@ struct ActionsRouteTests {
     }
   }
 
-  @Test("Whole numbers are added exactly, and what leaves 64 bits is refused")
+  @Test("Whole numbers are added exactly, and a sum beyond 64 bits is refused")
   func increments() async throws {
     let cases: [(start: String, by: String, result: String?)] = [
       ("9223372036854775806", "1", "9223372036854775807"), ("9223372036854775807", "1", "9223372036854775808"),

@@ -2,9 +2,9 @@ import LockstepJSON
 import LockstepTestSupport
 import Testing
 
-@Suite("The fields of answers about users")
+@Suite("Fields of responses about users")
 struct AnswerFieldsTests {
-  @Test("Whoever keeps an answer knows whose it is, and that it must be asked for again")
+  @Test("A cache may store a response for its user only, and must revalidate it")
   func caching() async throws {
     try await ServerFixture.run {
       $0.corsOrigins = ["https://app.example"]
@@ -22,24 +22,24 @@ struct AnswerFieldsTests {
         #expect(Self.vary(answer).contains("Authorization"), "\(path)")
       }
       for answer in [
-        try await ada.get("/v1/favorites/nobody"), try await ada.delete("/v1/favorites/a"),
+        try await ada.get("/v1/favorites/absent"), try await ada.delete("/v1/favorites/a"),
         try await ada.put("/v1/favorites/a", "{", []),
       ] {
         #expect(answer.field("Cache-Control") == "no-store")
       }
-      // Long answers may be compressed.
+      // Long responses may be compressed.
       let long = #""\#(String(repeating: "x", count: 2_000))""#
       #expect(Self.vary(try await ada.put("/v1/defaults/standard/long", long)).contains("Accept-Encoding"))
     }
   }
 
-  @Test("HEAD is GET without the body, wherever there is GET")
+  @Test("HEAD returns the status and the fields of GET on every resource")
   func head() async throws {
     try await ServerFixture.run { users in
       let ada = try await users.signUp()
       try await ConditionalRequestTests.fill(ada)
       let paths =
-        ConditionalRequestTests.resources + ["/v1/me", "/v1/sessions", "/v1/me/export", "/v1/favorites/nobody"]
+        ConditionalRequestTests.resources + ["/v1/me", "/v1/sessions", "/v1/me/export", "/v1/favorites/absent"]
       for path in paths {
         let (get, head) = (try await ada.get(path), try await ada.ask("HEAD", path))
         #expect(head.status == get.status, "\(path)")
@@ -51,7 +51,7 @@ struct AnswerFieldsTests {
     }
   }
 
-  @Test("OPTIONS and 405 tell what each address takes")
+  @Test("OPTIONS and 405 list the methods of each path")
   func methods() async throws {
     let allowed: [(path: String, methods: String)] = [
       ("/v1/users", "POST, OPTIONS"), ("/v1/sessions", "GET, HEAD, POST, OPTIONS"),

@@ -5,9 +5,9 @@ import Testing
 
 @testable import LockstepCollections
 
-@Suite("The changes feed tells what happened since a cursor, folded, and misses nothing")
+@Suite("The feed returns the changes since a cursor, combined and complete")
 struct ChangesTests {
-  @Test("Without a cursor it's the whole of everything, and the cursor to go on from")
+  @Test("Without a cursor, the response has all collections and a cursor")
   func beginning() async throws {
     try await ServerFixture.run { users in
       let phone = try await users.signUp()
@@ -27,7 +27,7 @@ struct ChangesTests {
     }
   }
 
-  @Test("What came and went again isn't told; what moved, changed, came and went is, by the indices of a table view")
+  @Test("The feed leaves out what was added and removed again; other changes have the indices of a table view")
   func folded() async throws {
     try await ServerFixture.run { users in
       let phone = try await users.signUp()
@@ -52,7 +52,7 @@ struct ChangesTests {
     }
   }
 
-  @Test("A cursor that the store can't answer gets the whole of everything, in the same answer")
+  @Test("A cursor that the server cannot continue from gets a reset in the same response")
   func reset() async throws {
     try await ServerFixture.run { users in
       let phone = try await users.signUp()
@@ -78,7 +78,7 @@ struct ChangesTests {
     }
   }
 
-  @Test("A filtered feed wakes for its collections only, and makes progress all the same")
+  @Test("A filtered wait ends only for its collections, and its cursor still advances")
   func filtered() async throws {
     try await ServerFixture.run { users in
       let phone = try await users.signUp()
@@ -101,7 +101,7 @@ struct ChangesTests {
     }
   }
 
-  @Test("A client that goes on from its cursor misses nothing over restarts, and as far back as history is kept")
+  @Test("A client that continues from its cursor misses nothing after a restart")
   func restarted() async throws {
     try await ServerFixture.run { users in
       let phone = try await users.signUp()
@@ -116,7 +116,7 @@ struct ChangesTests {
     }
   }
 
-  @Test("The cursor of a resource goes on in the feed of its collection")
+  @Test("The cursor of a resource can be used in the feed of its collection")
   func sharedCursor() async throws {
     try await ServerFixture.run { users in
       let phone = try await users.signUp()
@@ -131,7 +131,7 @@ struct ChangesTests {
     }
   }
 
-  @Test("A transaction is told whole, and only once")
+  @Test("A transaction is one response of the feed")
   func atomic() async throws {
     try await ServerFixture.run { users in
       let phone = try await users.signUp()
@@ -148,7 +148,7 @@ struct ChangesTests {
     }
   }
 
-  @Test("What the app registers is told to everybody whose own values don't hide it")
+  @Test("Registered defaults reach all users who have not set these keys")
   func registered() async throws {
     try await ServerFixture.run({ $0.administratorToken = "secret" }) { users in
       let (ada, bob) = (try await users.signUp(), try await users.signUp("bob"))
@@ -172,7 +172,7 @@ struct ChangesTests {
     }
   }
 
-  @Test("Server-sent events tell the same, each once, and go on from the last one")
+  @Test("An event stream has the same changes, each once, and continues after the last event")
   func events() async throws {
     try await ServerFixture.run { users in
       let phone = try await users.signUp()
@@ -189,7 +189,7 @@ struct ChangesTests {
       #expect(text.contains("Content-Type: text/event-stream"))
       let documents = text.split(separator: "\n").filter { $0.hasPrefix("data: ") }
         .compactMap { try? JSON(parsing: String($0.dropFirst(6))) }
-      // Each follows on the one before, however many commits it tells of.
+      // Each event follows the one before, however many commits it combines.
       var cursor = since
       for document in documents {
         #expect(document["since"]?.stringValue == cursor)
@@ -202,7 +202,7 @@ struct ChangesTests {
   }
 
   @Test(
-    "A stream is for whoever would take one, and take it as gladly as JSON",
+    "A client gets an event stream if it accepts one at least as much as JSON",
     arguments: [
       ("application/json, text/event-stream;q=0", false), ("text/event-stream; q=0.0", false),
       ("text/event-stream;q=0.5, application/json", false), ("text/event-streams", false), ("*/*", false),
@@ -220,7 +220,7 @@ struct ChangesTests {
     }
   }
 
-  @Test("A stream says every fifteen seconds that it's alive")
+  @Test("A stream sends a comment every fifteen seconds")
   func heartbeat() async throws {
     try await ServerFixture.run { users in
       let phone = try await users.signUp()
@@ -233,7 +233,7 @@ struct ChangesTests {
     }
   }
 
-  @Test("An event follows on the last id, which moves on too with what happens to other collections")
+  @Test("Each event follows the last id, which also advances with changes of other collections")
   func filteredEvents() async throws {
     try await ServerFixture.run { users in
       let phone = try await users.signUp()
@@ -243,7 +243,7 @@ struct ChangesTests {
       let first = String(decoding: try await client.line().prefix { $0 != 0x0A }, as: UTF8.self)
       await eventually { users.waiting == 1 }
       _ = try await phone.put("/v1/defaults/standard/x", "1")
-      // Behind it in the stream's turn.
+      // The comment comes after the change in the stream.
       users.advance(by: 15.2)
       try await client.receive(until: ": alive\nid: ")
       let second = String(decoding: try await client.line().prefix { $0 != 0x0A }, as: UTF8.self)
@@ -256,11 +256,11 @@ struct ChangesTests {
     }
   }
 
-  @Test("Whose state is no longer in memory isn't left behind: it's read again, and the stream goes on")
+  @Test("If the state of a waiting user was evicted, it is read again, and the stream continues")
   func evictedStream() async throws {
     try await ServerFixture.run { configuration in
       configuration.administratorToken = ServerFixture.administrator
-      // Room for the two that came last.
+      // Room for the two most recent states.
       configuration.cacheBytes = 0
     } _: { users in
       let phone = try await users.signUp()
@@ -269,7 +269,7 @@ struct ChangesTests {
       let client = try await phone.waiting("/v1/changes?since=now", ["Accept: text/event-stream"])
       try await client.receive(until: "data: ")
       for other in others { try await other.addFavorites("a") }
-      // Without news it's kept, in memory or not.
+      // Without a change the stream stays open, whether the state is in memory or not.
       users.advance(by: 15.2)
       try await client.receive(until: ": alive")
       #expect(users.waiting == 1)
@@ -281,13 +281,13 @@ struct ChangesTests {
         #expect(told["changesets"]?[0]?["set"] == ["theme": .string(theme)])
         for other in others { try await other.addFavorites(theme) }
       }
-      // It goes on with what is the user's own too.
+      // The stream also continues with the user's own changes.
       try await phone.addFavorites("mine")
       try await client.receive(until: #""id":"mine""#)
     }
   }
 
-  @Test("The device that asks shows where it last asked from")
+  @Test("The list of sessions has the cursor that a device last used")
   func devices() async throws {
     try await ServerFixture.run { users in
       let phone = try await users.signUp()
@@ -297,7 +297,7 @@ struct ChangesTests {
     }
   }
 
-  @Test("The journal tells what was asked for and what happened, page by page, and can be waited on")
+  @Test("The journal returns actions and mutations in pages, and can be waited on")
   func journal() async throws {
     try await ServerFixture.run { users in
       let phone = try await users.signUp()
@@ -316,7 +316,7 @@ struct ChangesTests {
     }
   }
 
-  @Test("The journal says where it can't go on from a cursor and begins at the beginning; from now on it has nothing")
+  @Test("If the journal cannot continue from a cursor, it says so and begins at the start; from now on, it is empty")
   func journalReset() async throws {
     try await ServerFixture.run { users in
       let phone = try await users.signUp()
@@ -345,7 +345,7 @@ struct ChangesTests {
         #expect(answer.ids == row.ids, "\(row.query)")
       }
       #expect(try await phone.get("/v1/journal?since=now").json["cursor"]?.stringValue == cursors[2])
-      // As pruning leaves it.
+      // Pruning has the same effect.
       _ = try users.rows("DELETE FROM journal WHERE revision >> 20 = 1")
       #expect(try await told("?since=\(none)") == (true, ["b", "c"]))
       #expect(try await told("?since=\(cursors[1])") == (false, ["c"]))

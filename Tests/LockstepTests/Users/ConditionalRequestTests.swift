@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Conditional requests")
 struct ConditionalRequestTests {
-  /// Everything that can be read of a user's state, with something in it.
+  /// All resources of a user's state. Each has some content.
   static let resources = [
     "/v1/favorites", "/v1/favorites?limit=1", "/v1/favorites?prefix=b", "/v1/favorites?after=a", "/v1/favorites/b",
     "/v1/defaults", "/v1/defaults/standard", "/v1/defaults/standard?prefix=t", "/v1/defaults/standard/theme",
@@ -17,7 +17,7 @@ struct ConditionalRequestTests {
     _ = try await ada.patch("/v1/profile", #"{"position":"Pilot"}"#)
   }
 
-  @Test("Who has what there is gets a 304 with the same ETag and no body, on every resource")
+  @Test("A client with the latest representation gets a 304 with the same ETag and no body, on every resource")
   func notModified() async throws {
     try await ServerFixture.run { users in
       let ada = try await users.signUp()
@@ -44,7 +44,7 @@ struct ConditionalRequestTests {
     }
   }
 
-  @Test("A condition that is no list of tags is refused")
+  @Test("A condition that is not a list of tags is refused")
   func badConditions() async throws {
     try await ServerFixture.run { users in
       let ada = try await users.signUp()
@@ -55,7 +55,7 @@ struct ConditionalRequestTests {
     }
   }
 
-  /// A write of each kind, to what there is.
+  /// One write of each kind to an existing resource.
   private static let writes: [(method: String, path: String, body: String?, type: String?, read: String)] = [
     ("PUT", "/v1/favorites/a", #"{"title":"N"}"#, nil, "/v1/favorites/a"),
     ("PATCH", "/v1/favorites/a", #"{"title":"M"}"#, nil, "/v1/favorites/a"),
@@ -68,7 +68,7 @@ struct ConditionalRequestTests {
     ("PATCH", "/v1/profile", #"{"position":"Poet"}"#, nil, "/v1/profile"),
   ]
 
-  @Test("A write with another ETag than the present one is refused, and told what there is")
+  @Test("A write with a stale ETag gets 412 with the present representation")
   func ifMatch() async throws {
     try await ServerFixture.run { users in
       let ada = try await users.signUp()
@@ -77,7 +77,7 @@ struct ConditionalRequestTests {
         let present = try await ada.get(read)
         let tag = try #require(present.field("ETag"))
         let types = type.map { ["Content-Type: \($0)"] } ?? []
-        // Comparison is strong: a weak tag never matches.
+        // The comparison is strong, so a weak tag never matches.
         for condition in [#""x""#, "W/\(tag)", #""x", W/\#(tag)"#, ""] {
           let answer = try await ada.ask(method, path, body, types + ["If-Match: \(condition)"])
           #expect(answer.status == 412, "\(method) \(path) \(condition)")
@@ -97,7 +97,7 @@ struct ConditionalRequestTests {
     }
   }
 
-  @Test("The ETag of a write's answer is that of what a read gives, and good for the next write")
+  @Test("The ETag of a write's response equals that of a read, and works for the next write")
   func chain() async throws {
     try await ServerFixture.run { users in
       let ada = try await users.signUp()
@@ -114,7 +114,7 @@ struct ConditionalRequestTests {
     }
   }
 
-  @Test("If-Match on what isn't there is refused; * wants only that there is something")
+  @Test("If-Match fails on a missing resource, and * matches any existing one")
   func ifMatchNothing() async throws {
     try await ServerFixture.run { users in
       let ada = try await users.signUp()
@@ -133,14 +133,14 @@ struct ConditionalRequestTests {
     }
   }
 
-  @Test("If-None-Match: * creates, and never replaces")
+  @Test("If-None-Match: * creates a resource and never replaces one")
   func createOnly() async throws {
     try await ServerFixture.run {
       $0.administratorToken = ServerFixture.administrator
     } _: { users in
       let ada = try await users.signUp()
       try await users.register("standard", #"{"theme":"light"}"#)
-      // What the app has registered isn't the user's: the value is new.
+      // A registered default does not count as the user's value, so the value is new.
       for (path, body) in [("/v1/favorites/a", #"{"title":"1"}"#), ("/v1/defaults/standard/theme", #""1""#)] {
         let made = try await ada.put(path, body, ["If-None-Match: *"])
         #expect(made.status == 201, "\(path)")
@@ -152,7 +152,7 @@ struct ConditionalRequestTests {
     }
   }
 
-  @Test("What is read of an account is conditional too")
+  @Test("Reads of an account are conditional too")
   func accounts() async throws {
     try await ServerFixture.run { users in
       let ada = try await users.signUp()
@@ -169,7 +169,7 @@ struct ConditionalRequestTests {
     }
   }
 
-  @Test("A list of tags is taken apart by its quotes: a comma may stand inside a tag")
+  @Test("A comma inside a quoted tag does not split a list of tags")
   func commas() async throws {
     try await ServerFixture.run { users in
       let ada = try await users.signUp()

@@ -2,9 +2,9 @@ import LockstepJSON
 import LockstepTestSupport
 import Testing
 
-@Suite("User defaults over the wire")
+@Suite("User defaults over HTTP")
 struct DefaultsRouteTests {
-  @Test("A value is set with its body, new or in the place of another, and read back as it is")
+  @Test("A value is set by its body, replaces any other value, and is read back unchanged")
   func put() async throws {
     try await ServerFixture.run { users in
       let ada = try await users.signUp()
@@ -23,7 +23,7 @@ struct DefaultsRouteTests {
     }
   }
 
-  @Test("A suite shows its values by their keys, and an unknown suite is empty")
+  @Test("A suite has its values by key, and an unknown suite is empty")
   func suite() async throws {
     try await ServerFixture.run { users in
       let ada = try await users.signUp()
@@ -40,7 +40,7 @@ struct DefaultsRouteTests {
     }
   }
 
-  @Test("A prefix narrows a suite")
+  @Test("A prefix filters the values of a suite")
   func prefix() async throws {
     try await ServerFixture.run { users in
       let ada = try await users.signUp()
@@ -51,7 +51,7 @@ struct DefaultsRouteTests {
     }
   }
 
-  @Test("The list of suites tells how many values each has, and how many bytes they take")
+  @Test("The list of suites has the number of values and bytes of each")
   func suites() async throws {
     try await ServerFixture.run { users in
       let ada = try await users.signUp()
@@ -70,7 +70,7 @@ struct DefaultsRouteTests {
     }
   }
 
-  @Test("A patch of plain JSON replaces values whole, and null removes")
+  @Test("A patch of type JSON replaces whole values, and null removes them")
   func patch() async throws {
     try await ServerFixture.run { users in
       let ada = try await users.signUp()
@@ -82,7 +82,7 @@ struct DefaultsRouteTests {
     }
   }
 
-  @Test("A merge patch reaches to the full depth")
+  @Test("A merge patch applies at every depth")
   func mergePatch() async throws {
     try await ServerFixture.run { users in
       let ada = try await users.signUp()
@@ -96,7 +96,7 @@ struct DefaultsRouteTests {
     }
   }
 
-  @Test("A JSON patch works on the user's own values, whole or not at all")
+  @Test("A JSON patch applies to the user's own values, as a whole or not at all")
   func jsonPatch() async throws {
     try await ServerFixture.run {
       $0.administratorToken = "boss"
@@ -122,7 +122,7 @@ struct DefaultsRouteTests {
     }
   }
 
-  @Test("A value is removed once, by who has set it")
+  @Test("A value can be removed once, and a missing value gets 404")
   func delete() async throws {
     try await ServerFixture.run { users in
       let ada = try await users.signUp()
@@ -137,7 +137,7 @@ struct DefaultsRouteTests {
     }
   }
 
-  @Test("Names that can't be are refused, wherever they stand")
+  @Test("Invalid names are refused, wherever they are")
   func names() async throws {
     let long = String(repeating: "k", count: 257)
     try await ServerFixture.run { users in
@@ -164,7 +164,7 @@ struct DefaultsRouteTests {
     }
   }
 
-  @Test("A value may be anything but null, to 256 KiB")
+  @Test("A value may be any JSON except null, up to 256 KiB")
   func values() async throws {
     let largest = #"""# + String(repeating: "v", count: 256 * 1024 - 2) + #"""#
     try await ServerFixture.run { users in
@@ -184,7 +184,7 @@ struct DefaultsRouteTests {
 extension ServerFixture {
   static let administrator = "boss"
 
-  /// Asks as the administrator; the server must be started with that token.
+  /// Sends a request as the administrator. The server must have been started with that token.
   func administer(
     _ method: String,
     _ target: String,
@@ -194,7 +194,7 @@ extension ServerFixture {
     try await ask(method, target, fields, body: body.map { Array($0.utf8) }, token: Self.administrator)
   }
 
-  /// Registers the values of a suite, whole.
+  /// Registers all values of a suite.
   func register(_ suite: String, _ values: String) async throws {
     let answer = try await administer("PUT", "/v1/admin/registered/\(suite)", values)
     #expect(answer.status == 200, "\(answer.text)")

@@ -4,21 +4,21 @@ import Testing
 
 @Suite("ETags and cursors")
 struct EntityTagTests {
-  /// Reads all of some resources.
+  /// Reads the resources at these paths.
   private func read(_ paths: [String], _ ada: Device) async throws -> [String: RawResponse] {
     var answers: [String: RawResponse] = [:]
     for path in paths { answers[path] = try await ada.get(path) }
     return answers
   }
 
-  @Test("An ETag changes when its resource does, and only then")
+  @Test("An ETag changes if and only if its resource changes")
   func changes() async throws {
     let paths = [
       "/v1/favorites", "/v1/favorites/a", "/v1/favorites/b", "/v1/favorites/c", "/v1/defaults", "/v1/defaults/standard",
       "/v1/defaults/standard/x", "/v1/defaults/standard/y", "/v1/defaults/other", "/v1/profile",
     ]
     let steps: [(method: String, path: String, body: String?, changed: Set<String>)] = [
-      // The place is a part of an item: those that are shifted change.
+      // The index is a part of an item, so the shifted items change.
       ("PUT", "/v1/favorites/n", #"{"index":1}"#, ["/v1/favorites", "/v1/favorites/b", "/v1/favorites/c"]),
       ("PATCH", "/v1/favorites/a", #"{"title":"A"}"#, ["/v1/favorites", "/v1/favorites/a"]),
       ("PUT", "/v1/favorites/b/position", #"{"index":3}"#, ["/v1/favorites", "/v1/favorites/b", "/v1/favorites/c"]),
@@ -54,14 +54,14 @@ struct EntityTagTests {
           if isFresh { continue }
           #expect(old.body != new.body, "\(path)")
         }
-        // Nothing has changed: not even the cursor.
+        // Nothing has changed, so the cursor is the same.
         if changed.isEmpty { #expect(answer.cursor == before["/v1/profile"]?.cursor) }
         before = after
       }
     }
   }
 
-  @Test("Pages and prefixes stay fresh while something else changes")
+  @Test("Pages and prefixes are not modified by changes outside of them")
   func parts() async throws {
     let paths = [
       "/v1/favorites?limit=1", "/v1/favorites?prefix=a", "/v1/favorites?after=a&limit=1",
@@ -89,13 +89,13 @@ struct EntityTagTests {
       #expect(try await freshness() == [true, true, false, true])
       _ = try await ada.put("/v1/defaults/standard/x", "2")
       #expect(try await freshness() == [true, true, false, false])
-      // The count is part of a page.
+      // The count is a part of a page.
       try await ada.addFavorites("a2")
       #expect(try await freshness() == [false, false, false, false])
     }
   }
 
-  @Test("The same ETag means the same bytes, whatever happens and however often the server starts anew")
+  @Test("The same ETag means the same bytes, whatever happens and after any number of restarts")
   func sameBytes() async throws {
     let paths = ConditionalRequestTests.resources + ["/v1/favorites/a", "/v1/defaults/standard/size"]
     try await ServerFixture.run {
@@ -140,14 +140,14 @@ struct EntityTagTests {
     }
   }
 
-  @Test("A cursor is made of plain characters, and every answer about state carries it")
+  @Test("A cursor has only letters, digits, dots, hyphens and underscores, and every response about state has one")
   func cursors() async throws {
     try await ServerFixture.run { users in
       let ada = try await users.signUp()
       try await ConditionalRequestTests.fill(ada)
       var answers: [RawResponse] = []
       for path in ConditionalRequestTests.resources { answers.append(try await ada.get(path)) }
-      answers.append(try await ada.get("/v1/favorites/nobody"))
+      answers.append(try await ada.get("/v1/favorites/absent"))
       answers.append(try await ada.put("/v1/favorites/c", "{}"))
       answers.append(try await ada.put("/v1/favorites/c", "{}", ["If-None-Match: *"]))
       answers.append(try await ada.delete("/v1/favorites/c"))

@@ -5,9 +5,9 @@ import Testing
 @testable import Lockstep
 @testable import LockstepCollections
 
-@Suite("What is kept of a user, and what isn't")
+@Suite("Erasing and exporting users")
 struct ErasureTests {
-  /// Strings that only Ada has, in every place where she can leave one.
+  /// Unique texts, one in every place where a user can store text.
   private static let secrets = [
     "ada@example.com", "Ada's telephone", "favorite-id-zq", "favorite title zq", "favorite data zq", "suite-zq",
     "default-key-zq", "default value zq", "position zq", "idempotency-zq", "removed zq", "note zq", "score zq",
@@ -28,27 +28,27 @@ struct ErasureTests {
     _ = try await ada.put("/v1/scores/s", #""score zq""#)
   }
 
-  @Test("An erased user leaves no row in any table, and no string of theirs in the file")
+  @Test("An erased user leaves no row in any table, and no text in the file")
   func erase() async throws {
     try await ServerFixture.run(modules: [.notes, .scores]) { users in
       let ada = try await users.signUp("ada", device: "Ada's telephone")
       let bob = try await users.signUp("bob")
       try await bob.addFavorites("x")
       try await Self.live(ada)
-      // Enough for a snapshot, which comes behind the write that set it off.
+      // Enough to make a snapshot, which is written after the write that caused it.
       for letter in ["v", "w"] {
         let value = #""\#(String(repeating: letter, count: 70_000))""#
         #expect(try await ada.put("/v1/defaults/suite-zq/large", value).status < 300)
       }
       try await eventually { try users.rows("SELECT 1 FROM snapshots").isEmpty == false }
-      // An operator's order forgets whom it's about when it's carried out.
+      // A completed admin command no longer has the user's id.
       let tables = try users.rows(
         "SELECT m.name FROM sqlite_schema m JOIN pragma_table_info(m.name) c WHERE m.type = 'table' AND c.name = 'user_id'"
       ).map { $0[0] }.filter { $0 != "orders" }
       #expect(tables.count >= 8)
       for table in tables {
         let rows = try users.rows("SELECT 1 FROM \(table) WHERE user_id = '\(ada.user)'")
-        #expect(!rows.isEmpty, "\(table) isn't tried")
+        #expect(!rows.isEmpty, "\(table) has no rows to test")
       }
       let answer = try await ada.ask("DELETE", "/v1/me", #"{"password":"correct horse"}"#)
       #expect(answer.status == 204)
@@ -62,7 +62,7 @@ struct ErasureTests {
       #expect(login.status == 401)
       #expect(try await bob.favoriteIDs() == ["x"])
 
-      // The log is emptied behind the answer; what others write meanwhile may be in it.
+      // The WAL is checkpointed after the response. Writes of other users may follow.
       try await eventually {
         let log = String(decoding: try users.directory.contents(of: "lockstep.db-wal"), as: UTF8.self)
         return (Self.secrets + [ada.user, ada.session]).allSatisfy { !log.contains($0) }
@@ -71,14 +71,14 @@ struct ErasureTests {
       let file = String(decoding: try users.directory.contents(of: "lockstep.db"), as: UTF8.self)
       for secret in Self.secrets + [ada.user, ada.session] { #expect(!file.contains(secret), "\(secret)") }
       try await users.restart()
-      // The address is free again, and whoever takes it begins with nothing.
+      // The address can be used again, and the new user has no data.
       let again = try await users.signUp("ada")
       #expect(again.user != ada.user)
       #expect(try await again.get("/v1/favorites").json["count"] == 0)
     }
   }
 
-  @Test("An export holds all that is stored, and no secret")
+  @Test("An export contains all stored data and no secrets")
   func export() async throws {
     try await ServerFixture.run({ $0.administratorToken = ServerFixture.administrator }, modules: [.notes, .scores]) {
       users in
@@ -107,7 +107,7 @@ struct ErasureTests {
     }
   }
 
-  @Test("A long export comes in pieces, and is the same as if it came as one")
+  @Test("A long export is sent in pieces and has the same content")
   func longExport() async throws {
     try await ServerFixture.run { users in
       let ada = try await users.signUp()
@@ -133,7 +133,7 @@ struct ErasureTests {
     }
   }
 
-  @Test("An export whose user is gone before it's told ends without an end")
+  @Test("An export ends without its last chunk if its user is erased before the end")
   func erasedExport() async throws {
     try await ServerFixture.run { users in
       let ada = try await users.signUp()
@@ -141,7 +141,7 @@ struct ErasureTests {
         let value = #""\#(number) \#(String(repeating: "x", count: 240_000))""#
         _ = try await ada.put("/v1/defaults/standard/k", value)
       }
-      // It takes nothing as yet: what is on the way has no room for all.
+      // The client does not read yet, and the buffers are too small for the whole export.
       let client = try RawClient(
         port: try #require(users.running.withLock { $0 }).address.port,
         receiveBuffer: 16 * 1024
@@ -156,7 +156,7 @@ struct ErasureTests {
     }
   }
 
-  @Test("An export has what is left of a past whose journal is gone")
+  @Test("An export contains snapshots of a pruned history")
   func exportedSnapshots() async throws {
     try await ServerFixture.run { users in
       let ada = try await users.signUp()
@@ -181,7 +181,9 @@ struct ErasureTests {
     }
   }
 
-  @Test("No password and no token is in the file, in the log or in any answer but the one that hands it out")
+  @Test(
+    "Passwords and tokens are not in the file, in the log, or in any response except the one that creates the token"
+  )
   func secrets() async throws {
     func configure(_ configuration: inout Configuration) {
       configuration.accessLog = true

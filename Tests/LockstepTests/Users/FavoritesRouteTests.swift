@@ -2,9 +2,9 @@ import LockstepJSON
 import LockstepTestSupport
 import Testing
 
-@Suite("Favorites over the wire")
+@Suite("Favorites over HTTP")
 struct FavoritesRouteTests {
-  @Test("A favorite that is put is new at the end, and its item is the answer")
+  @Test("A new favorite is added at the end, and the response is its item")
   func put() async throws {
     try await ServerFixture.run { users in
       let ada = try await users.signUp()
@@ -22,7 +22,7 @@ struct FavoritesRouteTests {
     }
   }
 
-  @Test("A favorite is put at an index, as far as there are places")
+  @Test("A favorite is inserted at an index, at most at the end")
   func putAtIndex() async throws {
     try await ServerFixture.run { users in
       let ada = try await users.signUp()
@@ -34,7 +34,7 @@ struct FavoritesRouteTests {
     }
   }
 
-  @Test("A favorite that is replaced keeps its place and the time it was added")
+  @Test("A replaced favorite keeps its place and the time when it was added")
   func replace() async throws {
     try await ServerFixture.run { users in
       let ada = try await users.signUp()
@@ -51,7 +51,7 @@ struct FavoritesRouteTests {
     }
   }
 
-  @Test("What a client got it may send back, and a body isn't needed at all")
+  @Test("A client may send back an item that it received, and the body is optional")
   func sentBack() async throws {
     try await ServerFixture.run { users in
       let ada = try await users.signUp()
@@ -80,13 +80,13 @@ struct FavoritesRouteTests {
       #expect(answer.json.objectValue?.names == ["cursor", "count", "items"])
       #expect(answer.json["count"] == 2)
       #expect(answer.json["items"]?[0]?["title"] == "A")
-      // The place follows from the list's order.
+      // The items of a list have no index, because it follows from their order.
       #expect(answer.json["items"]?[0]?["index"] == nil)
       #expect(answer.json["cursor"]?.stringValue == answer.tag)
     }
   }
 
-  @Test("Pages follow their links to the end, and a prefix narrows what is in them")
+  @Test("Links lead through all pages, and a prefix filters them")
   func pages() async throws {
     try await ServerFixture.run { users in
       let ada = try await users.signUp()
@@ -105,13 +105,13 @@ struct FavoritesRouteTests {
     }
   }
 
-  @Test("Parameters that can't be are refused, each with its name")
+  @Test("Invalid parameters are refused by name")
   func badParameters() async throws {
     try await ServerFixture.run { users in
       let ada = try await users.signUp()
       for (query, name) in [
         ("limit=0", "limit"), ("limit=-1", "limit"), ("limit=ten", "limit"), ("limit=", "limit"),
-        ("limit=99999999999999999999", "limit"), ("limit=1&limit=2", "limit"), ("after=nobody", "nobody"),
+        ("limit=99999999999999999999", "limit"), ("limit=1&limit=2", "limit"), ("after=absent", "absent"),
         ("at=nonsense", "at"), ("at=", "at"), ("prefix=%ff", "UTF-8"), ("prefix=%2", "%"),
       ] {
         let answer = try await ada.get("/v1/favorites?\(query)")
@@ -122,7 +122,7 @@ struct FavoritesRouteTests {
     }
   }
 
-  @Test("A merge patch changes title and data and nothing else, whichever JSON type it is sent as")
+  @Test("A merge patch changes only the title and the data, with any JSON content type")
   func mergePatch() async throws {
     try await ServerFixture.run { users in
       let ada = try await users.signUp()
@@ -146,7 +146,9 @@ struct FavoritesRouteTests {
     }
   }
 
-  @Test("A JSON patch is done whole; a test that fails is a conflict, and what can't be done is named by its place")
+  @Test(
+    "A JSON patch is applied as a whole; a failed test is a conflict, and an invalid operation is named by its place"
+  )
   func jsonPatch() async throws {
     try await ServerFixture.run { users in
       let ada = try await users.signUp()
@@ -170,7 +172,7 @@ struct FavoritesRouteTests {
     }
   }
 
-  @Test("A favorite that is moved takes its new place, past the end the last one")
+  @Test("A moved favorite gets its new place, and a place past the end is the last one")
   func move() async throws {
     try await ServerFixture.run { users in
       let ada = try await users.signUp()
@@ -189,7 +191,7 @@ struct FavoritesRouteTests {
     }
   }
 
-  @Test("What isn't there can't be read, patched, moved or removed")
+  @Test("A missing favorite cannot be read, patched, moved or removed")
   func missing() async throws {
     try await ServerFixture.run { users in
       let ada = try await users.signUp()
@@ -205,7 +207,7 @@ struct FavoritesRouteTests {
     }
   }
 
-  @Test("A favorite is removed once")
+  @Test("The second removal of a favorite gets 404")
   func delete() async throws {
     try await ServerFixture.run { users in
       let ada = try await users.signUp()
@@ -219,7 +221,7 @@ struct FavoritesRouteTests {
     }
   }
 
-  @Test("Every fault of a favorite's body is named")
+  @Test("Every invalid field of a favorite's body is named")
   func faults() async throws {
     let longTitle = String(repeating: "é", count: 257)
     let bigData = String(repeating: "x", count: 16 * 1024 - 1)
@@ -264,7 +266,7 @@ struct FavoritesRouteTests {
 }
 
 extension RawResponse {
-  /// Where the next page is.
+  /// The target of the link to the next page.
   var nextLink: String? {
     field("Link")?.wholeMatch(of: /<(.+)>; rel="next"/).map { String($0.1) }
   }

@@ -12,10 +12,10 @@ import LockstepJSON
 @testable import LockstepStore
 @testable import LockstepSync
 
-@Suite("A store that can't be written")
+@Suite("Stores that cannot be written")
 struct FullDiskTests {
   @Test(
-    "A full disk is 503 for who writes, and two lines in the log however many try: that it's full, and that it's over"
+    "On a full disk, writes get 503, and the log has one line at the beginning and one at the end"
   )
   func fullDisk() async throws {
     try await ServerFixture.run { users in
@@ -37,26 +37,26 @@ struct FullDiskTests {
     }
   }
 
-  /// Codes of SQLite's, and the status that a client is told; nil for a fault of ours.
+  /// Result codes of SQLite and the resulting status, or nil for an error of the server.
   private static let told: [(code: Int32, status: Int?)] = [
     (5, 503), (6, 503), (8, 503), (10, 503), (778, 503), (1034, 503), (4874, 503), (11, 503), (13, 503), (14, 503),
     (26, 503), (516, 503), (1, nil), (20, nil), (21, nil),
   ]
 
   @Test(
-    "Whatever the disk, the file or another's lock keeps from being done is 503; a fault of ours isn't",
+    "An error of the disk, the file or a lock gets 503, and an error of the server does not",
     arguments: told
   )
   func failingDisk(code: Int32, status: Int?) {
     let error = SQLiteError(extendedCode: code, message: "disk I/O error", sql: "COMMIT", path: "/data/lockstep.db")
     let problem = Problem.telling(of: error)
     #expect(problem?.kind.status.code == status)
-    // Where the store lies and what SQLite said is the operator's.
+    // Only the operator learns the path of the store and SQLite's message.
     #expect(problem?.detail.contains("/data") != true)
     #expect((problem?.fields[.retryAfter] != nil) == (status != nil))
   }
 
-  /// How many pages the store may have: at least those that it has.
+  /// Limits the number of pages of the store. It cannot be less than the present number.
   private func setLargest(_ pages: Int, _ users: ServerFixture) async throws {
     let writer = try #require(users.running.withLock { $0?.services.users?.writer })
     try await writer.write { try $0.execute("PRAGMA max_page_count = \(pages)") }

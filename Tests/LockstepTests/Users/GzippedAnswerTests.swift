@@ -4,12 +4,12 @@ import Testing
 
 @testable import LockstepCollections
 
-@Suite("A gzipped response has a tag of its own, which is as good as the plain one")
+@Suite("A compressed response has its own tag, which is accepted like the uncompressed one")
 struct GzippedAnswerTests {
   private static let gzip = ["Accept-Encoding: gzip"]
   private static let long = #"""# + String(repeating: "v", count: 2000) + #"""#
 
-  /// The addresses of responses longer than 1 KiB.
+  /// Paths of responses that are longer than 1 KiB.
   private static let paths = [
     "/v1/favorites", "/v1/favorites/a", "/v1/defaults/standard", "/v1/defaults/standard/a", "/v1/favorites?limit=1",
     "/v1/reactors", "/openapi.json",
@@ -30,7 +30,7 @@ struct GzippedAnswerTests {
 
   private func coded(_ tag: String) -> String { "\(tag.dropLast())-gzip\"" }
 
-  @Test("Gzipped and plain bodies have different tags, and each gets its 304", arguments: paths)
+  @Test("Compressed and uncompressed bodies have different tags, and each gets its 304", arguments: paths)
   func tags(path: String) async throws {
     try await ServerFixture.run { users in
       let ada = try await filled(users)
@@ -52,7 +52,7 @@ struct GzippedAnswerTests {
     }
   }
 
-  @Test("The tag of a gzipped response is taken wherever a tag or a cursor is")
+  @Test("The tag of a compressed response is accepted wherever a tag or a cursor is")
   func accepted() async throws {
     try await ServerFixture.run { users in
       let ada = try await filled(users)
@@ -80,7 +80,7 @@ struct GzippedAnswerTests {
     }
   }
 
-  @Test("A long poll with the tag of a gzipped response waits")
+  @Test("A long poll with the tag of a compressed response waits")
   func waiting() async throws {
     try await ServerFixture.run { users in
       let ada = try await filled(users)

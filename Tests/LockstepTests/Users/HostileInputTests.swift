@@ -2,9 +2,9 @@ import LockstepJSON
 import LockstepTestSupport
 import Testing
 
-@Suite("Ids, keys and bodies of any kind")
+@Suite("Unusual ids, keys and bodies")
 struct HostileInputTests {
-  /// Names that must each be one of their own, as they stand in a path.
+  /// Different names, and how they are written in a path.
   private static let names: [(text: String, path: String)] = [
     ("a/b", "a%2Fb"), ("a%2Fb", "a%252Fb"), ("a b", "a%20b"), ("a+b", "a+b"), ("é", "%C3%A9"), ("e\u{301}", "e%CC%81"),
     ("\u{1F9D1}\u{200D}\u{1F680}", "%F0%9F%A7%91%E2%80%8D%F0%9F%9A%80"), ("..", ".."), (".", "."), ("null", "null"),
@@ -15,7 +15,7 @@ struct HostileInputTests {
     (String(repeating: "é", count: 128), String(repeating: "%C3%A9", count: 128)),
   ]
 
-  @Test("Favorites may be called anything, and no two names are mixed up, whatever Unicode thinks of them")
+  @Test("Favorites may have any id, and ids that Unicode considers equal are different")
   func favorites() async throws {
     try await ServerFixture.run { users in
       let ada = try await users.signUp()
@@ -43,7 +43,7 @@ struct HostileInputTests {
     }
   }
 
-  @Test("So may the keys of defaults")
+  @Test("Keys of defaults may be any text, and those that Unicode considers equal are different")
   func defaults() async throws {
     try await ServerFixture.run { users in
       let ada = try await users.signUp()
@@ -54,7 +54,7 @@ struct HostileInputTests {
       for _ in 0..<2 {
         let answer = try await ada.get("/v1/defaults/standard")
         #expect(answer.json["values"] == .object(expected))
-        // In the order of their bytes, always.
+        // Keys are always in the order of their bytes.
         let keys = answer.json["values"]?.objectValue?.names ?? []
         #expect(
           keys.map { Array($0.utf8) }
@@ -72,7 +72,7 @@ struct HostileInputTests {
     }
   }
 
-  @Test("A value that differs from the present one only for Unicode's machines is another value")
+  @Test("A value that differs from the present one only in its Unicode normalization is another value")
   func canonicalEquivalence() async throws {
     try await ServerFixture.run { users in
       let ada = try await users.signUp()
@@ -85,7 +85,7 @@ struct HostileInputTests {
     }
   }
 
-  @Test("Ids that can't be are refused, wherever they stand")
+  @Test("Invalid ids are refused, wherever they are")
   func badIDs() async throws {
     try await ServerFixture.run { users in
       let ada = try await users.signUp()
@@ -104,7 +104,7 @@ struct HostileInputTests {
     }
   }
 
-  @Test("Numbers keep their value, at the edges too")
+  @Test("Numbers keep their value, also at the limits")
   func numbers() async throws {
     try await ServerFixture.run { users in
       let ada = try await users.signUp()
@@ -131,7 +131,7 @@ struct HostileInputTests {
     }
   }
 
-  @Test("What isn't JSON is refused with its line and column, on every route that reads a body")
+  @Test("Malformed JSON is refused with its line and column, on every route that reads a body")
   func malformed() async throws {
     let routes = [
       "POST /v1/users", "POST /v1/sessions", "PUT /v1/me/password", "DELETE /v1/me", "PUT /v1/favorites/a",
@@ -165,7 +165,7 @@ struct HostileInputTests {
     }
   }
 
-  @Test("A body of another type isn't read, and every kind of JSON is")
+  @Test("A body with another content type is refused, and every JSON content type is accepted")
   func mediaTypes() async throws {
     let routes = [
       ("POST", "/v1/users"), ("POST", "/v1/sessions"), ("PUT", "/v1/me/password"), ("DELETE", "/v1/me"),
@@ -191,7 +191,7 @@ struct HostileInputTests {
           #expect(answer.problem == Told("unsupported-media-type"))
         }
         for type in read {
-          // Read, and found to be right or wrong by what is in it.
+          // The body is read, and its content determines the status.
           let answer = try await ada.ask(method, path, "{}", ["Content-Type: \(type)"])
           #expect([200, 201, 404, 422].contains(answer.status), "\(method) \(path) \(type) \(answer.status)")
         }
@@ -199,7 +199,7 @@ struct HostileInputTests {
     }
   }
 
-  @Test("A body that is too large is refused, whether or not its length is told, and changes nothing")
+  @Test("A body above the limit is refused and changes nothing, with and without a Content-Length")
   func tooLarge() async throws {
     try await ServerFixture.run {
       $0.limits.body = 2_000
@@ -224,16 +224,16 @@ struct HostileInputTests {
     }
   }
 
-  /// Where a body is read from whoever it may be from, or to be hashed.
+  /// Routes that read a body without a login or hash a password.
   private static let entrances = [("POST", "/v1/users"), ("POST", "/v1/sessions"), ("PUT", "/v1/me/password")]
 
-  @Test("Who isn't known yet may send 16 KiB and no more", arguments: entrances)
+  @Test("Bodies for signing up, logging in and changing the password have at most 16 KiB", arguments: entrances)
   func smallBodies(method: String, path: String) async throws {
     try await ServerFixture.run { users in
       let ada = try await users.signUp()
       let fields = ["Authorization: Bearer \(ada.token)"]
       let long = String(repeating: " ", count: 16 * 1024)
-      // Of exactly the limit it's read: there is nothing in it.
+      // A body of exactly the limit is read. It has no members.
       #expect(try await ada.ask(method, path, String(long.dropLast(2)) + "{}").status == 422)
       let client = try users.connect()
       defer { client.close() }
@@ -250,7 +250,7 @@ struct HostileInputTests {
     }
   }
 
-  @Test("SQL in every string is plain data")
+  @Test("SQL in any string is stored as text")
   func sql() async throws {
     let text = #"'); DELETE FROM users; --\"\\' OR '1'='1"#
     let encoded = #"'%29;%20DELETE%20FROM%20users;%20--%22"#
@@ -287,7 +287,7 @@ struct HostileInputTests {
     }
   }
 
-  @Test("Text with every character that JSON has goes in and out unchanged, NUL too")
+  @Test("Text with every JSON character, also NUL, is stored and returned unchanged")
   func text() async throws {
     let text = #""\u0000\u0001\n\t\u001f\"\\\/\u007f\u0080é🧑‍🚀\ud83d\ude00\uFFFF\u2028""#
     try await ServerFixture.run { users in

@@ -2,7 +2,7 @@ import LockstepJSON
 import LockstepTestSupport
 import Testing
 
-@Suite("Writes that are sent again")
+@Suite("Repeated writes to states")
 struct IdempotencyTests {
   static let key = ["Idempotency-Key: 0192e4a0-1"]
 
@@ -11,7 +11,7 @@ struct IdempotencyTests {
       && first.field("Idempotency-Replayed") == nil && again.field("Idempotency-Replayed") == "true"
   }
 
-  @Test("The same write again is done once and answered as the first time, after a restart too")
+  @Test("A repeated write is applied once and gets the first response, also after a restart")
   func replay() async throws {
     let writes: [(method: String, path: String, body: String?)] = [
       ("PUT", "/v1/favorites/b", #"{"title":"B"}"#), ("PATCH", "/v1/favorites/a", #"{"title":"A"}"#),
@@ -30,7 +30,7 @@ struct IdempotencyTests {
         let key = ["Idempotency-Key: key \(index)"]
         let first = try await ada.ask(method, path, body, key)
         #expect((200..<300).contains(first.status), "\(path) \(first.text)")
-        // Something happens in between.
+        // Another write happens in between.
         _ = try await ada.put("/v1/defaults/other/n", "\(index)")
         #expect(Self.isSame(try await ada.ask(method, path, body, key), as: first), "\(method) \(path)")
         try await users.restart()
@@ -40,7 +40,7 @@ struct IdempotencyTests {
     }
   }
 
-  @Test("The same body of another type is another request, where types mean different things")
+  @Test("The same body with another content type is another request, if the types mean different things")
   func types() async throws {
     try await ServerFixture.run { users in
       let ada = try await users.signUp()
@@ -55,7 +55,7 @@ struct IdempotencyTests {
       }
       let spelled = ["Content-Type: Application/Merge-Patch+JSON; charset=utf-8"] + Self.key
       #expect(Self.isSame(try await ada.patch("/v1/defaults/standard", body, spelled), as: first))
-      // Where JSON is JSON its type makes no difference.
+      // If a route treats all JSON types alike, the content type does not matter.
       let key = ["Idempotency-Key: other"]
       let put = try await ada.put("/v1/defaults/standard/l", "1", key)
       let again = try await ada.put(
@@ -67,7 +67,7 @@ struct IdempotencyTests {
     }
   }
 
-  @Test("A refusal is an answer too: the same request again isn't judged by another state")
+  @Test("A refusal is stored too, and does not depend on the state of a later time")
   func refusals() async throws {
     try await ServerFixture.run { users in
       let ada = try await users.signUp()
@@ -89,13 +89,13 @@ struct IdempotencyTests {
     }
   }
 
-  @Test("Of a batch that is refused only the refusal is kept")
+  @Test("If a transaction is refused, only the refusal is stored")
   func refusedBatch() async throws {
     try await ServerFixture.run { users in
       let ada = try await users.signUp()
       let batch = ActionsRouteTests.batch([
         ActionsRouteTests.action("favorites", "add", #"{"id":"a"}"#),
-        ActionsRouteTests.action("favorites", "remove", #"{"id":"nobody"}"#),
+        ActionsRouteTests.action("favorites", "remove", #"{"id":"absent"}"#),
       ])
       let first = try await ada.post("/v1/actions", batch, Self.key)
       #expect(first.status == 404)
@@ -106,12 +106,12 @@ struct IdempotencyTests {
     }
   }
 
-  /// The requests that are answered with all of a large suite, and the statuses of their answers.
+  /// Requests whose responses contain a large suite, and the statuses of these responses.
   private static let long: [(path: String, body: String, fields: [String], status: Int)] =
     (0..<20).map { ("/v1/defaults/standard", #"{"n":\#($0)}"#, [], 200) }
     + (20..<23).map { ("/v1/defaults/standard", #"{"n":\#($0)}"#, [#"If-Match: "x""#], 412) }
 
-  @Test("Answers of a large resource aren't kept whole, and are given again as they were, after a restart too")
+  @Test("Long responses are not stored, and are rebuilt without a difference, also after a restart")
   func longAnswers() async throws {
     try await ServerFixture.run {
       $0.administratorToken = "secret"
@@ -127,7 +127,7 @@ struct IdempotencyTests {
       let value = #""\#(String(repeating: "y", count: 20_000))""#
       let put = try await ada.put("/v1/defaults/standard/other", value, Self.key)
       #expect(try users.rows("SELECT coalesce(sum(length(body)), 0) FROM idempotency_keys") == [["0"]])
-      // What shows behind the user's own values changes too.
+      // The registered defaults change too.
       let registered = Array(#"{"n":0,"registered":true}"#.utf8)
       let path = "/v1/admin/registered/standard"
       _ = try await users.ask("PATCH", path, ["Authorization: Bearer secret"], body: registered)
@@ -143,7 +143,9 @@ struct IdempotencyTests {
     }
   }
 
-  @Test("An answer that neither the keys nor the history tell any more is a conflict, and nothing is done again")
+  @Test(
+    "If a response is neither stored nor in the history, a repeated request gets 409, and the write is not applied again"
+  )
   func goneAnswer() async throws {
     try await ServerFixture.run { users in
       let ada = try await users.signUp()
@@ -161,12 +163,12 @@ struct IdempotencyTests {
   }
 
   @Test(
-    "Of several actions' long answer nothing is kept: the journal tells it again, to the byte, while it goes back so far"
+    "The long response to several actions is rebuilt from the journal without a difference, as long as the journal has it"
   )
   func longResults() async throws {
     try await ServerFixture.run { users in
       let ada = try await users.signUp()
-      // Some do nothing: theirs is an empty list, at its place.
+      // Some actions change nothing, so their results are empty lists.
       let actions = (0..<12).map { number in
         let long = String(repeating: "x", count: 2_000)
         return number % 3 == 1
@@ -188,7 +190,7 @@ struct IdempotencyTests {
     }
   }
 
-  @Test("The same key with another request is refused, and the first answer stays")
+  @Test("Another request with the same key is refused, and the first response stays")
   func reused() async throws {
     try await ServerFixture.run { users in
       let ada = try await users.signUp()
@@ -206,7 +208,7 @@ struct IdempotencyTests {
     }
   }
 
-  @Test("A request that could not be read leaves its key free")
+  @Test("A request that could not be read does not use its key")
   func unread() async throws {
     try await ServerFixture.run { users in
       let ada = try await users.signUp()
@@ -216,7 +218,7 @@ struct IdempotencyTests {
     }
   }
 
-  @Test("A key is good for 24 hours")
+  @Test("A key is valid for 24 hours")
   func lifetime() async throws {
     try await ServerFixture.run { users in
       let ada = try await users.signUp()
@@ -230,7 +232,7 @@ struct IdempotencyTests {
     }
   }
 
-  @Test("Keys are each user's own, and all devices' of one")
+  @Test("A user's devices share keys, and users do not")
   func users() async throws {
     try await ServerFixture.run { users in
       let (ada, bob) = (try await users.signUp("ada"), try await users.signUp("bob"))

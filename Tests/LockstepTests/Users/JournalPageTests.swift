@@ -5,10 +5,10 @@ import Testing
 @testable import LockstepCollections
 @testable import LockstepSync
 
-@Suite("A page of the journal has a bound in bytes")
+@Suite("Pages of the journal are limited in bytes")
 struct JournalPageTests {
-  /// The pages of the journal, one after the other until one is empty: of each its length, and what of its entries `tell`
-  /// gives.
+  /// Reads the journal page by page until one is empty. Returns the length of each page, and the
+  /// result of `tell` for each of its entries.
   private static func pages<Told>(
     _ device: Device,
     limit: Int,
@@ -25,7 +25,7 @@ struct JournalPageTests {
     }
   }
 
-  @Test("Long entries make more pages, and whoever goes on until one is empty misses none")
+  @Test("Long entries make more pages, and a client that reads up to the empty page gets all of them")
   func longEntries() async throws {
     try await ServerFixture.run { users in
       let ada = try await users.signUp()
@@ -42,12 +42,12 @@ struct JournalPageTests {
     }
   }
 
-  @Test("A transaction that is longer than a page is one, alone and whole")
+  @Test("A transaction that is longer than a page is a page of its own")
   func longTransaction() async throws {
     try await ServerFixture.run { users in
       let ada = try await users.signUp()
       _ = try await ada.put("/v1/favorites/a", #"{"data":"\#(String(repeating: "x", count: 15_000))"}"#)
-      // Little is asked for, and it's told with all that the favorite has then.
+      // The actions are short, but each mutation contains the whole favorite.
       let titles = (0..<400).map { ActionsRouteTests.action("favorites", "update", #"{"id":"a","title":"\#($0)"}"#) }
       #expect(try await ada.post("/v1/actions", ActionsRouteTests.batch(titles)).status == 200)
       _ = try await ada.delete("/v1/favorites/a")

@@ -8,9 +8,9 @@ import Testing
 @testable import LockstepScreens
 @testable import LockstepSync
 
-@Suite("Answers that take long to make")
+@Suite("Responses that take long to encode")
 struct LongAnswerTests {
-  /// What makes them, with its threads held up: two pieces of work of others.
+  /// The encoder threads, blocked by work of two other users.
   private struct Held {
     let backgroundEncoder: BackgroundEncoder
     let gate = ThreadGate()
@@ -38,7 +38,7 @@ struct LongAnswerTests {
     }
   }
 
-  /// Puts favorites there that are long together, in one revision; gives the cursor after it.
+  /// Adds large favorites in one revision and returns the cursor after it.
   private static func fill(_ device: Device, title: String, bytes: Int = 1_960) async throws -> String {
     let data = String(repeating: "x", count: bytes)
     let actions = (0..<500).map { number in
@@ -50,7 +50,7 @@ struct LongAnswerTests {
   }
 
   @Test(
-    "They don't hold up the loop, and are made once for all who ask the same",
+    "Encoding does not block the event loop, and is done once for all clients with the same request",
     arguments: [
       "/v1/changes", "/v1/changes?since=other000.1.0", "/v1/changes?since=CURSOR&wait=30", "/v1/favorites",
     ]
@@ -70,7 +70,7 @@ struct LongAnswerTests {
           held.backgroundEncoder.documents.waitingCount + held.backgroundEncoder.representations.waitingCount >= number
         }
       }
-      // The only loop has time for others meanwhile, and for the same user.
+      // The only event loop responds to other requests, also of the same user.
       #expect(try await ada.get("/v1/favorites/0").status == 200)
       try await held.letGo()
       var bodies: [[UInt8]] = []
@@ -83,7 +83,7 @@ struct LongAnswerTests {
     }
   }
 
-  @Test("A wait for what takes long to make goes on where it's still the same, and ends where it isn't")
+  @Test("A wait on a resource that takes long to encode continues while it is unchanged, and ends when it changes")
   func waits() async throws {
     try await ServerFixture.run { users in
       let ada = try await users.signUp()
@@ -100,7 +100,7 @@ struct LongAnswerTests {
     }
   }
 
-  @Test("Events that take long to make come when they are made, and the stream goes on behind them")
+  @Test("An event that takes long to compute is sent when it is ready, and the stream continues after it")
   func events() async throws {
     try await ServerFixture.run { users in
       let ada = try await users.signUp()
@@ -113,10 +113,10 @@ struct LongAnswerTests {
       await eventually { users.waiting == 1 }
       let held = try await Held(users)
       defer { held.gate.open() }
-      // Little is told of so many, and it takes long to find out what.
+      // The event is short, but it takes long to compare so many elements.
       let clearing = ActionsRouteTests.batch([ActionsRouteTests.action("favorites", "clear", "{}")])
       _ = try await ada.post("/v1/actions", clearing)
-      // What comes while it's being made is behind it.
+      // A change during the computation follows in the next event.
       _ = try await ada.put("/v1/defaults/standard/k", "1")
       users.advance(by: 15.2)
       try await client.receive(until: ": alive")
@@ -128,7 +128,7 @@ struct LongAnswerTests {
     }
   }
 
-  @Test("A write whose answer is long is answered as any other")
+  @Test("A write with a long response gets it like any other")
   func writes() async throws {
     try await ServerFixture.run { users in
       let ada = try await users.signUp()
@@ -142,7 +142,7 @@ struct LongAnswerTests {
       let body = #"{"n":1}"#
       let fields = ["Authorization: Bearer \(ada.token)", "Content-Length: \(body.utf8.count)"]
       try await client.send(Gateway.request("PATCH", "/v1/defaults/standard", fields) + body)
-      // It's done before it's told.
+      // The write is applied before its response is encoded.
       while try await ada.get("/v1/defaults/standard/n").status != 200 {}
       try await held.letGo()
       let answer = try await client.response()

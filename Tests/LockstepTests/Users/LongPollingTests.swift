@@ -5,14 +5,14 @@ import Testing
 
 @testable import LockstepCollections
 
-@Suite("Every resource can be waited on, and wakes when it changed and only then")
+@Suite("Every resource can be waited on, and a wait ends only if the resource changes")
 struct WaitingTests {
-  /// Each resource, what changes it, and what doesn't.
+  /// Each resource, a change of it, and a change of something else.
   private static let resources: [(target: String, change: (String, String, String), other: (String, String, String))] =
     [
       ("/v1/favorites", ("PUT", "/v1/favorites/new", "{}"), ("PUT", "/v1/defaults/standard/x", "1")),
       ("/v1/favorites/b", ("PUT", "/v1/favorites/b", #"{"title":"B"}"#), ("PUT", "/v1/favorites/z", "{}")),
-      // The place of an element is part of it.
+      // The index is a part of an element.
       (
         "/v1/favorites/b", ("PUT", "/v1/favorites/first", #"{"index":0}"#),
         ("PUT", "/v1/favorites/last", #"{"index":9}"#)
@@ -35,7 +35,7 @@ struct WaitingTests {
       ("/v1/profile", ("PATCH", "/v1/profile", #"{"position":"x"}"#), ("PUT", "/v1/favorites/z", "{}")),
     ]
 
-  @Test("A resource that changes is told at once; what happens elsewhere is passed over", arguments: resources.indices)
+  @Test("A change of the resource ends the wait at once, and other changes do not", arguments: resources.indices)
   func each(index: Int) async throws {
     let (target, change, other) = Self.resources[index]
     try await ServerFixture.run { users in
@@ -57,7 +57,7 @@ struct WaitingTests {
     }
   }
 
-  @Test("When nothing happens it is told so when the time is over, and not a moment earlier or later")
+  @Test("Without a change, the wait ends with 304 exactly when its time is over")
   func timeOver() async throws {
     try await ServerFixture.run { users in
       let phone = try await users.signUp()
@@ -76,7 +76,7 @@ struct WaitingTests {
     }
   }
 
-  @Test("More than the server holds anybody is lowered to that, in the answer too")
+  @Test("A wait above the server's maximum is shortened, and the response says so")
   func capped() async throws {
     try await ServerFixture.run({ $0.longestWait = 3 }) { users in
       let phone = try await users.signUp()
@@ -90,7 +90,7 @@ struct WaitingTests {
     }
   }
 
-  @Test("A wait that can't be is an error in the query, and passed over in a preference")
+  @Test("An invalid wait is an error in the query, and is ignored in a preference")
   func malformed() async throws {
     try await ServerFixture.run { users in
       let phone = try await users.signUp()
@@ -107,7 +107,7 @@ struct WaitingTests {
   }
 
   @Test(
-    "More seconds than anybody is held are lowered, however many they are",
+    "A wait of any length is shortened to the default maximum",
     arguments: ["60", "99999999999999999999"]
   )
   func long(seconds: String) async throws {
@@ -126,7 +126,7 @@ struct WaitingTests {
     }
   }
 
-  @Test("Who is answered at once whatever happens isn't told that they may have waited")
+  @Test("A response that never waits has no Preference-Applied")
   func notWaited() async throws {
     try await ServerFixture.run { users in
       let phone = try await users.signUp()
@@ -138,7 +138,7 @@ struct WaitingTests {
     }
   }
 
-  @Test("Who has nothing yet, or something else, is answered at once")
+  @Test("A client without a representation or with a stale one gets a response at once")
   func nothingToWaitFor() async throws {
     try await ServerFixture.run { users in
       let phone = try await users.signUp()
@@ -148,7 +148,7 @@ struct WaitingTests {
     }
   }
 
-  @Test("The past can be waited on too, in vain")
+  @Test("A past state can be waited on, and never changes")
   func past() async throws {
     try await ServerFixture.run { users in
       let phone = try await users.signUp()
@@ -166,7 +166,7 @@ struct WaitingTests {
     }
   }
 
-  @Test("Who waits for the past takes a place like all others, and is told when the session ends")
+  @Test("Waiters for a past state count towards the limit, and get 401 when their session ends")
   func pastIsLimited() async throws {
     try await ServerFixture.run {
       $0.waiting.perUser = 2
@@ -186,7 +186,7 @@ struct WaitingTests {
     }
   }
 
-  @Test("A session that ends ends its waiting: 401 at once, and only its own")
+  @Test("A session that ends gives its own waiters 401 at once, and no others")
   func revoked() async throws {
     try await ServerFixture.run { users in
       let (phone, tablet) = (try await users.signUp(), try await users.logIn())
@@ -204,7 +204,7 @@ struct WaitingTests {
     }
   }
 
-  @Test("A user who is erased is told so at once, and a server that stops answers everybody")
+  @Test("An erased user's waiters get 401 at once, and a server that stops responds to all waiters")
   func erasedAndStopped() async throws {
     try await ServerFixture.run { users in
       let (ada, bob) = (try await users.signUp(), try await users.signUp("bob"))
@@ -221,7 +221,7 @@ struct WaitingTests {
     }
   }
 
-  @Test("Beyond so many a user, or in all, who wants to wait is told 429")
+  @Test("Above the limit of waiters for a user or for all users, a wait gets 429")
   func limits() async throws {
     try await ServerFixture.run({ $0.waiting = .init(perUser: 2, inAll: 3) }) { users in
       let (ada, bob) = (try await users.signUp(), try await users.signUp("bob"))
@@ -238,7 +238,7 @@ struct WaitingTests {
         #expect(refused.status == 429)
         #expect(refused.field("Retry-After") == "1")
       }
-      // Who is told something at once takes nobody's place.
+      // A response that is sent at once takes no place.
       for path in ["/v1/changes?wait=30&since=0.0.0", "/v1/favorites?wait=30"] {
         #expect(try await ada.get(path, ["If-None-Match: \"other\""]).status == 200)
       }
@@ -250,7 +250,7 @@ struct WaitingTests {
     }
   }
 
-  @Test("What the app registers reaches everybody who waits for it")
+  @Test("Registered defaults wake the waiters that see them")
   func registered() async throws {
     try await ServerFixture.run({ $0.administratorToken = "secret" }) { users in
       let (ada, bob) = (try await users.signUp(), try await users.signUp("bob"))
@@ -265,7 +265,7 @@ struct WaitingTests {
       let path = "/v1/admin/registered/standard"
       #expect(try await users.ask("PATCH", path, admin, body: Array(#"{"theme":"app"}"#.utf8)).status == 200)
       #expect(try await waiters[0].response().json["values"]?["theme"]?.stringValue == "app")
-      // Bob has a value of his own: nothing that he sees has changed.
+      // Bob has his own value, so his view has not changed.
       #expect(users.waiting == 1)
       #expect(try await users.ask("PATCH", path, admin, body: Array(#"{"size":1}"#.utf8)).status == 200)
       #expect(try await waiters[1].response().json["values"]?["size"]?.intValue == 1)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import LockstepCollections
 
-@Suite("A list of a server's own is served like the product's")
+@Suite("A list module of another package is served like the built-in ones")
 struct OwnListTests {
   private static func ids(_ answer: RawResponse) -> [String] {
     (answer.json["items"]?.arrayValue ?? []).compactMap { $0["id"]?.stringValue }
@@ -15,7 +15,7 @@ struct OwnListTests {
     try await ServerFixture.run(modules: [.notes, .scores]) { users in try await body(users, try await users.signUp()) }
   }
 
-  @Test("An element is put, read with its place, patched and deleted")
+  @Test("An element can be put, read with its index, patched and deleted")
   func element() async throws {
     try await Self.run { users, ada in
       let made = try await ada.put("/v1/notes/a", #"{"text":"one"}"#)
@@ -25,7 +25,7 @@ struct OwnListTests {
       #expect(read.body == made.body)
       #expect(read.tag == made.tag)
       users.time.advance(by: 60)
-      // What was shown may be sent back: what isn't for clients to say is passed over.
+      // A client may send back what it has read. Members that clients cannot choose are ignored.
       let again = try await ada.put("/v1/notes/a", read.text)
       #expect(again.status == 200)
       #expect(again.body == made.body)
@@ -41,7 +41,7 @@ struct OwnListTests {
   }
 
   @Test(
-    "What can't be put is told by its place, and changes nothing",
+    "An invalid element is refused with the places of its faults, and nothing changes",
     arguments: [
       ("PUT", #"{}"#, Told("validation-failed", "/text")),
       ("PUT", #"{"text":1,"color":2}"#, Told("validation-failed", "/text", "/color")),
@@ -60,7 +60,7 @@ struct OwnListTests {
     }
   }
 
-  @Test("A JSON patch isn't taken")
+  @Test("A JSON patch is not supported")
   func jsonPatch() async throws {
     try await Self.run { _, ada in
       let answer = try await ada.patch("/v1/notes/a", "[]", ["Content-Type: application/json-patch+json"])
@@ -68,7 +68,7 @@ struct OwnListTests {
     }
   }
 
-  @Test("The whole of it is paged, looked through by prefix, and compared by its ETag")
+  @Test("The list has pages, a filter by prefix, and an ETag")
   func whole() async throws {
     try await Self.run { _, ada in
       let empty = try await ada.get("/v1/notes")
@@ -89,7 +89,7 @@ struct OwnListTests {
     }
   }
 
-  @Test("One action, or several as one, which hold to the ETag of the list")
+  @Test("One action or several can be posted, on the condition of the list's ETag")
   func actions() async throws {
     try await Self.run { _, ada in
       let one = try await ada.post("/v1/notes/actions", #"{"type":"put","payload":{"id":"a","text":"1"}}"#)
@@ -105,7 +105,7 @@ struct OwnListTests {
       let late = try await ada.post("/v1/notes/actions", #"{"type":"clear"}"#, stale)
       #expect(late.problem == Told("precondition-failed"))
       #expect(late.json["current"] == (try await ada.get("/v1/notes")).json)
-      // What happens elsewhere makes no difference to the list.
+      // Changes of other modules do not affect the list.
       _ = try await ada.put("/v1/favorites/x", "{}")
       let fresh = ["If-Match: \(both.field("ETag") ?? "")"]
       let nothing = try await ada.post("/v1/notes/actions", #"{"type":"move","payload":{"id":"b","index":0}}"#, fresh)
@@ -119,7 +119,7 @@ struct OwnListTests {
   }
 
   @Test(
-    "Faults of actions are told by their places, all of them, and nothing happens",
+    "Faults of actions are all reported with their places, and nothing changes",
     arguments: [
       (#"{"type":"put","payload":{}}"#, Told("validation-failed", "/payload/id", "/payload/text")),
       (#"{"type":"x"}"#, Told("validation-failed", "/type")),
@@ -141,7 +141,7 @@ struct OwnListTests {
     }
   }
 
-  @Test("More than five hundred actions at a time are too many")
+  @Test("More than 500 actions at a time are refused")
   func tooMany() async throws {
     try await Self.run { _, ada in
       func body(_ count: Int) -> String {
@@ -153,7 +153,7 @@ struct OwnListTests {
     }
   }
 
-  @Test("The same key gives the same answer, and is done once")
+  @Test("A repeated request with the same key is applied once and gets the same response")
   func idempotency() async throws {
     try await Self.run { _, ada in
       let body = #"{"type":"put","payload":{"id":"a","text":""}}"#
@@ -170,7 +170,7 @@ struct OwnListTests {
     }
   }
 
-  @Test("An element may be called as the actions are")
+  @Test("An element may have the same name as the path of the actions")
   func namedActions() async throws {
     try await Self.run { _, ada in
       let made = try await ada.put("/v1/notes/actions", #"{"text":"x"}"#)
@@ -181,7 +181,7 @@ struct OwnListTests {
     }
   }
 
-  @Test("Who waits for the list is told as soon as it's another, and not before")
+  @Test("A wait on the list ends as soon as the list changes, and not earlier")
   func waiting() async throws {
     try await Self.run { users, ada in
       let before = try await ada.get("/v1/notes")
@@ -194,7 +194,7 @@ struct OwnListTests {
     }
   }
 
-  @Test("The feed tells of it, alone where it's asked for, and the journal what was asked and what happened")
+  @Test("The feed can be filtered by the list, and the journal has its actions and mutations")
   func feed() async throws {
     try await Self.run { _, ada in
       let start = try await ada.get("/v1/changes?collections=notes")
@@ -223,7 +223,7 @@ struct OwnListTests {
     }
   }
 
-  @Test("It's in the catalogue and in the index")
+  @Test("It is in the catalogue and in the index")
   func catalogue() async throws {
     try await Self.run { users, _ in
       let items = try await users.ask("GET", "/v1/reactors").json["items"]?.arrayValue ?? []
@@ -238,7 +238,7 @@ struct OwnListTests {
     }
   }
 
-  @Test("After a restart all is as it was, to the byte and the tag, in an order that was made by chance")
+  @Test("After a restart, a list with a random order has the same bytes and the same tag")
   func restart() async throws {
     let seed = TestSeed.make(for: "OwnListTests.restart")
     var random = SeededNumbers(seed: seed)
@@ -284,7 +284,7 @@ struct OwnListTests {
     }
   }
 
-  @Test("However often something comes between the same two, the order is the same after a restart")
+  @Test("The order survives a restart after many insertions at the same place")
   func between() async throws {
     try await Self.run { users, ada in
       let ids = (0..<60).map { "n\($0)" }
@@ -302,7 +302,7 @@ struct OwnListTests {
     }
   }
 
-  @Test("What is in the store and can't be read as an element is told of in the log, and others are served")
+  @Test("An unreadable element in the store is logged, and other users are served")
   func unreadable() async throws {
     try await Self.run { users, ada in
       let bob = try await users.signUp("bob")
@@ -317,7 +317,7 @@ struct OwnListTests {
     }
   }
 
-  @Test("Who has as much as a user may have can't have more, and keeps what there is")
+  @Test("Above the quota, a write is refused and the list stays")
   func quota() async throws {
     try await ServerFixture.run(modules: [.notes(CollectionQuota(elements: 2, bytes: 180))]) { users in
       let ada = try await users.signUp()
@@ -333,7 +333,7 @@ struct OwnListTests {
   }
 
   @Test(
-    "A reactor that decides on what can't be kept is told of in the log; nothing happens",
+    "An invalid mutation of a reactor is logged, and nothing changes",
     arguments: NotesAction.Mistake.allCases
   )
   func mistakes(mistake: NotesAction.Mistake) async throws {

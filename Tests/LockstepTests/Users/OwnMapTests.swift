@@ -4,13 +4,13 @@ import Testing
 
 @testable import LockstepCollections
 
-@Suite("A map of a server's own is served like the product's")
+@Suite("A map module of another package is served like the built-in ones")
 struct OwnMapTests {
   private static func run(_ body: (ServerFixture, Device) async throws -> Void) async throws {
     try await ServerFixture.run(modules: [.scores]) { users in try await body(users, try await users.signUp()) }
   }
 
-  @Test("A value is put and read as it is, and is deleted")
+  @Test("A value can be put, read back unchanged and deleted")
   func value() async throws {
     try await Self.run { _, ada in
       let made = try await ada.put("/v1/scores/a", "7")
@@ -28,7 +28,7 @@ struct OwnMapTests {
     }
   }
 
-  @Test("A fault of the value is one of the whole body")
+  @Test("A fault of the value refers to the whole body")
   func fault() async throws {
     try await Self.run { _, ada in
       let long = try await ada.put("/v1/scores/a", #""12345678901234567890""#)
@@ -37,7 +37,7 @@ struct OwnMapTests {
     }
   }
 
-  @Test("The whole of it is in the order of its keys, and looked through by prefix; each change is told")
+  @Test("The map is in the order of its keys and can be filtered by prefix, and the feed has each change")
   func whole() async throws {
     try await Self.run { users, ada in
       for key in ["b", "a2", "a1"] { _ = try await ada.put("/v1/scores/\(key)", "1") }
@@ -62,7 +62,7 @@ struct OwnMapTests {
     }
   }
 
-  @Test("Who has as much as a user may have can't have more")
+  @Test("Above the quota, a write is refused")
   func quota() async throws {
     try await ServerFixture.run(modules: [.scores(CollectionQuota(elements: 1, bytes: 8))]) { users in
       let ada = try await users.signUp()

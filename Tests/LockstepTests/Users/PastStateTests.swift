@@ -2,9 +2,9 @@ import LockstepJSON
 import LockstepTestSupport
 import Testing
 
-@Suite("The state as it was")
+@Suite("Past states")
 struct PastStateTests {
-  @Test("Every resource can be read as it was at every cursor, after a restart too")
+  @Test("Every resource can be read as of every cursor, also after a restart")
   func everything() async throws {
     let paths = ConditionalRequestTests.resources
     try await ServerFixture.run { users in
@@ -44,7 +44,7 @@ struct PastStateTests {
     }
   }
 
-  @Test("Pages that are linked show one state, whatever others write meanwhile")
+  @Test("Linked pages show one state, whatever is written in the meantime")
   func consistentPages() async throws {
     try await ServerFixture.run { users in
       let ada = try await users.signUp()
@@ -58,7 +58,7 @@ struct PastStateTests {
         #expect(page.json["count"] == 7)
         ids += page.json["items"]?.arrayValue?.compactMap { $0["id"]?.stringValue } ?? []
         target = page.nextLink
-        // On another device the list changes before, in and behind the page.
+        // Another device changes the list before, inside and after the page.
         _ = try await ada.delete("/v1/favorites/\(["b", "e", "g", "a"][other % 4])")
         _ = try await ada.put("/v1/favorites/new\(other)", #"{"index":\#(other)}"#)
         other += 1
@@ -68,7 +68,7 @@ struct PastStateTests {
     }
   }
 
-  @Test("A past that this store doesn't have isn't made up")
+  @Test("A past state that this store does not have gets 404")
   func unknown() async throws {
     try await ServerFixture.run { users in
       let ada = try await users.signUp()
@@ -88,7 +88,7 @@ struct PastStateTests {
     }
   }
 
-  @Test("History that is older than it is kept goes, in steps, and the present stays")
+  @Test("Old history is pruned in steps, and the present state stays")
   func pruned() async throws {
     try await ServerFixture.run {
       $0.history.days = 1
@@ -100,7 +100,7 @@ struct PastStateTests {
       try await ada.setMany("n", 1...300)
       users.time.advance(by: 2 * 86_400)
       try await ada.setMany("n", 301...318)
-      // The step of pruning comes behind the write that set it off.
+      // The step of pruning comes after the write that caused it.
       try await eventually { try users.count("journal") < 320 }
       #expect(try await ada.get("/v1/defaults/standard?at=\(first)").problem == Told("not-found"))
       #expect(try await ada.get("/v1/defaults/standard/n").text == "318")
@@ -113,7 +113,7 @@ struct PastStateTests {
 }
 
 extension Device {
-  /// Sets a default to one number after the other, over one connection.
+  /// Sets a default to each of the numbers, over one connection.
   fileprivate func setMany(_ key: String, _ numbers: ClosedRange<Int>) async throws {
     let client = try users.connect()
     defer { client.close() }

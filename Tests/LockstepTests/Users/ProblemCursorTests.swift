@@ -3,17 +3,17 @@ import Testing
 
 @testable import LockstepCollections
 
-@Suite("Problems about a user's state")
+@Suite("Cursors of problems")
 struct ProblemCursorTests {
   private static let requests: [(method: String, path: String, body: String?, fields: [String], status: Int)] = [
-    ("GET", "/v1/favorites?limit=0", nil, [], 400), ("GET", "/v1/favorites?after=nobody", nil, [], 400),
+    ("GET", "/v1/favorites?limit=0", nil, [], 400), ("GET", "/v1/favorites?after=absent", nil, [], 400),
     ("GET", "/v1/favorites?at=x", nil, [], 400), ("GET", "/v1/favorites?at=other000.1.0", nil, [], 404),
     ("GET", "/v1/favorites", nil, ["If-None-Match: x"], 400), ("GET", "/v1/defaults/a%20b", nil, [], 400),
-    ("GET", "/v1/defaults/standard?x=%zz", nil, [], 400), ("GET", "/v1/favorites/nobody", nil, [], 404),
+    ("GET", "/v1/defaults/standard?x=%zz", nil, [], 400), ("GET", "/v1/favorites/absent", nil, [], 404),
     ("PUT", "/v1/favorites/a", "{", [], 400), ("PUT", "/v1/favorites/a", "[]", [], 422),
     ("PUT", "/v1/favorites/a", "{}", ["Content-Type: text/plain"], 415),
     ("PUT", "/v1/favorites/a", "{}", ["If-Match: x"], 400), ("PUT", "/v1/favorites/a", "{}", [#"If-Match: "x""#], 412),
-    ("PUT", "/v1/favorites/a", "{}", ["Idempotency-Key: "], 400), ("DELETE", "/v1/favorites/nobody", nil, [], 404),
+    ("PUT", "/v1/favorites/a", "{}", ["Idempotency-Key: "], 400), ("DELETE", "/v1/favorites/absent", nil, [], 404),
     ("PUT", "/v1/defaults/standard/k", "1e999", [], 422), ("PATCH", "/v1/profile", #"{"position":7}"#, [], 422),
     ("PUT", "/v1/defaults/standard/k", "1", ["Idempotency-Key: used"], 422),
     ("POST", "/v1/actions", "{}", [], 422), ("POST", "/v1/actions", #"{"actions":[{}]}"#, [], 422),
@@ -21,7 +21,7 @@ struct ProblemCursorTests {
     ("GET", "/v1/journal?limit=0", nil, [], 400), ("GET", "/v1/journal?since=a/b", nil, [], 400),
   ]
 
-  @Test("They tell how far the state has come, as every answer about it does")
+  @Test("A problem about a user's state has the present cursor, as every response about the state does")
   func cursors() async throws {
     try await ServerFixture.run { users in
       let ada = try await users.signUp()

@@ -2,9 +2,9 @@ import LockstepJSON
 import LockstepTestSupport
 import Testing
 
-@Suite("The profile over the wire")
+@Suite("The profile over HTTP")
 struct ProfileRouteTests {
-  @Test("A profile is saved in parts, trimmed")
+  @Test("The fields of a profile can be saved separately, and are trimmed")
   func save() async throws {
     try await ServerFixture.run { users in
       let ada = try await users.signUp()
@@ -21,7 +21,7 @@ struct ProfileRouteTests {
     }
   }
 
-  @Test("Every bad field is named, and nothing is saved")
+  @Test("Every invalid field is named, and nothing is saved")
   func faults() async throws {
     let longest = String(repeating: "é", count: 200)
     let cases: [(body: String, pointers: [String])] = [

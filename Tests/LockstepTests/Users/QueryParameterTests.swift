@@ -4,9 +4,9 @@ import Testing
 
 @testable import LockstepCollections
 
-@Suite("Query parameters that a route does not take")
+@Suite("Unknown query parameters")
 struct QueryParameterTests {
-  /// Requests with a parameter that nothing takes, each with its body.
+  /// Requests with an unknown parameter, each with its body.
   private static let requests: [(method: String, target: String, body: String?)] = [
     ("GET", "/v1/changes?colections=secret", nil), ("GET", "/v1/changes?since=now&colections=secret&wait=0", nil),
     ("GET", "/v1/journal?colections=secret", nil), ("GET", "/v1/favorites?colections=secret", nil),
@@ -37,7 +37,7 @@ struct QueryParameterTests {
     }
   }
 
-  @Test("All of them are named, decoded, and what the route takes instead")
+  @Test("The problem names all unknown parameters, decoded, and the parameters that the route accepts")
   func named() async throws {
     try await ServerFixture.run { users in
       let ada = try await users.signUp()
@@ -51,7 +51,7 @@ struct QueryParameterTests {
     }
   }
 
-  @Test("Declared parameters work, percent-encoded too, and other paths take any")
+  @Test("Known parameters may be percent-encoded, and other paths accept any parameter")
   func known() async throws {
     try await ServerFixture.run { users in
       let ada = try await users.signUp()

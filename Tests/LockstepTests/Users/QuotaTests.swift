@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Quotas")
 struct QuotaTests {
-  /// Expects that a write is refused for its size, and that nothing has changed by it.
+  /// Checks that a write is refused for its size and changes nothing.
   private func expectRefused(
     _ ada: Device,
     _ method: String,
@@ -21,7 +21,7 @@ struct QuotaTests {
     #expect(try await ada.get("/v1/me/export").body == before.body, sourceLocation: sourceLocation)
   }
 
-  @Test("A user has so many favorites and no more, and may change and remove those they have")
+  @Test("A user may have a limited number of favorites, and may still change and remove them")
   func items() async throws {
     try await ServerFixture.run {
       $0.favoritesQuota.elements = 2
@@ -37,7 +37,7 @@ struct QuotaTests {
     }
   }
 
-  @Test("Favorites take so many bytes and no more")
+  @Test("The bytes of favorites are limited")
   func bytes() async throws {
     let text = String(repeating: "x", count: 200)
     try await ServerFixture.run {
@@ -53,7 +53,7 @@ struct QuotaTests {
     }
   }
 
-  @Test("A suite has so many keys and bytes and no more")
+  @Test("The keys and bytes of a suite are limited")
   func suite() async throws {
     let text = String(repeating: "x", count: 100)
     try await ServerFixture.run {
@@ -72,7 +72,7 @@ struct QuotaTests {
   }
 
   @Test(
-    "Suites may come and go, sixteen times as many as a user may have at once, and those that were there may come again"
+    "Sixteen times the limit of suites may exist over time, and earlier ones may be used again"
   )
   func emptiedSuites() async throws {
     try await ServerFixture.run {
@@ -88,7 +88,7 @@ struct QuotaTests {
     }
   }
 
-  @Test("A user has so many suites and no more; an emptied one makes room")
+  @Test("The number of suites is limited, and an emptied one makes room")
   func suites() async throws {
     try await ServerFixture.run {
       $0.defaultsQuota.suites = 2
@@ -105,7 +105,7 @@ struct QuotaTests {
     }
   }
 
-  @Test("Who has more than a quota that was lowered keeps it, and may make it less")
+  @Test("After a quota is lowered, existing elements stay and may be changed and removed")
   func lowered() async throws {
     try await ServerFixture.run { users in
       let ada = try await users.signUp()

@@ -2,13 +2,13 @@ import LockstepJSON
 import LockstepTestSupport
 import Testing
 
-@Suite("What an app registers for everybody")
+@Suite("Registered defaults over HTTP")
 struct RegisteredDefaultsTests {
   private func run(_ body: (ServerFixture) async throws -> Void) async throws {
     try await ServerFixture.run({ $0.administratorToken = ServerFixture.administrator }, body)
   }
 
-  @Test("A registered value shows where the user has set none, and the answer says which do")
+  @Test("A registered default is visible where the user has no value, and the response marks it")
   func showsThrough() async throws {
     try await run { users in
       try await users.register("standard", #"{"theme":"light","size":12}"#)
@@ -21,7 +21,7 @@ struct RegisteredDefaultsTests {
       let after = try await ada.get("/v1/defaults/standard")
       #expect(after.json["values"] == ["size": 12, "theme": "dark"])
       #expect(after.json["registered"] == ["size"])
-      // They aren't the user's.
+      // Registered defaults do not count as the user's values.
       #expect(try await ada.get("/v1/defaults").json["suites"]?[0]?["count"] == 1)
       #expect(try await ada.delete("/v1/defaults/standard/size").problem == Told("not-found"))
       #expect(try await ada.delete("/v1/defaults/standard/theme").status == 204)
@@ -29,7 +29,7 @@ struct RegisteredDefaultsTests {
     }
   }
 
-  @Test("A change of what is registered changes the ETags of what it shows in, and of nothing else")
+  @Test("A change of registered defaults changes the ETags of the resources that show them, and no others")
   func tags() async throws {
     try await run { users in
       try await users.register("standard", #"{"theme":"light","size":12}"#)
@@ -44,7 +44,7 @@ struct RegisteredDefaultsTests {
       var before: [String: RawResponse] = [:]
       for path in paths { before[path] = try await ada.get(path) }
 
-      // Behind the user's own value nothing of it shows.
+      // The user's own value hides the registered one.
       _ = try await users.administer("PATCH", "/v1/admin/registered/standard", #"{"theme":"blue"}"#)
       for path in paths {
         let answer = try await ada.get(path)
@@ -65,7 +65,7 @@ struct RegisteredDefaultsTests {
     }
   }
 
-  @Test("What is registered is replaced whole, changed in part, and read by the administrator")
+  @Test("The administrator can replace, change and read registered defaults")
   func administration() async throws {
     try await run { users in
       let path = "/v1/admin/registered/standard"
@@ -100,7 +100,7 @@ struct RegisteredDefaultsTests {
   }
 
   @Test(
-    "A token that could be guessed is warned of at the start; one that couldn't isn't",
+    "At startup, the server warns of an administrator token that could be guessed",
     arguments: ["short", "0123456789abcdef"]
   )
   func shortToken(_ token: String) async throws {
@@ -126,7 +126,7 @@ struct RegisteredDefaultsTests {
     }
   }
 
-  @Test("Bad values are named, and quotas hold for what is registered too")
+  @Test("Invalid values are named, and quotas apply to registered defaults too")
   func faults() async throws {
     try await ServerFixture.run {
       $0.administratorToken = ServerFixture.administrator
@@ -148,7 +148,7 @@ struct RegisteredDefaultsTests {
     }
   }
 
-  @Test("Only the administrator's token opens the routes, and without one they aren't there")
+  @Test("Only the administrator's token opens the routes, and a server without one does not have them")
   func token() async throws {
     try await run { users in
       let ada = try await users.signUp()
@@ -165,7 +165,7 @@ struct RegisteredDefaultsTests {
     }
   }
 
-  @Test("What is registered is there after a restart, and so are its ETags")
+  @Test("Registered defaults and their ETags survive a restart")
   func restart() async throws {
     try await run { users in
       try await users.register("standard", #"{"theme":"light"}"#)
@@ -180,7 +180,7 @@ struct RegisteredDefaultsTests {
     }
   }
 
-  @Test("The past shows what was registered then")
+  @Test("A past state has the registered defaults of that time")
   func past() async throws {
     try await run { users in
       try await users.register("standard", #"{"theme":"light"}"#)
@@ -195,7 +195,7 @@ struct RegisteredDefaultsTests {
     }
   }
 
-  @Test("A user's increment starts from what is registered")
+  @Test("A user's increment starts from the registered default")
   func increment() async throws {
     try await run { users in
       try await users.register("standard", #"{"count":40}"#)

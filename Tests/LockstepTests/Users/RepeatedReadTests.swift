@@ -2,9 +2,9 @@ import LockstepJSON
 import LockstepTestSupport
 import Testing
 
-@Suite("A client that asks the same again over one connection is never told of a state that isn't the latest")
+@Suite("Repeated reads over one connection always get the latest state")
 struct RepeatedReadTests {
-  /// Somebody who asks one thing again and again.
+  /// A client that sends the same request again and again.
   private struct Reader {
     let client: RawClient
     let request: String
@@ -20,7 +20,7 @@ struct RepeatedReadTests {
     }
   }
 
-  @Test("Each resource, asked for again after each change, is as a new connection gets it")
+  @Test("After each change, a repeated read of each resource equals a read over a new connection")
   func changes() async throws {
     try await ServerFixture.run({ $0.administratorToken = "admin" }) { users in
       let ada = try await users.signUp()
@@ -59,7 +59,7 @@ struct RepeatedReadTests {
     }
   }
 
-  @Test("Who has what there is gets a 304 each time, until there is something else")
+  @Test("A repeated conditional read gets 304 until the resource changes")
   func notModified() async throws {
     try await ServerFixture.run { users in
       let ada = try await users.signUp()
@@ -75,7 +75,7 @@ struct RepeatedReadTests {
     }
   }
 
-  @Test("A session that has ended sees nothing more")
+  @Test("An ended session gets 401 on its next request")
   func ended() async throws {
     try await ServerFixture.run { users in
       let (ada, other) = (try await users.signUp(), try await users.logIn())
@@ -86,7 +86,7 @@ struct RepeatedReadTests {
     }
   }
 
-  @Test("A user who is gone is gone at once")
+  @Test("An erased user gets 401 on the next request")
   func erased() async throws {
     try await ServerFixture.run { users in
       let ada = try await users.signUp()
@@ -97,7 +97,7 @@ struct RepeatedReadTests {
     }
   }
 
-  @Test("Its device is seen, once a minute")
+  @Test("The last use of the session is recorded once a minute")
   func lastSeen() async throws {
     try await ServerFixture.run { users in
       let ada = try await users.signUp()
@@ -110,7 +110,7 @@ struct RepeatedReadTests {
     }
   }
 
-  @Test("Each request counts and is logged, with the time that it took")
+  @Test("Each repeated request is counted and logged, with its duration")
   func recorded() async throws {
     try await ServerFixture.run({ $0.accessLog = true }) { users in
       let ada = try await users.signUp()

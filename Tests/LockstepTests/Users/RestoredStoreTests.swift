@@ -4,9 +4,9 @@ import Testing
 
 @testable import LockstepCollections
 
-@Suite("An old copy of the store in the place of the present one")
+@Suite("A store that was replaced by an older copy")
 struct RestoredStoreTests {
-  /// What a device remembers of a history that was lost.
+  /// The cursors and tags that a device has from a history that was lost.
   private struct Memory {
     let feed: String
     let favorites: String
@@ -21,8 +21,8 @@ struct RestoredStoreTests {
     }
   }
 
-  /// Runs `body` after a copy was made, a device went on, the copy was put back, and another device went on as far as the
-  /// first had and farther: with what the first remembers from before the copy and from the end of the lost history.
+  /// Makes a copy of the store, writes, restores the copy, and writes more than before. Then runs
+  /// `body` with the cursors from before the copy and those from the end of the lost history.
   private func run(_ body: (ServerFixture, Device, _ kept: Memory, _ lost: Memory) async throws -> Void) async throws {
     try await ServerFixture.run({ $0.administratorToken = ServerFixture.administrator }) { users in
       let ada = try await users.signUp()
@@ -47,7 +47,7 @@ struct RestoredStoreTests {
     }
   }
 
-  @Test("Who has seen what was lost gets the whole of everything, whatever they ask for")
+  @Test("A cursor from the lost history gets a reset in the feed, with any filter")
   func reset() async throws {
     try await run { _, ada, _, lost in
       for query in ["", "&collections=favorites", "&collections=profile", "&collections=defaults/none", "&wait=30"] {
@@ -61,7 +61,7 @@ struct RestoredStoreTests {
     }
   }
 
-  @Test("Nobody who has seen what was lost is told that nothing has changed, or overwrites what is new")
+  @Test("A tag from the lost history never gives a 304 and cannot overwrite new values")
   func preconditions() async throws {
     try await run { _, ada, _, lost in
       for (path, tag) in [
@@ -77,7 +77,7 @@ struct RestoredStoreTests {
     }
   }
 
-  @Test("Who has seen nothing of it goes on without a gap")
+  @Test("A cursor from before the copy continues without a gap")
   func kept() async throws {
     try await run { _, ada, kept, _ in
       let answer = try await ada.get("/v1/changes?since=\(kept.feed)&collections=favorites,defaults/other").json

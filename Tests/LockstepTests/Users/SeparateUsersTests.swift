@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Users and their devices")
 struct SeparateUsersTests {
-  @Test("What one device writes, all devices of the user see")
+  @Test("All devices of a user see what one of them writes")
   func devices() async throws {
     try await ServerFixture.run { users in
       let phone = try await users.signUp("ada", device: "phone")
@@ -15,7 +15,8 @@ struct SeparateUsersTests {
       let seen = try await tablet.get("/v1/favorites/a")
       #expect(seen.body == put.body)
       #expect(seen.cursor == put.cursor)
-      // The tablet writes by what it saw; the phone, which didn't look since, has to merge.
+      // The tablet writes with the tag that it has read. The phone has not read since, so it must
+      // merge.
       let tag = try #require(seen.field("ETag"))
       #expect(try await tablet.patch("/v1/favorites/a", #"{"title":"B"}"#, ["If-Match: \(tag)"]).status == 200)
       let late = try await phone.patch("/v1/favorites/a", #"{"title":"C"}"#, ["If-Match: \(tag)"])
@@ -53,7 +54,7 @@ struct SeparateUsersTests {
     }
   }
 
-  @Test("No user ever sees anything of another")
+  @Test("No user ever sees data of another user")
   func users() async throws {
     let secret = "only Ada knows"
     try await ServerFixture.run { users in
@@ -77,13 +78,13 @@ struct SeparateUsersTests {
         let answer = try await bob.get(path)
         #expect(answer.status == 200)
         #expect(!answer.text.contains(secret), "\(path)")
-        // With the at sign: ids are hexadecimal, and some have "ada" in them.
+        // The text has an at sign, because ids are hexadecimal and some contain "ada".
         #expect(!answer.text.contains("ada@"), "\(path)")
-        // A cursor is no key: one of Ada's shows Bob his own past, or nothing.
+        // A cursor gives no access: with Ada's cursor, Bob sees his own past or nothing.
         let past = try await bob.get("\(path)?at=\(cursor)")
         #expect(!past.text.contains(secret), "\(path)")
       }
-      // What Bob does under the same names is his.
+      // Bob's data under the same names belongs to Bob.
       _ = try await bob.put("/v1/favorites/a", #"{"title":"Bob's"}"#)
       _ = try await bob.put("/v1/defaults/standard/k", "0")
       #expect(try await ada.get("/v1/favorites/a").json["title"]?.stringValue == secret)
@@ -92,7 +93,7 @@ struct SeparateUsersTests {
     }
   }
 
-  @Test("What one user has seen tells nothing of another's state, nor of their own from before they signed up anew")
+  @Test("A cursor or tag of one user does not work for another, or for a new account with the same address")
   func cursors() async throws {
     try await ServerFixture.run { users in
       let (ada, bob) = (try await users.signUp("ada"), try await users.signUp("bob"))
@@ -115,7 +116,7 @@ struct SeparateUsersTests {
     }
   }
 
-  @Test("A write that is under way when its session ends is done before it ended, or not at all")
+  @Test("A write that is running when its session ends is applied before the end or not at all")
   func endedMeanwhile() async throws {
     try await ServerFixture.run { users in
       let (phone, tablet) = (try await users.signUp(), try await users.logIn())
@@ -125,7 +126,8 @@ struct SeparateUsersTests {
       defer { held.letGo() }
       async let end = phone.delete("/v1/sessions/\(tablet.session)")
       await eventually { held.waiting == 1 }
-      // In the same transaction as the end, and behind it: memory doesn't know of it yet.
+      // The write is in the same transaction as the end of the session, and after it. The end is
+      // not in memory yet.
       async let write = tablet.put("/v1/favorites/a", "{}")
       await eventually { held.waiting == 2 }
       held.letGo()
@@ -135,7 +137,7 @@ struct SeparateUsersTests {
     }
   }
 
-  @Test("Which cursor a device asked from last is known after a stop, however soon that came")
+  @Test("The last cursor of a device is known after a restart, however soon that came")
   func lastCursor() async throws {
     try await ServerFixture.run { users in
       let (phone, tablet) = (try await users.signUp(), try await users.logIn())

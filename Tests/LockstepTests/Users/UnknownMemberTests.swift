@@ -3,7 +3,7 @@ import Testing
 
 @testable import LockstepCollections
 
-@Suite("Members that nobody knows")
+@Suite("Unknown members of bodies")
 struct UnknownMemberTests {
   private struct Case: Sendable {
     let method: String
@@ -34,7 +34,7 @@ struct UnknownMemberTests {
     Case("DELETE", "/v1/me", #"{"password":"\#(ServerFixture.password)","really":true}"#, "/really"),
   ]
 
-  /// Payloads of actions, each with a member that is not of its type.
+  /// Payloads of actions, each with a member that does not belong to its type.
   private static let actions: [(module: String, type: String, payload: String)] = [
     ("favorites", "add", #"{"id":"b","titel":1}"#), ("favorites", "update", #"{"id":"a","titel":1}"#),
     ("favorites", "remove", #"{"id":"a","titel":1}"#), ("favorites", "move", #"{"id":"a","index":0,"titel":1}"#),
@@ -45,7 +45,7 @@ struct UnknownMemberTests {
     ("profile", "save", #"{"titel":1}"#),
   ]
 
-  @Test("A misspelled member is refused by its name, wherever it is, and nothing happens")
+  @Test("A misspelled member is refused by name, wherever it is, and nothing changes")
   func refused() async throws {
     try await ServerFixture.run { users in
       let ada = try await users.signUp()
@@ -69,7 +69,7 @@ struct UnknownMemberTests {
     }
   }
 
-  @Test("What the server has said of a favorite may be sent back")
+  @Test("The members of a favorite in a response may be sent back")
   func sentBack() async throws {
     try await ServerFixture.run { users in
       let ada = try await users.signUp()
@@ -86,13 +86,13 @@ struct UnknownMemberTests {
         #expect(answer.json["title"]?.stringValue == "\(method) \(type)")
         #expect(answer.json["addedAt"] == shown.json["addedAt"])
       }
-      // What isn't said is no part of what was asked for.
+      // Such members are not part of the action.
       let asked = try await ada.get("/v1/journal").json["entries"]?.arrayValue?.last?["action"]?["payload"]
       #expect(asked == ["id": "a", "title": "PATCH application/merge-patch+json"])
     }
   }
 
-  @Test("An id in the body that isn't the one in the path is refused", arguments: ["PUT", "PATCH"])
+  @Test("An id in the body that differs from the one in the path is refused", arguments: ["PUT", "PATCH"])
   func otherID(method: String) async throws {
     try await ServerFixture.run { users in
       let ada = try await users.signUp()

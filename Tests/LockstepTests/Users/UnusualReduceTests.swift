@@ -5,8 +5,8 @@ import Testing
 
 @testable import LockstepMaintenance
 
-/// Modules whose `reduce` does more than apply the mutation: what clients see follows from it alone.
-@Suite("A module's own reduce is what changes its state", .timeLimit(.minutes(10)))
+/// Modules whose `reduce` does more than apply the mutation. Clients must see its results.
+@Suite("A state is changed only by its module's own `reduce`", .timeLimit(.minutes(10)))
 struct UnusualReduceTests {
   private static func ids(_ response: RawResponse) -> [String] {
     (response.json["items"]?.arrayValue ?? []).compactMap { $0["id"]?.stringValue }
@@ -19,7 +19,7 @@ struct UnusualReduceTests {
     try await ServerFixture.run(modules: [module]) { server in try await body(server, try await server.signUp()) }
   }
 
-  /// Puts four elements; gives the cursor after the second.
+  /// Puts four elements, and returns the cursor after the second.
   private static func fill(_ ada: Device) async throws -> String {
     _ = try await ada.put("/v1/latest/a", "{}")
     let cursor = try #require(try await ada.put("/v1/latest/b", "{}").field("cursor"))
@@ -29,7 +29,7 @@ struct UnusualReduceTests {
   }
 
   @Test(
-    "Over HTTP, at a past cursor, in the feed, after a restart and in a check",
+    "Its results are in responses, at a past cursor, in the feed, after a restart and in a check",
     arguments: [
       (UserModule.latest(LatestTwo.self), ["a", "b"], ["c", "d"]),
       (UserModule.latest(OnlyTheLatest.self), ["b"], ["d"]),
@@ -46,7 +46,7 @@ struct UnusualReduceTests {
         let changes = try #require(feed.json["changesets"]?.arrayValue?.first)
         #expect((changes["deletions"]?.arrayValue ?? []).compactMap { $0["id"]?.stringValue } == past)
         #expect((changes["insertions"]?.arrayValue ?? []).compactMap { $0["item"]?["id"]?.stringValue } == present)
-        // The second time, the state comes from the tables and the past from the journal.
+        // After the restart, the state comes from the tables and the past state from the journal.
         try await server.restart()
       }
       let report = try StoreCheck(of: server.directory.file("lockstep.db"), modules: [module]).run()
@@ -54,7 +54,7 @@ struct UnusualReduceTests {
     }
   }
 
-  @Test("A reduce that does nothing leaves nothing to see")
+  @Test("With a `reduce` that does nothing, no element is visible")
   func nothing() async throws {
     try await Self.run(.latest(Nothing.self)) { server, ada in
       let action = #"{"type":"put","payload":{"id":"a"}}"#
@@ -88,7 +88,7 @@ private enum LatestTwo: LatestReducing {
   }
 }
 
-/// Begins a list of its own for each element.
+/// Replaces the list by one with the new element.
 private enum OnlyTheLatest: LatestReducing {
   static func reduce(_ list: inout ListState, _ mutation: ListMutation) {
     list = ListState()
