@@ -1,6 +1,6 @@
 import LockstepJSON
 
-/// What clients may do with the address of one element, `/v1/<module>/<id>`, besides reading it.
+/// A way to write the element at `/v1/<module>/<id>`.
 public enum ElementVerb: String, Sendable, CaseIterable {
   /// Replaces or adds the element.
   case put

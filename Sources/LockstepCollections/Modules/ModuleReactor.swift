@@ -7,7 +7,7 @@
 /// A decision runs in the transaction that writes it, while all other writes wait. So it takes no
 /// time, has no effects and asks no clock: `ActionContext` has the time.
 public protocol ModuleReactor<Action>: Sendable {
-  /// What clients can ask for.
+  /// The actions that clients can request.
   associatedtype Action: Sendable
   /// `ListState` or `MapState`.
   associatedtype State: Sendable

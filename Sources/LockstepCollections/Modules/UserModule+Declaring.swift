@@ -18,7 +18,7 @@ extension UserModule {
   ///     change it.
   ///   - element: The type of its elements.
   ///   - quota: How much a user may have of it.
-  ///   - actions: What clients can ask for.
+  ///   - actions: The actions that clients can request.
   ///   - verbs: The actions that the verbs of an element perform. Their payloads have the member
   ///     `id`, which comes from the path; the others come from the body, without those that are
   ///     `readOnly` in the element's format. The payload for `jsonPatch` has the member
@@ -100,7 +100,7 @@ extension UserModule {
   ///   - members: The object's members in the order in which clients see them. The reactor keeps
   ///     each in its map under the member's name.
   ///   - quota: How much a user may have of it.
-  ///   - actions: What clients can ask for.
+  ///   - actions: The actions that clients can request.
   ///   - patch: The action that `PATCH` performs.
   ///   - record: How the journal shows an action. Default: as the client sent it.
   ///   - reactor: Makes the reactor that decides on an action.

@@ -5,7 +5,7 @@ import LockstepJSON
 ///
 /// Declare your own modules with `UserModule.list(…)` or `UserModule.map(…)`.
 public struct UserModule: Sendable {
-  /// What `GET /v1/<module>` shows.
+  /// The form of the state that `GET /v1/<module>` shows.
   package enum Shape: Sendable, Equatable {
     /// Elements in the user's order.
     case list
@@ -17,7 +17,7 @@ public struct UserModule: Sendable {
 
   /// The module's name, which its actions and collections carry.
   public let name: String
-  /// What one element and all elements are called in `openapi.json`. If it is missing, the
+  /// The names of one element and of all elements in `openapi.json`. If it is missing, the
   /// descriptions use the module's name.
   public var noun: ElementNoun?
   /// Whether the module has the route `POST /v1/<module>/actions`. Default: true. `POST /v1/actions`
@@ -74,7 +74,7 @@ public struct UserModule: Sendable {
   package var kind: CollectionMutation.Kind { reducer.kind }
 }
 
-/// What one element and all elements of a module are called, each with a capital letter: “Favorite”
+/// The names of one element and of all elements of a module, each with a capital letter: “Favorite”
 /// and “Favorites”. `openapi.json` makes the names of operations of them, such as `getFavorite`.
 public struct ElementNoun: Sendable {
   /// One element.

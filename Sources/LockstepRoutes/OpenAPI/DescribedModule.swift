@@ -209,7 +209,7 @@ struct ModuleSummaries {
   private var one: String? { module.noun?.one.lowercased() }
 
   var whole: String {
-    guard let noun = module.noun else { return "What the user has in \(module.name)." }
+    guard let noun = module.noun else { return "The user's state in \(module.name)." }
     return "The user's \(noun.many.lowercased())\(module.shape == .list ? ", in their order" : "")."
   }
 

@@ -157,7 +157,7 @@ package struct ModuleRoutes: Sendable {
     return .object(members)
   }
 
-  /// What is wrong with an id in a body: it may repeat the id in the path, byte for byte.
+  /// The fault of an id in a body: it may only repeat the id in the path, byte for byte.
   private func fault(of said: JSON?, in verb: ElementVerb, for name: String) -> FieldFault? {
     guard let said else { return nil }
     let pointer = "/\(module.keyName)"

@@ -26,7 +26,7 @@ package struct RegisteredRoutes: Sendable {
 
   package var routes: [Route] {
     [
-      Route(.get, Self.pattern, summary: "What is registered in a suite for everybody.") { request in
+      Route(.get, Self.pattern, summary: "The registered defaults of a suite.") { request in
         try token.check(request)
         let suite = try request.suiteName()
         let representation = representation(of: suite, registry.current)
@@ -37,7 +37,7 @@ package struct RegisteredRoutes: Sendable {
         return .response(response(representation))
       }
       .described(described("getRegistered")),
-      Route(.put, Self.pattern, summary: "Registers the values of a suite, in the place of all before.") { request in
+      Route(.put, Self.pattern, summary: "Replaces the registered defaults of a suite.") { request in
         try write(request) { request, body in
           _ = try BodyType(of: request.head)
           let json = try JSON(body: body)
@@ -46,7 +46,7 @@ package struct RegisteredRoutes: Sendable {
         }
       }
       .described(described("putRegistered", RouteBody(.newValuesSchema))),
-      Route(.patch, Self.pattern, summary: "Changes what is registered in a suite, all or none.") { request in
+      Route(.patch, Self.pattern, summary: "Changes registered defaults of a suite, all or none.") { request in
         try write(request) { request, body in
           let action = try DefaultsRoutes.patchAction(request, body)
           return { _ in action }
@@ -62,7 +62,7 @@ package struct RegisteredRoutes: Sendable {
       SchemaMember(name: "cursor", schema: .cursorSchema), SchemaMember(name: "values", schema: .valuesSchema),
     ])
     let replayed: [RouteField] = body == nil ? [] : [.idempotencyReplayed]
-    let answer = RouteAnswer(.ok, "What is registered.", fields: RouteField.validators + replayed, json: shown)
+    let answer = RouteAnswer(.ok, "The registered defaults.", fields: RouteField.validators + replayed, json: shown)
     let problems: Set<ProblemKind> = [.invalidParameter, .unauthorized, .notFound, .overloaded]
     let written: Set<ProblemKind> = [.conflict, .preconditionFailed, .validationFailed, .quotaExceeded]
     return RouteDescription(
