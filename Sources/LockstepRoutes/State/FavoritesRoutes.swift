@@ -80,8 +80,8 @@ package struct FavoritesRoutes: Sendable {
       var reader = PayloadReader(json)
       _ = reader.favorite()
       reader.passOver("index")
-      // If `id` has a fault, all faults are thrown now. Otherwise the reactor checks the members,
-      // because it knows the favorite.
+      // A fault in `id` is thrown now, with all others. Without one, the reactor checks the
+      // members, because it knows the favorite.
       if reader.expectID(id) { try reader.finishProblem() }
       return change(id, .update(id: id, patch: members.withoutServersWords))
     }
