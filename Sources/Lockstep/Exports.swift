@@ -1,4 +1,5 @@
-// A server of one's own imports `Lockstep` alone: what its modules are made of comes with it.
+// A server of your own imports `Lockstep` alone, because it re-exports everything that modules
+// need.
 
 @_exported import LockstepCollections
 @_exported import LockstepJSON

@@ -22,7 +22,8 @@ public enum AccountsError: Error, Sendable, Equatable {
   case sessionEnded
   /// The user has no such session.
   case noSuchSession
-  /// The account or the session is not as a precondition of the request requires. Has its present document and tag.
+  /// The account or the session does not meet a precondition of the request. Has the present
+  /// document and its tag.
   case changed(current: JSON, tag: String)
   /// Too many wrong passwords or sign-ups; wait this many seconds, at least 1.
   case tooManyAttempts(retryAfter: Int)
@@ -43,7 +44,7 @@ extension AccountsError {
       case let error as SQLiteError: .store(.database(error))
       case is WorkerPool.Overloaded: .overloaded
       case is WorkerPool.ShutDown: .store(.closed)
-      // They throw nothing else.
+      // Worker threads and the store throw no other errors.
       default: .store(.database(SQLiteError(extendedCode: 1, message: "\(error)", path: "")))
       }
   }

@@ -1,4 +1,5 @@
-/// How a command is called: the parser, the variables, the help and the completions are made from it.
+/// The syntax of a command. The parser, the variables, the help and the completions are made from
+/// it.
 struct CommandSyntax<Settings: CommandSettings>: Sendable {
   /// The words that call it: `serve`, `user add`.
   let name: String

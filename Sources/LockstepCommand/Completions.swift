@@ -1,4 +1,4 @@
-/// Scripts with which shells complete the words of the command line.
+/// Scripts that complete the words of the command line in a shell.
 struct Completions {
   /// A first word, and the commands that begin with it.
   private struct Group {
@@ -164,7 +164,7 @@ struct Completions {
     return text
   }
 
-  /// In single quotes, inside which shells expand nothing.
+  /// The text in single quotes. Shells expand nothing inside them.
   private func quoted(_ text: String) -> String {
     "'\(text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''"))'"
   }

@@ -21,11 +21,12 @@ public enum ServerCommand {
     exit(Command.run(Array(CommandLine.arguments.dropFirst()), modules).rawValue)
   }
 
-  /// Opens those of descriptors 0 to 2 that the process was started without. Otherwise the next file or socket would get
-  /// the number, and the log would be written to it.
+  /// Opens each of the descriptors 0 to 2 that was closed when the process started. Otherwise the
+  /// next file or socket would get that number, and the log would be written to it.
   private static func openStandardStreams() {
     for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) < 0 && errno == EBADF {
-      // The lowest free number is this one. Read-only, so that writing to a missing stream still fails.
+      // The lowest free number is the missing one. It is opened read-only, so that writing to a
+      // missing stream still fails.
       _ = open("/dev/null", O_RDONLY)
     }
   }

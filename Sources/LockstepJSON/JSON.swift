@@ -21,7 +21,8 @@ public enum JSON: Sendable {
   case bool(Bool)
   /// An integer that fits into `Int64`.
   case integer(Int64)
-  /// An integer above `Int64.max`. A smaller one equals the same `integer`.
+  /// An integer above `Int64.max`. If the value is smaller, it equals an `integer` with the same
+  /// value.
   case unsigned(UInt64)
   /// A number with a fraction or an exponent, or `-0`. JSON has no infinity and no NaN: they are
   /// written as `null`.

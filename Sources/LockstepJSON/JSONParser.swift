@@ -129,7 +129,7 @@ struct JSONParser: ~Copyable {
     let members = names.takeTail(from: container.firstName) { names in
       values.takeTail(from: container.firstValue) { values in
         [JSONObject.Member](unsafeUninitializedCapacity: names.count) { members, initialized in
-          // Each name has a value: both stacks grew in turn. All elements are moved out.
+          // The two stacks grow in turn, so each name has a value. All elements are moved out.
           for place in 0..<names.count {
             let name = names.moveElement(from: place)
             members.initializeElement(

@@ -62,7 +62,7 @@ extension HeaderFields {
 }
 
 extension Response {
-  /// A response of JSON that caches revalidate before use.
+  /// A JSON response. By default, caches must revalidate it before each use.
   package static func json(_ value: JSON, status: Status = .ok, cacheControl: String = "no-cache") -> Response {
     var fields = HeaderFields([.contentType: "application/json", .cacheControl: cacheControl])
     fields.append(contentsOf: .forBrowsers)

@@ -50,7 +50,7 @@ public struct Flow<Element: Sendable>: Sendable {
     return flow
   }
 
-  /// Changes each element, or drops it (`nil`), of this flow and of all that was merged so far.
+  /// Changes or drops (`nil`) each element of this flow, including all elements merged so far.
   public func compactMap(_ transform: @escaping @Sendable (Element) -> Element?) -> Flow {
     var flow = self
     flow.transform = Self.chain(self.transform, transform)
@@ -60,7 +60,7 @@ public struct Flow<Element: Sendable>: Sendable {
     return flow
   }
 
-  /// Changes each element of this flow and of all that was merged so far.
+  /// Changes each element of this flow, including all elements merged so far.
   public func map(_ transform: @escaping @Sendable (Element) -> Element) -> Flow {
     compactMap { transform($0) }
   }

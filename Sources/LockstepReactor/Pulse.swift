@@ -1,11 +1,11 @@
 /// A field of a state that notifies on every assignment, even of an equal value.
 ///
-/// The same alert or route twice is two events; in a plain field, the second would be no change.
+/// The same alert or route twice is two events. In a plain field, the second would be no change.
 /// `$field` is the pulse itself, whose `count` distinguishes assignments.
 ///
-/// A `reduce` that replaces the whole state resets the count. The new pulse notifies only if its
-/// value or count differs from the old one's. To notify in every case, carry the pulse over before
-/// you assign it: `new.$alert = state.$alert`.
+/// A `reduce` that replaces the whole state resets the count. The new pulse then notifies only if
+/// its value or count differs from the old one's. To notify in every case, copy the pulse before
+/// you assign to it: `new.$alert = state.$alert`.
 @propertyWrapper
 public struct Pulse<Value> {
   private var value: Value
@@ -27,7 +27,8 @@ public struct Pulse<Value> {
     }
   }
 
-  /// The pulse itself, for `states.pulse(\.$field)`. Setting it carries it over and does not count.
+  /// The pulse itself, for `states.pulse(\.$field)`. Setting it copies the pulse and does not count
+  /// as an assignment.
   public var projectedValue: Pulse {
     get { self }
     set { self = newValue }

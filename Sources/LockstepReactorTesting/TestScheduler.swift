@@ -1,6 +1,6 @@
 import Testing
 
-/// Tests that read as tables of (time, event), in the manner of RxTest, for asynchronous sequences.
+/// Tests as tables of times and events, like RxTest, for asynchronous sequences.
 ///
 /// Describe the world first (sequences, observers, scheduled actions), then call `start()`. Times
 /// are whole ticks of a ``VirtualClock``. Events of the same time happen in the order of their

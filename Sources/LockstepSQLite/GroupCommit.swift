@@ -134,7 +134,7 @@ struct GroupCommit {
     do {
       try connection.begin()
     } catch {
-      // Each waiting unit would meet the same lock or disk, and wait for it in turn.
+      // Each waiting unit would wait for the same lock or disk, one after the other, and fail too.
       let others = taken + queue.takeWaiting()
       taken = []
       noteFailedCommit(error)
@@ -268,8 +268,9 @@ struct GroupCommit {
     }
   }
 
-  /// Fails units after all earlier handlers and before any other unit runs. A handler that keeps a
-  /// unit's result for the next unit can then drop it.
+  /// Fails units after all earlier handlers were called, and before any other unit runs. A handler
+  /// may have passed a failed unit's result on to later units. It can drop the result before they
+  /// run.
   private func fail(_ units: [WriteUnit], with error: any Error) {
     notifier.waitUntilIdle()
     counters.withLock { $0.failedUnits += units.count }

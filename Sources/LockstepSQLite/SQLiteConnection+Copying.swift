@@ -43,7 +43,8 @@ extension SQLiteConnection {
         throw other.database.lastError(sql: nil)
       }
       var isFinished = false
-      // Finished exactly once, before either connection can close: this call holds both.
+      // This call holds both connections, so neither can close before the backup is finished. It is
+      // finished exactly once.
       defer { if !isFinished { sqlite3_backup_finish(backup) } }
       while true {
         let code = sqlite3_backup_step(backup, Int32(clamping: max(1, stepPages)))

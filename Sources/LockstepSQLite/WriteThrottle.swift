@@ -18,8 +18,8 @@ public struct WriteOwner: Sendable, Hashable {
 /// owners together get a tenth of the writer's time, or all of it if there are no other owners. An
 /// owner is released after a quick unit, once none of its units wait.
 ///
-/// A client that sends one write after the other does not wait at every moment, so an owner that
-/// wrote recently counts as well.
+/// A client that sends its writes one after the other has moments without a waiting write. So an
+/// owner that wrote recently also counts as writing.
 struct WriteThrottle {
   /// The time in one group that makes an owner slow, in nanoseconds.
   static let slowTime: Int64 = 10_000_000

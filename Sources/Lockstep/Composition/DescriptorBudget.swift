@@ -1,28 +1,30 @@
 import LockstepJSON
 import LockstepLogging
 
-/// What the limit on open files leaves for connections, each of which takes one.
+/// The limit on open files, divided between connections and everything else. Each connection takes
+/// one file.
 struct DescriptorBudget {
-  /// How many files the process may have open.
+  /// The number of files that the process may have open.
   let limit: Int
-  /// How many connections are to be served.
+  /// The number of connections to serve.
   let connections: Int
-  /// How many event loops there are.
+  /// The number of event loops.
   let loops: Int
 
-  /// What else is open: the standard streams, the store with its readers, what each loop listens on and waits with.
+  /// Other open files: the standard streams, the store with its readers, and the sockets and event
+  /// queues of each loop.
   private var others: Int { 64 + 4 * loops }
-  /// However little is left, somebody is told why nobody is let in.
+  /// The server can always send at least this many refusals with a reason.
   private static let leastRefusals = 16
 
-  /// How many connections over the limit can be answered that there is no room: as many again as are served, where there
-  /// are descriptors for them.
+  /// The number of surplus connections that can get a 503 at the same time: as many as are served,
+  /// if there are descriptors for them.
   var refusals: Int { max(Self.leastRefusals, min(connections, limit - min(limit, others) - min(limit, connections))) }
 
-  /// How many files it takes to serve all connections that may come.
+  /// The number of files for all connections.
   private var needed: Int { connections + others + Self.leastRefusals }
 
-  /// Says what to do where the limit is too low; nil where it isn't.
+  /// A message that says what to do if the limit is too low, otherwise `nil`.
   var warning: String? {
     guard limit < needed else { return nil }
     let fitting = max(1, limit - others - Self.leastRefusals)
@@ -32,7 +34,7 @@ struct DescriptorBudget {
       + "have to wait"
   }
 
-  /// Tells the operator where there is something to tell.
+  /// Logs the warning, if there is one.
   func warn(_ logger: Logger) {
     guard let warning else { return }
     logger.log(

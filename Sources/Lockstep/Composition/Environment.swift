@@ -2,21 +2,21 @@ import LockstepHTTPServer
 import LockstepLogging
 import LockstepTime
 
-/// What comes from outside the product: the clocks, and where the log goes.
+/// The parts that come from outside the product: the clocks, and the destination of the log.
 public struct Environment: Sendable {
   /// The clocks.
   public var time: TimeSource
-  /// What the server sleeps by where it does something that nobody asks it for over the wire: carrying out operators' orders, making
-  /// backups, looking after screens that are over. What time it is, `time` says. Default: the system's.
+  /// The clock that background work sleeps by: admin commands, backups and the expiry of screens.
+  /// `time` gives the current time. Default: the system's clock.
   public var clock: any Clock<Duration>
-  /// Where log lines go.
+  /// Writes a log line.
   public var writeLog: @Sendable ([UInt8]) -> Void
-  /// How many log lines were lost.
+  /// The number of dropped log lines.
   public var droppedLogLines: @Sendable () -> Int
-  /// How many files the process may have open. Default: any number.
+  /// The number of files that the process may have open. Default: no limit.
   public var descriptorLimit = Int.max
 
-  /// An environment of its parts.
+  /// Creates an environment from its parts.
   public init(
     time: TimeSource,
     clock: any Clock<Duration> = ContinuousClock(),
@@ -31,7 +31,7 @@ public struct Environment: Sendable {
 }
 
 extension Logger {
-  /// The logger that a configuration asks for.
+  /// The logger that a configuration describes.
   init(_ configuration: Configuration, environment: Environment) {
     let time = environment.time
     self.init(

@@ -6,22 +6,24 @@ import LockstepMaintenance
 import LockstepThreading
 import LockstepTime
 
-/// The whole product, serving: what the command runs and what tests run too.
+/// The whole product as a running server. The command and the tests use it.
 public final class LockstepServer: Sendable {
-  /// How long an administrator's token should be: nobody counts who tries one.
+  /// The recommended length of an administrator token. Wrong administrator tokens are not limited.
   private static let administratorTokenLength = 16
 
   private let server: Server
   let services: Services
   let components: Components
-  /// What is done while nobody asks for anything.
+  /// The background work of the server.
   private let tasks = TaskScope()
-  /// Nil where no backups are to be made.
+  /// `nil` if the configuration has no backups.
   let backups: BackupScheduler?
 
-  /// Listens and serves, with these services, which it ends when it has stopped. Throws when it can't listen.
+  /// Starts listening and serving. The services are shut down when the server has stopped. Throws
+  /// if the address is not available.
   ///
-  /// The services are made only when it listens: who gives a port that is taken must not find a new store.
+  /// The services are created only after the server listens, so that a port that is in use leaves
+  /// no new store behind.
   public init(
     _ configuration: Configuration,
     environment: Environment,
@@ -103,22 +105,23 @@ public final class LockstepServer: Sendable {
     )
   }
 
-  /// Where it listens.
+  /// The address that the server listens on.
   public var address: PeerAddress { server.address }
 
-  /// Has the server look at the time again: for whoever hands in a clock that is moved by hand.
+  /// Makes the server read the clock again. Call it after moving a clock by hand.
   func lookAtClock() { server.lookAtClock() }
 
-  /// Begins to stop: no new connections, who waits is answered, running requests finish. Returns at once.
+  /// Begins to shut down: the server accepts no more connections, responds to waiting requests and
+  /// finishes running ones. Returns at once.
   public func drain() {
     components.readiness.beginDraining()
-    // Before those who wait for anything are told not to: what they asked for is still to be done.
+    // This comes first, because requests that wait for a thread must still be finished.
     services.users?.liftShares()
     components.logger.log(.info, "draining", ["connections": .integer(Int64(server.counters.open))])
     server.drain()
   }
 
-  /// Returns when it has stopped after `drain()`. To be called once.
+  /// Returns when the server has stopped after `drain()`. Call this once.
   public func join() {
     server.join()
     components.screens?.shutDown()
@@ -129,7 +132,8 @@ public final class LockstepServer: Sendable {
     components.logger.log(.info, "stopped")
   }
 
-  /// Writes what only memory knows of sessions: when they were used last, and from which cursor.
+  /// Writes the parts of sessions that are only in memory: the time of the last use, and the last
+  /// cursor.
   private func flushSessions() {
     guard let directory = services.users?.accounts.directory else { return }
     let (logger, isOver) = (components.logger, LockedState(false))

@@ -7,44 +7,45 @@ import LockstepStore
 import LockstepThreading
 import LockstepTime
 
-/// What a server needs of its store to know whether it can do its work.
+/// The part of a store that readiness checks need.
 public protocol StoreHealth: Sendable {
-  /// Returns when something has just been written and is on disk, or throws why that can't be.
+  /// Returns when a test write is on disk. Throws an error if that is not possible.
   func checkWritable() async throws
 }
 
 extension DurableStore: StoreHealth {}
 
-/// The services of a server: the real ones, or whatever a test puts in their place.
+/// The services of a server. Tests replace them.
 public struct Services: Sendable {
-  /// The store's health.
+  /// The health of the store.
   public var store: any StoreHealth
-  /// What belongs to users; nil where only the service itself is served.
+  /// The services for users; `nil` if the server has no users.
   var users: UserServices?
-  /// What screens work with; nil where there are no users.
+  /// The services for screens; `nil` if the server has no users.
   var screens: ScreenServices?
   /// Writes the metrics of the store's files and pools; nil without a store.
   var writeMetrics: (@Sendable (inout MetricsPage) -> Void)?
-  /// Ends them all, when nobody uses them any more. Blocks until what they do is done.
+  /// Shuts all services down after their last use. Blocks until they have finished their work.
   public var shutDown: @Sendable () -> Void
 
-  /// Services of their parts.
+  /// Creates services from their parts.
   public init(store: any StoreHealth, shutDown: @escaping @Sendable () -> Void = {}) {
     self.store = store
     self.shutDown = shutDown
   }
 
-  /// How many threads make what takes long.
+  /// The number of encoder threads.
   static let encodingThreads = 2
 
-  /// The real ones, on the store that the configuration names.
+  /// The services of a real server, on the store that the configuration names.
   ///
   /// - Parameters:
   ///   - configuration: The configuration.
-  ///   - modules: What is kept for users besides favorites, defaults and profiles.
+  ///   - modules: The modules besides favorites, defaults and profiles.
   ///   - time: The clocks.
-  /// - Returns: The services, to be shut down.
-  /// - Throws: `InvalidModuleError` where a module can't be served, `StoreError` where the store can't be opened.
+  /// - Returns: The services. The caller must shut them down.
+  /// - Throws: `InvalidModuleError` if a module is invalid; `StoreError` if the store cannot be
+  ///   opened.
   public static func durable(
     _ configuration: Configuration,
     modules: [UserModule] = [],
@@ -58,10 +59,11 @@ public struct Services: Sendable {
       migrator: Migrator(of: modules)
     )
     do {
-      // Two hashes at a time, and a few waiting: a storm of logins slows logins and nothing else.
+      // Two hashes run at a time, and a few wait. So a burst of logins slows down logins and
+      // nothing else.
       let hashing = try WorkerPool(name: "hash", threads: 2, capacity: 64)
       let encoding = try WorkerPool(name: "encode", threads: encodingThreads, capacity: 4_096)
-      // Zones are read once each, and from a disk that nearly always has them in memory.
+      // Each zone is read once, and its file is nearly always in the system's cache.
       let zones = try WorkerPool(name: "zone", threads: 1, capacity: 64)
       let upstream = try configuration.profileUpstream.map { try HTTPProfileUpstream($0) }
       var services = Services(store: store) {

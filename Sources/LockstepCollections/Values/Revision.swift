@@ -57,8 +57,8 @@ package struct Era: Sendable, Hashable {
     value = 1 + Int(random % (1 << Self.bits - 1))
   }
 
-  /// The same run, for the history of one user. Two users normally have different eras for the same
-  /// number. So after a device has changed its user, its old cursor does not match the new user's
+  /// The era of one user's history in this run. Two users normally have different eras. So if
+  /// another user logs in on a device, the device's old cursor does not match the new user's
   /// history.
   package func of(_ user: UserID) -> Era {
     guard self != .unknown else { return self }

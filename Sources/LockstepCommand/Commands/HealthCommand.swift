@@ -1,8 +1,8 @@
 import Lockstep
 import LockstepHTTPServer
 
-/// `lockstep health`: asks a server whether it is ready. For health checks of containers: it opens only a socket and starts
-/// no thread.
+/// `lockstep health`: asks a server whether it is ready. Containers use it for health checks, so it
+/// opens only a socket and starts no thread.
 enum HealthCommand {
   struct Settings: CommandSettings {
     var host = Configuration().host

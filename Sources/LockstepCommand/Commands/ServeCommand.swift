@@ -43,7 +43,8 @@ enum ServeCommand {
   private static func serve(_ configuration: Configuration, _ modules: [UserModule]) throws -> ExitCode {
     try ProcessLimits.expectThreads(for: configuration)
     let descriptorLimit = ProcessLimits.raiseDescriptorLimit()
-    // Before other threads start: all inherit the blocked signals, and only the waiting thread gets them.
+    // This comes before other threads start. All of them inherit the blocked signals, and only the
+    // waiting thread gets them.
     let signals = ShutdownSignals()
     let time = TimeSource.system
     let log = try LogWriter(descriptor: STDERR_FILENO, format: configuration.logFormat) {

@@ -108,7 +108,7 @@ enum UserCommands {
     let signals = try SignalInterceptor()
     let accounts = try AccountAdministrator(path: settings.data, interruption: signals, pause: CurrentThread.sleep)
     let address = try EmailAddress(settings.user)
-    // Before the operator types a password in vain.
+    // Checks the user before the operator types a password.
     do {
       _ = try accounts.user(address.text)
       throw MaintenanceError.addressTaken(address.text)

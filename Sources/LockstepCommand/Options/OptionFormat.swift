@@ -151,8 +151,8 @@ extension OptionFormat where Value == RateLimit {
 }
 
 extension OptionFormat where Value == [String] {
-  /// Origins as browsers send them, separated by commas: a scheme and a host in lower case, without a path. No browser
-  /// sends any other, so that a different one would never match.
+  /// Origins in the form that browsers send, separated by commas: a scheme and a host in lower
+  /// case, without a path. An origin in any other form would never match.
   static let origins = OptionFormat(placeholder: "<origins>") { value throws(OptionValueError) in
     let origins = words(value).map { $0.lowercased() }
     for origin in origins where origin != "*" {

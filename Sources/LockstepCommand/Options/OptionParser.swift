@@ -1,6 +1,6 @@
 /// Makes settings from arguments and variables. Arguments win over variables, variables over defaults.
 enum OptionParser {
-  /// What is wrong with the command line, in a sentence.
+  /// The fault of the command line, in a sentence.
   struct UsageError: Error, Equatable {
     let message: String
   }
@@ -53,8 +53,8 @@ enum OptionParser {
     }
   }
 
-  /// A word that begins with `--` is not a value: `--data --access-log` would create a file of that name. An operator who
-  /// means it writes `--data=--access-log`.
+  /// A word that begins with `--` is not a value. Otherwise `--data --access-log` would create a
+  /// file of that name. An operator who wants such a value writes `--data=--access-log`.
   private static func followingValue<Settings>(
     of option: CommandOption<Settings>,
     in rest: inout ArraySlice<String>

@@ -11,7 +11,8 @@ protocol StoreSettings: CommandSettings {
 extension Configuration: StoreSettings {}
 
 extension CommandOption where Settings: StoreSettings {
-  /// The store. The server reads the same variable, so that in its container the command finds the server's store.
+  /// The store's file. The server reads the same variable, so in the server's container the command
+  /// finds the server's store.
   static var data: CommandOption { CommandOption("--data", \.data, .text("<file>")).help("The store's file.") }
 }
 

@@ -19,7 +19,8 @@ final class OutputFile: Sendable {
     if descriptor >= 0 { close(descriptor) }
   }
 
-  /// Removes an unfinished file. The writing task may outlive the command, so that the command calls this in any case.
+  /// Removes an unfinished file. The command calls this in any case, because the writing task may
+  /// outlive the command.
   func removeUnlessFinished() {
     if !isFinished.withLock({ $0 }) { unlink(path) }
   }

@@ -47,8 +47,8 @@ enum PasswordPrompt {
     return text
   }
 
-  /// Reads a line without showing it. The terminal delivers each key at once, also Ctrl-C, so that this function can restore
-  /// the terminal before the process ends.
+  /// Reads a line without showing it. The terminal delivers each key at once, including Ctrl-C. So
+  /// this function can restore the terminal before the process ends.
   private static func typed(_ question: String) throws(Refusal) -> String {
     var before = termios()
     guard tcgetattr(STDIN_FILENO, &before) == 0 else { throw .ended }

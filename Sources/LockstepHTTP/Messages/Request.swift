@@ -9,10 +9,11 @@ public struct Request: Sendable {
   public var peer: PeerAddress
   /// When the head was complete, in nanoseconds of the server's monotonic clock.
   public let arrival: Int64
-  /// The index of the connection's event loop, from 0. Counters kept for each loop share nothing.
+  /// The index of the connection's event loop, from 0. With it, code can keep counters that loops
+  /// do not share.
   public let loop: Int
-  /// Whether the previous request on this connection had the same bytes, so that this one may
-  /// arrive again.
+  /// Whether the previous request on this connection had the same bytes. If so, the client may send
+  /// them once more.
   public var isRepetition = false
   /// The request's id in the log and the response, if it has one.
   public var name: String?

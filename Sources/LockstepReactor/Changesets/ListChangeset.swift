@@ -2,10 +2,10 @@
 /// update.
 ///
 /// Indices of `deletions`, of `moves.from` and of `modifications.index` are indices in the *old*
-/// list; indices of `insertions`, `moves.to` and `modifications.newIndex` are indices in the *new*
+/// list. Indices of `insertions`, `moves.to` and `modifications.newIndex` are indices in the *new*
 /// list. Each array is in ascending order of its first index. Moves are the fewest possible. An
-/// element that moved and changed is in both `moves` and `modifications`; one that merely shifted
-/// because of others is in neither.
+/// element that moved and changed is in both `moves` and `modifications`. An element that only
+/// shifted because of others is in neither.
 public struct ListChangeset<Element: Identifiable & Equatable & Sendable>: Sendable, Equatable
 where Element.ID: Sendable {
   /// An element that is in the old list only.
@@ -44,7 +44,7 @@ where Element.ID: Sendable {
     public let from: Int
     /// Where it is in the new list.
     public let to: Int
-    /// Which one it is.
+    /// The id of the element.
     public let id: Element.ID
 
     /// A move.
@@ -56,7 +56,7 @@ where Element.ID: Sendable {
     }
   }
 
-  /// An element of the same identity and another content.
+  /// An element with the same id and different content.
   public struct Modification: Sendable, Equatable {
     /// Where it was in the old list.
     public let index: Int
@@ -130,7 +130,7 @@ extension ListChangeset {
 
   /// Combines this changeset and `next` into the smallest changeset from `base` to the last list.
   ///
-  /// Only the base shows that an element was changed back, and which moves are the fewest.
+  /// The base is necessary to find elements that were changed back, and the fewest moves.
   public func followed(
     by next: ListChangeset,
     from base: [Element]

@@ -16,9 +16,9 @@ extension ListChangeset {
   /// - Parameters:
   ///   - old: The list that the difference starts from.
   ///   - new: The list that it leads to.
-  ///   - stays: Whether an element of `new` is in `old` too, in the same order as the others that
-  ///     stay. If it is wrong for an element, the result is still right, but takes as long as
-  ///     without it.
+  ///   - stays: Whether an element of `new` is also in `old`, in the same order as the other
+  ///     elements that stay. If it is wrong for an element, the result is still correct, but takes
+  ///     as long as without `stays`.
   /// - Throws: ``DuplicateIdentityError``.
   @inlinable
   public init(

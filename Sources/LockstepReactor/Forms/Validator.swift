@@ -22,7 +22,7 @@ public struct Validator<Input: Sendable>: Sendable {
     check(normaliseInput(input))
   }
 
-  /// Both validators: the other one checks what this one finds valid.
+  /// Validates with both: if this one finds the input valid, the other one checks it too.
   public func and(_ other: Validator) -> Validator {
     Validator(normalise: { other.normalise(normalise($0)) }) { input in
       let first = check(input)

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// What the reducing loop handles, one input at a time, in the order of arrival.
+/// The inputs of the reducing loop, which handles one at a time in the order of arrival.
 @usableFromInline
 enum Input<R: Reactor>: Sendable {
   case action(R.Action, Receipt<R.State>?)
@@ -159,7 +159,7 @@ final class Inbox<R: Reactor>: Sendable {
 }
 
 extension Input {
-  /// Resumes whatever waits for this input: it will not be handled.
+  /// Resumes the tasks that wait for this input. It will not be handled.
   @inlinable
   func abandon() {
     switch self {

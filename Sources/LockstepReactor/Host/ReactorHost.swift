@@ -42,7 +42,7 @@ public final class ReactorHost<R: Reactor>: ViewModel {
   }
 
   deinit {
-    // Ends the sequences of a host that never ran: their readers would wait for ever.
+    // Ends the sequences of a host that never ran. Otherwise their readers would wait for ever.
     close()
   }
 

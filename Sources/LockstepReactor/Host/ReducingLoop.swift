@@ -205,7 +205,8 @@ extension ReducingLoop {
     }
   }
 
-  /// Starts what waits for a lane until an effect runs in the lane again, or the host closes.
+  /// Starts the actions and steps that wait for a lane, until an effect runs in the lane again or
+  /// the host closes.
   @inlinable
   mutating func startWaiting(in lane: Lane, _ group: inout DiscardingTaskGroup) {
     var freed = [lane]
@@ -286,7 +287,7 @@ struct Transforms<R: Reactor>: Sendable {
   }
 }
 
-/// Where the loop publishes states and failures.
+/// The destinations to which the loop publishes states and failures.
 @usableFromInline
 struct HostOutputs<R: Reactor>: Sendable {
   @usableFromInline let states: Latest<R.State>

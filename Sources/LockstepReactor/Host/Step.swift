@@ -3,7 +3,7 @@
 struct Step<R: Reactor>: Sendable {
   /// In their order; `nil` where `transform(action:)` dropped one.
   @usableFromInline var actions: [R.Action?]
-  /// Asked when the step's turn comes.
+  /// The condition of the step. The host checks it when the step's turn comes.
   @usableFromInline let isWanted: @Sendable () -> Bool
   @usableFromInline let receipt: Receipt<R.State>
 }
@@ -47,10 +47,10 @@ package struct StepConditionError: Error {}
 extension ReactorHost {
   /// Handles actions as one step; returns when the mutations that they cause at once are reduced.
   ///
-  /// An action sees what the actions before it caused. If one is refused at once, the host throws
+  /// Each action sees the mutations of the earlier ones. If one is refused at once, the host throws
   /// ``StepRefusal`` and nothing changes. Effects start when all actions are decided, each by the
-  /// policy of its action; observers are shown one new state. A step that names serial lanes waits
-  /// until all of them are free. Inside a step, the effects of a serial lane run one after another.
+  /// policy of its action. Observers see one new state. A step that names serial lanes waits until
+  /// all of them are free. Inside a step, the effects of a serial lane run one after another.
   package func perform(_ actions: [R.Action], if isWanted: @escaping @Sendable () -> Bool) async throws {
     let step = Step<R>(actions: actions, isWanted: isWanted, receipt: Receipt())
     switch inbox.admit(.step(step)) {
@@ -96,7 +96,7 @@ extension ReducingLoop {
   @usableFromInline
   mutating func start(_ step: Step<R>, _ group: inout DiscardingTaskGroup) {
     guard step.isWanted() else { return refuse(step, StepConditionError()) }
-    // One action decides before it reduces, so only several need the state from before.
+    // A single action decides before it reduces, so only several actions need the earlier state.
     let stateBefore: R.State? = step.actions.count > 1 ? state : nil
     var decision = StepDecision<R>()
     for (index, action) in step.actions.enumerated() {
@@ -157,7 +157,7 @@ extension ReducingLoop {
   }
 }
 
-/// What the actions of a step cause together.
+/// The combined outcome of a step's actions.
 private struct StepDecision<R: Reactor> {
   /// One effect, or several that run one after another in their serial lane.
   struct PendingEffect {

@@ -3,9 +3,9 @@ import Synchronization
 /// A value behind a lock, and the tasks that wait for it to change.
 ///
 /// It is the only concurrency primitive of this library. `Latest`, `EventStream`, a host's inbox
-/// and receipts each use it with a plain struct. Two rules prevent deadlocks: only this library's
-/// code runs under the lock, and continuations are resumed after the lock is released (resuming
-/// calls an executor).
+/// and receipts each use it with a plain struct. Two rules prevent deadlocks. Only this library's
+/// code runs under the lock. Continuations are resumed after the lock is released, because resuming
+/// calls an executor.
 ///
 /// `@inlinable` lets the compiler specialize a reactor's loop in the module that defines the
 /// reactor. Without it, handling an action takes thirty times as long.

@@ -1,6 +1,6 @@
 /// The newest element of a subject: replayed to each new watcher, then distinct.
 ///
-/// It is up to date when `dispatch` returns, because no task lies between. Releasing it ends the
+/// It is up to date when `dispatch` returns, because no task is involved. Releasing it ends the
 /// binding.
 public final class BoundValue<Value: Sendable & Equatable>: Sendable {
   private let latest: Latest<Value>
@@ -32,7 +32,8 @@ public final class BoundValue<Value: Sendable & Equatable>: Sendable {
   public var values: LatestValues<Value> { latest.values }
 }
 
-/// The elements of a subject as they come: never replayed, and equal ones are kept.
+/// The elements of a subject as they are dispatched. They are never replayed, and equal ones are
+/// kept.
 public struct BoundEvents<Element: Sendable>: Sendable {
   private let subject: DispatchSubject<Element>
 

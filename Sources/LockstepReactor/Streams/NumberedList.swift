@@ -1,5 +1,5 @@
-/// Members in the order of their numbers. Adding the newest takes constant time on average,
-/// removing any member logarithmic time.
+/// Members in the order of their numbers. Adding the newest takes constant time on average.
+/// Removing any member takes logarithmic time.
 @usableFromInline
 struct NumberedList<Member> {
   @usableFromInline

@@ -1,5 +1,5 @@
 extension AsyncSequence where Self: Sendable {
-  /// One part of each element, whenever that part differs from the one before.
+  /// One part of each element. A part that equals the previous one is skipped.
   public func distinct<Part: Equatable & Sendable>(
     _ part: @escaping @Sendable (Element) -> Part
   ) -> DistinctParts<Self, Part, Part> {
@@ -16,7 +16,8 @@ extension AsyncSequence where Self: Sendable {
   }
 }
 
-/// Parts of the elements of a sequence, without consecutive parts of equal keys.
+/// Parts of the elements of a sequence. A part is skipped if its key equals the previous part's
+/// key.
 public struct DistinctParts<Base: AsyncSequence & Sendable, Key: Equatable & Sendable, Part: Sendable>:
   AsyncSequence, Sendable
 {

@@ -27,7 +27,8 @@ package final class OpenAPIRoute: Sendable {
   /// The document. The first call takes some milliseconds.
   package func document() -> PreparedDocument {
     if let document = made.withLock({ $0 }) { return document }
-    // Not under the lock, which an event loop may want. A concurrent call makes the same document.
+    // Made without the lock, because an event loop may wait for the lock. A concurrent call makes
+    // the same document.
     let document = PreparedDocument(OpenAPIDocument.json(of: routes))
     made.withLock { $0 = document }
     return document

@@ -14,7 +14,7 @@ package protocol ScreenEngine: AnyObject, Sendable {
   /// The failures since the screen was opened.
   var failures: ScreenFailures { get }
 
-  /// Performs actions as one step; returns when all that they cause at once is shown.
+  /// Performs actions as one step. It returns when all immediate changes are shown.
   ///
   /// - Parameters:
   ///   - actions: Actions as clients send them. All are read before the first is performed.
@@ -42,7 +42,7 @@ package struct EncodedState: Sendable {
   package let encoded: [UInt8]
 }
 
-/// What a running screen reports to the directory, on the thread that caused it.
+/// The listener for a running screen. It runs on the thread that caused the event.
 struct ScreenObserver: Sendable {
   let stateShown: @Sendable () -> Void
   /// Called with a failure and whether it is the screen's first.

@@ -9,7 +9,7 @@ package final class Screen: Sendable {
   /// The session that it belongs to; `nil` if it is anonymous.
   package let session: LiveSession?
   package let engine: any ScreenEngine
-  /// Tells its cursors from those of other screens, and reveals nothing about its id.
+  /// Distinguishes its cursors from those of other screens. It reveals nothing about the id.
   private let tag: String
   private let lastUse: Atomic<Int64>
   private let watchers = Atomic(0)
@@ -29,7 +29,7 @@ package final class Screen: Sendable {
 
   package var isEnded: Bool { ended.load(ordering: .acquiring) || session?.isEnded ?? false }
 
-  /// When it ends unless a request comes before, by the monotonic clock.
+  /// The time at which it ends unless a request comes before, by the monotonic clock.
   var deadline: Int64 {
     watchers.load(ordering: .acquiring) > 0 ? .max : lastUse.load(ordering: .relaxed) + ScreenDirectory.lifetime
   }

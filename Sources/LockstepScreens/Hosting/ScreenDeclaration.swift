@@ -12,7 +12,7 @@ struct ScreenDeclaration<R: Reactor>: Sendable {
   let state: ValueFormat<R.State>
 }
 
-/// A kind of screen: how it is opened, which actions it takes and which state it shows.
+/// A kind of screen: its arguments, its actions and its state.
 package struct ScreenKind: Sendable {
   package let name: String
   /// Whether opening one needs a session. The screen then belongs to that session.

@@ -162,8 +162,8 @@ package final class ScreenDirectory: Sendable {
     for screen in expired { end(screen, .idle) }
   }
 
-  /// Ends idle anonymous screens when all anonymous slots are taken. A client that opens all of
-  /// them keeps others out only as long as it uses them all.
+  /// Ends idle anonymous screens when all anonymous slots are taken. So a client that opens all of
+  /// them keeps other clients out only as long as it uses all of them.
   private func evictAnonymous() {
     let now = monotonic()
     let idle = contents.withLock { contents -> [Screen] in
@@ -176,8 +176,7 @@ package final class ScreenDirectory: Sendable {
     for screen in idle { end(screen, .idle) }
   }
 
-  /// Ends expired screens and forgets old responses, every minute of this clock, until the
-  /// shutdown.
+  /// Ends expired screens and evicts old responses, every minute of this clock, until the shutdown.
   package func startExpiry(by clock: any Clock<Duration>) throws(TaskScope.ShutDown) {
     try tasks.start { [weak self] in
       while (try? await clock.sleep(for: .seconds(60))) != nil {

@@ -6,9 +6,8 @@ import LockstepThreading
 /// The responses to requests about screens that had an idempotency key. A repeated request gets the
 /// first response again.
 ///
-/// Screens are only in memory, and so are these responses. A response is kept for a screen's
-/// lifetime, the newest ones of each owner. All together have a bound; beyond it the oldest are
-/// dropped.
+/// Screens exist only in memory, and so do these responses. Each owner's newest responses are kept
+/// for a screen's lifetime. All responses together have a bound. Beyond it, the oldest are dropped.
 package final class ScreenIdempotency: Sendable {
   /// The owner of keys.
   package enum Owner: Sendable, Hashable {
@@ -53,8 +52,8 @@ package final class ScreenIdempotency: Sendable {
     self.bound = bound
   }
 
-  /// The response to an earlier request with this key. `nil` if there was none: the key is in use
-  /// until `settle`.
+  /// The response to an earlier request with this key, or `nil` if there was none. In that case,
+  /// the key is in use until `settle`.
   ///
   /// - Throws: `IdempotencyKeyInUseError`, `IdempotencyKeyReusedError`.
   package func take(_ key: IdempotencyKey, of owner: Owner, at now: Int64) throws -> StoredResponse? {
@@ -99,7 +98,7 @@ package final class ScreenIdempotency: Sendable {
     }
   }
 
-  /// Drops the owners without a request since a moment, unless a key of theirs is in use.
+  /// Drops the owners without a request since a moment, except owners with a key in use.
   func forget(before moment: Int64) {
     contents.withLock { contents in
       for (owner, keys) in contents.owners where keys.lastUse <= moment && keys.kept.count <= keys.order.count {

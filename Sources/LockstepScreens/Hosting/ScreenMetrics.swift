@@ -1,9 +1,9 @@
-/// What `/metrics` shows of screens.
+/// The metrics of screens.
 package struct ScreenMetrics: Sendable {
   package let open: Int
-  /// By kind.
+  /// The number of opened screens by kind.
   package let opened: [String: Int]
-  /// By kind.
+  /// The number of failures by kind.
   package let failures: [String: Int]
   package let ended: [ScreenEnd: Int]
 }

@@ -7,7 +7,7 @@ public struct UpstreamURL: Sendable, Equatable, CustomStringConvertible, CustomD
 {
   /// Why a text is not such a URL.
   public struct Fault: Error, Equatable {
-    /// Completes a sentence that begins with “it”.
+    /// The end of a sentence that begins with “it”.
     public let reason: String
   }
 

@@ -22,8 +22,8 @@ package struct StateChangeError: Error, Equatable {
 
 /// The parts of a user's state that screens show.
 ///
-/// It is as small as a reference, because each waiting screen keeps several copies in its tasks'
-/// frames.
+/// It has the size of a reference, because each waiting screen keeps several copies in the frames
+/// of its tasks.
 @dynamicMemberLookup
 struct UserSnapshot: Sendable, Equatable {
   struct Contents: Sendable, Equatable {

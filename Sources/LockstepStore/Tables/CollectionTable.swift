@@ -2,18 +2,18 @@ import LockstepCollections
 import LockstepMigrations
 import LockstepSQLite
 
-/// A module's tables: what a person can read of its collections with the `sqlite3` shell, and where they come from when
-/// they aren't in memory.
+/// A module's tables. A person can read the module's collections there with the `sqlite3` shell.
+/// The server reads them when a state is not in memory.
 ///
-/// It writes what a reactor has decided; it decides nothing itself. All of it runs within the transaction that the journal
-/// is written in.
+/// The tables store the changes of a reactor and decide nothing. All writes run in the transaction
+/// that also writes the journal.
 package protocol CollectionTable: ModuleStorage {
-  /// The module whose collections these are.
+  /// The module of these tables.
   var module: String { get }
   /// Whether the collections are lists or maps.
   var kind: CollectionMutation.Kind { get }
 
-  /// The steps of its own tables' schema.
+  /// The migrations of the module's own tables.
   var migrations: [Migration] { get }
 
   /// All collections of a user that have ever been changed, each with the last revision that changed it.
@@ -24,7 +24,8 @@ package protocol CollectionTable: ModuleStorage {
 }
 
 extension CollectionTable {
-  /// Writes the changes of one collection, and in which revision it changed if the rows do not show that.
+  /// Writes the changes of one collection. If the rows do not show the revision of the change, this
+  /// writes it too.
   package func apply(
     _ edits: CollectionEdits,
     at location: MutationLocation,
@@ -34,11 +35,11 @@ extension CollectionTable {
     if edits.needRemovalRecord { try RemovalRecords.note(at: location, in: connection) }
   }
 
-  /// None: its tables are in the product's schema.
+  /// No migrations, because these tables are part of the product's schema.
   package var migrations: [Migration] { [] }
 }
 
-/// Where and when a change belongs.
+/// The collection and the revision of a change.
 package struct MutationLocation: Sendable {
   package let user: UserID
   package let collection: CollectionName
@@ -51,9 +52,9 @@ package struct MutationLocation: Sendable {
   }
 }
 
-/// The table `removals`, which every module's service writes.
+/// The table `removals`, which all modules share.
 package enum RemovalRecords {
-  /// Notes that something was taken out.
+  /// Records that an element was removed.
   package static func note(at place: MutationLocation, in connection: SQLiteConnection) throws {
     try connection.run(
       """
@@ -66,7 +67,7 @@ package enum RemovalRecords {
     )
   }
 
-  /// Forgets that something was ever in a collection that is empty.
+  /// Deletes the record of an empty collection.
   package static func forget(_ collection: CollectionName, of user: UserID, in connection: SQLiteConnection) throws {
     try connection.run(
       "DELETE FROM removals WHERE user_id = ? AND collection = ?",
@@ -75,7 +76,7 @@ package enum RemovalRecords {
     )
   }
 
-  /// When something was last taken out of a user's collections of a module.
+  /// The revisions of the last removals from a user's collections of a module.
   package static func all(
     of user: UserID,
     in module: String,

@@ -12,7 +12,7 @@ package struct ListRanks {
   let rank: (ElementKey) throws -> Int?
   /// All elements in the table, in order.
   let order: () throws -> [ElementKey]
-  /// Gives elements other ranks, and leaves them as they are otherwise.
+  /// Changes the ranks of elements, and nothing else.
   let setRanks: ([ElementKey: Int]) throws -> Void
 
   package init(
@@ -25,7 +25,7 @@ package struct ListRanks {
     self.setRanks = setRanks
   }
 
-  /// The rank of an element that comes between two others. May number the list again.
+  /// The rank for an element between two others. This may renumber the list.
   package func rank(of key: ElementKey, in place: ListGap) throws -> Int {
     let (previous, next) = (try place.previous.flatMap(rank), try place.next.flatMap(rank))
     let rank: Int? =

@@ -2,34 +2,36 @@ import LockstepCollections
 import LockstepMigrations
 import LockstepSQLite
 
-/// Where a module keeps its list: a table of its own, which a person can read with the `sqlite3` shell and other programs can
-/// query. Five statements and what to bind; what they are called for, and in which order, the product sees to.
+/// A module's own table for its list. A person can read it with the `sqlite3` shell, and other
+/// programs can query it. A table consists of five functions, and Lockstep calls them in the right
+/// order.
 ///
-/// All of it is called within the transaction that the journal is written in, on the writer's thread; `rows` on a reading
-/// thread too. A table's `user_id` refers to `users (id) ON DELETE CASCADE`, so that all goes with its user: a store isn't
-/// opened otherwise. What throws undoes the transaction.
+/// All calls happen in the transaction that also writes the journal, on the writer thread. Lockstep
+/// calls `rows` on reader threads too. The column `user_id` must refer to
+/// `users (id) ON DELETE CASCADE`, so that rows are deleted with their user. Otherwise the server
+/// refuses to start. An error rolls the transaction back.
 public protocol ListTable<Element>: Sendable {
-  /// What a row is made of.
+  /// The type of the elements.
   associatedtype Element: ListElement
 
-  /// The steps of its schema, numbered 1, 2, 3 …. Each runs once in a store's life, and is never changed once a store has been
-  /// through it.
+  /// The migrations of the table's schema, numbered 1, 2, 3 and so on. Each runs once in a store.
+  /// Never change one after a store has applied it.
   var migrations: [Migration] { get }
 
-  /// All rows of a user, by their rank.
+  /// All rows of a user, ordered by rank.
   func rows(of user: UserID, in connection: SQLiteConnection) throws -> [ListRow<Element>]
 
-  /// The rank of a user's element; nil where there is none of that id.
+  /// The rank of a user's element, or `nil` if there is none with this id.
   func rank(of id: String, of user: UserID, in connection: SQLiteConnection) throws -> Int?
 
-  /// Writes a row, in the place of the one of its id where there is one.
+  /// Inserts a row, or replaces the row with the same id.
   func put(_ row: ListRow<Element>, of user: UserID, in connection: SQLiteConnection) throws
 
-  /// Gives the row of an id another rank and revision. Default: reads all rows and writes that one; a table may say it in one
-  /// statement.
+  /// Gives a row another rank and revision. The default reads all rows and writes this one. A table
+  /// may implement it with one statement.
   func move(_ id: String, to rank: Int, revision: Revision, of user: UserID, in connection: SQLiteConnection) throws
 
-  /// Deletes the row of an id.
+  /// Deletes the row with this id.
   func remove(_ id: String, of user: UserID, in connection: SQLiteConnection) throws
 
   /// Deletes all rows of a user.
@@ -37,7 +39,7 @@ public protocol ListTable<Element>: Sendable {
 }
 
 extension ListTable {
-  /// Reads all rows, and writes the one of the id.
+  /// Reads all rows, and writes the one with this id.
   public func move(
     _ id: String,
     to rank: Int,
@@ -51,16 +53,17 @@ extension ListTable {
   }
 }
 
-/// An element in its table.
+/// A row of a list's table.
 public struct ListRow<Element: ListElement>: Sendable {
   /// The element.
   public let element: Element
-  /// It grows along the list, with gaps; the number itself means nothing. It isn't unique while a list is numbered anew.
+  /// The rank. It grows along the list, with gaps, and has no other meaning. Ranks may repeat while
+  /// a list is renumbered.
   public let rank: Int
-  /// The user's revision in which the row became what it is. It's stored as an integer.
+  /// The user's revision of the row's last change. Store it as an integer.
   public let revision: Revision
 
-  /// A row as it's stored.
+  /// Creates a row.
   public init(element: Element, rank: Int, revision: Revision) {
     self.element = element
     self.rank = rank

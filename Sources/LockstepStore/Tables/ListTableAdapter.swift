@@ -3,7 +3,7 @@ import LockstepJSON
 import LockstepMigrations
 import LockstepSQLite
 
-/// A module's list in a table of its own.
+/// Adapts a module's own list table.
 package struct ListTableAdapter<Table: ListTable>: CollectionTable {
   package let module: String
   package let kind = CollectionMutation.Kind.list

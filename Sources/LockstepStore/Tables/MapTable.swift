@@ -3,34 +3,35 @@ import LockstepJSON
 import LockstepMigrations
 import LockstepSQLite
 
-/// Where a module keeps its map: a table of its own. What is said of `ListTable` holds for it too.
+/// A module's own table for its map. The rules are those of `ListTable`.
 public protocol MapTable: Sendable {
-  /// The steps of its schema, numbered 1, 2, 3 ….
+  /// The migrations of the table's schema, numbered 1, 2, 3 and so on.
   var migrations: [Migration] { get }
 
   /// All rows of a user, in any order.
   func rows(of user: UserID, in connection: SQLiteConnection) throws -> [MapRow]
 
-  /// Writes a row, in the place of the one of its key where there is one.
+  /// Inserts a row, or replaces the row with the same key.
   func put(_ row: MapRow, of user: UserID, in connection: SQLiteConnection) throws
 
-  /// Deletes the row of a key.
+  /// Deletes the row with this key.
   func remove(_ key: String, of user: UserID, in connection: SQLiteConnection) throws
 
   /// Deletes all rows of a user.
   func removeAll(of user: UserID, in connection: SQLiteConnection) throws
 }
 
-/// A value in its table.
+/// A row of a map's table.
 public struct MapRow: Sendable {
-  /// Its key.
+  /// The key.
   public let key: String
-  /// The value. What is read must be, to the byte of its JSON, what was written: the same ETag means the same bytes.
+  /// The value. Its JSON must read back with exactly the same bytes, because equal ETags mean equal
+  /// bytes.
   public let value: JSON
-  /// The user's revision in which the row became what it is. It's stored as an integer.
+  /// The user's revision of the row's last change. Store it as an integer.
   public let revision: Revision
 
-  /// A row as it's stored.
+  /// Creates a row.
   public init(key: String, value: JSON, revision: Revision) {
     self.key = key
     self.value = value

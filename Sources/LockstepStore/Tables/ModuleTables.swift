@@ -3,7 +3,7 @@ import LockstepSQLite
 
 /// All modules' tables together: a user's whole state on disk.
 package struct ModuleTables: Sendable {
-  /// What a transaction needs of a module. A class, because each write looks at one.
+  /// The parts of a module that a transaction needs. A class, because each write looks at one.
   package final class Entry: Sendable {
     /// How its collections change.
     package let reducer: CollectionReducer

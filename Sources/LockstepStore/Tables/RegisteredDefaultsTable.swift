@@ -5,7 +5,7 @@ import LockstepTime
 /// The table `registered_defaults`.
 package struct RegisteredDefaultsTable: Sendable {
   package init() {}
-  /// All that was ever registered.
+  /// The registered defaults with their history.
   package func load(from connection: SQLiteConnection) throws -> RegisteredDefaults {
     var registered = RegisteredDefaults()
     try connection.forEach("SELECT suite, key, value, revision FROM registered_defaults ORDER BY revision") { row in
@@ -15,7 +15,7 @@ package struct RegisteredDefaultsTable: Sendable {
     return registered
   }
 
-  /// Writes what a key is from a revision on; nil takes it back.
+  /// Writes the value of a key from a revision on. `nil` withdraws the key.
   package func write(
     _ key: String,
     in suite: String,

@@ -2,11 +2,12 @@ import LockstepCollections
 import LockstepHTTP
 import LockstepSQLite
 
-/// What happened to a user's state since a cursor, folded into one changeset a collection.
+/// Computes the difference between a user's state and the state at a cursor, with one changeset for
+/// each collection.
 package struct ChangesFeed: Sendable {
-  /// Which collections somebody wants to hear of.
+  /// The collections that a client follows.
   package struct Filter: Sendable, Hashable {
-    /// Modules and single collections, as named; empty: all.
+    /// Names of modules and of single collections. Empty: all.
     package let names: [CollectionName]
 
     package init(names: [CollectionName]) {
@@ -18,11 +19,12 @@ package struct ChangesFeed: Sendable {
     }
   }
 
-  /// What somebody wants to be told: the same question has the same answer at one state of the user.
+  /// The question that a document responds to. At one state of the user, equal questions have equal
+  /// documents.
   package struct Question: Sendable, Hashable {
-    /// As of which revision what is registered shows.
+    /// The revision of the registered defaults.
     let registered: Revision
-    /// From where on, and of which collections.
+    /// The position and the collections that the client asks for.
     let text: String
 
     package init(registered: Revision, text: String) {
@@ -31,13 +33,13 @@ package struct ChangesFeed: Sendable {
     }
   }
 
-  /// What there is to tell.
+  /// A response of the feed.
   package struct Document: Sendable {
     package let cursor: Cursor
     package let body: [UInt8]
-    /// Whether it tells of anything.
+    /// Whether the document contains no change.
     package let isEmpty: Bool
-    /// What comes before the body in every answer that tells it.
+    /// The header fields of each response with this document.
     package let fields: HeaderFields
 
     init(cursor: Cursor, body: [UInt8], isEmpty: Bool) {
@@ -53,7 +55,8 @@ package struct ChangesFeed: Sendable {
     }
   }
 
-  /// The collections as they were at a cursor: those that have changed since. Nil where the store can't tell.
+  /// The changed collections, as they were at a cursor. `nil` if the store no longer has that
+  /// state.
   package typealias Base = [CollectionName: CollectionState]
 
   package let store: String
@@ -65,25 +68,26 @@ package struct ChangesFeed: Sendable {
   }
   // MARK: What is needed
 
-  /// The collections whose past must be known: those that a user has changed since the cursor.
+  /// The collections whose past state is needed, because the user has changed them since the
+  /// cursor.
   package func changed(since cursor: Cursor, in hot: CachedState, _ filter: Filter) -> [CollectionName] {
     hot.state.collections.filter { filter.includes($0.key) && $0.value.revision > cursor.revision }.map(\.key)
   }
 
-  /// Whether a cursor could be one of this store's past. Where it could, it must be made sure still that the user's history
-  /// knows it.
+  /// Whether a cursor may belong to this store's past. If so, the caller must still check that the
+  /// user's history has it.
   package func canFollow(_ cursor: Cursor, _ hot: CachedState, _ registered: RegisteredDefaults) -> Bool {
     cursor.store == store && cursor.revision <= hot.state.revision && registered.knows(cursor.registered)
   }
 
-  /// The base, from the states that are still in memory.
+  /// The base from the states that are still in memory.
   ///
   /// - Parameters:
-  ///   - cursor: As of when.
-  ///   - changed: Which collections.
+  ///   - cursor: The position of the base.
+  ///   - changed: The collections of the base.
   ///   - hot: The user's state.
-  ///   - isKnown: Whether it was made sure already that the cursor is one of the user's history.
-  /// - Returns: nil where the states don't go back so far.
+  ///   - isKnown: Whether the cursor was found in the user's history before.
+  /// - Returns: The base, or `nil` if the states in memory do not go back far enough.
   package func base(_ cursor: Cursor, _ changed: [CollectionName], in hot: CachedState, isKnown: Bool) -> Base? {
     if changed.isEmpty { return isKnown || hot.knows(cursor.revision) ? [:] : nil }
     guard let past = hot.past(at: cursor.revision) else { return nil }
@@ -92,7 +96,8 @@ package struct ChangesFeed: Sendable {
     return base
   }
 
-  /// The base, from the store; nil where the journal doesn't go back so far, or has gone another way.
+  /// The base from the store. `nil` if the journal does not go back far enough, or has another
+  /// history.
   package func base(
     _ cursor: Cursor,
     _ changed: [CollectionName],
@@ -105,7 +110,7 @@ package struct ChangesFeed: Sendable {
 
   // MARK: Weighing
 
-  /// How much work it is to tell what happened since a cursor, by the base.
+  /// The cost of a document with the changes since a cursor.
   package func weight(since cursor: Cursor, base: Base, in state: UserState) -> Int {
     base.reduce(0) { weight, past in
       guard let present = state.collections[past.key] else { return weight }
@@ -113,14 +118,14 @@ package struct ChangesFeed: Sendable {
     }
   }
 
-  /// How much work it is to tell everything.
+  /// The cost of a document with whole collections.
   package func weight(ofAll state: UserState, _ filter: Filter) -> Int {
     state.collections.reduce(0) { $0 + (filter.includes($1.key) ? $1.value.weight : 0) }
   }
 
   // MARK: Telling
 
-  /// What happened since a cursor, by the base.
+  /// The document with the changes since a cursor.
   package func changes(since cursor: Cursor, as text: String, base: Base, view: StateView, _ filter: Filter) throws
     -> Document
   {
@@ -146,7 +151,7 @@ package struct ChangesFeed: Sendable {
     return document(since: text, at: view.cursor, isReset: false, changesets)
   }
 
-  /// The whole of everything, for who can't be told what changed.
+  /// The document with whole collections, for a client that must start over.
   package func reset(since text: String?, view: StateView, _ filter: Filter) -> Document {
     var changesets: [UInt8] = []
     let fixed = history.states.fixed.filter { filter.includes($0.name) }
@@ -168,20 +173,21 @@ package struct ChangesFeed: Sendable {
     return document(since: text, at: view.cursor, isReset: true, changesets)
   }
 
-  /// That nothing has happened.
+  /// The document without changes.
   package func nothing(since text: String?, at cursor: Cursor) -> Document {
     document(since: text, at: cursor, isReset: false, [])
   }
 
-  /// The collections that there may be something to tell of, in order.
+  /// The collections that a document may contain, in order.
   private func names(in state: UserState, _ filter: Filter, _ registered: RegisteredDefaults) -> [CollectionName] {
     let suites = registered.suiteNames.map { CollectionName("defaults", part: $0) }
-    // A suite that is asked for by name has an answer even where nothing was ever in it.
+    // A suite that is named in the request is in the response, even if it was never written.
     let named = filter.names.filter { $0.part != nil }
     return Set(Array(state.collections.keys) + suites + named).filter(filter.includes).sorted()
   }
 
-  /// What shows of a map: of a suite of defaults, what is registered shows behind the user's own values.
+  /// The visible values of a map. For a suite, these include registered defaults of keys that the
+  /// user has not set.
   private func shown(
     _ map: MapState,
     of name: CollectionName,
@@ -203,7 +209,7 @@ package struct ChangesFeed: Sendable {
 }
 
 extension CollectionState {
-  /// How much work it is to write all of it down.
+  /// The cost of encoding the whole collection.
   package var weight: Int {
     switch self {
     case .list(let list): list.bytes + list.count * BackgroundEncoder.Weight.element
@@ -211,7 +217,7 @@ extension CollectionState {
     }
   }
 
-  /// How much work it is to tell what happened to it since a revision, in which it was as `past`.
+  /// The cost of encoding the changes since a revision, at which the collection was `past`.
   fileprivate func weight(since revision: Revision, from past: CollectionState) -> Int {
     switch self {
     case .list(let list):

@@ -1,20 +1,22 @@
 import LockstepCollections
 
-/// A user's states just before the latest, newest first, in two generations: when the young one is half of what there is
-/// room for, the old one goes and the young one grows old. So adding one costs the same however many there are.
+/// A user's states just before the latest, newest first. They are in two generations. When the
+/// young one takes half of the room, the old one is evicted, and the young one becomes the old one.
+/// So adding a state always costs the same.
 struct RecentStates: Sendable {
-  /// How many states are kept, at most, and about how many bytes they may take together; but the last is always there.
+  /// The most states that are kept. There is also a bound on their bytes, but the last state is
+  /// always kept.
   private static let capacity = 32
   private static let bytes = 256 * 1024
 
-  /// A state, and those of its generation before it.
+  /// A state, with the earlier states of its generation.
   private final class Past: Sendable {
     let state: UserState
     let previous: Past?
-    /// How many there are, with this one.
+    /// The number of states, including this one.
     let count: Int
-    /// What they take together that the states after them don't have too: the order of their elements, and those that have
-    /// gone since.
+    /// The memory that only these states take, and not the later ones: the order of their elements,
+    /// and elements that were removed since.
     let cost: Int
 
     init(_ state: UserState, cost: Int, previous: Past?) {
@@ -45,21 +47,22 @@ struct RecentStates: Sendable {
   /// No states.
   static let none = RecentStates(young: nil, old: nil)
 
-  /// What they take in memory.
+  /// Their memory in bytes.
   var cost: Int { (young?.cost ?? 0) + (old?.cost ?? 0) }
 
-  /// The state of a revision, where it's one of them.
+  /// The state at a revision, if it is one of them.
   func state(at revision: Revision) -> UserState? { young?.state(at: revision) ?? old?.state(at: revision) }
 
-  /// These and one more.
+  /// These states and one more.
   ///
   /// - Parameters:
   ///   - state: The last state before the latest.
-  ///   - latest: The state that took its place.
-  ///   - mutationBytes: How long the facts are that lie between them.
-  /// - Returns: those that are kept.
+  ///   - latest: The state that replaced it.
+  ///   - mutationBytes: The size of the mutations between the two.
+  /// - Returns: The states that are kept.
   func adding(_ state: UserState, before latest: UserState, _ mutationBytes: Int) -> RecentStates {
-    // What came is no longer than the facts; so whatever else is missing has gone.
+    // The added elements are not longer than the mutations. So the rest of the difference was
+    // removed.
     let gone = max(0, state.bytes + mutationBytes - latest.bytes)
     let cost = state.orderCost + gone
     if let young, young.count < Self.capacity / 2, young.cost + cost <= Self.bytes / 2 {

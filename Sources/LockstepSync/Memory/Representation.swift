@@ -1,19 +1,19 @@
 import LockstepCollections
 import LockstepHTTP
 
-/// A resource as a client gets it: the same cursor means the same bytes.
+/// A resource as clients get it. Equal cursors mean equal bytes.
 package struct Representation: Sendable {
-  /// What the ETag is made of, and the `cursor` in the body where there is one.
+  /// The cursor in the ETag, and in the body if the body has one.
   package let cursor: Cursor
-  /// That as text.
+  /// The cursor as text.
   package let tag: String
   package let body: [UInt8]
-  /// What a 304 says too: its ETag, how it may be cached.
+  /// The fields that a 304 has too: the ETag, and the rules for caching.
   package let validatorFields: HeaderFields
-  /// All fields that belong to it.
+  /// All header fields of the resource.
   package let fields: HeaderFields
 
-  /// A resource at a cursor, as JSON. `link` is what comes after it, where it's a part of something.
+  /// Creates a representation in JSON. `link` is the address of the next page, if there is one.
   package init(cursor: Cursor, body: [UInt8], link: String? = nil) {
     self.cursor = cursor
     self.body = body
@@ -25,7 +25,7 @@ package struct Representation: Sendable {
     self.fields = fields
   }
 
-  /// What a 304 says too.
+  /// The fields that a 304 has too.
   package static func validatorFields(ofTag tag: String) -> HeaderFields {
     var fields = HeaderFields()
     fields.append(.etag, "\"\(tag)\"")

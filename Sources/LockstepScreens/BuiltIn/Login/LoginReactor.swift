@@ -5,11 +5,11 @@ import LockstepReactor
 import LockstepStore
 import LockstepTime
 
-/// A login form as a screen. The password is only in memory, until it was right, and no state shows
+/// A login form as a screen. The password stays in memory until a login succeeds. No state shows
 /// it.
 struct LoginReactor: Reactor {
   struct State: Sendable, Equatable {
-    /// As typed.
+    /// The text as typed.
     var username = ""
     var passwordValidation = ValidationResult.empty
     var isExecuting = false
@@ -40,7 +40,8 @@ struct LoginReactor: Reactor {
   }
 
   let accounts: any LogInService
-  /// The rules for new passwords do not apply: they may have changed since the user chose one.
+  /// The rules for new passwords do not apply, because they may have changed since the user chose a
+  /// password.
   let maximumPasswordBytes: Int
 
   private static let usernameValidator = Validator<String>(normalise: { $0.trimmingWhitespace() }) { text in

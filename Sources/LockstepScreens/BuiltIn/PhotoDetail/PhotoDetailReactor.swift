@@ -10,10 +10,10 @@ struct PhotoDetailReactor: Reactor {
   struct State: Sendable, Equatable {
     let photoId: String
     /// Its title as a favorite. It stays after a removal, so that the photo can be added again with
-    /// it.
+    /// the same title.
     var title: String?
     var isFavorite = false
-    /// In the user's language and time zone.
+    /// The date in the user's language and time zone.
     var dateAdded: String?
     /// Why the last toggle failed.
     var error: String?

@@ -5,9 +5,9 @@ import LockstepReactor
 
 /// The form for a user's company and position.
 ///
-/// A field follows the profile until the user types in it, and again once it is saved. A save asks
-/// the upstream first, then changes the profile. The newest save wins. A save that fails asks
-/// whether to retry.
+/// A field shows the profile's value until the user types in it, and again after it is saved. A
+/// save asks the upstream first, then changes the profile. The newest save wins. If a save fails,
+/// the screen asks whether to retry.
 struct WorkingHistoryReactor: Reactor {
   struct State: Sendable, Equatable {
     var companyName = Input()
