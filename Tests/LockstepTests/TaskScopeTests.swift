@@ -5,7 +5,7 @@ import Testing
 @testable import LockstepCollections
 import LockstepThreading
 
-@Suite("Running tasks")
+@Suite("Running tasks", .timeLimit(.minutes(10)))
 struct RunningTasksTests {
   @Test("All of them have ended when they are shut down, and no other is begun")
   func shutDown() async throws {

@@ -4,7 +4,7 @@ import Testing
 @testable import LockstepCollections
 @testable import LockstepTime
 
-@Suite("A compiled time zone is read")
+@Suite("A compiled time zone is read", .timeLimit(.minutes(10)))
 struct TimeZoneRulesTests {
   private static let berlin = "CET-1CEST,M3.5.0,M10.5.0/3"
   /// Two changes: to the second kind of time, and to the third.

@@ -6,7 +6,7 @@ import Testing
 @testable import LockstepCollections
 @testable import LockstepTime
 
-@Suite("Time zones are looked up by their names")
+@Suite("Time zones are looked up by their names", .timeLimit(.minutes(10)))
 struct TimeZonesTests {
   /// Runs `body` with a folder of zones of a test's own.
   private func withZones(

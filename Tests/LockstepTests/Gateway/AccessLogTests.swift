@@ -7,7 +7,7 @@ import Testing
 import LockstepHTTPServer
 @testable import LockstepLogging
 
-@Suite("The access log has a line a request, and no secret in it")
+@Suite("The access log has a line a request, and no secret in it", .timeLimit(.minutes(10)))
 struct AccessLogTests {
   @Test("Unless it's switched on there is none")
   func off() async throws {

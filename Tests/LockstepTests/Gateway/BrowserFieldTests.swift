@@ -4,7 +4,7 @@ import Testing
 
 @testable import LockstepCollections
 
-@Suite("A browser makes no more of an answer than it is")
+@Suite("A browser makes no more of an answer than it is", .timeLimit(.minutes(10)))
 struct BrowserFieldTests {
   private static let fields = [
     ("X-Content-Type-Options", "nosniff"), ("Referrer-Policy", "no-referrer"),

@@ -3,7 +3,7 @@ import LockstepHTTP
 import LockstepTestSupport
 import Testing
 
-@Suite("Pages of other origins get what the operator allows")
+@Suite("Pages of other origins get what the operator allows", .timeLimit(.minutes(10)))
 struct CORSTests {
   private static let app = "https://app.example"
   /// One request of each way an answer comes about.

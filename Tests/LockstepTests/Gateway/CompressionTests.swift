@@ -7,7 +7,7 @@ import Testing
 @testable import LockstepCollections
 @testable import LockstepMiddleware
 
-@Suite("Long answers of text are gzipped for clients that want them so")
+@Suite("Long answers of text are gzipped for clients that want them so", .timeLimit(.minutes(10)))
 struct CompressionTests {
   /// What clients say, and whether they then get gzip.
   private static let wishes: [(accept: [String], isGzipped: Bool)] = [

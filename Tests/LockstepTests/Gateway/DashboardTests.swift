@@ -5,7 +5,7 @@ import Testing
 
 @testable import LockstepCollections
 
-@Suite("What docs/ gives an operator to watch exists")
+@Suite("What docs/ gives an operator to watch exists", .timeLimit(.minutes(10)))
 struct DashboardTests {
   private static func text(of file: String) throws -> String {
     let root = #filePath.split(separator: "/").dropLast(4).joined(separator: "/")

@@ -8,7 +8,7 @@ import Testing
 @testable import LockstepCollections
 @testable import LockstepMiddleware
 
-@Suite("The OpenAPI description says what is there, and nothing else")
+@Suite("The OpenAPI description says what is there, and nothing else", .timeLimit(.minutes(10)))
 struct OpenAPITests {
   /// Runs `body` with a server that has modules of its own, its description and its table.
   private static func run(_ body: (ServerFixture, JSON, [Route]) async throws -> Void) async throws {

@@ -6,7 +6,7 @@ import Testing
 @testable import LockstepCollections
 @testable import LockstepMiddleware
 
-@Suite("A limit on how often somebody may ask holds on every way to an answer")
+@Suite("A limit on how often somebody may ask holds on every way to an answer", .timeLimit(.minutes(10)))
 struct RateLimitTests {
   private static let limit = RateLimit(requests: 10, seconds: 5, burst: 3)
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import LockstepCollections
 
-@Suite("Requests have a name by which they are found in the log")
+@Suite("Requests have a name by which they are found in the log", .timeLimit(.minutes(10)))
 struct RequestNameTests {
   @Test(
     "A client's own is said back in any answer",

@@ -6,7 +6,7 @@ import Testing
 @testable import LockstepAccounts
 @testable import LockstepCollections
 
-@Suite("No password and no token shows anywhere but where it's handed out")
+@Suite("No password and no token shows anywhere but where it's handed out", .timeLimit(.minutes(10)))
 struct SecretTests {
   private static let administrator = "marked-administrator-5c1e"
   private static let (first, second, wrong) = ("marked-first-5c1e", "marked-second-5c1e", "marked-wrong-5c1e")

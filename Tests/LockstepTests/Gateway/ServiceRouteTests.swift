@@ -3,7 +3,7 @@ import LockstepJSON
 import LockstepTestSupport
 import Testing
 
-@Suite("The service routes answer as the contract says")
+@Suite("The service routes answer as the contract says", .timeLimit(.minutes(10)))
 struct ServiceRouteTests {
   /// Every path of the table, with the type of what's there.
   private static let paths = ["/", "/healthz", "/readyz", "/metrics", "/openapi.json", "/problems"] + problems

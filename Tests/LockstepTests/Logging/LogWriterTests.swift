@@ -5,7 +5,7 @@ import LockstepThreading
 import LockstepTime
 import Testing
 
-@Suite("The log writer never keeps the server waiting, and loses nothing it took")
+@Suite("The log writer never keeps the server waiting, and loses nothing it took", .timeLimit(.minutes(10)))
 struct LogWriterTests {
   /// A pipe, whose ends are closed with it.
   private final class Pipe: Sendable {

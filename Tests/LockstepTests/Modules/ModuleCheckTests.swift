@@ -7,7 +7,7 @@ import Testing
 @testable import LockstepCollections
 @testable import LockstepStore
 
-@Suite("A module that can't be served is told of before anything is opened")
+@Suite("A module that can't be served is told of before anything is opened", .timeLimit(.minutes(10)))
 struct ModuleCheckTests {
   private static func scores(
     _ name: String = "scores",

@@ -3,7 +3,7 @@ import Testing
 
 @testable import LockstepCollections
 
-@Suite("Fields of payloads take what they say, and describe it")
+@Suite("Fields of payloads take what they say, and describe it", .timeLimit(.minutes(10)))
 struct PayloadFieldTests {
   /// A field, a payload, and what is read of it; nil: it's a fault of the member `x`.
   struct Case: Sendable, CustomTestStringConvertible {

@@ -7,7 +7,7 @@ import Testing
 @testable import LockstepModules
 @testable import LockstepStore
 
-@Suite("The tables of defaults and profiles")
+@Suite("The tables of defaults and profiles", .timeLimit(.minutes(10)))
 struct MapServiceTests {
   private let tables: ServiceTables
 

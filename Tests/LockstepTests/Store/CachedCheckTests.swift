@@ -4,7 +4,7 @@ import Testing
 @testable import LockstepCollections
 @testable import LockstepStore
 
-@Suite("A cached check")
+@Suite("A cached check", .timeLimit(.minutes(10)))
 struct CachedCheckTests {
   /// Asks on its own executor, so that counting and asking are one step.
   private actor Asker {

@@ -7,7 +7,7 @@ import Testing
 @testable import LockstepModules
 @testable import LockstepStore
 
-@Suite("A store of an older schema")
+@Suite("A store of an older schema", .timeLimit(.minutes(10)))
 struct UpgradeTests {
   @Test("Keeps its history, and its cursors, when revisions come to name their era")
   func eras() throws {

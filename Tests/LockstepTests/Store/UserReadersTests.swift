@@ -12,7 +12,7 @@ import Testing
 @testable import LockstepStore
 @testable import LockstepSync
 
-@Suite("Readers that users share")
+@Suite("Readers that users share", .timeLimit(.minutes(10)))
 struct UserReadersTests {
   @Test("One user's reads, however many, leave a thread to the others")
   func share() async throws {

@@ -14,7 +14,7 @@ import Testing
 
 /// Random changes by several users, with restarts and evictions in between, beside a plain model of what should come of
 /// them. `LOCKSTEP_TEST_SEED` repeats a run, `LOCKSTEP_MODEL_STEPS` makes it longer.
-@Suite("Users' state beside a model")
+@Suite("Users' state beside a model", .timeLimit(.minutes(10)))
 struct ModelTests {
   private static var steps: Int {
     ProcessInfo.processInfo.environment["LOCKSTEP_MODEL_STEPS"].flatMap { Int($0) } ?? 600

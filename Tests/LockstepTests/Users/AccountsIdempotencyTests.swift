@@ -5,7 +5,7 @@ import Testing
 @testable import LockstepCollections
 @testable import LockstepStore
 
-@Suite("Changes of accounts that are sent again")
+@Suite("Changes of accounts that are sent again", .timeLimit(.minutes(10)))
 struct AccountsIdempotencyTests {
   private static let credentials = #"{"email":"ada@example.com","password":"correct horse","device":"phone"}"#
   private static let key = ["Idempotency-Key: 1"]

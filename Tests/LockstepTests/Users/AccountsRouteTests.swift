@@ -2,7 +2,7 @@ import LockstepJSON
 import LockstepTestSupport
 import Testing
 
-@Suite("Accounts over the wire")
+@Suite("Accounts over the wire", .timeLimit(.minutes(10)))
 struct AccountsRouteTests {
   @Test("Signing up gives the user, a token and the device's session")
   func signUp() async throws {

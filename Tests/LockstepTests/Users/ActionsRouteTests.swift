@@ -2,7 +2,7 @@ import LockstepJSON
 import LockstepTestSupport
 import Testing
 
-@Suite("Several actions as one")
+@Suite("Several actions as one", .timeLimit(.minutes(10)))
 struct ActionsRouteTests {
   /// An action of a batch.
   static func action(_ module: String, _ type: String, _ payload: String) -> String {

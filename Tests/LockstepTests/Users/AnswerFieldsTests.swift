@@ -2,7 +2,7 @@ import LockstepJSON
 import LockstepTestSupport
 import Testing
 
-@Suite("The fields of answers about users")
+@Suite("The fields of answers about users", .timeLimit(.minutes(10)))
 struct AnswerFieldsTests {
   @Test("Whoever keeps an answer knows whose it is, and that it must be asked for again")
   func caching() async throws {

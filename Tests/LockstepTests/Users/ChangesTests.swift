@@ -5,7 +5,7 @@ import Testing
 
 @testable import LockstepCollections
 
-@Suite("The changes feed tells what happened since a cursor, folded, and misses nothing")
+@Suite("The changes feed tells what happened since a cursor, folded, and misses nothing", .timeLimit(.minutes(10)))
 struct ChangesTests {
   @Test("Without a cursor it's the whole of everything, and the cursor to go on from")
   func beginning() async throws {

@@ -2,7 +2,7 @@ import LockstepJSON
 import LockstepTestSupport
 import Testing
 
-@Suite("Conditional requests")
+@Suite("Conditional requests", .timeLimit(.minutes(10)))
 struct ConditionalRequestTests {
   /// Everything that can be read of a user's state, with something in it.
   static let resources = [

@@ -2,7 +2,7 @@ import LockstepJSON
 import LockstepTestSupport
 import Testing
 
-@Suite("User defaults over the wire")
+@Suite("User defaults over the wire", .timeLimit(.minutes(10)))
 struct DefaultsRouteTests {
   @Test("A value is set with its body, new or in the place of another, and read back as it is")
   func put() async throws {

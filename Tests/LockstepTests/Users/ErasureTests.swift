@@ -5,7 +5,7 @@ import Testing
 @testable import Lockstep
 @testable import LockstepCollections
 
-@Suite("What is kept of a user, and what isn't")
+@Suite("What is kept of a user, and what isn't", .timeLimit(.minutes(10)))
 struct ErasureTests {
   /// Strings that only Ada has, in every place where she can leave one.
   private static let secrets = [

@@ -2,7 +2,7 @@ import LockstepJSON
 import LockstepTestSupport
 import Testing
 
-@Suite("Favorites over the wire")
+@Suite("Favorites over the wire", .timeLimit(.minutes(10)))
 struct FavoritesRouteTests {
   @Test("A favorite that is put is new at the end, and its item is the answer")
   func put() async throws {

@@ -12,7 +12,7 @@ import LockstepJSON
 @testable import LockstepStore
 @testable import LockstepSync
 
-@Suite("A store that can't be written")
+@Suite("A store that can't be written", .timeLimit(.minutes(10)))
 struct FullDiskTests {
   @Test(
     "A full disk is 503 for who writes, and two lines in the log however many try: that it's full, and that it's over"

@@ -4,7 +4,7 @@ import Testing
 
 @testable import LockstepCollections
 
-@Suite("A gzipped response has a tag of its own, which is as good as the plain one")
+@Suite("A gzipped response has a tag of its own, which is as good as the plain one", .timeLimit(.minutes(10)))
 struct GzippedAnswerTests {
   private static let gzip = ["Accept-Encoding: gzip"]
   private static let long = #"""# + String(repeating: "v", count: 2000) + #"""#

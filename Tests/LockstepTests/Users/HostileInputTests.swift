@@ -2,7 +2,7 @@ import LockstepJSON
 import LockstepTestSupport
 import Testing
 
-@Suite("Ids, keys and bodies of any kind")
+@Suite("Ids, keys and bodies of any kind", .timeLimit(.minutes(10)))
 struct HostileInputTests {
   /// Names that must each be one of their own, as they stand in a path.
   private static let names: [(text: String, path: String)] = [

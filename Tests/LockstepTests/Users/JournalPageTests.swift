@@ -5,7 +5,7 @@ import Testing
 @testable import LockstepCollections
 @testable import LockstepSync
 
-@Suite("A page of the journal has a bound in bytes")
+@Suite("A page of the journal has a bound in bytes", .timeLimit(.minutes(10)))
 struct JournalPageTests {
   /// The pages of the journal, one after the other until one is empty: of each its length, and what of its entries `tell`
   /// gives.

@@ -8,7 +8,7 @@ import Testing
 @testable import LockstepScreens
 @testable import LockstepSync
 
-@Suite("Answers that take long to make")
+@Suite("Answers that take long to make", .timeLimit(.minutes(10)))
 struct LongAnswerTests {
   /// What makes them, with its threads held up: two pieces of work of others.
   private struct Held {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import LockstepCollections
 
-@Suite("Every resource can be waited on, and wakes when it changed and only then")
+@Suite("Every resource can be waited on, and wakes when it changed and only then", .timeLimit(.minutes(10)))
 struct WaitingTests {
   /// Each resource, what changes it, and what doesn't.
   private static let resources: [(target: String, change: (String, String, String), other: (String, String, String))] =

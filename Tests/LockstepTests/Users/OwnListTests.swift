@@ -5,7 +5,7 @@ import Testing
 
 @testable import LockstepCollections
 
-@Suite("A list of a server's own is served like the product's")
+@Suite("A list of a server's own is served like the product's", .timeLimit(.minutes(10)))
 struct OwnListTests {
   private static func ids(_ answer: RawResponse) -> [String] {
     (answer.json["items"]?.arrayValue ?? []).compactMap { $0["id"]?.stringValue }

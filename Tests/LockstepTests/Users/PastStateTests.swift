@@ -2,7 +2,7 @@ import LockstepJSON
 import LockstepTestSupport
 import Testing
 
-@Suite("The state as it was")
+@Suite("The state as it was", .timeLimit(.minutes(10)))
 struct PastStateTests {
   @Test("Every resource can be read as it was at every cursor, after a restart too")
   func everything() async throws {

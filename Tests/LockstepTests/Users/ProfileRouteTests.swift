@@ -2,7 +2,7 @@ import LockstepJSON
 import LockstepTestSupport
 import Testing
 
-@Suite("The profile over the wire")
+@Suite("The profile over the wire", .timeLimit(.minutes(10)))
 struct ProfileRouteTests {
   @Test("A profile is saved in parts, trimmed")
   func save() async throws {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import LockstepCollections
 
-@Suite("Query parameters that a route does not take")
+@Suite("Query parameters that a route does not take", .timeLimit(.minutes(10)))
 struct QueryParameterTests {
   /// Requests with a parameter that nothing takes, each with its body.
   private static let requests: [(method: String, target: String, body: String?)] = [

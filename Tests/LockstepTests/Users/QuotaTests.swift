@@ -4,7 +4,7 @@ import Testing
 
 @testable import LockstepCollections
 
-@Suite("Quotas")
+@Suite("Quotas", .timeLimit(.minutes(10)))
 struct QuotaTests {
   /// Expects that a write is refused for its size, and that nothing has changed by it.
   private func expectRefused(

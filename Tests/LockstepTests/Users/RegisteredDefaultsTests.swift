@@ -2,7 +2,7 @@ import LockstepJSON
 import LockstepTestSupport
 import Testing
 
-@Suite("What an app registers for everybody")
+@Suite("What an app registers for everybody", .timeLimit(.minutes(10)))
 struct RegisteredDefaultsTests {
   private func run(_ body: (ServerFixture) async throws -> Void) async throws {
     try await ServerFixture.run({ $0.administratorToken = ServerFixture.administrator }, body)

@@ -2,7 +2,10 @@ import LockstepJSON
 import LockstepTestSupport
 import Testing
 
-@Suite("A client that asks the same again over one connection is never told of a state that isn't the latest")
+@Suite(
+  "A client that asks the same again over one connection is never told of a state that isn't the latest",
+  .timeLimit(.minutes(10))
+)
 struct RepeatedReadTests {
   /// Somebody who asks one thing again and again.
   private struct Reader {

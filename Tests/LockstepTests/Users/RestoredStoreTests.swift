@@ -4,7 +4,7 @@ import Testing
 
 @testable import LockstepCollections
 
-@Suite("An old copy of the store in the place of the present one")
+@Suite("An old copy of the store in the place of the present one", .timeLimit(.minutes(10)))
 struct RestoredStoreTests {
   /// What a device remembers of a history that was lost.
   private struct Memory {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import LockstepCollections
 
-@Suite("Users and their devices")
+@Suite("Users and their devices", .timeLimit(.minutes(10)))
 struct SeparateUsersTests {
   @Test("What one device writes, all devices of the user see")
   func devices() async throws {

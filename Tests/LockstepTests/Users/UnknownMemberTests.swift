@@ -3,7 +3,7 @@ import Testing
 
 @testable import LockstepCollections
 
-@Suite("Members that nobody knows")
+@Suite("Members that nobody knows", .timeLimit(.minutes(10)))
 struct UnknownMemberTests {
   private struct Case: Sendable {
     let method: String

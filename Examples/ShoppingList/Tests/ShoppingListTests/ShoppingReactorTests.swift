@@ -5,7 +5,7 @@ import Testing
 
 @testable import ShoppingList
 
-@Suite("A shopping list")
+@Suite("A shopping list", .timeLimit(.minutes(10)))
 struct ShoppingReactorTests {
   private static let now = Timestamp(millisecondsSince1970: 1_000)
   private let test = TestReactor(ShoppingReactor(now: Self.now))
