@@ -11,14 +11,16 @@ struct CachedCheckTests {
     let check = CachedCheck<Int>(lifetime: .zero, elapsed: { .zero })
     private(set) var asked = 0
     private(set) var ran = 0
+    private var allHaveAsked: CheckedContinuation<Void, Never>?
 
     /// Asks. The check ends once `count` callers have asked.
     func ask(untilAsked count: Int) async -> Int {
       asked += 1
+      if asked == count { allHaveAsked?.resume() }
       return await check.outcome {
         ran += 1
         let number = ran
-        while asked < count { await Task.yield() }
+        if asked < count { await withCheckedContinuation { allHaveAsked = $0 } }
         return number
       }
     }
