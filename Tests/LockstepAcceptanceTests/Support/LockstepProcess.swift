@@ -20,6 +20,7 @@ final class LockstepProcess: Sendable {
   let folder: TemporaryDirectory
   private let ending = Mutex<Ending?>(nil)
   private let name: String
+  private let startedAt = ContinuousClock.now
 
   /// A product that was built beside this test's own bundle.
   private static func path(of binary: String) -> String {
@@ -87,12 +88,19 @@ final class LockstepProcess: Sendable {
     return (process, try await process.port())
   }
 
-  /// The port of the line that says where it listens.
+  /// The port of the line that says where it listens. Beside the whole suite a start has taken most of a minute.
   func port() async throws -> Int {
-    await eventually { self.output.hasSuffix("\n") || self.hasEnded }
+    await eventually(patience: .seconds(300)) { self.output.hasSuffix("\n") || self.hasEnded }
     let start = "lockstep: listening on http://127.0.0.1:"
     guard output.hasPrefix(start), let port = Int(output.dropFirst(start.count).dropLast()) else {
-      throw Failure(description: "it doesn't listen; it said: \(output) \(errors)")
+      let state = ending.withLock { $0.map { "it ended with \($0)" } ?? "it still runs" }
+      throw Failure(
+        description: """
+          The server does not listen \(ContinuousClock.now - startedAt) after its start; \(state).
+          Standard output: \(output)
+          Standard error: \(errors)
+          """
+      )
     }
     return port
   }
