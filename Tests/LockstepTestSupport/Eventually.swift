@@ -12,8 +12,11 @@ public func eventually(
   let start = ContinuousClock.now
   var waited = Duration.zero
   var pause = Duration.milliseconds(1)
-  while try await !condition() {
-    guard waited < patience, !Task.isCancelled else {
+  while true {
+    // The condition may be that the task is cancelled.
+    let isCancelled = Task.isCancelled
+    if try await condition() { return }
+    guard waited < patience, !isCancelled else {
       Issue.record("it never came about in \(ContinuousClock.now - start)", sourceLocation: sourceLocation)
       return
     }

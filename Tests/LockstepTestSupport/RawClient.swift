@@ -184,7 +184,7 @@ public final class RawClient {
       buffered += chunk[..<count]
       return count > 0
     }
-    throw Failure(description: "nothing came for a minute")
+    throw Failure(description: "nothing came for five minutes")
   }
 
   private var hasMore: Bool {
@@ -196,7 +196,7 @@ public final class RawClient {
     let descriptor = descriptor
     await aside {
       var entry = pollfd(fd: descriptor, events: Int16(events), revents: 0)
-      poll(&entry, 1, 60_000)
+      poll(&entry, 1, 300_000)
     }
   }
 }
