@@ -1,4 +1,5 @@
 # shellcheck shell=bash
+# shellcheck disable=SC2154 # script comes from common.sh
 # For scripts that run the tests: a folder of the run's own for temporary files, and the time that it took.
 
 # Tests put their temporary folders into this one. Each test must remove its own.
