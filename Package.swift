@@ -138,7 +138,11 @@ let package = Package(
       dependencies: ["LockstepHTTP", "LockstepHTTPServer", "LockstepThreading", "LockstepTime"],
       path: "Tests/LockstepTestSupport"
     ),
-    .testTarget(name: "LockstepJSONTests", dependencies: ["LockstepJSON", "LockstepTestSupport"]),
+    .target(name: "CAllocationCounter", path: "Tests/CAllocationCounter"),
+    .testTarget(
+      name: "LockstepJSONTests",
+      dependencies: ["CAllocationCounter", "LockstepJSON", "LockstepTestSupport"]
+    ),
     .testTarget(name: "LockstepReactorTests", dependencies: ["LockstepReactor", "LockstepReactorTesting"]),
     .testTarget(name: "LockstepReactorTestingTests", dependencies: ["LockstepReactor", "LockstepReactorTesting"]),
     .testTarget(name: "LockstepThreadingTests", dependencies: ["LockstepTestSupport", "LockstepThreading"]),

@@ -53,6 +53,7 @@ extension String {
   /// Compares UTF-8 bytes. `==` would also accept canonically equivalent strings.
   @inline(__always)
   func hasSameBytes(as other: String) -> Bool {
+    countOperations()
     guard utf8.count == other.utf8.count else { return false }
     return withBytes { left in other.withBytes { right in areEqual(left, right) } }
   }

@@ -78,6 +78,7 @@ public struct JSONObject: Sendable {
   @discardableResult
   public mutating func removeValue(named name: String) -> JSON? {
     guard let place = place(of: name) else { return nil }
+    countOperations(members.count - place)
     index.remove(place: place, of: members)
     return members.remove(at: place).value
   }

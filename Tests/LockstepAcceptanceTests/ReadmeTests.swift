@@ -19,7 +19,7 @@ struct ReadmeTests {
     try #require(scripts.count == 2 && outputs.count == 2)
 
     async let first = Self.run(scripts[0], port: port)
-    // The second terminal starts when the first one waits.
+    // The second terminal starts when the first one waits. The time limit ends this loop: a cancelled task does not sleep.
     let client = try RawClient(port: port)
     while true {
       try await client.send("GET /metrics HTTP/1.1\r\nHost: h\r\n\r\n")

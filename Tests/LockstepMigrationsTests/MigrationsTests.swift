@@ -2,7 +2,7 @@ import Foundation
 import LockstepMigrations
 import Testing
 
-@Suite("The folder of migrations")
+@Suite("The folder of migrations", .timeLimit(.minutes(10)))
 struct MigrationsTests {
   private static let folder = URL(fileURLWithPath: #filePath)
     .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()

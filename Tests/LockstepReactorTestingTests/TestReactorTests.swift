@@ -344,17 +344,6 @@ struct TestReactorTests {
       ]
     )
   }
-
-  @Test("Failures go to Swift Testing unless the test says otherwise")
-  func issues() {
-    withKnownIssue {
-      let test = TestReactor(Shop(clock: VirtualClock()))
-      test.send(.fail)
-      test.finish()
-    } matching: { issue in
-      issue.comments.contains { $0.rawValue.hasPrefix("1 error was not asserted before finish()") }
-    }
-  }
 }
 
 @Suite("Stub reactor", .timeLimit(.minutes(10)))

@@ -186,7 +186,7 @@ public final class RawClient {
       buffered += chunk[..<count]
       return count > 0
     }
-    throw Failure(description: "nothing arrived for a minute")
+    throw Failure(description: "nothing arrived for five minutes")
   }
 
   private var hasMore: Bool {
@@ -198,7 +198,7 @@ public final class RawClient {
     let descriptor = descriptor
     await aside {
       var entry = pollfd(fd: descriptor, events: Int16(events), revents: 0)
-      poll(&entry, 1, 60_000)
+      poll(&entry, 1, 300_000)
     }
   }
 }

@@ -5,7 +5,7 @@ import Testing
 @testable import LockstepCollections
 import LockstepThreading
 
-@Suite("The task scope")
+@Suite("The task scope", .timeLimit(.minutes(10)))
 struct RunningTasksTests {
   @Test("Shutting down cancels all tasks, waits for their end, and refuses new ones")
   func shutDown() async throws {

@@ -1,6 +1,7 @@
 """Prints the share of lines that the tests ran, by target, from llvm-cov's summary on stdin.
 
-Exits with 1 if a target is below the limit and the file of reasons has none, and with 65 if that file is malformed.
+Exits with 1 if a target is below the limit and the file of reasons has none, and with 65 if that file is malformed or
+a name in it or in this script does not exist.
 """
 
 import argparse
@@ -92,7 +93,11 @@ def main():
 
     reasons = read_reasons(arguments.reasons)
     files, targets = shares(json.load(sys.stdin))
-    low_targets = [target for target in HELD if target not in targets or targets[target].is_low]
+    unknown = [name for name in [*HELD, *reasons] if name not in targets and name not in files]
+    if unknown:
+        print(f"no target or file below Sources/ has this name: {', '.join(unknown)}", file=sys.stderr)
+        return 65
+    low_targets = [target for target in HELD if targets[target].is_low]
     low_files = [name for name in sorted(files) if is_held(name) and files[name].is_low]
 
     print(f"{'Target':<64} {'Lines':>7} {'Missed':>7} {'Covered':>9}")

@@ -20,6 +20,7 @@ final class LockstepProcess: Sendable {
   let folder: TemporaryDirectory
   private let ending = Mutex<Ending?>(nil)
   private let name: String
+  private let startedAt = ContinuousClock.now
 
   /// The path of a product. It was built beside the bundle of this test.
   private static func path(of binary: String) -> String {
@@ -88,12 +89,20 @@ final class LockstepProcess: Sendable {
     return (process, try await process.port())
   }
 
-  /// Reads the port from the line with the server's address.
+  /// Reads the port from the line with the server's address. Beside the whole suite, a start can
+  /// take most of a minute.
   func port() async throws -> Int {
-    await eventually { self.output.hasSuffix("\n") || self.hasEnded }
+    await eventually(patience: .seconds(300)) { self.output.hasSuffix("\n") || self.hasEnded }
     let start = "lockstep: listening on http://127.0.0.1:"
     guard output.hasPrefix(start), let port = Int(output.dropFirst(start.count).dropLast()) else {
-      throw Failure(description: "the server does not listen; it printed: \(output) \(errors)")
+      let state = ending.withLock { $0.map { "the process ended with \($0)" } ?? "the process still runs" }
+      throw Failure(
+        description: """
+          The server does not listen \(ContinuousClock.now - startedAt) after its start; \(state).
+          Standard output: \(output)
+          Standard error: \(errors)
+          """
+      )
     }
     return port
   }

@@ -3,7 +3,7 @@ import Testing
 @testable import LockstepCollections
 @testable import LockstepTime
 
-@Suite("Dates are written as people write them")
+@Suite("Dates are written as people write them", .timeLimit(.minutes(10)))
 struct DateTextTests {
   private static func zone(_ seconds: Int) -> TimeZoneRules {
     TimeZoneRules(first: seconds, transitions: [], rule: nil)

@@ -3,7 +3,7 @@ import Testing
 @testable import LockstepCollections
 @testable import LockstepTime
 
-@Suite("Rules for the clock changes of every year")
+@Suite("Rules for the clock changes of every year", .timeLimit(.minutes(10)))
 struct RecurringRuleTests {
   /// A rule, times in seconds since 1970, and the hours ahead of UTC.
   private static let offsets: [(rule: String, times: [(time: Int64, hours: Double)])] = [

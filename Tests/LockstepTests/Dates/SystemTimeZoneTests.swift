@@ -14,7 +14,8 @@ private let database = "/usr/share/zoneinfo"
     if: FileManager.default.fileExists(atPath: database + "/Europe/Berlin")
       && FileManager.default.fileExists(atPath: "/usr/bin/date"),
     "requires tzdata and date"
-  )
+  ),
+  .timeLimit(.minutes(10))
 )
 struct SystemTimeZoneTests {
   /// All files with names of zones.

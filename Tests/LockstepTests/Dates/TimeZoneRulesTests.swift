@@ -4,7 +4,7 @@ import Testing
 @testable import LockstepCollections
 @testable import LockstepTime
 
-@Suite("Reading a compiled time zone")
+@Suite("Reading a compiled time zone", .timeLimit(.minutes(10)))
 struct TimeZoneRulesTests {
   private static let berlin = "CET-1CEST,M3.5.0,M10.5.0/3"
   /// Two clock changes: to the second offset, and to the third.

@@ -6,7 +6,7 @@ import Testing
 @testable import LockstepCollections
 @testable import LockstepTime
 
-@Suite("Time zones are looked up by name")
+@Suite("Time zones are looked up by name", .timeLimit(.minutes(10)))
 struct TimeZonesTests {
   /// Runs `body` with a temporary folder of zones.
   private func withZones(

@@ -7,7 +7,7 @@ import Testing
 import LockstepHTTPServer
 @testable import LockstepLogging
 
-@Suite("The access log has one line for each request, and no secrets")
+@Suite("The access log has one line for each request, and no secrets", .timeLimit(.minutes(10)))
 struct AccessLogTests {
   @Test("By default there is no access log")
   func off() async throws {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import LockstepCollections
 
-@Suite("Security fields for browsers")
+@Suite("Security fields for browsers", .timeLimit(.minutes(10)))
 struct BrowserFieldTests {
   private static let fields = [
     ("X-Content-Type-Options", "nosniff"), ("Referrer-Policy", "no-referrer"),

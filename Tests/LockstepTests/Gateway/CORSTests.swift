@@ -3,7 +3,7 @@ import LockstepHTTP
 import LockstepTestSupport
 import Testing
 
-@Suite("Pages of other origins get the access that the operator allows")
+@Suite("Pages of other origins get the access that the operator allows", .timeLimit(.minutes(10)))
 struct CORSTests {
   private static let app = "https://app.example"
   /// One request for each kind of response.

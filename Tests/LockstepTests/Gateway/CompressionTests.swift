@@ -7,7 +7,7 @@ import Testing
 @testable import LockstepCollections
 @testable import LockstepMiddleware
 
-@Suite("Long text responses are compressed for clients that accept gzip")
+@Suite("Long text responses are compressed for clients that accept gzip", .timeLimit(.minutes(10)))
 struct CompressionTests {
   /// Accept-Encoding fields, and whether the client gets gzip.
   private static let wishes: [(accept: [String], isGzipped: Bool)] = [

@@ -5,7 +5,7 @@ import Testing
 
 @testable import LockstepCollections
 
-@Suite("The dashboards, alerts and tables in docs/ match the server")
+@Suite("The dashboards, alerts and tables in docs/ match the server", .timeLimit(.minutes(10)))
 struct DashboardTests {
   private static func text(of file: String) throws -> String {
     let root = #filePath.split(separator: "/").dropLast(4).joined(separator: "/")

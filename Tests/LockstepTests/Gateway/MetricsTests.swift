@@ -6,7 +6,7 @@ import Testing
 @testable import LockstepCollections
 @testable import LockstepMiddleware
 
-@Suite("The metrics describe the server in Prometheus' text format")
+@Suite("The metrics describe the server in Prometheus' text format", .timeLimit(.minutes(10)))
 struct MetricsTests {
   private func page(_ gateway: Gateway) async throws -> PrometheusText {
     try PrometheusText(try await gateway.get("/metrics").text)
@@ -165,7 +165,7 @@ struct MetricsTests {
   }
 }
 
-@Suite("The metrics of users and their store")
+@Suite("The metrics of users and their store", .timeLimit(.minutes(10)))
 struct UserMetricsTests {
   @Test("There are metrics of writes, commits, waiters and states in memory")
   func users() async throws {

@@ -8,7 +8,7 @@ import Testing
 @testable import LockstepCollections
 @testable import LockstepMiddleware
 
-@Suite("The OpenAPI document describes exactly what the server serves")
+@Suite("The OpenAPI document describes exactly what the server serves", .timeLimit(.minutes(10)))
 struct OpenAPITests {
   /// Runs `body` with a server that has additional modules, its OpenAPI document and its routes.
   private static func run(_ body: (ServerFixture, JSON, [Route]) async throws -> Void) async throws {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Lockstep
 
-@Suite("Writes from pages of other origins")
+@Suite("Writes from pages of other origins", .timeLimit(.minutes(10)))
 struct OriginTests {
   private static let app = "https://app.example"
   private static let account = #"{"email":"eve@example.com","password":"correct horse"}"#

@@ -6,7 +6,7 @@ import Testing
 @testable import LockstepCollections
 @testable import LockstepMiddleware
 
-@Suite("Rate limits apply to every kind of response")
+@Suite("Rate limits apply to every kind of response", .timeLimit(.minutes(10)))
 struct RateLimitTests {
   private static let limit = RateLimit(requests: 10, seconds: 5, burst: 3)
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import LockstepCollections
 
-@Suite("Requests have an id that is in the log")
+@Suite("Requests have an id that is in the log", .timeLimit(.minutes(10)))
 struct RequestNameTests {
   @Test(
     "A client's request id is in every response",

@@ -6,7 +6,7 @@ import Testing
 @testable import LockstepAccounts
 @testable import LockstepCollections
 
-@Suite("Passwords and tokens appear only in the response that creates a token")
+@Suite("Passwords and tokens appear only in the response that creates a token", .timeLimit(.minutes(10)))
 struct SecretTests {
   private static let administrator = "marked-administrator-5c1e"
   private static let (first, second, wrong) = ("marked-first-5c1e", "marked-second-5c1e", "marked-wrong-5c1e")

@@ -6,7 +6,7 @@ import Testing
 @testable import LockstepCollections
 @testable import LockstepMiddleware
 
-@Suite("Only trusted proxies can name the client")
+@Suite("Only trusted proxies can name the client", .timeLimit(.minutes(10)))
 struct TrustedProxiesTests {
   private static let proxies = ["10.0.0.0/8", "127.0.0.1", "fd00::/8"].compactMap { IPNetwork($0) }
 

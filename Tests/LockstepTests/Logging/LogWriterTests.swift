@@ -5,7 +5,7 @@ import LockstepThreading
 import LockstepTime
 import Testing
 
-@Suite("The log writer never delays the server, and loses no line that it accepted")
+@Suite("The log writer never delays the server, and loses no line that it accepted", .timeLimit(.minutes(10)))
 struct LogWriterTests {
   /// A pipe, whose ends are closed when it is released.
   private final class Pipe: Sendable {

@@ -5,7 +5,7 @@ import Testing
 @testable import LockstepLogging
 @testable import LockstepTime
 
-@Suite("A log line is one line, whatever it contains")
+@Suite("A log line is one line, whatever it contains", .timeLimit(.minutes(10)))
 struct LoggerTests {
   private func logged(
     _ format: LogFormat,

@@ -5,7 +5,7 @@ import Testing
 @testable import LockstepModules
 @testable import LockstepSync
 
-@Suite("The reactor of defaults")
+@Suite("The reactor of defaults", .timeLimit(.minutes(10)))
 struct DefaultsReactorTests {
   private static let present = MapState(texts: [
     "theme": #""dark""#, "count": "41", "big": "18446744073709551614", "half": "0.5", "nested": #"{"a":{"b":1},"c":2}"#,

@@ -6,7 +6,7 @@ import Testing
 @testable import LockstepSync
 @testable import LockstepTime
 
-@Suite("The reactor of favorites")
+@Suite("The reactor of favorites", .timeLimit(.minutes(10)))
 struct FavoritesReactorTests {
   private static let then = #""addedAt":"1970-01-01T00:00:01.000Z","updatedAt":"1970-01-01T00:00:01.000Z""#
   private static let replaced = #""addedAt":"1970-01-01T00:00:01.000Z","updatedAt":"1970-01-01T00:00:05.000Z""#

@@ -7,7 +7,7 @@ import Testing
 @testable import LockstepCollections
 @testable import LockstepStore
 
-@Suite("An invalid module is refused before anything is opened")
+@Suite("An invalid module is refused before anything is opened", .timeLimit(.minutes(10)))
 struct ModuleCheckTests {
   private static func scores(
     _ name: String = "scores",

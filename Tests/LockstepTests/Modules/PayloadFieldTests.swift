@@ -3,7 +3,7 @@ import Testing
 
 @testable import LockstepCollections
 
-@Suite("Payload fields accept what their schemas describe")
+@Suite("Payload fields accept what their schemas describe", .timeLimit(.minutes(10)))
 struct PayloadFieldTests {
   /// A field, a payload, and the value that is read. If the value is nil, the member `x` is a
   /// fault.

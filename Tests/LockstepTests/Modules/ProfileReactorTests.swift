@@ -4,7 +4,7 @@ import Testing
 @testable import LockstepCollections
 @testable import LockstepModules
 
-@Suite("The reactor of the profile")
+@Suite("The reactor of the profile", .timeLimit(.minutes(10)))
 struct ProfileReactorTests {
   private static func decision(_ type: String, _ payload: String) throws -> Decision.Outcome {
     try Decision.outcome(

@@ -3,7 +3,7 @@ import Testing
 
 @testable import LockstepCollections
 
-@Suite("The module in the README")
+@Suite("The module in the README", .timeLimit(.minutes(10)))
 struct ReadmeModuleTests {
   @Test("It keeps the furthest page, and refuses a page before the first one")
   func furthestPage() async throws {

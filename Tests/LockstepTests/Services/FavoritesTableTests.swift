@@ -7,7 +7,7 @@ import Testing
 @testable import LockstepModules
 @testable import LockstepStore
 
-@Suite("The table of favorites")
+@Suite("The table of favorites", .timeLimit(.minutes(10)))
 struct FavoritesServiceTests {
   private let tables: ServiceTables
   private let service = UserModule.favorites().table

@@ -8,7 +8,7 @@ import Testing
 @testable import LockstepStore
 @testable import LockstepSync
 
-@Suite("The tables of defaults and profiles")
+@Suite("The tables of defaults and profiles", .timeLimit(.minutes(10)))
 struct MapServiceTests {
   private let tables: ServiceTables
 

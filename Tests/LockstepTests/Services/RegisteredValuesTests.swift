@@ -10,7 +10,7 @@ import LockstepReactor
 @testable import LockstepSync
 @testable import LockstepTime
 
-@Suite("Registered defaults")
+@Suite("Registered defaults", .timeLimit(.minutes(10)))
 struct RegisteredValuesTests {
   private static func bytes(_ text: String) -> [UInt8] { Array(text.utf8) }
 

@@ -4,21 +4,23 @@ import Testing
 @testable import LockstepCollections
 @testable import LockstepStore
 
-@Suite("A cached check")
+@Suite("A cached check", .timeLimit(.minutes(10)))
 struct CachedCheckTests {
   /// Calls the check on its own executor, so that counting and calling are one step.
   private actor Asker {
     let check = CachedCheck<Int>(lifetime: .zero, elapsed: { .zero })
     private(set) var asked = 0
     private(set) var ran = 0
+    private var allHaveAsked: CheckedContinuation<Void, Never>?
 
     /// Calls the check, which ends once `count` callers have called it.
     func ask(untilAsked count: Int) async -> Int {
       asked += 1
+      if asked == count { allHaveAsked?.resume() }
       return await check.outcome {
         ran += 1
         let number = ran
-        while asked < count { await Task.yield() }
+        if asked < count { await withCheckedContinuation { allHaveAsked = $0 } }
         return number
       }
     }

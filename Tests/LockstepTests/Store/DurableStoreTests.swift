@@ -5,7 +5,7 @@ import LockstepTestSupport
 import LockstepThreading
 import Testing
 
-@Suite("The durable store")
+@Suite("The durable store", .timeLimit(.minutes(10)))
 struct DurableStoreTests {
   private let fixture: StoreFixture
 

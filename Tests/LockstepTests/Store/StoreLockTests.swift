@@ -7,7 +7,7 @@ import Testing
 @testable import LockstepCollections
 @testable import LockstepStore
 
-@Suite("The lock file of a store")
+@Suite("The lock file of a store", .timeLimit(.minutes(10)))
 struct StoreLockTests {
   private let folder: TemporaryDirectory
   private let store: String

@@ -12,7 +12,7 @@ import Testing
 @testable import LockstepStore
 @testable import LockstepSync
 
-@Suite("Reader threads that users share")
+@Suite("Reader threads that users share", .timeLimit(.minutes(10)))
 struct UserReadersTests {
   @Test("One user's reads, however many, leave a thread for other users")
   func share() async throws {

@@ -5,7 +5,7 @@ import Testing
 @testable import LockstepCollections
 @testable import LockstepStore
 
-@Suite("Mutations and states read back equal")
+@Suite("Mutations and states read back equal", .timeLimit(.minutes(10)))
 struct CodingTests {
   private static func fact(_ random: inout SeededNumbers) -> CollectionMutation {
     let (id, value) = (random.text(upTo: 6), random.json())
@@ -83,7 +83,7 @@ struct CodingTests {
   }
 }
 
-@Suite("Cursors")
+@Suite("Cursors", .timeLimit(.minutes(10)))
 struct CursorTests {
   @Test("A cursor reads back equal", arguments: [nil, "i0", "d0a1", "r", "a-b_c"])
   func roundTrip(_ detail: String?) {

@@ -5,7 +5,7 @@ import Testing
 @testable import LockstepCollections
 @testable import LockstepModules
 
-@Suite("Collections")
+@Suite("Collections", .timeLimit(.minutes(10)))
 struct CollectionStateTests {
   private static func list(_ ids: String...) -> ListState {
     ListState(

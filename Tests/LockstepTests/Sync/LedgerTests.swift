@@ -10,7 +10,7 @@ import Testing
 @testable import LockstepStore
 @testable import LockstepSync
 
-@Suite("The ledger")
+@Suite("The ledger", .timeLimit(.minutes(10)))
 struct LedgerTests {
   private typealias Pending = Task<KeyedResponse, any Error>
 

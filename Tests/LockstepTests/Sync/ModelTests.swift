@@ -14,7 +14,7 @@ import Testing
 
 /// Compares random changes of several users, with restarts and evictions, with a simple model.
 /// `LOCKSTEP_TEST_SEED` repeats a run, and `LOCKSTEP_MODEL_STEPS` sets its length.
-@Suite("Users' states against a model")
+@Suite("Users' states against a model", .timeLimit(.minutes(10)))
 struct ModelTests {
   private static var steps: Int {
     ProcessInfo.processInfo.environment["LOCKSTEP_MODEL_STEPS"].flatMap { Int($0) } ?? 600

@@ -2,7 +2,7 @@ import Testing
 
 @testable import LockstepCollections
 
-@Suite("Revisions")
+@Suite("Revisions", .timeLimit(.minutes(10)))
 struct RevisionTests {
   private static let era = Era(random: 41)
   private static let other = Era(random: 42)

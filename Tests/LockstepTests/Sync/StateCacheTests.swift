@@ -9,7 +9,7 @@ import Testing
 @testable import LockstepModules
 @testable import LockstepSync
 
-@Suite("States in memory")
+@Suite("States in memory", .timeLimit(.minutes(10)))
 struct StateCacheTests {
   /// Counts loads, and blocks them if a test says so.
   private final class Loads: Sendable {

@@ -10,7 +10,7 @@ import Testing
 @testable import LockstepSync
 @testable import LockstepTime
 
-@Suite("History")
+@Suite("History", .timeLimit(.minutes(10)))
 struct HistoryTests {
   private static let modules = ["favorites", "defaults", "profile"]
   private static let day = Duration.seconds(24 * 3600)

@@ -1,7 +1,7 @@
 import LockstepTime
 import Testing
 
-@Suite("The calendar")
+@Suite("The calendar", .timeLimit(.minutes(10)))
 struct CivilDateTests {
   private static let lengths = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
 

@@ -2,7 +2,7 @@ import LockstepJSON
 import LockstepTestSupport
 import Testing
 
-@Suite("Conditional writes to an account and its sessions")
+@Suite("Conditional writes to an account and its sessions", .timeLimit(.minutes(10)))
 struct AccountPreconditionTests {
   private static let erasure = #"{"password":"\#(ServerFixture.password)"}"#
   private static let change = #"{"current":"\#(ServerFixture.password)","new":"another horse"}"#

@@ -5,7 +5,7 @@ import Testing
 @testable import LockstepCollections
 @testable import LockstepStore
 
-@Suite("Repeated writes to accounts")
+@Suite("Repeated writes to accounts", .timeLimit(.minutes(10)))
 struct AccountsIdempotencyTests {
   private static let credentials = #"{"email":"ada@example.com","password":"correct horse","device":"phone"}"#
   private static let key = ["Idempotency-Key: 1"]

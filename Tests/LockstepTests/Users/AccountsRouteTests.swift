@@ -2,7 +2,7 @@ import LockstepJSON
 import LockstepTestSupport
 import Testing
 
-@Suite("Accounts over HTTP")
+@Suite("Accounts over HTTP", .timeLimit(.minutes(10)))
 struct AccountsRouteTests {
   @Test("Signing up returns the user, a token and the session of the device")
   func signUp() async throws {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import LockstepCollections
 
-@Suite("The feed returns the changes since a cursor, combined and complete")
+@Suite("The feed returns the changes since a cursor, combined and complete", .timeLimit(.minutes(10)))
 struct ChangesTests {
   @Test("Without a cursor, the response has all collections and a cursor")
   func beginning() async throws {

@@ -5,7 +5,7 @@ import Testing
 @testable import Lockstep
 @testable import LockstepCollections
 
-@Suite("Erasing and exporting users")
+@Suite("Erasing and exporting users", .timeLimit(.minutes(10)))
 struct ErasureTests {
   /// Unique texts, one in every place where a user can store text.
   private static let secrets = [

@@ -12,7 +12,7 @@ import LockstepJSON
 @testable import LockstepStore
 @testable import LockstepSync
 
-@Suite("Stores that cannot be written")
+@Suite("Stores that cannot be written", .timeLimit(.minutes(10)))
 struct FullDiskTests {
   @Test(
     "On a full disk, writes get 503, and the log has one line at the beginning and one at the end"

@@ -4,7 +4,7 @@ import Testing
 
 @testable import LockstepCollections
 
-@Suite("A compressed response has its own tag, which is accepted like the uncompressed one")
+@Suite("A compressed response has its own tag, which is accepted like the uncompressed one", .timeLimit(.minutes(10)))
 struct GzippedAnswerTests {
   private static let gzip = ["Accept-Encoding: gzip"]
   private static let long = #"""# + String(repeating: "v", count: 2000) + #"""#

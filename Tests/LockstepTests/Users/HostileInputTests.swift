@@ -2,7 +2,7 @@ import LockstepJSON
 import LockstepTestSupport
 import Testing
 
-@Suite("Unusual ids, keys and bodies")
+@Suite("Unusual ids, keys and bodies", .timeLimit(.minutes(10)))
 struct HostileInputTests {
   /// Different names, and how they are written in a path.
   private static let names: [(text: String, path: String)] = [

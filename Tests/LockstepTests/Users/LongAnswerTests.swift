@@ -8,7 +8,7 @@ import Testing
 @testable import LockstepScreens
 @testable import LockstepSync
 
-@Suite("Responses that take long to encode")
+@Suite("Responses that take long to encode", .timeLimit(.minutes(10)))
 struct LongAnswerTests {
   /// The encoder threads, blocked by work of two other users.
   private struct Held {

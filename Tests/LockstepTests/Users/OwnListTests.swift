@@ -5,7 +5,7 @@ import Testing
 
 @testable import LockstepCollections
 
-@Suite("A list module of another package is served like the built-in ones")
+@Suite("A list module of another package is served like the built-in ones", .timeLimit(.minutes(10)))
 struct OwnListTests {
   private static func ids(_ answer: RawResponse) -> [String] {
     (answer.json["items"]?.arrayValue ?? []).compactMap { $0["id"]?.stringValue }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import LockstepCollections
 
-@Suite("A map module of another package is served like the built-in ones")
+@Suite("A map module of another package is served like the built-in ones", .timeLimit(.minutes(10)))
 struct OwnMapTests {
   private static func run(_ body: (ServerFixture, Device) async throws -> Void) async throws {
     try await ServerFixture.run(modules: [.scores]) { users in try await body(users, try await users.signUp()) }

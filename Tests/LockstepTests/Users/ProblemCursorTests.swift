@@ -3,7 +3,7 @@ import Testing
 
 @testable import LockstepCollections
 
-@Suite("Cursors of problems")
+@Suite("Cursors of problems", .timeLimit(.minutes(10)))
 struct ProblemCursorTests {
   private static let requests: [(method: String, path: String, body: String?, fields: [String], status: Int)] = [
     ("GET", "/v1/favorites?limit=0", nil, [], 400), ("GET", "/v1/favorites?after=absent", nil, [], 400),

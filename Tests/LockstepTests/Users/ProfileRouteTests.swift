@@ -2,7 +2,7 @@ import LockstepJSON
 import LockstepTestSupport
 import Testing
 
-@Suite("The profile over HTTP")
+@Suite("The profile over HTTP", .timeLimit(.minutes(10)))
 struct ProfileRouteTests {
   @Test("The fields of a profile can be saved separately, and are trimmed")
   func save() async throws {

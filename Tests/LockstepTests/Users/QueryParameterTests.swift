@@ -4,7 +4,7 @@ import Testing
 
 @testable import LockstepCollections
 
-@Suite("Unknown query parameters")
+@Suite("Unknown query parameters", .timeLimit(.minutes(10)))
 struct QueryParameterTests {
   /// Requests with an unknown parameter, each with its body.
   private static let requests: [(method: String, target: String, body: String?)] = [

@@ -2,7 +2,7 @@ import LockstepJSON
 import LockstepTestSupport
 import Testing
 
-@Suite("Registered defaults over HTTP")
+@Suite("Registered defaults over HTTP", .timeLimit(.minutes(10)))
 struct RegisteredDefaultsTests {
   private func run(_ body: (ServerFixture) async throws -> Void) async throws {
     try await ServerFixture.run({ $0.administratorToken = ServerFixture.administrator }, body)

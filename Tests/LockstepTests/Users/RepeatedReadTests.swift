@@ -2,7 +2,10 @@ import LockstepJSON
 import LockstepTestSupport
 import Testing
 
-@Suite("Repeated reads over one connection always get the latest state")
+@Suite(
+  "Repeated reads over one connection always get the latest state",
+  .timeLimit(.minutes(10))
+)
 struct RepeatedReadTests {
   /// A client that sends the same request again and again.
   private struct Reader {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import LockstepCollections
 
-@Suite("A store that was replaced by an older copy")
+@Suite("A store that was replaced by an older copy", .timeLimit(.minutes(10)))
 struct RestoredStoreTests {
   /// The cursors and tags that a device has from a history that was lost.
   private struct Memory {
