@@ -3,7 +3,7 @@ import Testing
 
 @testable import LockstepJSON
 
-/// What some work costs, in counts that depend neither on the machine nor on its load.
+/// The cost of some work, in counts that depend neither on the machine nor on its load.
 private struct Cost {
   /// Comparisons and moves of members.
   var operations: Int
@@ -28,7 +28,7 @@ private func growth<Input>(
     let input = input(size)
     return try Cost { try work(size, input) }
   }
-  // What is only allocated once must not count.
+  // Allocations that happen only once must not count.
   _ = try cost(size)
   let (small, large) = (try cost(size), try cost(size * 8))
   return (
