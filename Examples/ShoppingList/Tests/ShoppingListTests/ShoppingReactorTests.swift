@@ -3,7 +3,7 @@ import Testing
 
 @testable import ShoppingList
 
-@Suite("A shopping list", .timeLimit(.minutes(1)), .timeLimit(.minutes(10)))
+@Suite("A shopping list", .timeLimit(.minutes(10)), .timeLimit(.minutes(10)))
 struct ShoppingReactorTests {
   private static let now = Timestamp(millisecondsSince1970: 1_000)
   private let reactor = ShoppingReactor(now: Self.now)
