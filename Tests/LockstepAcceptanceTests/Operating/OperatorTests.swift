@@ -121,7 +121,10 @@ struct OperatorTests {
     }
     // On a thread of its own: the command gives up after 15 seconds, and the tests' threads may be busy for longer.
     await aside {
-      for _ in 0..<6_000 where (try? orders()) != [1] { usleep(10_000) }
+      for _ in 0..<6_000 {
+        if (try? orders()) == [1] { break }
+        usleep(10_000)
+      }
       command.send(signal)
     }
     #expect(await command.ended() == .exit(code))
