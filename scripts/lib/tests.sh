@@ -3,7 +3,7 @@
 # For scripts that run the tests: a folder of the run's own for temporary files, and the time that it took.
 
 # Tests put their temporary folders into this one. Each test must remove its own. Some tests run a
-# program as the user nobody, who must be able to enter it.
+# program as a user without rights, which must be able to enter it.
 prepare_test_folder() {
   test_folder=$(mktemp -d)
   chmod 755 "$test_folder"
