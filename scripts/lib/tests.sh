@@ -2,9 +2,11 @@
 # shellcheck disable=SC2154 # script comes from common.sh
 # For scripts that run the tests: a folder of the run's own for temporary files, and the time that it took.
 
-# Tests put their temporary folders into this one. Each test must remove its own.
+# Tests put their temporary folders into this one. Each test must remove its own. Some tests run a
+# program as a user without rights, which must be able to enter it.
 prepare_test_folder() {
   test_folder=$(mktemp -d)
+  chmod 755 "$test_folder"
   export TMPDIR=$test_folder
 }
 
@@ -18,7 +20,10 @@ check_test_folder() {
   return 1
 }
 
-remove_test_folder() { rm -rf "$test_folder"; }
+remove_test_folder() {
+  unset TMPDIR
+  rm -rf "$test_folder"
+}
 
 # duration SECONDS: prints it as minutes and seconds.
 duration() { printf '%d min %02d s' $(($1 / 60)) $(($1 % 60)); }
