@@ -41,8 +41,8 @@ extension AccountsError {
       switch error {
       case let error as AccountsError: error
       case let error as SQLiteError: .store(.database(error))
-      case is WorkerPool.Overloaded: .overloaded
-      case is WorkerPool.ShutDown: .store(.closed)
+      case is PoolOverloadedError: .overloaded
+      case is PoolShutDownError: .store(.closed)
       // They throw nothing else.
       default: .store(.database(SQLiteError(extendedCode: 1, message: "\(error)", path: "")))
       }

@@ -27,7 +27,7 @@ struct UserServices: Sendable {
   let ledger: Ledger
   let accountsLedger: AccountsLedger
   let history: StateHistory
-  let upkeep: HistoryMaintenance
+  let maintenance: HistoryMaintenance
   let room: WaiterRegistry<UserID>
   let backgroundEncoder: BackgroundEncoder
   let favorites: FavoritesModule
@@ -78,7 +78,7 @@ struct UserServices: Sendable {
 
   /// Writes their metrics.
   func write(to page: inout MetricsPage) {
-    let (waiters, cached, history) = (room.metrics, cache.size, upkeep.metrics)
+    let (waiters, cached, history) = (room.metrics, cache.size, maintenance.metrics)
     page.add(writer.statistics)
     page.addWaiters(waiting: waiters.waiting, wakings: waiters.wakings)
     page.addCache(users: cached.users, bytes: cached.bytes, loads: cache.loads)
@@ -122,28 +122,28 @@ struct UserServices: Sendable {
     self.room = room
     let followed = FollowedUsers()
     self.followed = followed
-    let keysInUse = InFlightKeys()
+    let inFlightKeys = InFlightKeys()
     let era = Era(random: sodium.randomWord())
     accountsLedger = AccountsLedger(
       accounts: accounts,
       readers: store.readers,
       writer: store.writer,
-      keysInUse: keysInUse,
+      inFlightKeys: inFlightKeys,
       now: now
     )
     registry = RegisteredLedger(
       try store.write { try RegisteredDefaultsTable().load(from: $0) },
       writer: store.writer,
-      keysInUse: keysInUse,
+      inFlightKeys: inFlightKeys,
       era: era,
       now: now,
-      announce: { registered in
+      notify: { registered in
         room.wakeAll()
         followed.publish(registered)
       }
     )
     let registry = registry
-    upkeep = HistoryMaintenance(
+    maintenance = HistoryMaintenance(
       pruning: JournalPruner(policy: configuration.history, history: history),
       writer: store.writer,
       now: now
@@ -153,12 +153,12 @@ struct UserServices: Sendable {
       cache: cache,
       states: states,
       registry: registry,
-      keysInUse: keysInUse,
-      upkeep: upkeep,
+      inFlightKeys: inFlightKeys,
+      maintenance: maintenance,
       era: era,
       sessionEndings: accounts.directory.sessionEndings,
       now: now,
-      announce: { user, state in
+      notify: { user, state in
         room.wake(user)
         followed.publish(state, of: user, registry.current)
       }

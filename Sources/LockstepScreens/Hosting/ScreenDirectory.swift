@@ -178,7 +178,7 @@ package final class ScreenDirectory: Sendable {
 
   /// Ends expired screens and forgets old responses, every minute of this clock, until the
   /// shutdown.
-  package func startExpiry(by clock: any Clock<Duration>) throws(TaskScope.ShutDown) {
+  package func startExpiry(by clock: any Clock<Duration>) throws(TaskScope.ShutDownError) {
     try tasks.start { [weak self] in
       while (try? await clock.sleep(for: .seconds(60))) != nil {
         guard let self else { return }

@@ -65,7 +65,9 @@ package struct LedgerUserStates: UserStates {
       refusal: { _ in nil }
     )
     do {
-      _ = try await turns.run(for: session.user) { try await ledger.commit(transaction) }
+      _ = try await turns.run(for: session.user) {
+        try await withCompletion { try ledger.submit(transaction, completion: $0) }
+      }
     } catch {
       throw StateChangeError(message: Self.message(for: error))
     }

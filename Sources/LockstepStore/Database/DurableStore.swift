@@ -140,8 +140,8 @@ public final class DurableStore: Sendable {
     case let error as StoreError: error
     case let error as SQLiteError: .database(error)
     case let error as NamedThread.NotStarted: .noThread(error)
-    case is WorkerPool.Overloaded: .overloaded
-    case is WorkerPool.ShutDown: .closed
+    case is PoolOverloadedError: .overloaded
+    case is PoolShutDownError: .closed
     // Nothing else is thrown above.
     default: .database(SQLiteError(extendedCode: 1, message: "\(error)", path: ""))
     }

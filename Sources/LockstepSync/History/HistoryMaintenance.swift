@@ -49,7 +49,7 @@ package final class HistoryMaintenance: Sendable {
   ///   - state: The collection after it.
   ///   - bytes: How long the facts were.
   ///   - revision: The user's, after it.
-  func noteFacts(of user: UserID, in name: CollectionName, state: CollectionState, bytes: Int, revision: Revision) {
+  func noteMutations(of user: UserID, in name: CollectionName, state: CollectionState, bytes: Int, revision: Revision) {
     guard isSnapshotDue(Key(user: user, collection: name), state, bytes) else { return }
     submit(for: user) { try Snapshots(connection: $0).keep(state, as: name, of: user, at: revision) }
   }
