@@ -46,7 +46,7 @@ extension Components {
         starts: Set(coordinators.map(\.start.href))
       ),
       directory: directory,
-      gate: userRoutes.gate,
+      authenticator: userRoutes.authenticator,
       longestWait: configuration.longestWait,
       monotonic: environment.time.monotonic
     )

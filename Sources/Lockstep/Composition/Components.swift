@@ -93,7 +93,7 @@ struct Components: Sendable {
         origins: origins,
         limits: configuration.limits,
         proxies: TrustedProxies(configuration.trustedProxies),
-        names: RequestNames(start: startedAt, loop: loop),
+        ids: RequestIDs(start: startedAt, loop: loop),
         rates: addressRates,
         metrics: metrics.shard(ofLoop: loop),
         accessLog: configuration.accessLog ? AccessLog(logger) : nil,

@@ -19,7 +19,7 @@ struct UserRoutes: Sendable {
   var rates: RateMeter?
 
   /// Lets in who has a token.
-  var gate: TokenAuthenticator {
+  var authenticator: TokenAuthenticator {
     TokenAuthenticator(
       directory: users.accounts.directory,
       millisecondsSince1970: time.millisecondsSince1970,
@@ -28,10 +28,15 @@ struct UserRoutes: Sendable {
   }
 
   var routes: [Route] {
-    let gate = gate
-    let stateGate = StateAuthenticator(store: users.store, sessions: gate, cache: users.cache, registry: users.registry)
+    let authenticator = authenticator
+    let stateAuthenticator = StateAuthenticator(
+      store: users.store,
+      sessions: authenticator,
+      cache: users.cache,
+      registry: users.registry
+    )
     let waiting = LongPolling(
-      room: users.room,
+      waiters: users.waiters,
       cache: users.cache,
       registry: users.registry,
       directory: users.accounts.directory,
@@ -39,7 +44,7 @@ struct UserRoutes: Sendable {
     )
     let reading = StateReader(
       store: users.store,
-      gate: stateGate,
+      gate: stateAuthenticator,
       cache: users.cache,
       registry: users.registry,
       history: users.history,
@@ -55,7 +60,7 @@ struct UserRoutes: Sendable {
     )
     let writing = StateWriter(
       store: users.store,
-      gate: stateGate,
+      gate: stateAuthenticator,
       ledger: users.ledger,
       keptAnswers: keptAnswers,
       backgroundEncoder: users.backgroundEncoder
@@ -79,7 +84,7 @@ struct UserRoutes: Sendable {
     let accounts = AccountsRoutes(
       accounts: users.accounts,
       ledger: users.accountsLedger,
-      gate: gate,
+      authenticator: authenticator,
       export: export,
       shares: users.readers.shares,
       forget: { cache.forget($0) }

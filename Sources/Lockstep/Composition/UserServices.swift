@@ -28,7 +28,7 @@ struct UserServices: Sendable {
   let accountsLedger: AccountsLedger
   let history: StateHistory
   let maintenance: HistoryMaintenance
-  let room: WaiterRegistry<UserID>
+  let waiters: WaiterRegistry<UserID>
   let backgroundEncoder: BackgroundEncoder
   let favorites: FavoritesModule
   let defaults: DefaultsModule
@@ -78,9 +78,9 @@ struct UserServices: Sendable {
 
   /// Writes their metrics.
   func write(to page: inout MetricsPage) {
-    let (waiters, cached, history) = (room.metrics, cache.size, maintenance.metrics)
+    let (waiting, cached, history) = (waiters.metrics, cache.size, maintenance.metrics)
     page.add(writer.statistics)
-    page.addWaiters(waiting: waiters.waiting, wakings: waiters.wakings)
+    page.addWaiters(waiting: waiting.waiting, wakings: waiting.wakings)
     page.addCache(users: cached.users, bytes: cached.bytes, loads: cache.loads)
     page.addSessions(cached: accounts.directory.count, accounts.limiter.metrics)
     page.addHistory(writtenBytes: history.writtenBytes, prunedRevisions: history.prunedRevisions)
@@ -118,8 +118,8 @@ struct UserServices: Sendable {
     backgroundEncoder = BackgroundEncoder(encoding, threads: Services.encodingThreads)
     let states = states
     cache = StateCache(capacity: configuration.cacheBytes, readers: readers) { try states.load($0, from: $1) }
-    let room = WaiterRegistry<UserID>(configuration.waiting)
-    self.room = room
+    let waiters = WaiterRegistry<UserID>(configuration.waiting)
+    self.waiters = waiters
     let followed = FollowedUsers()
     self.followed = followed
     let inFlightKeys = InFlightKeys()
@@ -138,7 +138,7 @@ struct UserServices: Sendable {
       era: era,
       now: now,
       notify: { registered in
-        room.wakeAll()
+        waiters.wakeAll()
         followed.publish(registered)
       }
     )
@@ -159,11 +159,11 @@ struct UserServices: Sendable {
       sessionEndings: accounts.directory.sessionEndings,
       now: now,
       notify: { user, state in
-        room.wake(user)
+        waiters.wake(user)
         followed.publish(state, of: user, registry.current)
       }
     )
     // A session that has ended mustn't wait a moment longer. Who waits isn't kept by session: ends are rare.
-    accounts.directory.whenEnded { _ in room.wakeAll() }
+    accounts.directory.whenEnded { _ in waiters.wakeAll() }
   }
 }

@@ -15,7 +15,7 @@ public struct Request: Sendable {
   /// arrive again.
   public var isRepetition = false
   /// The request's id in the log and the response, if it has one.
-  public var name: String?
+  public var id: String?
   /// The decoded values of the path's `{…}` parameters.
   public var parameters = PathParameters()
 

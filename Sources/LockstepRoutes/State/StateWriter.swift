@@ -102,11 +102,11 @@ package final class StateWriter: Sendable {
           do {
             return .response(Response(KeyedResponse(answer: try await whole(replay.answer), isReplay: true)))
           } catch {
-            throw gate.told(problem(error) ?? error, to: transaction.user)
+            throw gate.addingCursor(to: problem(error) ?? error, of: transaction.user)
           }
         }
       case .success(.answered(let response)): return .response(Response(response))
-      case .failure(let error): throw gate.told(problem(error) ?? error, to: transaction.user)
+      case .failure(let error): throw gate.addingCursor(to: problem(error) ?? error, of: transaction.user)
       }
     }
     let write = PendingWrite(respond: respond)

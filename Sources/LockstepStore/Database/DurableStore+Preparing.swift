@@ -20,7 +20,7 @@ extension DurableStore {
     // A single byte is SQLite's own mark of an empty file.
     if stat(path, &file) == 0, file.st_size > 1 { return }
     var log = stat()
-    if stat(logPath(of: path), &log) == 0, log.st_size > 0 { throw .onlyLog(path: path) }
+    if stat(logPath(of: path), &log) == 0, log.st_size > 0 { throw .onlyWAL(path: path) }
   }
 
   /// Throws where the file ends in the midst of a page: it was cut off, and SQLite would take what's missing for zeros. Only a

@@ -7,7 +7,7 @@ public enum StoreError: Error, Sendable, Equatable {
   /// What is there is a device, a folder or the like.
   case notAFile(path: String)
   /// The file is gone or empty, and the log that belongs to it isn't: to open it would throw the log away.
-  case onlyLog(path: String)
+  case onlyWAL(path: String)
   /// The file is a SQLite database, but some other program's.
   case notAStore(path: String)
   /// A newer lockstep has changed the schema.
@@ -48,7 +48,7 @@ extension StoreError: CustomStringConvertible {
     switch self {
     case .notAFile(let path):
       "\(path) is no regular file, and a store is one. Name another, or the place of one that is to be made."
-    case .onlyLog(let path):
+    case .onlyWAL(let path):
       "The store \(path) is gone or empty, but its log \(path)-wal isn't: what was written last is there. Nothing was "
         + "changed. Put the store back beside it, or restore a backup; to begin anew, move the log out of the way."
     case .notAStore(let path):

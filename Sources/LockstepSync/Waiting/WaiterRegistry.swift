@@ -41,25 +41,25 @@ package final class WaiterRegistry<Key: Hashable & Sendable>: Sendable {
       taken.subtract(1, ordering: .relaxed)
       return nil
     }
-    return Seat(key: key, number: number, room: self)
+    return Seat(key: key, number: number, waiters: self)
   }
 
   /// A place to wait, given back when nobody holds it any more.
   package final class Seat: Sendable {
     let key: Key
     private let number: UInt64
-    private let room: WaiterRegistry<Key>
+    private let waiters: WaiterRegistry<Key>
 
-    fileprivate init(key: Key, number: UInt64, room: WaiterRegistry<Key>) {
+    fileprivate init(key: Key, number: UInt64, waiters: WaiterRegistry<Key>) {
       self.key = key
       self.number = number
-      self.room = room
+      self.waiters = waiters
     }
 
-    deinit { room.leave(key, number) }
+    deinit { waiters.leave(key, number) }
 
     /// From now on whoever has something to tell wakes this.
-    package func wait(_ waker: any Waker) { room.wait(key, number, waker) }
+    package func wait(_ waker: any Waker) { waiters.wait(key, number, waker) }
   }
 
   /// Wakes who waits for a state.

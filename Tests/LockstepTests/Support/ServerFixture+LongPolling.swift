@@ -8,7 +8,7 @@ import LockstepHTTPServer
 
 extension ServerFixture {
   /// How many requests wait for something to happen.
-  var waiting: Int { running.withLock { $0?.services.users?.room.metrics.waiting ?? 0 } }
+  var waiting: Int { running.withLock { $0?.services.users?.waiters.metrics.waiting ?? 0 } }
 
   /// Lets time pass, and has the server look at the clock.
   func advance(by seconds: Double) {

@@ -262,11 +262,11 @@ struct StateCacheTests {
       let body = [UInt8](repeating: 0, count: length)
       hot.remember(ChangesFeed.Document(cursor: cursor, body: body, isEmpty: false), for: Self.question("\(length)"))
     }
-    #expect(hot.told(Self.question("10")) != nil && hot.told(Self.question("100000")) == nil)
+    #expect(hot.document(for: Self.question("10")) != nil && hot.document(for: Self.question("100000")) == nil)
     for number in 0..<100 {
       hot.remember(ChangesFeed.Document(cursor: cursor, body: [], isEmpty: true), for: Self.question("q\(number)"))
     }
-    #expect((0..<100).count { hot.told(Self.question("q\($0)")) != nil } <= 16)
+    #expect((0..<100).count { hot.document(for: Self.question("q\($0)")) != nil } <= 16)
   }
 
   // MARK: What was made of it
