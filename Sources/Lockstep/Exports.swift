@@ -1,4 +1,4 @@
-// A server of one's own imports `Lockstep` alone: what its modules are made of comes with it.
+// A custom server only imports `Lockstep`: these targets contain the types that its modules need.
 
 @_exported import LockstepCollections
 @_exported import LockstepJSON

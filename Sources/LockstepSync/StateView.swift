@@ -1,16 +1,16 @@
 import LockstepCollections
 
-/// A user's state and what shows behind it, at one moment, of one store.
+/// A user's state and the registered defaults, at one moment or in the past.
 package struct StateView: Sendable {
   package let store: String
   package let state: UserState
   package let registered: RegisteredDefaults
-  /// As of which revision what is registered shows.
+  /// The registered defaults are shown as they were at this revision.
   package let registeredRevision: Revision
-  /// The text of `cursor`, where it's known already.
+  /// The text of `cursor`, if it is known.
   private var knownCursorText: String?
 
-  /// The present.
+  /// The present state.
   package init(store: String, _ view: LedgerView, cursorText: String? = nil) {
     self.init(store: store, state: view.state, registered: view.registered, at: view.registered.revision)
     knownCursorText = cursorText
@@ -23,10 +23,10 @@ package struct StateView: Sendable {
     self.registeredRevision = registeredRevision
   }
 
-  /// How far the user's whole state has come.
+  /// The cursor of the user's whole state.
   package var cursor: Cursor { Cursor(store: store, revision: state.revision, registered: registeredRevision) }
 
-  /// That as text.
+  /// The text of `cursor`.
   package var cursorText: String { knownCursorText ?? cursor.text }
 
   package func cursor(_ revision: Revision, registered: Revision = .none, detail: String? = nil) -> Cursor {

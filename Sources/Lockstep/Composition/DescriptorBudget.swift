@@ -1,28 +1,27 @@
 import LockstepJSON
 import LockstepLogging
 
-/// What the limit on open files leaves for connections, each of which takes one.
+/// Divides the limit on open files. Each connection takes one.
 struct DescriptorBudget {
-  /// How many files the process may have open.
+  /// The limit on open files of the process.
   let limit: Int
-  /// How many connections are to be served.
+  /// The limit on connections.
   let connections: Int
-  /// How many event loops there are.
+  /// The number of event loops.
   let loops: Int
 
-  /// What else is open: the standard streams, the store with its readers, what each loop listens on and waits with.
+  /// The other open files: standard streams, the store with its readers, and the sockets and epoll files of the loops.
   private var others: Int { 64 + 4 * loops }
-  /// However little is left, somebody is told why nobody is let in.
+  /// At least this many connections over the limit get a response.
   private static let leastRefusals = 16
 
-  /// How many connections over the limit can be answered that there is no room: as many again as are served, where there
-  /// are descriptors for them.
+  /// How many connections over the limit get a 503: as many as the limit, if there are descriptors for them.
   var refusals: Int { max(Self.leastRefusals, min(connections, limit - min(limit, others) - min(limit, connections))) }
 
-  /// How many files it takes to serve all connections that may come.
+  /// How many files all connections need.
   private var needed: Int { connections + others + Self.leastRefusals }
 
-  /// Says what to do where the limit is too low; nil where it isn't.
+  /// The advice if the limit is too low; nil if it is not.
   var warning: String? {
     guard limit < needed else { return nil }
     let fitting = max(1, limit - others - Self.leastRefusals)
@@ -32,7 +31,7 @@ struct DescriptorBudget {
       + "have to wait"
   }
 
-  /// Tells the operator where there is something to tell.
+  /// Logs the warning, if there is one.
   func warn(_ logger: Logger) {
     guard let warning else { return }
     logger.log(

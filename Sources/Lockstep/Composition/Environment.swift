@@ -2,18 +2,17 @@ import LockstepHTTPServer
 import LockstepLogging
 import LockstepTime
 
-/// What comes from outside the product: the clocks, and where the log goes.
+/// The clocks, the log and the limits that a server gets from its process.
 public struct Environment: Sendable {
   /// The clocks.
   public var time: TimeSource
-  /// What the server sleeps by where it does something that nobody asks it for over the wire: carrying out operators' orders, making
-  /// backups, looking after screens that are over. What time it is, `time` says. Default: the system's.
+  /// The clock of background work: admin commands, backups and the expiry of screens. Default: the system's.
   public var clock: any Clock<Duration>
-  /// Where log lines go.
+  /// Writes a log line.
   public var writeLog: @Sendable ([UInt8]) -> Void
-  /// How many log lines were lost.
+  /// The number of lost log lines.
   public var droppedLogLines: @Sendable () -> Int
-  /// How many files the process may have open. Default: any number.
+  /// The limit on open files of the process. Default: none.
   public var descriptorLimit = Int.max
 
   /// An environment of its parts.
@@ -31,7 +30,7 @@ public struct Environment: Sendable {
 }
 
 extension Logger {
-  /// The logger that a configuration asks for.
+  /// The logger of a configuration.
   init(_ configuration: Configuration, environment: Environment) {
     let time = environment.time
     self.init(

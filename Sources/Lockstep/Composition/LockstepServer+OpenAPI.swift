@@ -4,16 +4,16 @@ import LockstepHTTPServer
 import LockstepMaintenance
 
 extension LockstepServer {
-  /// What a server of these modules answers `GET /openapi.json` with: its OpenAPI 3.1 description, as JSON.
+  /// The OpenAPI 3.1 description of a server with these modules, as in the response to `GET /openapi.json`.
   ///
-  /// It's made from the very table of routes, which wants a store: an empty one is made in a folder of its own below `TMPDIR`,
-  /// or `/tmp`, and is gone when this returns. Blocks for as long as that takes, some 100 ms.
+  /// It is made from the table of routes, which needs a store. An empty store is created in a new folder in `TMPDIR`, or in
+  /// `/tmp`, and deleted before this returns. Blocks for about 100 ms.
   ///
   /// - Parameters:
-  ///   - configuration: What it's configured to be, as far as its routes show it.
-  ///   - modules: What the server keeps for users besides favorites, defaults and profiles.
+  ///   - configuration: The configuration. Only the parts that change routes matter.
+  ///   - modules: The server's own modules.
   /// - Returns: The document, in UTF-8.
-  /// - Throws: `InvalidModuleError` where a module can't be served, `StoreError` where there is no room for the store.
+  /// - Throws: `InvalidModuleError` if a module is invalid, `StoreError` if the store cannot be created.
   public static func openAPI(_ configuration: Configuration = Configuration(), modules: [UserModule] = []) throws
     -> [UInt8]
   {
@@ -37,13 +37,13 @@ extension LockstepServer {
   }
 }
 
-/// A folder for one store that nobody needs for long.
+/// A temporary folder for one store.
 private struct ScratchFolder {
   private let path: String
 
   var store: String { "\(path)/lockstep.db" }
 
-  /// Makes it, for its owner only.
+  /// Creates the folder, for its owner only.
   init() throws(MaintenanceError) {
     let parent = getenv("TMPDIR").map { String(cString: $0) } ?? ""
     let template = "\(parent.isEmpty ? "/tmp" : parent)/lockstep-XXXXXX"

@@ -6,22 +6,22 @@ import LockstepMaintenance
 import LockstepThreading
 import LockstepTime
 
-/// The whole product, serving: what the command runs and what tests run too.
+/// A running server. `lockstep serve` and the tests run one.
 public final class LockstepServer: Sendable {
-  /// How long an administrator's token should be: nobody counts who tries one.
+  /// The least length of an administrator token. Attempts to guess it are not limited.
   private static let administratorTokenLength = 16
 
   private let server: Server
   let services: Services
   let components: Components
-  /// What is done while nobody asks for anything.
+  /// Background work.
   private let tasks = TaskScope()
-  /// Nil where no backups are to be made.
+  /// Nil without scheduled backups.
   let backups: BackupScheduler?
 
-  /// Listens and serves, with these services, which it ends when it has stopped. Throws when it can't listen.
+  /// Starts a server with these services, which it shuts down at the end. Throws if it cannot listen.
   ///
-  /// The services are made only when it listens: who gives a port that is taken must not find a new store.
+  /// The services are made after the server listens, so that no store is created if the port is taken.
   public init(
     _ configuration: Configuration,
     environment: Environment,
@@ -103,22 +103,22 @@ public final class LockstepServer: Sendable {
     )
   }
 
-  /// Where it listens.
+  /// The address on which it listens.
   public var address: PeerAddress { server.address }
 
-  /// Has the server look at the time again: for whoever hands in a clock that is moved by hand.
+  /// Makes the server read its clock again. For tests with a manual clock.
   func lookAtClock() { server.lookAtClock() }
 
-  /// Begins to stop: no new connections, who waits is answered, running requests finish. Returns at once.
+  /// Begins to shut down: accepts no connections, ends waits, and finishes running requests. Returns at once.
   public func drain() {
     components.readiness.beginDraining()
-    // Before those who wait for anything are told not to: what they asked for is still to be done.
+    // Before waits end, because accepted work must still be done.
     services.users?.liftShares()
     components.logger.log(.info, "draining", ["connections": .integer(Int64(server.counters.open))])
     server.drain()
   }
 
-  /// Returns when it has stopped after `drain()`. To be called once.
+  /// Returns when the server has stopped after `drain()`. Call it once.
   public func join() {
     server.join()
     components.screens?.shutDown()
@@ -129,7 +129,7 @@ public final class LockstepServer: Sendable {
     components.logger.log(.info, "stopped")
   }
 
-  /// Writes what only memory knows of sessions: when they were used last, and from which cursor.
+  /// Writes the use of sessions that is only in memory: times and cursors.
   private func flushSessions() {
     guard let directory = services.users?.accounts.directory else { return }
     let (logger, isOver) = (components.logger, LockedState(false))

@@ -7,25 +7,25 @@ import LockstepStore
 import LockstepThreading
 import LockstepTime
 
-/// What a server needs of its store to know whether it can do its work.
+/// Checks that a store works. `/readyz` calls it.
 public protocol StoreHealth: Sendable {
-  /// Returns when something has just been written and is on disk, or throws why that can't be.
+  /// Writes something and returns when it is on disk.
   func checkWritable() async throws
 }
 
 extension DurableStore: StoreHealth {}
 
-/// The services of a server: the real ones, or whatever a test puts in their place.
+/// The services of a server, real or made by a test.
 public struct Services: Sendable {
   /// The store's health.
   public var store: any StoreHealth
-  /// What belongs to users; nil where only the service itself is served.
+  /// The services of users; nil if only the routes about the server are served.
   var users: UserServices?
-  /// What screens work with; nil where there are no users.
+  /// The services of screens; nil without users.
   var screens: ScreenServices?
   /// Writes the metrics of the store's files and pools; nil without a store.
   var writeMetrics: (@Sendable (inout MetricsPage) -> Void)?
-  /// Ends them all, when nobody uses them any more. Blocks until what they do is done.
+  /// Shuts the services down. Blocks until their work is done.
   public var shutDown: @Sendable () -> Void
 
   /// Services of their parts.
@@ -34,17 +34,17 @@ public struct Services: Sendable {
     self.shutDown = shutDown
   }
 
-  /// How many threads make what takes long.
+  /// The number of encoder threads.
   static let encodingThreads = 2
 
-  /// The real ones, on the store that the configuration names.
+  /// Services on the store of the configuration.
   ///
   /// - Parameters:
   ///   - configuration: The configuration.
-  ///   - modules: What is kept for users besides favorites, defaults and profiles.
+  ///   - modules: The server's own modules.
   ///   - time: The clocks.
-  /// - Returns: The services, to be shut down.
-  /// - Throws: `InvalidModuleError` where a module can't be served, `StoreError` where the store can't be opened.
+  /// - Returns: The services, which the caller must shut down.
+  /// - Throws: `InvalidModuleError` if a module is invalid, `StoreError` if the store cannot be opened.
   public static func durable(
     _ configuration: Configuration,
     modules: [UserModule] = [],
@@ -58,10 +58,10 @@ public struct Services: Sendable {
       migrator: Migrator(of: modules)
     )
     do {
-      // Two hashes at a time, and a few waiting: a storm of logins slows logins and nothing else.
+      // Few threads and a short queue, so that many logins slow only logins.
       let hashing = try WorkerPool(name: "hash", threads: 2, capacity: 64)
       let encoding = try WorkerPool(name: "encode", threads: encodingThreads, capacity: 4_096)
-      // Zones are read once each, and from a disk that nearly always has them in memory.
+      // Each zone is read once, nearly always from the system's disk cache.
       let zones = try WorkerPool(name: "zone", threads: 1, capacity: 64)
       let upstream = try configuration.profileUpstream.map { try HTTPProfileUpstream($0) }
       var services = Services(store: store) {

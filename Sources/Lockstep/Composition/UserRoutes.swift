@@ -8,17 +8,16 @@ import LockstepRoutes
 import LockstepSync
 import LockstepTime
 
-/// The routes of everything that belongs to users.
+/// The routes of users: accounts, modules, feed and administration.
 struct UserRoutes: Sendable {
   let users: UserServices
   let administratorToken: AdministratorToken
-  /// The longest that anybody is held, in seconds.
+  /// The longest wait, in seconds.
   let longestWait: Int
   let time: TimeSource
-  /// The limit on the requests of each token; nil: there is none.
+  /// The rate limit of each token; nil for none.
   var rates: RateMeter?
 
-  /// Lets in who has a token.
   var authenticator: TokenAuthenticator {
     TokenAuthenticator(
       directory: users.accounts.directory,

@@ -13,10 +13,9 @@ import LockstepSync
 import LockstepThreading
 import LockstepTime
 
-/// What belongs to users, wired together: their accounts, and the way their state is read and changed.
+/// The wired services of users: their accounts, and the parts that read and change their states.
 struct UserServices: Sendable {
   let store: String
-  /// Who waits to write what a screen has led to.
   private let screenWrites = FairShareLimiter<UserID>(name: "a user's writes from screens", atOnce: 16, waiting: 65_536)
   let accounts: StoredAccounts
   let readers: UserReaders
@@ -33,12 +32,12 @@ struct UserServices: Sendable {
   let favorites: FavoritesModule
   let defaults: DefaultsModule
   let profile: ProfileModule
-  /// The server's own: those that it was built with besides the product's.
+  /// The server's own modules.
   let own: [UserModule]
-  /// Whose state screens follow.
+  /// The users whose states screens follow.
   let followed: FollowedUsers
 
-  /// All modules: a new one of the product's is one more line here.
+  /// All modules.
   var modules: [UserModule] { [favorites.userModule, defaults.userModule, profile.userModule] + own }
 
   /// The states of users, as screens need them.
@@ -69,14 +68,14 @@ struct UserServices: Sendable {
     )
   }
 
-  /// Lets nobody wait for their share of the threads any more: the server stops, and finishes what it was asked for.
+  /// Lifts the limits of each user, so that a server that shuts down finishes its accepted work quickly.
   func liftShares() {
     readers.shares.lift()
     backgroundEncoder.shares.lift()
     screenWrites.lift()
   }
 
-  /// Writes their metrics.
+  /// Adds their metrics.
   func write(to page: inout MetricsPage) {
     let (waiting, cached, history) = (waiters.metrics, cache.size, maintenance.metrics)
     page.add(writer.statistics)
@@ -163,7 +162,7 @@ struct UserServices: Sendable {
         followed.publish(state, of: user, registry.current)
       }
     )
-    // A session that has ended mustn't wait a moment longer. Who waits isn't kept by session: ends are rare.
+    // Requests of ended sessions must not wait any longer. Waiters are not recorded by session, because endings are rare.
     accounts.directory.whenEnded { _ in waiters.wakeAll() }
   }
 }

@@ -15,7 +15,7 @@ package struct IdempotencyKey: Sendable, Hashable {
   }
 
   /// - Parameters:
-  ///   - key: What the client sent.
+  ///   - key: The client's text.
   ///   - method: The request's method.
   ///   - target: Its path and query.
   ///   - meaning: Tells requests with the same body and different meanings apart; usually empty.

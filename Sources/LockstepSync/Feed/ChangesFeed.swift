@@ -2,11 +2,11 @@ import LockstepCollections
 import LockstepHTTP
 import LockstepSQLite
 
-/// What happened to a user's state since a cursor, folded into one changeset a collection.
+/// Makes the documents of the feed: one changeset for each collection that has changed since a cursor.
 package struct ChangesFeed: Sendable {
-  /// Which collections somebody wants to hear of.
+  /// The collections that a client follows.
   package struct Filter: Sendable, Hashable {
-    /// Modules and single collections, as named; empty: all.
+    /// Names of modules and of single collections; empty for all.
     package let names: [CollectionName]
 
     package init(names: [CollectionName]) {
@@ -18,11 +18,11 @@ package struct ChangesFeed: Sendable {
     }
   }
 
-  /// What somebody wants to be told: the same question has the same answer at one state of the user.
+  /// The question of a client. The same question has the same document at one state of the user.
   package struct Question: Sendable, Hashable {
-    /// As of which revision what is registered shows.
+    /// The revision of the registered defaults that are shown.
     let registered: Revision
-    /// From where on, and of which collections.
+    /// The cursor and the filter.
     let text: String
 
     package init(registered: Revision, text: String) {
@@ -31,13 +31,13 @@ package struct ChangesFeed: Sendable {
     }
   }
 
-  /// What there is to tell.
+  /// The body of a response.
   package struct Document: Sendable {
     package let cursor: Cursor
     package let body: [UInt8]
-    /// Whether it tells of anything.
+    /// Whether it contains no changeset.
     package let isEmpty: Bool
-    /// What comes before the body in every answer that tells it.
+    /// The fields of every response with this body.
     package let fields: HeaderFields
 
     init(cursor: Cursor, body: [UInt8], isEmpty: Bool) {
@@ -53,7 +53,7 @@ package struct ChangesFeed: Sendable {
     }
   }
 
-  /// The collections as they were at a cursor: those that have changed since. Nil where the store can't tell.
+  /// The changed collections as they were at a cursor.
   package typealias Base = [CollectionName: CollectionState]
 
   package let store: String
@@ -63,27 +63,21 @@ package struct ChangesFeed: Sendable {
     self.store = store
     self.history = history
   }
-  // MARK: What is needed
 
-  /// The collections whose past must be known: those that a user has changed since the cursor.
+  // MARK: The base
+
+  /// The collections that the user has changed since the cursor. Their past is needed.
   package func changed(since cursor: Cursor, in hot: CachedState, _ filter: Filter) -> [CollectionName] {
     hot.state.collections.filter { filter.includes($0.key) && $0.value.revision > cursor.revision }.map(\.key)
   }
 
-  /// Whether a cursor could be one of this store's past. Where it could, it must be made sure still that the user's history
-  /// knows it.
+  /// Whether the cursor may belong to the past of this store. Whether the user's history contains it must still be checked.
   package func canFollow(_ cursor: Cursor, _ hot: CachedState, _ registered: RegisteredDefaults) -> Bool {
     cursor.store == store && cursor.revision <= hot.state.revision && registered.knows(cursor.registered)
   }
 
-  /// The base, from the states that are still in memory.
-  ///
-  /// - Parameters:
-  ///   - cursor: As of when.
-  ///   - changed: Which collections.
-  ///   - hot: The user's state.
-  ///   - isKnown: Whether it was made sure already that the cursor is one of the user's history.
-  /// - Returns: nil where the states don't go back so far.
+  /// The base, from the states in memory; nil if they do not go back that far. With `isKnown`, the user's history is known to contain
+  /// the cursor.
   package func base(_ cursor: Cursor, _ changed: [CollectionName], in hot: CachedState, isKnown: Bool) -> Base? {
     if changed.isEmpty { return isKnown || hot.knows(cursor.revision) ? [:] : nil }
     guard let past = hot.past(at: cursor.revision) else { return nil }
@@ -92,7 +86,7 @@ package struct ChangesFeed: Sendable {
     return base
   }
 
-  /// The base, from the store; nil where the journal doesn't go back so far, or has gone another way.
+  /// The base, from the store; nil if the journal does not contain the cursor.
   package func base(
     _ cursor: Cursor,
     _ changed: [CollectionName],
@@ -103,9 +97,9 @@ package struct ChangesFeed: Sendable {
     return try history.rebuild(changed, of: user, at: cursor.revision, from: connection)
   }
 
-  // MARK: Weighing
+  // MARK: Weights
 
-  /// How much work it is to tell what happened since a cursor, by the base.
+  /// The weight of encoding the changes since a cursor.
   package func weight(since cursor: Cursor, base: Base, in state: UserState) -> Int {
     base.reduce(0) { weight, past in
       guard let present = state.collections[past.key] else { return weight }
@@ -113,14 +107,14 @@ package struct ChangesFeed: Sendable {
     }
   }
 
-  /// How much work it is to tell everything.
+  /// The weight of encoding all collections.
   package func weight(ofAll state: UserState, _ filter: Filter) -> Int {
     state.collections.reduce(0) { $0 + (filter.includes($1.key) ? $1.value.weight : 0) }
   }
 
-  // MARK: Telling
+  // MARK: Documents
 
-  /// What happened since a cursor, by the base.
+  /// The changes since a cursor.
   package func changes(since cursor: Cursor, as text: String, base: Base, view: StateView, _ filter: Filter) throws
     -> Document
   {
@@ -146,42 +140,41 @@ package struct ChangesFeed: Sendable {
     return document(since: text, at: view.cursor, isReset: false, changesets)
   }
 
-  /// The whole of everything, for who can't be told what changed.
+  /// A reset, for a client whose cursor is unknown.
   package func reset(since text: String?, view: StateView, _ filter: Filter) -> Document {
     var changesets: [UInt8] = []
     let fixed = history.states.fixed.filter { filter.includes($0.name) }
     for name in Set(names(in: view.state, filter, view.registered) + fixed.map(\.name)).sorted() {
-      switch view.state.collections[name] {
-      case .list(let list)?: CollectionChange.append(name, whole: list.items, into: &changesets)
-      case .map(let map)?:
-        let values = shown(map, of: name, view.registered, at: view.registeredRevision)
-        CollectionChange.append(name, whole: values, into: &changesets)
-      case nil:
-        if fixed.first(where: { $0.name == name })?.kind == .list {
-          CollectionChange.append(name, whole: [ListItem](), into: &changesets)
-        } else {
-          let values = shown(MapState(), of: name, view.registered, at: view.registeredRevision)
-          CollectionChange.append(name, whole: values, into: &changesets)
+      let isList =
+        switch view.state.collections[name] {
+        case .list?: true
+        case .map?: false
+        case nil: fixed.first { $0.name == name }?.kind == .list
         }
+      if isList {
+        CollectionChange.append(name, whole: view.state.list(name).items, into: &changesets)
+      } else {
+        let values = shown(view.state.map(name), of: name, view.registered, at: view.registeredRevision)
+        CollectionChange.append(name, whole: values, into: &changesets)
       }
     }
     return document(since: text, at: view.cursor, isReset: true, changesets)
   }
 
-  /// That nothing has happened.
+  /// A document without changesets.
   package func nothing(since text: String?, at cursor: Cursor) -> Document {
     document(since: text, at: cursor, isReset: false, [])
   }
 
-  /// The collections that there may be something to tell of, in order.
+  /// The collections that may have changed, in order.
   private func names(in state: UserState, _ filter: Filter, _ registered: RegisteredDefaults) -> [CollectionName] {
     let suites = registered.suiteNames.map { CollectionName("defaults", part: $0) }
-    // A suite that is asked for by name has an answer even where nothing was ever in it.
+    // A suite in the filter is included even if it never had a value.
     let named = filter.names.filter { $0.part != nil }
     return Set(Array(state.collections.keys) + suites + named).filter(filter.includes).sorted()
   }
 
-  /// What shows of a map: of a suite of defaults, what is registered shows behind the user's own values.
+  /// The values of a map that the user sees. A suite shows registered defaults for keys without an own value.
   private func shown(
     _ map: MapState,
     of name: CollectionName,
@@ -203,7 +196,7 @@ package struct ChangesFeed: Sendable {
 }
 
 extension CollectionState {
-  /// How much work it is to write all of it down.
+  /// The weight of encoding the whole collection.
   package var weight: Int {
     switch self {
     case .list(let list): list.bytes + list.count * BackgroundEncoder.Weight.element
@@ -211,7 +204,7 @@ extension CollectionState {
     }
   }
 
-  /// How much work it is to tell what happened to it since a revision, in which it was as `past`.
+  /// The weight of encoding the changes since a revision, at which the collection was `past`.
   fileprivate func weight(since revision: Revision, from past: CollectionState) -> Int {
     switch self {
     case .list(let list):

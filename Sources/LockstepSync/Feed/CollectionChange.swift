@@ -2,9 +2,9 @@ import LockstepCollections
 import LockstepJSON
 import LockstepReactor
 
-/// The difference between two states of a collection, as the changes feed tells it.
+/// Encodes changesets and resets for the feed.
 enum CollectionChange {
-  /// Appends the changeset from one list, as it was at a revision, to another; gives whether there is any difference.
+  /// Appends the changeset from a list at `revision` to another list. Returns whether they differ.
   static func append(
     _ name: CollectionName,
     from old: [ListItem],
@@ -12,7 +12,7 @@ enum CollectionChange {
     since revision: Revision,
     into bytes: inout [UInt8]
   ) throws -> Bool {
-    // Whatever happens to an element gives it a new revision.
+    // Each change of an element gives it a new revision.
     let changes = try ListChangeset(from: old, to: new, stays: { $0.revision <= revision })
     if changes.isEmpty { return false }
     open(name, "list", &bytes)
@@ -36,7 +36,7 @@ enum CollectionChange {
     return true
   }
 
-  /// Appends the changeset from one map to another; gives whether there is any difference.
+  /// Appends the changeset from one map to another. Returns whether they differ.
   static func append(
     _ name: CollectionName,
     from old: [ElementKey: MapValue],
@@ -55,9 +55,9 @@ enum CollectionChange {
     return true
   }
 
-  /// Appends the whole of a list.
+  /// Appends a whole list.
   static func append(_ name: CollectionName, whole items: [ListItem], into bytes: inout [UInt8]) {
-    // At once: to grow again and again would take longer than all else.
+    // Reserved at once: growing step by step would take longer than all the rest.
     bytes.reserveCapacity(items.reduce(bytes.count + 256) { $0 + $1.encoded.count + 1 })
     open(name, "list", &bytes)
     bytes.append(contentsOf: #","items":["#.utf8)
@@ -68,7 +68,7 @@ enum CollectionChange {
     bytes.append(contentsOf: "]}".utf8)
   }
 
-  /// Appends the whole of a map.
+  /// Appends a whole map.
   static func append(_ name: CollectionName, whole values: [ElementKey: MapValue], into bytes: inout [UInt8]) {
     bytes.reserveCapacity(values.reduce(bytes.count + 256) { $0 + $1.key.text.utf8.count + $1.value.encoded.count + 4 })
     open(name, "map", &bytes)
@@ -78,7 +78,7 @@ enum CollectionChange {
   }
 
   private static func open(_ name: CollectionName, _ kind: String, _ bytes: inout [UInt8]) {
-    // Behind another one, which ended in a brace, there is a comma.
+    // A comma after the previous changeset, which ended with a brace.
     if bytes.last == UInt8(ascii: "}") { bytes.append(UInt8(ascii: ",")) }
     bytes.append(contentsOf: #"{"collection":"#.utf8)
     bytes.append(json: name.description)
@@ -96,7 +96,7 @@ enum CollectionChange {
     bytes.append(UInt8(ascii: "}"))
   }
 
-  /// Appends a member that is an array of objects, each of which `body` begins and this ends.
+  /// Appends a member with an array of objects. `body` appends each object without its closing brace.
   private static func list<Element>(
     _ name: String,
     _ elements: [Element],
@@ -113,5 +113,4 @@ enum CollectionChange {
   }
 }
 
-/// By its id.
 extension ListItem: Identifiable {}

@@ -11,9 +11,9 @@ package struct Transaction: Sendable {
   package let user: UserID
   /// The session of the request. If the session has ended meanwhile, the transaction is refused.
   let session: LiveSession
-  /// In order: each action sees what the earlier ones did.
+  /// In order: each action sees the mutations of the earlier ones.
   let actions: [UserAction]
-  /// Checks the state before any action runs. What it throws refuses the transaction.
+  /// Checks the state before any action runs. If it throws, the transaction is refused.
   package var condition: @Sendable (LedgerView) throws -> Void = { _ in }
   /// The client's key, if it sent one.
   package var key: IdempotencyKey?
@@ -56,13 +56,13 @@ package struct LedgerView: Sendable {
   }
 }
 
-/// What a transaction did.
+/// The result of a transaction.
 package struct Committed: Sendable {
   /// The state before it.
   package let before: LedgerView
   /// The state after it.
   package let after: LedgerView
-  /// What each action did, in order.
+  /// The mutations of each action, in order.
   package let mutations: [[CollectionMutation]]
 }
 

@@ -2,6 +2,6 @@ import LockstepCollections
 import LockstepSQLite
 
 extension UserID {
-  /// The user as an owner of writes: no user's long ones hold everybody else's up.
+  /// The user as an owner of writes, so that a user's long writes are throttled.
   var writeOwner: WriteOwner { WriteOwner(uuid.high, uuid.low) }
 }

@@ -1,20 +1,19 @@
 import LockstepCollections
 
-/// A user's states just before the latest, newest first, in two generations: when the young one is half of what there is
-/// room for, the old one goes and the young one grows old. So adding one costs the same however many there are.
+/// A user's most recent past states, newest first, in two generations. When the young generation has half of the capacity, the old
+/// one is dropped and the young one takes its place. So the cost of adding a state does not depend on their number.
 struct RecentStates: Sendable {
-  /// How many states are kept, at most, and about how many bytes they may take together; but the last is always there.
+  /// The limits of the kept states: their number, and their approximate bytes together. The last state is always kept.
   private static let capacity = 32
   private static let bytes = 256 * 1024
 
-  /// A state, and those of its generation before it.
+  /// A state with the earlier states of its generation.
   private final class Past: Sendable {
     let state: UserState
     let previous: Past?
-    /// How many there are, with this one.
+    /// The number of states, including this one.
     let count: Int
-    /// What they take together that the states after them don't have too: the order of their elements, and those that have
-    /// gone since.
+    /// The bytes that they do not share with later states: the order of their elements, and elements that were removed or replaced.
     let cost: Int
 
     init(_ state: UserState, cost: Int, previous: Past?) {
@@ -42,24 +41,16 @@ struct RecentStates: Sendable {
     self.old = old
   }
 
-  /// No states.
   static let none = RecentStates(young: nil, old: nil)
 
-  /// What they take in memory.
+  /// The bytes that they take in memory.
   var cost: Int { (young?.cost ?? 0) + (old?.cost ?? 0) }
 
-  /// The state of a revision, where it's one of them.
   func state(at revision: Revision) -> UserState? { young?.state(at: revision) ?? old?.state(at: revision) }
 
-  /// These and one more.
-  ///
-  /// - Parameters:
-  ///   - state: The last state before the latest.
-  ///   - latest: The state that took its place.
-  ///   - mutationBytes: How long the facts are that lie between them.
-  /// - Returns: those that are kept.
+  /// Adds the state before `latest`. `mutationBytes` is the number of bytes of the mutations in between.
   func adding(_ state: UserState, before latest: UserState, _ mutationBytes: Int) -> RecentStates {
-    // What came is no longer than the facts; so whatever else is missing has gone.
+    // New elements have no more bytes than the mutations. The rest of the difference was removed.
     let gone = max(0, state.bytes + mutationBytes - latest.bytes)
     let cost = state.orderCost + gone
     if let young, young.count < Self.capacity / 2, young.cost + cost <= Self.bytes / 2 {

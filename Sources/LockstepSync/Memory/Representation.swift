@@ -1,19 +1,19 @@
 import LockstepCollections
 import LockstepHTTP
 
-/// A resource as a client gets it: the same cursor means the same bytes.
+/// A resource as a client gets it. The same cursor means the same bytes.
 package struct Representation: Sendable {
-  /// What the ETag is made of, and the `cursor` in the body where there is one.
+  /// The cursor in the ETag, and in the body if it has one.
   package let cursor: Cursor
-  /// That as text.
+  /// The text of the cursor.
   package let tag: String
   package let body: [UInt8]
-  /// What a 304 says too: its ETag, how it may be cached.
+  /// The fields that a 304 has too: the ETag and the caching rules.
   package let validatorFields: HeaderFields
-  /// All fields that belong to it.
+  /// All of its fields.
   package let fields: HeaderFields
 
-  /// A resource at a cursor, as JSON. `link` is what comes after it, where it's a part of something.
+  /// A JSON resource at a cursor. `link` leads to the next page, if there is one.
   package init(cursor: Cursor, body: [UInt8], link: String? = nil) {
     self.cursor = cursor
     self.body = body
@@ -25,7 +25,7 @@ package struct Representation: Sendable {
     self.fields = fields
   }
 
-  /// What a 304 says too.
+  /// The fields that a 304 has too.
   package static func validatorFields(ofTag tag: String) -> HeaderFields {
     var fields = HeaderFields()
     fields.append(.etag, "\"\(tag)\"")

@@ -2,22 +2,21 @@ import LockstepCollections
 import LockstepSQLite
 import LockstepThreading
 
-/// The store's readers, as users share them: none keeps more than half of the threads busy, however much they ask for, so
-/// that there is one for the others.
+/// The store's readers, shared fairly: a user gets at most half of the threads, so that other users always find one.
 package struct UserReaders: Sendable {
-  /// How much of one user's may wait.
+  /// How many reads of a user may wait.
   static let waiting = 256
 
   package let readers: ReaderPool
   package let shares: FairShareLimiter<UserID>
 
-  /// Readers with so many threads.
+  /// `threads` is the number of the readers' threads.
   package init(_ readers: ReaderPool, threads: Int) {
     self.readers = readers
     shares = FairShareLimiter(name: "a user's reads", atOnce: threads / 2, waiting: Self.waiting)
   }
 
-  /// Runs `body` on one of the threads, when it's the user's turn: see `ReaderPool.read(_:)` and `FairShareLimiter.run(for:_:)`.
+  /// Runs `body` on one of the threads, when it is the user's turn: see `ReaderPool.read(_:)` and `FairShareLimiter.run(for:_:)`.
   package func read<Value: Sendable>(
     for user: UserID,
     _ body: @escaping @Sendable (SQLiteConnection) throws -> Value

@@ -172,7 +172,7 @@ struct StateCacheTests {
   @Test("Generations keep count of what they hold, whatever comes and goes")
   func generations() {
     var random = SeededNumbers(seed: TestSeed.make(for: "Generations"))
-    var generations = GenerationalCache(capacity: 50_000)
+    var generations = GenerationalCache<UserID, CachedState>(capacity: 50_000, keepsDropped: true) { $0.cost }
     let users = (0..<40).map { SyncFixture.session($0).user }
     for _ in 0..<5000 {
       let user = random.one(of: users)
@@ -186,7 +186,7 @@ struct StateCacheTests {
         let set = CollectionMutation.map(.set(key: "a", value: value))
         _ = state.reduce([set], in: CollectionName("profile"), by: .plainMap, revision: 1)
         let hot = CachedState(state, after: nil)
-        generations.insert(hot, of: user)
+        generations.insert(hot, for: user)
         #expect(generations.peek(user) === hot)
       }
       _ = generations.takeDropped()
