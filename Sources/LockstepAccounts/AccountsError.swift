@@ -42,8 +42,8 @@ extension AccountsError {
       switch error {
       case let error as AccountsError: error
       case let error as SQLiteError: .store(.database(error))
-      case is WorkerPool.Overloaded: .overloaded
-      case is WorkerPool.ShutDown: .store(.closed)
+      case is PoolOverloadedError: .overloaded
+      case is PoolShutDownError: .store(.closed)
       // Worker threads and the store throw no other errors.
       default: .store(.database(SQLiteError(extendedCode: 1, message: "\(error)", path: "")))
       }

@@ -141,14 +141,14 @@ extension Connection {
     flush()
     let deadline = request.deadline
     parked = request
-    request.hold(ConnectionWaker(of: self))
+    request.park(ConnectionWaker(of: self))
     return machine.parked(until: deadline)
   }
 
   func askParked(_ cause: WakeReason) -> Action {
     guard let request = parked else { return .wait }
     releaseParked()
-    return take(request.answer(cause))
+    return take(request.resume(cause))
   }
 
   private func beginStream(_ response: Response, _ source: any EventSource) -> Action {
@@ -158,7 +158,7 @@ extension Connection {
     addDeciding(response)
     guard !machine.exchange.isHead else { return endResponse() }
     self.source = source
-    source.hold(ConnectionWaker(of: self))
+    source.park(ConnectionWaker(of: self))
     return machine.streamBegan()
   }
 
@@ -175,8 +175,8 @@ extension Connection {
   }
 
   func releaseParked() {
-    parked?.release()
-    source?.release()
+    parked?.unpark()
+    source?.unpark()
     parked = nil
     source = nil
   }

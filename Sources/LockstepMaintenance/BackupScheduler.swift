@@ -85,7 +85,7 @@ package final class BackupScheduler: Sendable {
       logger.log(.info, "backup made", ["file": .string(path), "bytes": .integer(Int64(bytes))])
       return true
     } catch {
-      if error is Stopping || error is CancellationError || error is WorkerPool.ShutDown { return false }
+      if error is Stopping || error is CancellationError || error is PoolShutDownError { return false }
       currentMetrics.withLock { $0.failures += 1 }
       logger.log(.error, "backup failed", ["error": .string("\(error)")])
       return false

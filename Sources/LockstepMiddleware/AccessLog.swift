@@ -49,7 +49,7 @@ package struct AccessLog: Sendable {
         "path": .string(Self.withoutSecrets(request.head.path)),
         "status": .integer(Int64(response.status.code)),
         "bytes": size,
-        "microseconds": .integer(nanoseconds / 1000), "requestId": request.name.map(JSON.string) ?? .null,
+        "microseconds": .integer(nanoseconds / 1000), "requestId": request.id.map(JSON.string) ?? .null,
       ]
     )
   }

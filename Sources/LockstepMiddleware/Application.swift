@@ -12,7 +12,7 @@ public struct Application: Sendable {
   private let origins: OriginCheck
   private let limits: Limits
   private let proxies: TrustedProxies?
-  private let names: RequestNames
+  private let ids: RequestIDs
   private let rates: AddressRates?
   private let metrics: RequestMetrics.Shard
   private let accessLog: AccessLog?
@@ -25,7 +25,7 @@ public struct Application: Sendable {
     origins: OriginCheck,
     limits: Limits,
     proxies: TrustedProxies?,
-    names: RequestNames,
+    ids: RequestIDs,
     rates: AddressRates?,
     metrics: RequestMetrics.Shard,
     accessLog: AccessLog?,
@@ -38,7 +38,7 @@ public struct Application: Sendable {
     self.origins = origins
     self.limits = limits
     self.proxies = proxies
-    self.names = names
+    self.ids = ids
     self.rates = rates
     self.metrics = metrics
     self.accessLog = accessLog
@@ -52,7 +52,7 @@ public struct Application: Sendable {
     guard proxies != nil || accessLog != nil || request.head.has(.xRequestID) else { return answer(request) }
     var request = request
     if let proxies { request = proxies.named(request) }
-    request.name = RequestNames.given(by: request.head) ?? (accessLog == nil ? nil : names.next())
+    request.id = RequestIDs.given(by: request.head) ?? (accessLog == nil ? nil : ids.next())
     return answer(request)
   }
 
@@ -85,14 +85,14 @@ public struct Application: Sendable {
   func finishedStream(_ response: Response, to request: Request, route: Int?) -> Response {
     var response = response
     if cors.isOn { response.fields.append(contentsOf: cors.fields(for: request.head)) }
-    if let name = request.name { response.fields.append(.xRequestID, name) }
+    if let id = request.id { response.fields.append(.xRequestID, id) }
     record(response, to: request, route: route)
     return response
   }
 
   func finished(_ response: Response, to request: Request, route: Int?) -> HandlerResult {
     var (response, isToCompress) = dressed(response, for: request.head)
-    if let name = request.name { response.fields.append(.xRequestID, name) }
+    if let id = request.id { response.fields.append(.xRequestID, id) }
     guard isToCompress else {
       record(response, to: request, route: route)
       return .response(response)
@@ -116,8 +116,8 @@ public struct Application: Sendable {
     }
     record(dressed, to: request, route: route)
     // The client's own id is the same each time, or else the requests would differ.
-    if accessLog == nil, let name = request.name { dressed.fields.append(.xRequestID, name) }
-    let recorded = RecordedValidity(validity, request, names: accessLog == nil ? nil : names) { [self, dressed] in
+    if accessLog == nil, let id = request.id { dressed.fields.append(.xRequestID, id) }
+    let recorded = RecordedValidity(validity, request, ids: accessLog == nil ? nil : ids) { [self, dressed] in
       record(dressed, to: $0, cameAt: $1, route: route)
     }
     return .reusable(dressed, recorded)
@@ -194,15 +194,15 @@ public struct Application: Sendable {
   func failure(_ error: any Error, _ request: Request, of route: Int?) -> Response {
     if let problem = error as? Problem ?? Problem.telling(of: error) { return problem.response }
     let pattern = route.map { router.routes[$0].pattern } ?? ""
-    let name = request.name ?? names.next()
+    let id = request.id ?? ids.next()
     logger.log(
       .error,
       "a request failed",
-      ["route": .string(pattern), "error": .string("\(error)"), "requestId": .string(name)]
+      ["route": .string(pattern), "error": .string("\(error)"), "requestId": .string(id)]
     )
     var problem = Problem(.internal)
     // A request with an id gets it added to any response.
-    if request.name == nil { problem.fields.append(.xRequestID, name) }
+    if request.id == nil { problem.fields.append(.xRequestID, id) }
     return problem.response
   }
 

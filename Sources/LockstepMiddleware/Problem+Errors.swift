@@ -17,14 +17,14 @@ extension Problem {
     case is SessionEndedError: .unauthorized(true)
     // The user was erased meanwhile, so no row can refer to that user.
     case let error as SQLiteError where error.kind == .constraint: .unauthorized(true)
-    case is WorkerPool.Overloaded: .overloaded()
+    case is PoolOverloadedError: .overloaded()
     case let error as SQLiteError where error.kind == .full:
       .overloaded("The disk is full: writes fail until there is room again.")
     // The disk fails, or another process has locked the file. The log tells the operator once.
     case let error as SQLiteError where error.isOfTheStore || error.kind == .busy || error.kind == .rolledBack:
       .overloaded("The store cannot be used at present. The server's log has the reason.")
     // The client that waited for a reader has disconnected, or the server is stopping.
-    case is CancellationError, is WorkerPool.ShutDown: .overloaded("The server is stopping.")
+    case is CancellationError, is PoolShutDownError: .overloaded("The server is stopping.")
     default: nil
     }
   }

@@ -7,40 +7,40 @@ final class RecordedValidity: ResponseValidity {
   private let validity: any ResponseValidity
   private let request: Request
   /// Nil without an access log.
-  private let names: RequestNames?
+  private let ids: RequestIDs?
   private let record: @Sendable (_ request: Request, _ arrival: Int64) -> Void
-  private let name: Mutex<String?>
+  private let id: Mutex<String?>
 
   init(
     _ validity: any ResponseValidity,
     _ request: Request,
-    names: RequestNames?,
+    ids: RequestIDs?,
     record: @escaping @Sendable (_ request: Request, _ arrival: Int64) -> Void
   ) {
     self.validity = validity
     self.request = request
-    self.names = names
+    self.ids = ids
     self.record = record
-    name = Mutex(request.name)
+    id = Mutex(request.id)
   }
 
   func holds(at arrival: Int64) -> Bool {
     guard validity.holds(at: arrival) else { return false }
-    guard let names else {
+    guard let ids else {
       record(request, arrival)
       return true
     }
     var request = request
-    request.name = RequestNames.given(by: request.head) ?? names.next()
-    name.withLock { $0 = request.name }
+    request.id = RequestIDs.given(by: request.head) ?? ids.next()
+    id.withLock { $0 = request.id }
     record(request, arrival)
     return true
   }
 
   var fields: HeaderFields {
-    guard names != nil, let name = name.withLock({ $0 }) else { return validity.fields }
+    guard ids != nil, let id = id.withLock({ $0 }) else { return validity.fields }
     var fields = validity.fields
-    fields.append(.xRequestID, name)
+    fields.append(.xRequestID, id)
     return fields
   }
 }

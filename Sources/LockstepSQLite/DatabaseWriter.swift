@@ -79,27 +79,27 @@ public final class DatabaseWriter: Sendable {
   ///     much as a statement. If the unit breaks the promise, its whole group fails.
   ///   - owner: The owner of the unit, or nil. An owner whose units take long is throttled: other
   ///     units run first, and if too many of the owner's units wait, they fail with
-  ///     `WorkerPool.Overloaded`.
-  ///   - settled: The completion handler. It is called exactly once, on a thread of the writer,
+  ///     `PoolOverloadedError`.
+  ///   - completion: The completion handler. It is called exactly once, on a thread of the writer,
   ///     when the unit is on disk or has failed. After a failed group, no unit runs until all its
   ///     handlers have been called. After a committed group, units may run in the meantime. The
   ///     handler must be short and must not wait for the writer.
-  /// - Throws: `WorkerPool.Overloaded` if the queue is full, `WorkerPool.ShutDown` after
-  ///   `shutDown()`. The unit then does not run, and `settled` is not called.
+  /// - Throws: `PoolOverloadedError` if the queue is full, `PoolShutDownError` after
+  ///   `shutDown()`. The unit then does not run, and `completion` is not called.
   @inlinable
   public func submit<Value: Sendable>(
     _ unit: @escaping @Sendable (SQLiteConnection) throws -> Value,
     throwsUnwritten: Bool = false,
     of owner: WriteOwner? = nil,
-    settled: @escaping @Sendable (Result<Value, any Error>) -> Void
+    completion: @escaping @Sendable (Result<Value, any Error>) -> Void
   ) throws {
     try queue.offer(
       WriteUnit(
         run: { connection in
           let value = try unit(connection)
-          return { @Sendable in settled(.success(value)) }
+          return { @Sendable in completion(.success(value)) }
         },
-        fail: { settled(.failure($0)) },
+        fail: { completion(.failure($0)) },
         throwsUnwritten: throwsUnwritten,
         owner: owner
       )
@@ -107,19 +107,15 @@ public final class DatabaseWriter: Sendable {
   }
 
   /// Writes a unit and returns its value once it is on disk: see
-  /// `submit(_:throwsUnwritten:of:settled:)`.
+  /// `submit(_:throwsUnwritten:of:completion:)`.
   ///
   /// A caller whose task is cancelled still waits, because the unit may be committed.
   @inlinable
   nonisolated(nonsending) public func write<Value: Sendable>(
     _ unit: @escaping @Sendable (SQLiteConnection) throws -> Value
   ) async throws -> Value {
-    try await withCheckedThrowingContinuation { continuation in
-      do {
-        try submit(unit) { continuation.resume(with: $0) }
-      } catch {
-        continuation.resume(throwing: error)
-      }
+    try await withCompletion { completion in
+      try submit(unit, completion: completion)
     }
   }
 

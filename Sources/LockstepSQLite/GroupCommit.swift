@@ -121,7 +121,7 @@ struct GroupCommit {
     case .unthrottled: return unit
     case .waits: return nil
     case .full:
-      fail([unit], with: WorkerPool.Overloaded(pool: "a user's long writes", capacity: WriteThrottle.capacity))
+      fail([unit], with: PoolOverloadedError(pool: "a user's long writes", capacity: WriteThrottle.capacity))
       return nil
     }
   }

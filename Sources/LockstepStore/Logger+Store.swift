@@ -2,9 +2,9 @@ import LockstepLogging
 import LockstepSQLite
 
 extension Logger {
-  /// Writes that the store fails, and why, or that it doesn't any more.
-  package func log(_ trouble: DatabaseWriter.HealthChange) {
-    switch trouble {
+  /// Logs that an operation of the store fails, or works again.
+  package func log(_ change: DatabaseWriter.HealthChange) {
+    switch change {
     case .began(.commit, let error):
       log(.error, "nothing can be written to the store", ["error": .string("\(error)")])
     case .ended(.commit):

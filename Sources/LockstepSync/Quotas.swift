@@ -1,13 +1,13 @@
 /// How much a user may have of defaults. Past it a write is refused and changes nothing; what is there stays.
 public struct DefaultsQuota: Sendable, Equatable {
-  /// Keys of a suite. Default 4,096.
+  /// The number of keys of a suite. Default: 4,096.
   public var keys: Int
-  /// Bytes of a suite's keys and values as JSON. Default 4 MiB.
+  /// The bytes of a suite's keys and values as JSON. Default: 4 MiB.
   public var bytes: Int
-  /// Suites that have any value. Default 64.
+  /// The number of suites with any value. Default: 64.
   public var suites: Int
 
-  /// A quota; what isn't said is the default.
+  /// A quota with the defaults.
   public init(keys: Int = 4_096, bytes: Int = 4 * 1024 * 1024, suites: Int = 64) {
     self.keys = keys
     self.bytes = bytes
@@ -15,17 +15,17 @@ public struct DefaultsQuota: Sendable, Equatable {
   }
 }
 
-/// How much of a user's history is kept: what both `days` and `revisions` say may go goes, and whatever is past `bytes`.
+/// How much of a user's history is kept. Revisions beyond both `days` and `revisions` are pruned, and revisions beyond `bytes`.
 public struct HistoryPolicy: Sendable, Equatable {
-  /// What is younger than so many days is kept. Default 30.
+  /// Revisions of this many days are kept. Default: 30.
   public var days: Int
-  /// So many of a user's last revisions are kept, at least one. Default 1,000.
+  /// This many of a user's last revisions are kept, at least one. Default: 1,000.
   public var revisions: Int
-  /// What a user's history may take as text; past it the oldest goes, however young it is. It's what bounds the store where
-  /// small requests change much: a batch of a hundred kilobytes may be eight megabytes of history. Default 64 MiB.
+  /// The bytes of a user's history as text. Beyond it, the oldest revisions are pruned whatever their age. This limits the store
+  /// when small requests change much: a batch of 100 KB may write 8 MB of history. Default: 64 MiB.
   public var bytes: Int
 
-  /// A policy; what isn't said is the default.
+  /// A policy with the defaults.
   public init(days: Int = 30, revisions: Int = 1_000, bytes: Int = 64 * 1024 * 1024) {
     self.days = days
     self.revisions = revisions
@@ -33,14 +33,14 @@ public struct HistoryPolicy: Sendable, Equatable {
   }
 }
 
-/// How many requests may wait for something to happen. Beyond it: 429.
+/// How many requests may wait. Beyond it, the response is 429.
 public struct WaitingLimits: Sendable, Equatable {
-  /// For one user's state. Default 64.
+  /// For one user's state. Default: 64.
   public var perUser: Int
-  /// In all. Default 100,000.
+  /// In total. Default: 100,000.
   public var inAll: Int
 
-  /// Limits; what isn't said is the default.
+  /// Limits with the defaults.
   public init(perUser: Int = 64, inAll: Int = 100_000) {
     self.perUser = perUser
     self.inAll = inAll
@@ -49,14 +49,14 @@ public struct WaitingLimits: Sendable, Equatable {
 
 /// How many screens may be open.
 public struct ScreenLimits: Sendable, Equatable {
-  /// Of one session. Beyond it: 429. Default 64.
+  /// Of one session. Beyond it, the response is 429. Default: 64.
   public var perSession: Int
-  /// Of nobody. Beyond it: 429. Default 10,000.
+  /// Without a session. Beyond it, the response is 429. Default: 10,000.
   public var anonymous: Int
-  /// In all. Beyond it: 503. Default 50,000.
+  /// In total. Beyond it, the response is 503. Default: 50,000.
   public var inAll: Int
 
-  /// Limits; what isn't said is the default.
+  /// Limits with the defaults.
   public init(perSession: Int = 64, anonymous: Int = 10_000, inAll: Int = 50_000) {
     self.perSession = perSession
     self.anonymous = anonymous

@@ -38,7 +38,7 @@ public final class FairShareLimiter<Owner: Hashable & Sendable>: Sendable {
   /// Runs `work` when the owner is below the limit. `work` must not run more work of the same
   /// owner, because it could wait for itself.
   ///
-  /// - Throws: Errors of `work`; `WorkerPool.Overloaded` if the owner's queue is full;
+  /// - Throws: Errors of `work`; `PoolOverloadedError` if the owner's queue is full;
   ///   `CancellationError` if the task was cancelled while it waited.
   nonisolated(nonsending) public func run<Result>(
     for owner: Owner,
@@ -103,7 +103,7 @@ public final class FairShareLimiter<Owner: Hashable & Sendable>: Sendable {
         return .success(())
       }
       guard queue.waiting.count < waiting else {
-        return .failure(WorkerPool.Overloaded(pool: name, capacity: waiting))
+        return .failure(PoolOverloadedError(pool: name, capacity: waiting))
       }
       queue.waiting.append((number, waiter))
       contents.queues[owner] = queue

@@ -14,11 +14,6 @@ public typealias WorkerPool = ResourcePool<Void>
 /// Shut a pool down when it is no longer needed. A pool that is released instead finishes the work
 /// it accepted, and its threads then end by themselves.
 public final class ResourcePool<Resource>: Sendable {
-  /// More work waits than the pool accepts. Try again later.
-  public typealias Overloaded = PoolOverloaded
-  /// The pool accepts no more work.
-  public typealias ShutDown = PoolShutDown
-
   private let queue: WorkQueue<@Sendable (inout Resource) -> Void>
   private let threads: LockedState<[NamedThread]>
 
@@ -68,16 +63,12 @@ public final class ResourcePool<Resource>: Sendable {
 
   /// Runs `work` on one of the pool's threads and returns or throws what it does.
   ///
-  /// Throws `Overloaded` if the queue is full, and `ShutDown` after `shutDown()`.
+  /// Throws `PoolOverloadedError` if the queue is full, and `PoolShutDownError` after `shutDown()`.
   nonisolated(nonsending) public func run<Result: Sendable>(
     _ work: @escaping @Sendable (inout Resource) throws -> Result
   ) async throws -> Result {
-    try await withCheckedThrowingContinuation { continuation in
-      do {
-        try queue.offer { resource in continuation.resume(with: Swift.Result { try work(&resource) }) }
-      } catch {
-        continuation.resume(throwing: error)
-      }
+    try await withCompletion { completion in
+      try queue.offer { resource in completion(Swift.Result { try work(&resource) }) }
     }
   }
 

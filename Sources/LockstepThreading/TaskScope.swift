@@ -6,7 +6,7 @@ package final class TaskScope: Sendable {
   package typealias Work = @Sendable () async -> Void
 
   /// The scope accepts no more tasks, because the server is stopping.
-  package struct ShutDown: Error {}
+  package struct ShutDownError: Error {}
 
   /// Started on demand, so that a new server has none.
   private struct Groups {
@@ -26,8 +26,8 @@ package final class TaskScope: Sendable {
   }
 
   /// Starts a task.
-  package func start(_ work: @escaping Work) throws(ShutDown) {
-    guard let group = nextGroup(), case .enqueued = group.yield(work) else { throw ShutDown() }
+  package func start(_ work: @escaping Work) throws(ShutDownError) {
+    guard let group = nextGroup(), case .enqueued = group.yield(work) else { throw ShutDownError() }
   }
 
   /// Cancels all tasks, and blocks until the last one has ended.

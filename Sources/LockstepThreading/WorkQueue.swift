@@ -52,12 +52,12 @@ public final class WorkQueue<Work: Sendable>: Sendable {
   /// How much work waits.
   public var count: Int { contents.withLock { $0.count } }
 
-  /// Adds work. Throws `WorkerPool.Overloaded` if the queue is full, and `WorkerPool.ShutDown` if
+  /// Adds work. Throws `PoolOverloadedError` if the queue is full, and `PoolShutDownError` if
   /// it is closed.
   public func offer(_ work: Work) throws {
     try contents.withLock { contents in
-      if contents.isClosed { throw WorkerPool.ShutDown(pool: name) }
-      if contents.count >= capacity { throw WorkerPool.Overloaded(pool: name, capacity: capacity) }
+      if contents.isClosed { throw PoolShutDownError(pool: name) }
+      if contents.count >= capacity { throw PoolOverloadedError(pool: name, capacity: capacity) }
       contents.waiting.append(work)
     }
     contents.wakeOne()
@@ -85,7 +85,7 @@ public final class WorkQueue<Work: Sendable>: Sendable {
 }
 
 /// More work waits than a pool or queue accepts. Try again later.
-public struct PoolOverloaded: Error, Equatable, CustomStringConvertible {
+public struct PoolOverloadedError: Error, Equatable, CustomStringConvertible {
   /// The pool's name.
   public let pool: String
   /// How much work may wait.
@@ -102,7 +102,7 @@ public struct PoolOverloaded: Error, Equatable, CustomStringConvertible {
 }
 
 /// A pool or queue accepts no more work, because it is shutting down.
-public struct PoolShutDown: Error, Equatable, CustomStringConvertible {
+public struct PoolShutDownError: Error, Equatable, CustomStringConvertible {
   /// The pool's name.
   public let pool: String
 

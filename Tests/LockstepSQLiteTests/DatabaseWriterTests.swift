@@ -33,7 +33,7 @@ struct WriterTests {
           try connection.keep(number)
           return try connection.first("SELECT count(*) FROM kept") { row in try row[0] as Int }
         },
-        settled: { counts.add(try? $0.get()) }
+        completion: { counts.add(try? $0.get()) }
       )
     }
     gate.open()
@@ -50,8 +50,8 @@ struct WriterTests {
     let seen = Log<[Int]?>()
     let path = fixture.path
     try await fixture.hold(before)
-    try fixture.writer.submit({ try $0.keep(1) }, settled: { _ in seen.add(try? WriterFixture.numbers(in: path)) })
-    try fixture.writer.submit({ _ in after.pass() }, settled: { _ in })
+    try fixture.writer.submit({ try $0.keep(1) }, completion: { _ in seen.add(try? WriterFixture.numbers(in: path)) })
+    try fixture.writer.submit({ _ in after.pass() }, completion: { _ in })
     before.open()
     await after.arrival()
     // The unit has run, and its transaction is open.
@@ -74,7 +74,7 @@ struct WriterTests {
           try connection.keep(number)
           if number % 3 == 0 { throw Refused() }
         },
-        settled: { settled.add("\(number) \(WriterFixture.word(for: $0))") }
+        completion: { settled.add("\(number) \(WriterFixture.word(for: $0))") }
       )
     }
     gate.open()
@@ -89,7 +89,7 @@ struct WriterTests {
     let fixture = try WriterFixture(options: .init(groupLimit: 4))
     let gate = Gate()
     try await fixture.hold(gate)
-    for number in 1...10 { try fixture.writer.submit({ try $0.keep(number) }, settled: { _ in }) }
+    for number in 1...10 { try fixture.writer.submit({ try $0.keep(number) }, completion: { _ in }) }
     gate.open()
     fixture.writer.shutDown()
     let statistics = fixture.writer.statistics
@@ -223,7 +223,7 @@ struct WriterTests {
           if number == 3 { throw Refused() }
         },
         throwsUnwritten: true,
-        settled: { outcomes.add(WriterFixture.word(for: $0)) }
+        completion: { outcomes.add(WriterFixture.word(for: $0)) }
       )
     }
     gate.open()
@@ -242,12 +242,12 @@ struct WriterTests {
     let fixture = try WriterFixture(options: .init(capacity: 2))
     let gate = Gate()
     try await fixture.hold(gate)
-    for number in 1...2 { try fixture.writer.submit({ try $0.keep(number) }, settled: { _ in }) }
+    for number in 1...2 { try fixture.writer.submit({ try $0.keep(number) }, completion: { _ in }) }
     #expect(fixture.writer.statistics.waiting == 2)
-    #expect(throws: WorkerPool.Overloaded(pool: "writer", capacity: 2)) {
-      try fixture.writer.submit({ try $0.keep(3) }, settled: { _ in Issue.record("a refused unit must not complete") })
+    #expect(throws: PoolOverloadedError(pool: "writer", capacity: 2)) {
+      try fixture.writer.submit({ try $0.keep(3) }, completion: { _ in Issue.record("a refused unit must not complete") })
     }
-    await #expect(throws: WorkerPool.Overloaded(pool: "writer", capacity: 2)) {
+    await #expect(throws: PoolOverloadedError(pool: "writer", capacity: 2)) {
       try await fixture.writer.write { try $0.keep(4) }
     }
     gate.open()
@@ -262,14 +262,14 @@ struct WriterTests {
     let gate = Gate()
     let settled = Log<Int>()
     try await fixture.hold(gate)
-    for number in 1...5 { try fixture.writer.submit({ try $0.keep(number) }, settled: { _ in settled.add(number) }) }
+    for number in 1...5 { try fixture.writer.submit({ try $0.keep(number) }, completion: { _ in settled.add(number) }) }
     gate.open()
     fixture.writer.shutDown()
     #expect(settled.all == [1, 2, 3, 4, 5])
-    #expect(throws: WorkerPool.ShutDown(pool: "writer")) {
-      try fixture.writer.submit({ try $0.keep(6) }, settled: { _ in Issue.record("a refused unit must not complete") })
+    #expect(throws: PoolShutDownError(pool: "writer")) {
+      try fixture.writer.submit({ try $0.keep(6) }, completion: { _ in Issue.record("a refused unit must not complete") })
     }
-    await #expect(throws: WorkerPool.ShutDown(pool: "writer")) { try await fixture.writer.write { _ in } }
+    await #expect(throws: PoolShutDownError(pool: "writer")) { try await fixture.writer.write { _ in } }
     #expect(
       try FileManager.default.contentsOfDirectory(atPath: fixture.folder.path) == ["t.db"],
       "closing the last connection checkpoints the WAL"
@@ -291,7 +291,7 @@ struct WriterTests {
           gate.pass()
           return 1
         }
-        try writer.submit(unit, settled: { continuation.resume(with: $0) })
+        try writer.submit(unit, completion: { continuation.resume(with: $0) })
       } catch {
         continuation.resume(throwing: error)
       }

@@ -192,7 +192,7 @@ struct FailingCommitTests {
     let outcomes = Log<String>()
     let other = try SQLiteConnection(path: fixture.path, options: .init(busyTimeout: .zero))
     // A writer blocked by a completion handler has no open transaction.
-    try fixture.writer.submit({ _ in }, settled: { _ in gate.pass() })
+    try fixture.writer.submit({ _ in }, completion: { _ in gate.pass() })
     await gate.arrival()
     try other.execute("BEGIN IMMEDIATE")
     for number in 1...3 { try fixture.submit(outcomes) { try $0.keep(number) } }
@@ -249,12 +249,12 @@ struct FailingCommitTests {
       setrlimit(limit, &size)
       let gate = Gate()
       let outcomes = Log<String>()
-      try writer.submit({ _ in gate.pass() }, settled: { _ in })
+      try writer.submit({ _ in gate.pass() }, completion: { _ in })
       await gate.arrival()
       for number in 2...9 {
         try writer.submit(
           { try $0.keep(number, filler: 50_000) },
-          settled: { outcomes.add(WriterFixture.word(for: $0)) }
+          completion: { outcomes.add(WriterFixture.word(for: $0)) }
         )
       }
       gate.open()

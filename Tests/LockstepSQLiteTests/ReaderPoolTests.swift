@@ -108,8 +108,8 @@ struct ReadersTests {
         group.addTask {
           do {
             try await readers.read { _ in }
-          } catch let error as WorkerPool.Overloaded {
-            #expect(error == WorkerPool.Overloaded(pool: "reader", capacity: 1))
+          } catch let error as PoolOverloadedError {
+            #expect(error == PoolOverloadedError(pool: "reader", capacity: 1))
             #expect(readers.waiting == 1)
             refused.withLock { $0 += 1 }
             gate.open()
@@ -129,7 +129,7 @@ struct ReadersTests {
       try await group.waitForAll()
     }
     readers.shutDown()
-    await #expect(throws: WorkerPool.ShutDown(pool: "reader")) { try await readers.read { _ in } }
+    await #expect(throws: PoolShutDownError(pool: "reader")) { try await readers.read { _ in } }
     readers.shutDown()
     fixture.writer.shutDown()
     #expect(try FileManager.default.contentsOfDirectory(atPath: fixture.folder.path) == ["t.db"])

@@ -35,7 +35,7 @@ struct WriteThrottleTests {
           order.add(name)
         },
         of: owner,
-        settled: { if case .failure(let error) = $0 { order.add("\(name): \(error)") } }
+        completion: { if case .failure(let error) = $0 { order.add("\(name): \(error)") } }
       )
     }
   }
@@ -80,7 +80,7 @@ struct WriteThrottleTests {
     try writer.submit("b", of: Self.bob)
     gate.open()
     writer.fixture.writer.shutDown()
-    let refusal = WorkerPool.Overloaded(pool: "a user's long writes", capacity: WriteThrottle.capacity)
+    let refusal = PoolOverloadedError(pool: "a user's long writes", capacity: WriteThrottle.capacity)
     #expect(writer.order.all == ["a0", "one more: \(refusal)", "b"] + names)
   }
 

@@ -55,13 +55,13 @@ final class WriterFixture: Sendable {
   /// Submits a unit that blocks the writer until the gate opens, and returns when it blocks. Units
   /// that are submitted until then share its transaction.
   func hold(_ gate: Gate) async throws {
-    try writer.submit({ _ in gate.pass() }, settled: { _ in })
+    try writer.submit({ _ in gate.pass() }, completion: { _ in })
     await gate.arrival()
   }
 
   /// Submits a unit, and records its outcome.
   func submit(_ outcomes: Log<String>, _ unit: @escaping @Sendable (SQLiteConnection) throws -> Void) throws {
-    try writer.submit(unit, settled: { outcomes.add(Self.word(for: $0)) })
+    try writer.submit(unit, completion: { outcomes.add(Self.word(for: $0)) })
   }
 
   /// Describes the outcome of a unit in a word.

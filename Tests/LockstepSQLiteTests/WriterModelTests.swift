@@ -116,12 +116,13 @@ struct WriterModelTests {
       let gate = Gate()
       // A writer blocked by a completion handler has no open transaction: waiting units form new
       // groups.
-      try fixture.writer.submit({ _ in }, settled: { _ in gate.pass() })
+      try fixture.writer.submit({ _ in }, completion: { _ in gate.pass() })
       await gate.arrival()
       for unit in units {
         try fixture.writer.submit(
           { connection in try unit.run(connection) },
-          settled: { (result: Result<Void, any Error>) in outcomes.add(WriterFixture.word(for: result) == "written") }
+          completion: { (result: Result<Void, any Error>) in outcomes.add(WriterFixture.word(for: result) == "written")
+          }
         )
       }
       gate.open()

@@ -26,7 +26,7 @@ struct RunningTasksTests {
     #expect(ended.count.load(ordering: .relaxed) == 0)
     await aside { tasks.shutDown() }
     #expect(ended.count.load(ordering: .relaxed) == 300)
-    #expect(throws: TaskScope.ShutDown.self) { try tasks.start {} }
+    #expect(throws: TaskScope.ShutDownError.self) { try tasks.start {} }
   }
 
   private final class Counter: Sendable {

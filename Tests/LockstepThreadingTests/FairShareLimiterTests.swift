@@ -60,7 +60,7 @@ struct FairShareLimiterTests {
     tasks.append(start("b1", for: "bob"))
     await eventually { begun.withLock { $0.count } == 3 }
     #expect(begun.withLock { $0 } == ["a1", "a2", "b1"])
-    await #expect(throws: WorkerPool.Overloaded(pool: "test", capacity: 3)) { try await shares.run(for: "ann") {} }
+    await #expect(throws: PoolOverloadedError(pool: "test", capacity: 3)) { try await shares.run(for: "ann") {} }
     door.open()
     for task in tasks { try await task.value }
     #expect(Set(begun.withLock { $0 }) == ["a1", "a2", "a3", "a4", "a5", "b1"])

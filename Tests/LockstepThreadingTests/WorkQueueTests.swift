@@ -43,10 +43,10 @@ struct WorkQueueTests {
   @Test("Taking work makes room")
   func capacity() throws {
     let queue = try queue(1, 2, capacity: 2)
-    #expect(throws: WorkerPool.Overloaded(pool: "test", capacity: 2)) { try queue.offer(3) }
+    #expect(throws: PoolOverloadedError(pool: "test", capacity: 2)) { try queue.offer(3) }
     #expect(queue.takeWaiting(atMost: 1) == [1])
     try queue.offer(4)
-    #expect(throws: WorkerPool.Overloaded.self) { try queue.offer(5) }
+    #expect(throws: PoolOverloadedError.self) { try queue.offer(5) }
     #expect(queue.takeWaiting() == [2, 4])
   }
 
@@ -54,7 +54,7 @@ struct WorkQueueTests {
   func closed() throws {
     let queue = try queue(1, 2)
     queue.close()
-    #expect(throws: WorkerPool.ShutDown(pool: "test")) { try queue.offer(3) }
+    #expect(throws: PoolShutDownError(pool: "test")) { try queue.offer(3) }
     #expect(queue.next() == 1)
     #expect(queue.next() == 2)
     #expect(queue.next() == nil)

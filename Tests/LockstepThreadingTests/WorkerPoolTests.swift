@@ -89,7 +89,7 @@ struct WorkerPoolTests {
         group.addTask {
           do {
             try await pool.run {}
-          } catch let error as WorkerPool.Overloaded {
+          } catch let error as PoolOverloadedError {
             #expect(error.description == "the pool \"test\" is overloaded: 1 pieces of work wait already")
             answers.add(number)
             gate.open()
@@ -135,7 +135,7 @@ struct WorkerPoolTests {
       #expect(log.all.count == 5)
       try await group.waitForAll()
     }
-    let error = await #expect(throws: WorkerPool.ShutDown.self) { try await pool.run {} }
+    let error = await #expect(throws: PoolShutDownError.self) { try await pool.run {} }
     #expect(error?.description == "the pool \"test\" has been shut down")
     pool.shutDown()
   }

@@ -5,7 +5,7 @@ import LockstepScreens
 import LockstepStore
 
 extension Components {
-  /// The directory of screens, which end with their sessions; nil where there are no users.
+  /// The directory of screens, which end with their sessions; nil without users.
   static func screens(
     _ configuration: Configuration,
     _ environment: Environment,
@@ -25,7 +25,7 @@ extension Components {
     return directory
   }
 
-  /// The routes of the screens that the coordinators own; nil where there are none.
+  /// The routes of the coordinators' screens; nil if there are none.
   static func screenRoutes(
     _ configuration: Configuration,
     _ environment: Environment,
@@ -46,7 +46,7 @@ extension Components {
         starts: Set(coordinators.map(\.start.href))
       ),
       directory: directory,
-      gate: userRoutes.gate,
+      authenticator: userRoutes.authenticator,
       longestWait: configuration.longestWait,
       monotonic: environment.time.monotonic
     )

@@ -7,16 +7,15 @@ import LockstepMiddleware
 import LockstepRoutes
 import LockstepScreens
 
-/// The one object that builds and holds what the product is made of. All wiring is here; whoever wants another part
-/// in its place, a test for instance, hands it in.
+/// Builds and holds the parts of a server. All wiring is here. Tests pass other parts in.
 struct Components: Sendable {
   let logger: Logger
   let readiness: Readiness
-  /// One for each loop: they are alike, and share nothing that a request touches.
+  /// One for each event loop. They are alike and share nothing that a request touches.
   let applications: [Application]
-  /// The screens; nil where there are no users.
+  /// The screens; nil without users.
   let screens: ScreenDirectory?
-  /// What all routes take and answer.
+  /// The description of all routes.
   let openAPI: OpenAPIRoute
 
   init(
@@ -39,7 +38,7 @@ struct Components: Sendable {
     let addressRates = configuration.addressRate.map {
       AddressRates(meter: RateMeter($0, by: .address, monotonic: time.monotonic))
     }
-    // Made anew for each loop: a prepared answer that two loops hand out would be counted by both.
+    // Built for each loop, because two loops would contend for the reference count of a shared response.
     let userRoutes = services.users.map {
       UserRoutes(
         users: $0,
@@ -93,7 +92,7 @@ struct Components: Sendable {
         origins: origins,
         limits: configuration.limits,
         proxies: TrustedProxies(configuration.trustedProxies),
-        names: RequestNames(start: startedAt, loop: loop),
+        ids: RequestIDs(start: startedAt, loop: loop),
         rates: addressRates,
         metrics: metrics.shard(ofLoop: loop),
         accessLog: configuration.accessLog ? AccessLog(logger) : nil,

@@ -1,15 +1,14 @@
 import LockstepCollections
 import LockstepMigrations
 
-/// Whether modules can be served as they are declared. What is wrong is a mistake in the program's code: it's told before
-/// anything is opened.
+/// Checks the declarations of modules before anything is opened. A fault is a mistake in the program's code.
 enum ModuleCheck {
-  /// What has an address of its own under `/v1` already.
+  /// The names that have routes of their own under `/v1`.
   static let reserved: Set = [
     "actions", "admin", "changes", "defaults", "favorites", "journal", "me", "profile", "reactors", "sessions", "users",
   ]
 
-  /// Throws `InvalidModuleError` where one can't.
+  /// Throws `InvalidModuleError` for the first invalid module.
   static func check(_ modules: [UserModule]) throws(InvalidModuleError) {
     var names: Set<String> = []
     for module in modules {

@@ -4,7 +4,7 @@ import LockstepThreading
 
 /// The process's share of the machine's resources.
 public enum ProcessLimits {
-  /// The cores this process may run on, at least one.
+  /// The number of cores on which this process may run, at least one.
   public static var cores: Int {
     // One bit for each core. 128 bytes have room for 1,024 cores, as in the C library.
     var mask = [UInt64](repeating: 0, count: 16)

@@ -8,18 +8,17 @@ import LockstepRoutes
 import LockstepSync
 import LockstepTime
 
-/// The routes of everything that belongs to users.
+/// The routes of users: accounts, modules, feed and administration.
 struct UserRoutes: Sendable {
   let users: UserServices
   let administratorToken: AdministratorToken
-  /// The longest that anybody is held, in seconds.
+  /// The longest wait, in seconds.
   let longestWait: Int
   let time: TimeSource
-  /// The limit on the requests of each token; nil: there is none.
+  /// The rate limit of each token; nil for none.
   var rates: RateMeter?
 
-  /// Lets in who has a token.
-  var gate: TokenAuthenticator {
+  var authenticator: TokenAuthenticator {
     TokenAuthenticator(
       directory: users.accounts.directory,
       millisecondsSince1970: time.millisecondsSince1970,
@@ -28,10 +27,15 @@ struct UserRoutes: Sendable {
   }
 
   var routes: [Route] {
-    let gate = gate
-    let stateGate = StateAuthenticator(store: users.store, sessions: gate, cache: users.cache, registry: users.registry)
+    let authenticator = authenticator
+    let stateAuthenticator = StateAuthenticator(
+      store: users.store,
+      sessions: authenticator,
+      cache: users.cache,
+      registry: users.registry
+    )
     let waiting = LongPolling(
-      room: users.room,
+      waiters: users.waiters,
       cache: users.cache,
       registry: users.registry,
       directory: users.accounts.directory,
@@ -39,7 +43,7 @@ struct UserRoutes: Sendable {
     )
     let reading = StateReader(
       store: users.store,
-      gate: stateGate,
+      gate: stateAuthenticator,
       cache: users.cache,
       registry: users.registry,
       history: users.history,
@@ -55,7 +59,7 @@ struct UserRoutes: Sendable {
     )
     let writing = StateWriter(
       store: users.store,
-      gate: stateGate,
+      gate: stateAuthenticator,
       ledger: users.ledger,
       keptAnswers: keptAnswers,
       backgroundEncoder: users.backgroundEncoder
@@ -79,7 +83,7 @@ struct UserRoutes: Sendable {
     let accounts = AccountsRoutes(
       accounts: users.accounts,
       ledger: users.accountsLedger,
-      gate: gate,
+      authenticator: authenticator,
       export: export,
       shares: users.readers.shares,
       forget: { cache.forget($0) }

@@ -13,10 +13,9 @@ import LockstepSync
 import LockstepThreading
 import LockstepTime
 
-/// What belongs to users, wired together: their accounts, and the way their state is read and changed.
+/// The wired services of users: their accounts, and the parts that read and change their states.
 struct UserServices: Sendable {
   let store: String
-  /// Who waits to write what a screen has led to.
   private let screenWrites = FairShareLimiter<UserID>(name: "a user's writes from screens", atOnce: 16, waiting: 65_536)
   let accounts: StoredAccounts
   let readers: UserReaders
@@ -27,8 +26,8 @@ struct UserServices: Sendable {
   let ledger: Ledger
   let accountsLedger: AccountsLedger
   let history: StateHistory
-  let upkeep: HistoryMaintenance
-  let room: WaiterRegistry<UserID>
+  let maintenance: HistoryMaintenance
+  let waiters: WaiterRegistry<UserID>
   let backgroundEncoder: BackgroundEncoder
   let defaults: DefaultsModule
   /// The modules of the program that uses the library.
@@ -65,18 +64,18 @@ struct UserServices: Sendable {
     )
   }
 
-  /// Lets nobody wait for their share of the threads any more: the server stops, and finishes what it was asked for.
+  /// Lifts the limits of each user, so that a server that shuts down finishes its accepted work quickly.
   func liftShares() {
     readers.shares.lift()
     backgroundEncoder.shares.lift()
     screenWrites.lift()
   }
 
-  /// Writes their metrics.
+  /// Adds their metrics.
   func write(to page: inout MetricsPage) {
-    let (waiters, cached, history) = (room.metrics, cache.size, upkeep.metrics)
+    let (waiting, cached, history) = (waiters.metrics, cache.size, maintenance.metrics)
     page.add(writer.statistics)
-    page.addWaiters(waiting: waiters.waiting, wakings: waiters.wakings)
+    page.addWaiters(waiting: waiting.waiting, wakings: waiting.wakings)
     page.addCache(users: cached.users, bytes: cached.bytes, loads: cache.loads)
     page.addSessions(cached: accounts.directory.count, accounts.limiter.metrics)
     page.addHistory(writtenBytes: history.writtenBytes, prunedRevisions: history.prunedRevisions)
@@ -113,32 +112,32 @@ struct UserServices: Sendable {
     backgroundEncoder = BackgroundEncoder(encoding, threads: Services.encodingThreads)
     let states = states
     cache = StateCache(capacity: configuration.cacheBytes, readers: readers) { try states.load($0, from: $1) }
-    let room = WaiterRegistry<UserID>(configuration.waiting)
-    self.room = room
+    let waiters = WaiterRegistry<UserID>(configuration.waiting)
+    self.waiters = waiters
     let followed = FollowedUsers()
     self.followed = followed
-    let keysInUse = InFlightKeys()
+    let inFlightKeys = InFlightKeys()
     let era = Era(random: sodium.randomWord())
     accountsLedger = AccountsLedger(
       accounts: accounts,
       readers: store.readers,
       writer: store.writer,
-      keysInUse: keysInUse,
+      inFlightKeys: inFlightKeys,
       now: now
     )
     registry = RegisteredLedger(
       try store.write { try RegisteredDefaultsTable().load(from: $0) },
       writer: store.writer,
-      keysInUse: keysInUse,
+      inFlightKeys: inFlightKeys,
       era: era,
       now: now,
-      announce: { registered in
-        room.wakeAll()
+      notify: { registered in
+        waiters.wakeAll()
         followed.publish(registered)
       }
     )
     let registry = registry
-    upkeep = HistoryMaintenance(
+    maintenance = HistoryMaintenance(
       pruning: JournalPruner(policy: configuration.history, history: history),
       writer: store.writer,
       now: now
@@ -148,17 +147,17 @@ struct UserServices: Sendable {
       cache: cache,
       states: states,
       registry: registry,
-      keysInUse: keysInUse,
-      upkeep: upkeep,
+      inFlightKeys: inFlightKeys,
+      maintenance: maintenance,
       era: era,
       sessionEndings: accounts.directory.sessionEndings,
       now: now,
-      announce: { user, state in
-        room.wake(user)
+      notify: { user, state in
+        waiters.wake(user)
         followed.publish(state, of: user, registry.current)
       }
     )
-    // A session that has ended mustn't wait a moment longer. Who waits isn't kept by session: ends are rare.
-    accounts.directory.whenEnded { _ in room.wakeAll() }
+    // Requests of ended sessions must not wait any longer. Waiters are not recorded by session, because endings are rare.
+    accounts.directory.whenEnded { _ in waiters.wakeAll() }
   }
 }

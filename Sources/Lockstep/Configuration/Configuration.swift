@@ -6,55 +6,55 @@ import LockstepMiddleware
 import LockstepScreens
 import LockstepSync
 
-/// All that can be set about a server. Every value has its default here and nowhere else.
+/// The settings of a server. The defaults are here and nowhere else.
 public struct Configuration: Sendable {
   /// The name or address to listen on.
   public var host = "127.0.0.1"
-  /// The port; 0 takes a free one.
+  /// The port; 0 for any free one.
   public var port = 8080
-  /// The SQLite file that holds everything.
+  /// The SQLite file of the store.
   public var data = "./lockstep.db"
-  /// How many event loops; nil stands for one a core.
+  /// The number of event loops; nil for one for each core.
   public var threads: Int?
-  /// The origins whose pages may use the server from a browser; empty switches CORS off.
+  /// The origins whose pages may use the server from a browser; empty disables CORS.
   public var corsOrigins: [String] = []
-  /// The proxies that are believed whom they were asked by.
+  /// The proxies whose `X-Forwarded-For` header is trusted.
   public var trustedProxies: [IPNetwork] = []
-  /// How many requests each token may make; nil: any number.
+  /// The rate limit of each token; nil for none.
   public var tokenRate: RateLimit?
-  /// How many requests each address may make; nil: any number.
+  /// The rate limit of each address; nil for none.
   public var addressRate: RateLimit?
-  /// What may be chosen about accounts.
+  /// The settings of accounts.
   public var accounts = AccountsConfiguration()
-  /// How dear a password hash is.
+  /// The cost of a password hash.
   public var passwordStrength = Argon2Strength()
-  /// How much a user may have of favorites.
+  /// The quota of a user's favorites.
   public var favoritesQuota = CollectionQuota()
-  /// How much a user may have of defaults.
+  /// The quota of a user's defaults.
   public var defaultsQuota = DefaultsQuota()
-  /// How much history is kept.
+  /// How much of each user's history is kept.
   public var history = HistoryPolicy()
-  /// How many may wait for something to happen.
+  /// How many requests may wait.
   public var waiting = WaitingLimits()
   /// How many screens may be open.
   public var screens = ScreenLimits()
-  /// The longest that anybody is held waiting, in seconds: many proxies and clients give up at 60.
+  /// The longest wait of a request, in seconds. Many proxies and clients time out at 60.
   public var longestWait = 55
-  /// About how many bytes users' states may take in memory.
+  /// The approximate limit of users' states in memory, in bytes.
   public var cacheBytes = 64 * 1024 * 1024
-  /// The administrator's token; nil: there is no administrator.
+  /// The administrator's token; nil for no administrator.
   public var administratorToken: String?
-  /// Who has to take a profile before it's saved; nil: nobody has to.
+  /// The server that must accept a profile before it is saved; nil for none.
   public var profileUpstream: UpstreamURL?
-  /// Which backups are made while it serves.
+  /// The scheduled backups.
   public var backups = BackupSchedule()
-  /// What the HTTP engine bears with.
+  /// The limits of the HTTP server.
   public var limits = Limits()
-  /// How log lines are written.
+  /// The format of log lines.
   public var logFormat = LogFormat.text
-  /// The least level that is logged.
+  /// The lowest level that is logged.
   public var logLevel = LogLevel.info
-  /// Whether every request gets a log line.
+  /// Whether every request is logged.
   public var accessLog = false
 
   /// The defaults.

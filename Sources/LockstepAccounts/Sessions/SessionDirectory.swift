@@ -34,21 +34,6 @@ public final class SessionDirectory: Sendable {
     var table: SessionTable
     /// Tokens that were valid once.
     var refused: RecentKeys<TokenHash>
-    var loading: [TokenHash: Loading] = [:]
-  }
-
-  /// A session that is being read from the store.
-  private struct Loading: Sendable {
-    var waiting: [CheckedContinuation<Turn, Never>] = []
-    /// Whether the session has ended since the read began.
-    var hasEnded = false
-  }
-
-  private enum Turn: Sendable {
-    /// The caller reads for all waiting requests.
-    case lead
-    /// Another request has read it.
-    case share(Result<LiveSession?, AccountsError>)
   }
 
   /// The number of locks, so that event loops rarely contend for one.
@@ -58,6 +43,7 @@ public final class SessionDirectory: Sendable {
   package let sessionEndings = SessionEndingTracker()
 
   private let shards: [LockedState<Shard>]
+  private let flights = SingleFlight<TokenHash, SessionEntry?, AccountsError>()
   private let listeners = LockedState<[@Sendable ([SessionID]) -> Void]>([])
   private let readers: ReaderPool
   private let usageWriter: SessionUsageWriter
@@ -101,18 +87,31 @@ public final class SessionDirectory: Sendable {
   /// The session of a token that is not in memory, from the store; nil if the token is not valid.
   public func load(_ token: UnknownToken, at now: Int64) async throws(AccountsError) -> LiveSession? {
     let hash = token.hash
-    switch await turn(hash) {
-    case .share(let result):
-      return try result.get()
-    case .lead:
-      let stored: Result<StoredSession?, AccountsError>
-      do {
-        stored = .success(try await readers.read { try SessionRecords(connection: $0).session(withToken: hash) })
-      } catch {
-        stored = .failure(AccountsError(thrown: error))
+    var usage: [SessionUsage] = []
+    let entry = try await flights.value(of: hash) { entry in
+      shard(of: hash).withLock { shard in
+        if let known = shard.table.peek(hash) { return known }
+        guard var entry, entry.expiresAt > now else {
+          shard.refused.insert(hash)
+          return nil
+        }
+        if let use = entry.use(at: now, lifetime: lifetime) { usage.append(use) }
+        shard.table.insert(entry)
+        usage += shard.table.takeEvictedUsage()
+        return entry
       }
-      return try finishLoading(hash, stored, at: now).get()
+    } _: { () async throws(AccountsError) in
+      let (known, isRefused) = shard(of: hash).withLock { ($0.table.peek(hash), $0.refused.find(hash)) }
+      if known != nil || isRefused { return known }
+      do {
+        return try await readers.read { try SessionRecords(connection: $0).session(withToken: hash) }
+          .map { SessionEntry($0) }
+      } catch {
+        throw AccountsError(thrown: error)
+      }
     }
+    usageWriter.add(usage)
+    return entry?.live
   }
 
   /// The session of a token, from memory or the store; nil if the token is not valid.
@@ -151,10 +150,10 @@ public final class SessionDirectory: Sendable {
   func end(_ sessions: [EndedSession]) {
     if sessions.isEmpty { return }
     for ended in sessions {
+      flights.invalidate(ended.tokenHash)
       shard(of: ended.tokenHash).withLock { shard in
         shard.table.remove(ended.tokenHash)?.live.end()
         shard.refused.insert(ended.tokenHash)
-        shard.loading[ended.tokenHash]?.hasEnded = true
       }
     }
     let ids = sessions.map(\.id)
@@ -200,47 +199,5 @@ public final class SessionDirectory: Sendable {
     case .none:
       return (shard.refused.find(hash) ? .refused : nil, [])
     }
-  }
-
-  private func turn(_ hash: TokenHash) async -> Turn {
-    await withCheckedContinuation { continuation in
-      let turn = shard(of: hash).withLock { shard -> Turn? in
-        if let entry = shard.table.peek(hash) { return .share(.success(entry.live)) }
-        if shard.refused.find(hash) { return .share(.success(nil)) }
-        if shard.loading[hash] == nil {
-          shard.loading[hash] = Loading()
-          return .lead
-        }
-        shard.loading[hash]?.waiting.append(continuation)
-        return nil
-      }
-      if let turn { continuation.resume(returning: turn) }
-    }
-  }
-
-  /// Stores what was read, and resumes the waiting requests.
-  private func finishLoading(
-    _ hash: TokenHash,
-    _ stored: Result<StoredSession?, AccountsError>,
-    at now: Int64
-  ) -> Result<LiveSession?, AccountsError> {
-    let (result, waiting, usage) = shard(of: hash).withLock { shard in
-      let loading = shard.loading.removeValue(forKey: hash) ?? Loading()
-      var usage: [SessionUsage] = []
-      let result = stored.map { stored -> LiveSession? in
-        guard !loading.hasEnded, let stored, stored.session.expiresAt.millisecondsSince1970 > now else {
-          shard.refused.insert(hash)
-          return nil
-        }
-        var entry = SessionEntry(stored)
-        if let use = entry.use(at: now, lifetime: lifetime) { usage.append(use) }
-        shard.table.insert(entry)
-        return entry.live
-      }
-      return (result, loading.waiting, usage + shard.table.takeEvictedUsage())
-    }
-    usageWriter.add(usage)
-    for continuation in waiting { continuation.resume(returning: .share(result)) }
-    return result
   }
 }

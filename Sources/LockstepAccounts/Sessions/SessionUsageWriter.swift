@@ -50,7 +50,7 @@ final class SessionUsageWriter: Sendable {
     do {
       try writer.submit { connection in
         try Self.write(self.state.withLock { Self.take(&$0, limit: Self.batch) }, to: connection)
-      } settled: { _ in
+      } completion: { _ in
         self.finished()
       }
     } catch {

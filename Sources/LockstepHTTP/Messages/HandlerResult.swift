@@ -62,9 +62,9 @@ final class TransformedRequest<Transform: ResponseTransform>: ParkedRequest {
   }
 
   @usableFromInline var deadline: Int64 { request.deadline }
-  @usableFromInline func hold(_ waker: any Waker) { request.hold(waker) }
-  @usableFromInline func release() { request.release() }
-  @usableFromInline func answer(_ cause: WakeReason) -> HandlerResult {
-    request.answer(cause).transformed(by: transform)
+  @usableFromInline func park(_ waker: any Waker) { request.park(waker) }
+  @usableFromInline func unpark() { request.unpark() }
+  @usableFromInline func resume(_ cause: WakeReason) -> HandlerResult {
+    request.resume(cause).transformed(by: transform)
   }
 }

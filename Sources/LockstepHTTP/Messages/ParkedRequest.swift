@@ -5,19 +5,19 @@ public protocol Waiter: AnyObject, Sendable {
 
   /// Parks the connection, which `waker` wakes. The event loop of the connection calls this before
   /// anything else. If there is something to send already, call the waker at once.
-  func hold(_ waker: any Waker)
+  func park(_ waker: any Waker)
 
-  /// Ends the wait. The loop calls this once for each `hold(_:)`.
-  func release()
+  /// Ends the wait. The loop calls this once for each `park(_:)`.
+  func unpark()
 }
 
 /// A request that waits until its resource changes.
 ///
-/// The event loop of the connection calls `answer(_:)` after each wake-up and at the deadline. If
+/// The event loop of the connection calls `resume(_:)` after each wake-up and at the deadline. If
 /// the result is `parked` again, the wait goes on.
 public protocol ParkedRequest: Waiter {
   /// Makes the response, or goes on waiting.
-  func answer(_ cause: WakeReason) -> HandlerResult
+  func resume(_ cause: WakeReason) -> HandlerResult
 }
 
 /// A response body that arrives in pieces, such as server-sent events.

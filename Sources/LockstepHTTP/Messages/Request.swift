@@ -16,7 +16,7 @@ public struct Request: Sendable {
   /// them once more.
   public var isRepetition = false
   /// The request's id in the log and the response, if it has one.
-  public var name: String?
+  public var id: String?
   /// The decoded values of the path's `{…}` parameters.
   public var parameters = PathParameters()
 

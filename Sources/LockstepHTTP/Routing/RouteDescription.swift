@@ -19,7 +19,7 @@ public struct RouteDescription: Sendable {
   package var parameters: [RouteParameter]
   package var body: RouteBody?
   /// All responses that are not problems.
-  package var answers: [RouteAnswer]
+  package var answers: [RouteResponse]
   /// The problems of this route. The server itself may respond with any other.
   package var problems: Set<ProblemKind>
   /// Schemas that the members above refer to by name. A name has one schema for all routes.
@@ -31,7 +31,7 @@ public struct RouteDescription: Sendable {
     access: Access = .anybody,
     parameters: [RouteParameter] = [],
     body: RouteBody? = nil,
-    answers: [RouteAnswer],
+    answers: [RouteResponse],
     problems: Set<ProblemKind> = [],
     schemas: [String: JSON] = [:]
   ) {
@@ -109,7 +109,7 @@ package struct RouteField: Sendable {
 }
 
 /// A response that is not a problem.
-package struct RouteAnswer: Sendable {
+package struct RouteResponse: Sendable {
   package let status: Status
   /// The case in which the server sends it.
   package let summary: String

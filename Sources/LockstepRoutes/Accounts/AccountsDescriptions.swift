@@ -65,7 +65,7 @@ enum AccountsDescriptions {
       "export",
       shows: .schema(ofObject: members),
       fields: [.cursor],
-      schemas: .shared(("User", User.format.schema), JournalRoute.entrySchema, SharedSchema.fact)
+      schemas: .shared(("User", User.format.schema), JournalRoute.entrySchema, SharedSchema.mutation)
     )
   }
 

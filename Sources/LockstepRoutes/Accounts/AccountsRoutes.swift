@@ -13,7 +13,7 @@ import LockstepThreading
 package struct AccountsRoutes: Sendable {
   let accounts: StoredAccounts
   let ledger: AccountsLedger
-  let gate: TokenAuthenticator
+  let authenticator: TokenAuthenticator
   let export: UserExport
   let shares: FairShareLimiter<UserID>
   /// Evicts the state of an erased user.
@@ -22,14 +22,14 @@ package struct AccountsRoutes: Sendable {
   package init(
     accounts: StoredAccounts,
     ledger: AccountsLedger,
-    gate: TokenAuthenticator,
+    authenticator: TokenAuthenticator,
     export: UserExport,
     shares: FairShareLimiter<UserID>,
     forget: @escaping @Sendable (UserID) -> Void
   ) {
     self.accounts = accounts
     self.ledger = ledger
-    self.gate = gate
+    self.authenticator = authenticator
     self.export = export
     self.shares = shares
     self.forget = forget
@@ -59,7 +59,7 @@ package struct AccountsRoutes: Sendable {
         summary: "Changes the password and ends every other session.",
         bodyLimit: AuthenticationRoutes.bodyLimit
       ) { request in
-        try gate.answer(request) { session in
+        try authenticator.answer(request) { session in
           try request.withBody { body in try changePassword(request, body, session) }
         }
       }
@@ -91,7 +91,7 @@ package struct AccountsRoutes: Sendable {
     to request: Request,
     _ read: @escaping @Sendable (LiveSession, Preconditions) async throws -> Response
   ) throws -> HandlerResult {
-    try gate.answer(request) { session in
+    try authenticator.answer(request) { session in
       let preconditions = try Preconditions(of: request.head)
       return .async {
         do { return .response(try await read(session, preconditions)) } catch {
@@ -217,7 +217,7 @@ package struct AccountsRoutes: Sendable {
         throw Problem(accounts: error) ?? error
       }
     }
-    return try gate.answer(request, orElse: lastAnswer) { session in
+    return try authenticator.answer(request, orElse: lastAnswer) { session in
       try request.withBody { body in try leave(session, body) }
     }
   }

@@ -68,7 +68,7 @@ package struct AuthenticationRoutes: Sendable {
       part: "Accounts",
       parameters: [.idempotencyKey],
       body: body,
-      answers: [RouteAnswer(.created, "The new session.", fields: fields, json: Session.signedInFormat.schema)],
+      answers: [RouteResponse(.created, "The new session.", fields: fields, json: Session.signedInFormat.schema)],
       problems: RouteDescription.bodyProblems(body).union(problems).union([
         .invalidParameter, .conflict, .tooManyRequests, .overloaded,
       ]),

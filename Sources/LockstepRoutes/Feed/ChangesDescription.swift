@@ -13,7 +13,7 @@ struct ChangesDescription {
       access: .user,
       parameters: [since, collections] + RouteParameter.waiting + [.lastEventID],
       answers: [
-        RouteAnswer(
+        RouteResponse(
           .ok,
           "The difference between the states at since and at cursor. If Accept asks for text/event-stream, a stream of "
             + "events named changes: their id is the cursor, their data the same document.",

@@ -88,13 +88,13 @@ final class ChangesEvents: EventSource {
 
   var deadline: Int64 { state.withLock { $0.heartbeat } }
 
-  func hold(_ waker: any Waker) {
+  func park(_ waker: any Waker) {
     let waker = NotingWaker(waker)
     state.withLock { $0.waker = waker }
-    watch.hold(waker)
+    watch.park(waker)
   }
 
-  func release() { state.withLock { $0.making }?.cancel() }
+  func unpark() { state.withLock { $0.making }?.cancel() }
 
   func next(_ cause: WakeReason) -> EventPiece {
     if watch.session.isEnded { return .end }
@@ -112,7 +112,7 @@ final class ChangesEvents: EventSource {
       guard state.making == nil else { return Self.heartbeat(&state, now) }
       // Taken before the states are read: a later notification wakes again.
       let isNotified = state.waker?.takeNotification() ?? false
-      if let (hot, registered) = watch.glance() {
+      if let (hot, registered) = watch.cached {
         switch try? changes(state.cursor, state.sent, hot, registered) {
         case .document(let document): if let event = Self.take(document, &state, now) { return event }
         case .later(let make): state.making = Task { await self.take(make) }

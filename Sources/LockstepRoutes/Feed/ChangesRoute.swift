@@ -58,7 +58,7 @@ package struct ChangesRoute: Sendable {
     // If the request has waited, its cursor was found in the user's history before.
     switch try document(moment, isKnown: !check.isFirst) {
     case .known(let document):
-      if document.isEmpty, !check.isLast { return .goOn }
+      if document.isEmpty, !check.isLast { return .unchanged }
       return .answer(.response(response(document, wait)))
     case .long(let make):
       return .later {
@@ -85,7 +85,7 @@ package struct ChangesRoute: Sendable {
 
   private func document(_ moment: Moment, isKnown: Bool = false) throws -> Found {
     let question = moment.query.question(moment.registered)
-    if let document = moment.hot.told(question) { return .known(document) }
+    if let document = moment.hot.document(for: question) { return .known(document) }
     let found = try make(moment, isKnown: isKnown)
     if case .known(let document) = found { moment.hot.remember(document, for: question) }
     return found
@@ -163,7 +163,7 @@ package struct ChangesRoute: Sendable {
   /// Server-sent events: the same documents, one after the other.
   private func stream(_ query: ChangesQuery, _ session: LiveSession) throws -> HandlerResult {
     let watch = try waiting.watch(for: session)
-    return try watch.look { hot, registered in
+    return try watch.load { hot, registered in
       try respond(Moment(query: query, session: session, hot: hot, registered: registered)) { first in
         let events = ChangesEvents(first: first, watch: watch, monotonic: monotonic) { since, sent, hot, registered in
           switch try document(

@@ -30,7 +30,7 @@ package struct JournalRoute: Sendable {
         guard wait.seconds > 0, let cursor, isKnown(cursor) else { return page(wait) }
         return try reader.waiting.wait(request, for: wait, of: session) { hot, _, look in
           // A cursor of a lost history gets a response at once.
-          if hot.state.revision == cursor.revision, !look.isLast { return .goOn }
+          if hot.state.revision == cursor.revision, !look.isLast { return .unchanged }
           return .answer(page(wait))
         }
       }
@@ -59,7 +59,7 @@ package struct JournalRoute: Sendable {
         ),
       ] + RouteParameter.waiting,
       answers: [
-        RouteAnswer(
+        RouteResponse(
           .ok,
           "The entries up to cursor.",
           fields: [.cacheControl, .vary, .cursor, .preferenceApplied],
@@ -70,7 +70,7 @@ package struct JournalRoute: Sendable {
         )
       ],
       problems: [.invalidParameter, .unauthorized, .tooManyRequests, .overloaded],
-      schemas: .shared(entrySchema, SharedSchema.fact)
+      schemas: .shared(entrySchema, SharedSchema.mutation)
     )
   }
 

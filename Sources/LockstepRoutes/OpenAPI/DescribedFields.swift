@@ -58,7 +58,7 @@ extension RouteField {
   fileprivate static let retryAfter = RouteField("Retry-After", "Seconds until the next attempt.", schema: .indexSchema)
 }
 
-extension RouteAnswer {
+extension RouteResponse {
   /// All fields that the response may have: its own, and those that are added to any response.
   ///
   /// Responses to requests without a token always have the fields of `HeaderFields.forBrowsers`.

@@ -130,7 +130,7 @@ struct ModuleDescriptions {
       body: RouteBody(described.oneOrMore),
       answers: [.results],
       problems: [.notFound],
-      schemas: .shared(SharedSchema.fact, SharedSchema.results, described.actionSchema)
+      schemas: .shared(SharedSchema.mutation, SharedSchema.results, described.actionSchema)
     )
   }
 

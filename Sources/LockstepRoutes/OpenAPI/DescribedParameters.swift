@@ -59,7 +59,7 @@ extension RouteParameter {
 
   static let requestID = header(
     "X-Request-Id",
-    "An id to find the request by in the server's log: 1 to \(RequestNames.longest) visible ASCII characters. Any other "
+    "An id to find the request by in the server's log: 1 to \(RequestIDs.longest) visible ASCII characters. Any other "
       + "value is ignored.",
     ["type": "string", "examples": ["7f1c2a"]]
   )

@@ -59,7 +59,7 @@ enum SharedSchema {
   private static let pointer: JSON = ["type": "string", "pattern": "^(/([^~/]|~[01])*)*$"]
 
   /// A mutation, as in the journal and in the responses to actions.
-  static let fact: (String, JSON) = (
+  static let mutation: (String, JSON) = (
     "Fact",
     .schema([
       "type": ["enum": ["inserted", "modified", "removed", "moved", "set", "cleared"]], "payload": ["type": "object"],

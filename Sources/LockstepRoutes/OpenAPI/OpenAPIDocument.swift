@@ -137,7 +137,7 @@ struct OpenAPIDocument {
     return .object(headers)
   }
 
-  private mutating func reference(to answer: RouteAnswer, _ access: RouteDescription.Access) -> JSON {
+  private mutating func reference(to answer: RouteResponse, _ access: RouteDescription.Access) -> JSON {
     let reference = answer.sharedName.map { JSON.string("#/components/responses/\($0)") }
     if let name = answer.sharedName, let reference, responses[name] != nil { return ["$ref": reference] }
     var response: JSONObject = [

@@ -21,7 +21,7 @@ extension RouteDescription {
       parameters: parameters + RouteParameter.reading,
       answers: [
         .shown(schema, fields: common + fields),
-        RouteAnswer(.notModified, "Not modified, or the wait is over.", fields: common, sharedName: "Unchanged"),
+        RouteResponse(.notModified, "Not modified, or the wait is over.", fields: common, sharedName: "Unchanged"),
       ],
       problems: [.invalidParameter, .unauthorized, .notFound, .tooManyRequests, .overloaded],
       schemas: schemas
@@ -34,7 +34,7 @@ extension RouteDescription {
     part: String,
     parameters: [RouteParameter] = [],
     body: RouteBody? = nil,
-    answers: [RouteAnswer],
+    answers: [RouteResponse],
     problems: Set<ProblemKind> = [],
     schemas: [String: JSON] = [:]
   ) -> RouteDescription {
@@ -65,40 +65,40 @@ extension RouteDescription {
   }
 }
 
-extension RouteAnswer {
+extension RouteResponse {
   /// A resource as a `GET` shows it.
-  static func shown(_ schema: JSON, fields: [RouteField]) -> RouteAnswer {
-    RouteAnswer(.ok, "The resource.", fields: fields, json: schema)
+  static func shown(_ schema: JSON, fields: [RouteField]) -> RouteResponse {
+    RouteResponse(.ok, "The resource.", fields: fields, json: schema)
   }
 
   /// A write that shows the new resource.
-  static func written(_ status: Status, _ summary: String, shows schema: JSON) -> RouteAnswer {
+  static func written(_ status: Status, _ summary: String, shows schema: JSON) -> RouteResponse {
     let fields = RouteField.validators + [.cursor, .idempotencyReplayed]
-    return RouteAnswer(status, summary, fields: fields, json: schema)
+    return RouteResponse(status, summary, fields: fields, json: schema)
   }
 
-  static let removed = RouteAnswer(
+  static let removed = RouteResponse(
     .noContent,
     "Removed.",
     fields: [.cacheControl, .cursor, .idempotencyReplayed],
     sharedName: "Removed"
   )
 
-  static let done = RouteAnswer(
+  static let done = RouteResponse(
     .noContent,
     "Done.",
     fields: [.cacheControl, .idempotencyReplayed],
     sharedName: "Done"
   )
 
-  static let results = RouteAnswer(
+  static let results = RouteResponse(
     .ok,
     "The mutations of each action.",
     fields: [.etag, .cacheControl, .cursor, .idempotencyReplayed],
     json: .reference("Results")
   )
 
-  static let unmodified = RouteAnswer(
+  static let unmodified = RouteResponse(
     .notModified,
     "Not modified.",
     fields: RouteField.validators + [.cursor.sometimes],

@@ -55,7 +55,7 @@ struct ScreenDescriptions {
       parameters: [name] + queryArguments + [.idempotencyKey],
       body: body,
       answers: [
-        RouteAnswer(
+        RouteResponse(
           .created,
           "The screen is open.",
           fields: RouteField.validators + [.location, .idempotencyReplayed],
@@ -77,14 +77,14 @@ struct ScreenDescriptions {
       access: Self.access,
       parameters: [name, Self.id] + RouteParameter.waiting + [.ifNoneMatch, .lastEventID],
       answers: [
-        RouteAnswer(
+        RouteResponse(
           .ok,
           "Its state. As a stream of server-sent events, where Accept asks for text/event-stream: each event is named "
             + "state, its id is the cursor, its data the same document.",
           fields: fields,
           content: [("application/json", shown), ("text/event-stream", .textSchema)]
         ),
-        RouteAnswer(.notModified, "The client has this state, or the wait is over.", fields: fields),
+        RouteResponse(.notModified, "The client has this state, or the wait is over.", fields: fields),
       ],
       problems: [.invalidParameter, .unauthorized, .notFound, .tooManyRequests],
       schemas: states
@@ -103,7 +103,7 @@ struct ScreenDescriptions {
       parameters: RouteParameter.writing,
       body: body,
       answers: [
-        RouteAnswer(
+        RouteResponse(
           .ok,
           "Its state after the immediate mutations.",
           fields: RouteField.validators + [.idempotencyReplayed],
@@ -143,7 +143,7 @@ struct ScreenDescriptions {
     _ name: String,
     parameters: [RouteParameter],
     body: RouteBody? = nil,
-    answers: [RouteAnswer]
+    answers: [RouteResponse]
   ) -> RouteDescription {
     RouteDescription(
       name,

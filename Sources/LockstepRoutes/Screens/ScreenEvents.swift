@@ -25,9 +25,9 @@ final class ScreenEvents: EventSource {
 
   var deadline: Int64 { state.withLock { $0.heartbeat } }
 
-  func hold(_ waker: any Waker) { watcher.hold(waker) }
+  func park(_ waker: any Waker) { watcher.park(waker) }
 
-  func release() {}
+  func unpark() {}
 
   func next(_ cause: WakeReason) -> EventPiece {
     if watcher.screen.isEnded { return .end }

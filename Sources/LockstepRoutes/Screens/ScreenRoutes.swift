@@ -16,7 +16,7 @@ package struct ScreenRoutes: Sendable {
   private let kinds: [String: ScreenKind]
   private let catalogue: JSON
   private let directory: ScreenDirectory
-  private let gate: TokenAuthenticator
+  private let authenticator: TokenAuthenticator
   /// The longest wait, in seconds.
   private let longestWait: Int
   private let monotonic: @Sendable () -> Int64
@@ -25,14 +25,14 @@ package struct ScreenRoutes: Sendable {
     kinds: [ScreenKind],
     catalogue: JSON,
     directory: ScreenDirectory,
-    gate: TokenAuthenticator,
+    authenticator: TokenAuthenticator,
     longestWait: Int,
     monotonic: @escaping @Sendable () -> Int64
   ) {
     self.kinds = Dictionary(kinds.map { ($0.name, $0) }) { first, _ in first }
     self.catalogue = catalogue
     self.directory = directory
-    self.gate = gate
+    self.authenticator = authenticator
     self.longestWait = longestWait
     self.monotonic = monotonic
   }
@@ -74,7 +74,7 @@ package struct ScreenRoutes: Sendable {
       throw Problem(.notFound, detail: "There is no screen “\(name)”. GET /v1/reactors lists those there are.")
     }
     guard kind.needsSession else { return try answer(kind, nil) }
-    return try gate.answer(request) { try answer(kind, $0) }
+    return try authenticator.answer(request) { try answer(kind, $0) }
   }
 
   /// Finds the open screen that a request names.
@@ -188,7 +188,7 @@ package struct ScreenRoutes: Sendable {
         if !isLast, preconditions.isFresh(screen.cursor(watcher.look().number)) { return .parked(poll) }
         return .response(screen.response(preconditions).waited(wait))
       }
-      return poll.answer(wait.seconds == 0 ? .timeOver : .woken)
+      return poll.resume(wait.seconds == 0 ? .timeOver : .woken)
     }
   }
 

@@ -42,7 +42,7 @@ package struct MetricsRoute: Sendable {
       RouteDescription(
         "getMetrics",
         part: "Service",
-        answers: [RouteAnswer(.ok, "The metrics.", fields: [.cacheControl], content: [("text/plain", .textSchema)])]
+        answers: [RouteResponse(.ok, "The metrics.", fields: [.cacheControl], content: [("text/plain", .textSchema)])]
       )
     )
   }

@@ -40,7 +40,7 @@ package struct ActionsRoute: Sendable {
       body: RouteBody(.closedSchema(of: [SchemaMember(name: "actions", schema: actions)])),
       answers: [.results],
       problems: [.notFound],
-      schemas: .shared(SharedSchema.fact, SharedSchema.results)
+      schemas: .shared(SharedSchema.mutation, SharedSchema.results)
     )
   }
 

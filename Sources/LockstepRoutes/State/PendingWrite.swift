@@ -34,11 +34,11 @@ final class PendingWrite: ParkedRequest {
     wake()
   }
 
-  func hold(_ waker: any Waker) { whenSettled { waker.wake() } }
+  func park(_ waker: any Waker) { whenSettled { waker.wake() } }
 
-  func release() {}
+  func unpark() {}
 
-  func answer(_ cause: WakeReason) -> HandlerResult {
+  func resume(_ cause: WakeReason) -> HandlerResult {
     guard let result else {
       return .async {
         await withCheckedContinuation { continuation in self.whenSettled { continuation.resume() } }

@@ -62,7 +62,7 @@ package struct RegisteredRoutes: Sendable {
       SchemaMember(name: "cursor", schema: .cursorSchema), SchemaMember(name: "values", schema: .valuesSchema),
     ])
     let replayed: [RouteField] = body == nil ? [] : [.idempotencyReplayed]
-    let answer = RouteAnswer(.ok, "The registered defaults.", fields: RouteField.validators + replayed, json: shown)
+    let answer = RouteResponse(.ok, "The registered defaults.", fields: RouteField.validators + replayed, json: shown)
     let problems: Set<ProblemKind> = [.invalidParameter, .unauthorized, .notFound, .overloaded]
     let written: Set<ProblemKind> = [.conflict, .preconditionFailed, .validationFailed, .quotaExceeded]
     return RouteDescription(

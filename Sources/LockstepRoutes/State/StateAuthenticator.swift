@@ -25,16 +25,16 @@ package struct StateAuthenticator: Sendable {
   ) throws -> HandlerResult {
     try sessions.answer(request) { session in
       do {
-        return telling(try answer(session), session.user)
+        return addingCursor(to: try answer(session), of: session.user)
       } catch {
-        throw told(error, to: session.user)
+        throw addingCursor(to: error, of: session.user)
       }
     }
   }
 
   /// Adds the cursor of the user's state to a problem. A problem that has a cursor, or that says
   /// `unauthorized`, stays as it is.
-  func told(_ error: any Error, to user: UserID) -> any Error {
+  func addingCursor(to error: any Error, of user: UserID) -> any Error {
     guard var problem = error as? Problem ?? Problem.telling(of: error) else { return error }
     guard problem.kind != .unauthorized, problem.fields[.cursor] == nil, let hot = cache.state(of: user) else {
       return problem
@@ -45,10 +45,10 @@ package struct StateAuthenticator: Sendable {
   }
 
   /// Adds the cursor to the errors of asynchronous work. A parked request adds it itself.
-  private func telling(_ result: HandlerResult, _ user: UserID) -> HandlerResult {
+  private func addingCursor(to result: HandlerResult, of user: UserID) -> HandlerResult {
     guard case .async(let work) = result else { return result }
     return .async {
-      do { return telling(try await work(), user) } catch { throw told(error, to: user) }
+      do { return addingCursor(to: try await work(), of: user) } catch { throw addingCursor(to: error, of: user) }
     }
   }
 }

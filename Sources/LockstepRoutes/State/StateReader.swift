@@ -95,7 +95,7 @@ package final class StateReader: Sendable {
         return .response(try response(representation, preconditions, view).waited(wait))
       }
       switch try present(resource, hot, view, session.user) {
-      case .made(let representation): return try answer(representation).map { .answer($0) } ?? .goOn
+      case .made(let representation): return try answer(representation).map { .answer($0) } ?? .unchanged
       case .later(let make): return .later { try answer(try await make()) }
       }
     }

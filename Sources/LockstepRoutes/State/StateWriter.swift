@@ -99,18 +99,16 @@ package final class StateWriter: Sendable {
             (try? await backgroundEncoder.run(for: transaction.user) { answer(committed) }) ?? answer(committed)
           )
         }
-      case .success(.answered(let settlement)): return .response(Response(settlement))
-      case .failure(let error): throw gate.told(problem(error) ?? error, to: transaction.user)
-      }
-    }
-    guard transaction.key == nil else {
-      return .async { [ledger] in
-        let result = await PendingWrite.Result {
-          let outcome = try await ledger.commit(transaction)
-          guard case .answered(let settlement) = outcome, settlement.isReplay else { return outcome }
-          return .answered(KeyedResponse(answer: try await whole(settlement.answer), isReplay: true))
+      case .success(.answered(let replay)) where replay.isReplay:
+        return .async {
+          do {
+            return .response(Response(KeyedResponse(answer: try await whole(replay.answer), isReplay: true)))
+          } catch {
+            throw gate.addingCursor(to: problem(error) ?? error, of: transaction.user)
+          }
         }
-        return try respond(result)
+      case .success(.answered(let response)): return .response(Response(response))
+      case .failure(let error): throw gate.addingCursor(to: problem(error) ?? error, of: transaction.user)
       }
     }
     let write = PendingWrite(respond: respond)
@@ -145,13 +143,6 @@ package final class StateWriter: Sendable {
       transaction.condition = { try preconditions.check(change.resource, in: StateView(store: store, $0)) }
     }
     return transaction
-  }
-}
-
-extension Result where Failure == any Error {
-  /// The result of asynchronous work.
-  fileprivate init(catching work: () async throws -> Success) async {
-    do { self = .success(try await work()) } catch { self = .failure(error) }
   }
 }
 

@@ -12,7 +12,7 @@ protocol Watcher<Key>: Sendable {
 
 extension Watcher {
   /// Changes wake `waker` from now on. A change since the last look wakes it at once.
-  func hold(_ waker: any Waker) {
+  func park(_ waker: any Waker) {
     seat.wait(waker)
     // Checked after the seat has the waker, because a commit publishes the state before it wakes
     // the seats. So no change is missed.
@@ -38,11 +38,11 @@ final class LongPoll: ParkedRequest {
     self.respond = respond
   }
 
-  func hold(_ waker: any Waker) { watcher.hold(waker) }
+  func park(_ waker: any Waker) { watcher.park(waker) }
 
-  func release() {}
+  func unpark() {}
 
-  func answer(_ cause: WakeReason) -> HandlerResult {
+  func resume(_ cause: WakeReason) -> HandlerResult {
     let isLast = if case .woken = cause { false } else { true }
     do {
       return try respond(self, isLast)
@@ -65,7 +65,7 @@ struct StateCheck: Sendable {
 enum LongPollResult: Sendable {
   case answer(HandlerResult)
   /// Nothing has changed.
-  case goOn
+  case unchanged
   /// The response takes long to make. `nil`: nothing has changed.
   case later(@Sendable () async throws -> HandlerResult?)
 }
@@ -87,9 +87,9 @@ final class TimeoutWait: ParkedRequest, Watcher {
 
   var hasChanged: Bool { session.isEnded }
 
-  func release() {}
+  func unpark() {}
 
-  func answer(_ cause: WakeReason) -> HandlerResult {
+  func resume(_ cause: WakeReason) -> HandlerResult {
     // Thrown by the handler, so that middleware treats it like any other error.
     if session.isEnded { return .async { throw Problem.unauthorized(true) } }
     if case .woken = cause { return .parked(self) }

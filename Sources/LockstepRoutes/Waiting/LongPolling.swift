@@ -6,7 +6,7 @@ import LockstepSync
 
 /// Lets requests wait for changes of a user's state.
 package struct LongPolling: Sendable {
-  let room: WaiterRegistry<UserID>
+  let waiters: WaiterRegistry<UserID>
   let cache: StateCache
   let registry: RegisteredLedger
   let directory: SessionDirectory
@@ -14,13 +14,13 @@ package struct LongPolling: Sendable {
   let longest: Int
 
   package init(
-    room: WaiterRegistry<UserID>,
+    waiters: WaiterRegistry<UserID>,
     cache: StateCache,
     registry: RegisteredLedger,
     directory: SessionDirectory,
     longest: Int
   ) {
-    self.room = room
+    self.waiters = waiters
     self.cache = cache
     self.registry = registry
     self.directory = directory
@@ -39,7 +39,7 @@ package struct LongPolling: Sendable {
 
   /// A seat in the waiter registry. Throws `too-many-requests` if too many requests wait.
   func seat(for session: LiveSession) throws(Problem) -> WaiterRegistry<UserID>.Seat {
-    guard let seat = room.seat(for: session.user) else {
+    guard let seat = waiters.seat(for: session.user) else {
       var problem = Problem(
         .tooManyRequests,
         detail: "Too many requests wait already. Let one connection wait for all collections: GET /v1/changes."
@@ -64,10 +64,10 @@ package struct LongPolling: Sendable {
         let watcher = try watch(for: session)
         watcher.note(hot, registered)
         let poll = LongPoll(deadline: preference.deadline(for: request), watcher) { poll, isLast in
-          try watcher.look { hot, registered in
+          try watcher.load { hot, registered in
             switch try respond(hot, registered, StateCheck(isFirst: false, isLast: isLast)) {
             case .answer(let answer): answer
-            case .goOn: .parked(poll)
+            case .unchanged: .parked(poll)
             case .later(let work): .async { try await work() ?? .parked(poll) }
             }
           }
@@ -76,7 +76,7 @@ package struct LongPolling: Sendable {
       }
       switch try respond(hot, registered, StateCheck(isFirst: true, isLast: preference.seconds == 0)) {
       case .answer(let answer): return answer
-      case .goOn: return try park()
+      case .unchanged: return try park()
       case .later(let work): return .async { try await work() ?? park() }
       }
     }

@@ -29,7 +29,7 @@ final class StateWatcher: Watcher {
 
   /// Passes the current state to `body`, at once if it is in memory. Throws if the session has
   /// ended.
-  func look(_ body: @escaping @Sendable (CachedState, RegisteredDefaults) throws -> HandlerResult) throws
+  func load(_ body: @escaping @Sendable (CachedState, RegisteredDefaults) throws -> HandlerResult) throws
     -> HandlerResult
   {
     if session.isEnded { throw Problem.unauthorized(true) }
@@ -47,7 +47,7 @@ final class StateWatcher: Watcher {
   }
 
   /// The current state if it is in memory.
-  func glance() -> (CachedState, RegisteredDefaults)? {
+  var cached: (CachedState, RegisteredDefaults)? {
     guard let hot = cache.state(of: session.user) else { return nil }
     return (hot, note(hot))
   }

@@ -177,7 +177,7 @@ package final class ScreenDirectory: Sendable {
   }
 
   /// Ends expired screens and evicts old responses, every minute of this clock, until the shutdown.
-  package func startExpiry(by clock: any Clock<Duration>) throws(TaskScope.ShutDown) {
+  package func startExpiry(by clock: any Clock<Duration>) throws(TaskScope.ShutDownError) {
     try tasks.start { [weak self] in
       while (try? await clock.sleep(for: .seconds(60))) != nil {
         guard let self else { return }

@@ -70,7 +70,9 @@ package struct LedgerUserStates: UserStates {
         answer: { _ in StoredResponse(status: 200, fields: [], body: nil) },
         refusal: { _ in nil }
       )
-      _ = try await turns.run(for: session.user) { try await ledger.commit(transaction) }
+      _ = try await turns.run(for: session.user) {
+        try await withCompletion { try ledger.submit(transaction, completion: $0) }
+      }
     } catch {
       throw StateChangeError(message: Self.message(for: error))
     }

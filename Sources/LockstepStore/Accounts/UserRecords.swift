@@ -36,14 +36,9 @@ package struct UserRecords {
   }
 
   package func account(withKey key: String) throws -> Account? {
-    try connection.first(
-      """
-      SELECT id, email, created_at, email_key, password_hash, password_version, password_changed_at, disabled_at
-      FROM users WHERE email_key = ?
-      """,
-      key,
-      transform: Self.account
-    )
+    try connection.first("SELECT id FROM users WHERE email_key = ?", key) { try $0[0] as UserID }.flatMap {
+      try account($0)
+    }
   }
 
   package func account(_ id: UserID) throws -> Account? {

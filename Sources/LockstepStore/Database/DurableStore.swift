@@ -3,42 +3,41 @@ import LockstepSQLite
 import LockstepThreading
 import LockstepTime
 
-/// The one file in which everything lasts.
+/// The database with everything that a server keeps.
 ///
-/// An open store has the schema that this program knows, an identity of its own, one writer and a few readers. One server
-/// at a time has it open. It may be used from any thread: what blocks happens on threads of its own.
+/// An open store has the current schema, an id, one writer and a few readers. One server at a time has it open. It can be
+/// used from any thread: blocking work happens on its own threads.
 ///
-/// A store is to be closed.
+/// Close a store when it is no longer needed.
 public final class DurableStore: Sendable {
-  /// Who this store is: 32 random hexadecimal digits, made with the file and never changed.
+  /// 32 random hexadecimal digits, created with the file and never changed.
   public let id: String
-  /// Writes.
+  /// The writer.
   public let writer: DatabaseWriter
-  /// Read.
+  /// The readers.
   public let readers: ReaderPool
-  /// How many threads read.
+  /// The number of reader threads.
   package let readingThreads: Int
 
   private let path: String
   private let time: TimeSource
-  /// Which file was opened.
+  /// The file that was opened.
   private let file: FileIdentity?
   /// Nil once closed.
   private let lock: LockedState<StoreLock?>
   private let check: CachedCheck<Result<Void, StoreError>>
 
-  /// Opens the store and brings its schema up to date, or makes a new one where there is no file, for its owner only
-  /// (0600).
+  /// Opens the store and migrates its schema. Creates the file if there is none, readable by its owner only (0600).
   ///
-  /// Blocks its caller: to be called before anything is served. A file that is refused is left as it was.
+  /// Blocks its caller. If it throws, the file is unchanged.
   ///
   /// - Parameters:
   ///   - path: The file. Its folder must exist.
-  ///   - time: Where the time comes from.
-  ///   - options: The bounds.
-  ///   - migrator: The schema to bring it to.
-  ///   - random: Where a new store's identity comes from: it must not repeat itself.
-  /// - Throws: `StoreError`, whose description says what to do.
+  ///   - time: The clocks.
+  ///   - options: The limits.
+  ///   - migrator: The schema.
+  ///   - random: Makes the id of a new store.
+  /// - Throws: `StoreError`, which says what to do.
   public init(
     path: String,
     time: TimeSource = .system,
@@ -49,9 +48,9 @@ public final class DurableStore: Sendable {
     let newID = Self.identity(from: random)
     let now = time.millisecondsSince1970()
     guard Self.canBeStore(path) else { throw .notAFile(path: path) }
-    try Self.expectNoOrphanedLog(of: path)
+    try Self.expectNoOrphanedWAL(of: path)
     do {
-      // As found, so that another program's database is not even switched to a log before it is refused.
+      // As found, so that the database of another program is refused unchanged.
       let connection = try SQLiteConnection(
         path: path,
         options: .init(journal: .asFound, busyTimeout: options.busyTimeout)
@@ -64,14 +63,13 @@ public final class DurableStore: Sendable {
         try Self.findOrMakeIdentity(connection, newID: newID, now: now)
       }
       try connection.useWriteAheadLog()
-      // What is deleted is overwritten, so that nothing of an erased user stays in the file's free space. Debian's SQLite
-      // does so anyway, others don't.
+      // Deleted data is overwritten, so that the file's free space contains nothing of an erased user. This is the default of
+      // Debian's SQLite, but not of others.
       try connection.execute("PRAGMA secure_delete = ON")
       writer = try DatabaseWriter(connection: connection, options: options.writer, monotonic: time.monotonic)
       readers = try ReaderPool(
         path: file,
         threads: options.readingThreads,
-        capacity: options.readingCapacity,
         busyTimeout: options.busyTimeout
       )
     } catch {
@@ -83,10 +81,9 @@ public final class DurableStore: Sendable {
     check = CachedCheck(lifetime: .seconds(1), elapsed: time.elapsed)
   }
 
-  /// Returns when a transaction has just been written to the store's file and is on disk, or throws why it can't be.
+  /// Writes a row and returns when it is on disk.
   ///
-  /// However many ask, at most one a second is written for it: who asks while one runs, or less than a second after it,
-  /// is told the same.
+  /// At most one check a second runs. Callers that arrive while it runs, or within a second after it, share its outcome.
   nonisolated(nonsending) public func checkWritable() async throws(StoreError) {
     let outcome = await check.outcome {
       do {
@@ -99,28 +96,27 @@ public final class DurableStore: Sendable {
     try outcome.get()
   }
 
-  /// Ends readers and writer, waiting for all that they have accepted; the log is folded into the file, and another
-  /// server may have it. From then on whoever wants to read or write is refused, and checks throw `closed`.
+  /// Finishes all accepted work, moves the WAL into the file and releases the store for another server. After that, reads and
+  /// writes throw `PoolShutDownError`, and checks throw `StoreError.closed`.
   public func close() {
     readers.shutDown()
     writer.shutDown()
     lock.withLock { $0 = nil }
   }
 
-  /// Whether a file is there, or may be made there. SQLite would take a device for an empty database.
+  /// Whether the path is a regular file or free. SQLite would take a device for an empty database.
   private static func canBeStore(_ path: String) -> Bool {
     var status = stat()
     return stat(path, &status) != 0 || status.st_mode & S_IFMT == S_IFREG
   }
 
-  /// What a check writes.
   nonisolated(nonsending) private func write() async throws {
     let time = time
     let rows = try await writer.write { connection in
       try connection.run("UPDATE store SET checked_at = ?", time.millisecondsSince1970())
     }
     if rows != 1 { throw StoreError.inconsistent(path: path, what: "the table store has \(rows) rows, not one") }
-    // An open file that was deleted can be written as if nothing had happened.
+    // Writes to an open file still succeed after the file is deleted.
     if file == nil || file != FileIdentity(path: path) { throw StoreError.replaced(path: path) }
   }
 
@@ -140,9 +136,9 @@ public final class DurableStore: Sendable {
     case let error as StoreError: error
     case let error as SQLiteError: .database(error)
     case let error as NamedThread.NotStarted: .noThread(error)
-    case is WorkerPool.Overloaded: .overloaded
-    case is WorkerPool.ShutDown: .closed
-    // Nothing else is thrown above.
+    case is PoolOverloadedError: .overloaded
+    case is PoolShutDownError: .closed
+    // No other error is thrown above.
     default: .database(SQLiteError(extendedCode: 1, message: "\(error)", path: ""))
     }
   }

@@ -1,11 +1,11 @@
 import Glibc
 
-/// Which file a path leads to: two that are equal are the same file, whatever they are called.
+/// The identity of a file. Two paths with equal identities lead to the same file.
 package struct FileIdentity: Equatable, Sendable {
   private let device: dev_t
   private let number: ino_t
 
-  /// The file of this path; nil where there is none.
+  /// The file at this path; nil if there is none.
   package init?(path: String) {
     var status = stat()
     guard stat(path, &status) == 0 else { return nil }
@@ -23,4 +23,10 @@ package struct FileIdentity: Equatable, Sendable {
     device = status.st_dev
     number = status.st_ino
   }
+}
+
+/// The size of a file in bytes; 0 if there is none.
+func fileSize(_ path: String) -> Int {
+  var status = stat()
+  return stat(path, &status) == 0 ? Int(status.st_size) : 0
 }

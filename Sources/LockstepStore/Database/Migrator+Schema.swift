@@ -1,12 +1,12 @@
 import LockstepSQLite
 
 extension Migrator {
-  /// What isn't, in a store that was examined, as the migrations that it has been through make it, in sentences: somebody has
-  /// changed it by hand, or it was made to do harm. A trigger writes what nobody asked for; what is missing ends requests.
+  /// How the schema of an examined store differs from the schema that its migrations create, in sentences. A difference was
+  /// made by hand or by an attacker: a trigger could write on its own, and a missing table makes requests fail.
   ///
-  /// Indexes that SQLite makes by itself and what `ANALYZE` finds out aren't looked at.
+  /// SQLite's automatic indexes and the tables of `ANALYZE` are not compared.
   ///
-  /// - Throws: `StoreError` where the store has a module that these aren't the steps of; `SQLiteError`.
+  /// - Throws: `StoreError` if the store has a module that is not here; `SQLiteError`.
   package func schemaFaults(of connection: SQLiteConnection) throws -> [String] {
     let scratch = try SQLiteConnection.inMemory()
     let version = try examine(connection)
@@ -23,7 +23,7 @@ extension Migrator {
 /// A table, an index, a trigger or a view.
 private struct SchemaPart: Equatable {
   let kind: String
-  /// How it was declared. Without quotation marks, which SQLite puts around a name that it changes.
+  /// The SQL without quotation marks, which SQLite puts around a renamed name.
   let declaration: String
 
   /// All parts by their names.
@@ -49,7 +49,7 @@ private struct SchemaPart: Equatable {
 }
 
 extension SQLiteConnection {
-  /// What isn't right with which store it is and with the key of its tokens, in sentences.
+  /// The faults of the store's id and of its token key, in sentences.
   package func identityFaults() throws -> [String] {
     var faults: [String] = []
     let stores = try first("SELECT count(*) FROM store") { row in try row[0] as Int } ?? 0

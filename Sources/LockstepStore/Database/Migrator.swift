@@ -2,10 +2,10 @@ import LockstepCollections
 import LockstepMigrations
 import LockstepSQLite
 
-/// Brings a store's schema up to date, or says why it can't.
+/// Migrates a store's schema, or refuses the store unchanged.
 ///
-/// A store remembers the migrations it has been through, each with a checksum of its text, so that a store and a program
-/// that don't belong together are told apart before anything is written. What is refused is left as it was.
+/// A store records the migrations that were applied, each with a checksum of its text. So a store and a program that do not
+/// belong together are recognised before anything is written.
 public struct Migrator: Sendable {
   /// "LKST": SQLite's `application_id` of a Lockstep store, which the first migration sets.
   public static let applicationID = 0x4C4B_5354
@@ -13,26 +13,25 @@ public struct Migrator: Sendable {
   let migrations: [Migration]
   let modules: [ModuleSchema]
 
-  /// A migrator to the last of these steps, which are numbered 1, 2, 3 and so on, and to the last of each module's own.
+  /// A migrator of the product's migrations, numbered from 1, and those of modules.
   public init(_ migrations: [Migration] = Migration.all, modules: [ModuleSchema] = []) {
     self.migrations = migrations
     self.modules = modules
   }
 
-  /// A migrator to the last of the product's steps, and to the last of these modules' own.
+  /// A migrator of the product's migrations and those of these modules.
   package init(of modules: [UserModule]) {
     self.init(modules: modules.map { ModuleSchema(name: $0.name, kind: $0.kind, migrations: $0.table.migrations) })
   }
 
-  /// Applies what is missing, then runs `body`, all in one transaction: after an error the file is as it was.
+  /// Applies missing migrations, then runs `body`, all in one transaction.
   ///
   /// - Parameters:
-  ///   - connection: A connection that may write, with no transaction open.
-  ///   - now: The time to write beside what is applied, in milliseconds since 1970.
-  ///   - body: What else belongs to a store that is up to date.
-  /// - Returns: what `body` returns.
-  /// - Throws: `StoreError` where the store and these migrations don't belong together, `SQLiteError` where SQLite fails,
-  ///   and what `body` throws.
+  ///   - connection: A writable connection without an open transaction.
+  ///   - now: The time of the migrations, in milliseconds since 1970.
+  ///   - body: Writes what else a current store contains.
+  /// - Returns: The result of `body`.
+  /// - Throws: `StoreError` if the store and these migrations do not belong together; `SQLiteError`; errors of `body`.
   public func migrate<Result>(
     _ connection: SQLiteConnection,
     now: Int64,
@@ -41,7 +40,7 @@ public struct Migrator: Sendable {
     try connection.transaction {
       let applied = try isNew(connection) ? 0 : try countOfApplied(connection)
       for migration in migrations.dropFirst(applied) { try apply(migration, to: connection, now: now) }
-      // Steps that end before modules came have no table of them.
+      // The first migrations, which tests use alone, do not create this table.
       if try connection.integer("SELECT count(*) FROM sqlite_schema WHERE name = 'modules'") == 1 {
         try ModuleMigrator(modules: modules).migrate(connection, now: now)
       }
@@ -49,10 +48,10 @@ public struct Migrator: Sendable {
     }
   }
 
-  /// Looks whether a file is a store that these migrations know, and changes nothing.
+  /// Checks that a file is a store that these migrations know. Changes nothing.
   ///
-  /// - Returns: how many of the migrations it has been through.
-  /// - Throws: `StoreError` where it's empty, none of ours, or has been through others; `SQLiteError` where SQLite fails.
+  /// - Returns: How many of the migrations were applied to it.
+  /// - Throws: `StoreError` if it is empty, no Lockstep store, or has other migrations; `SQLiteError`.
   @discardableResult
   public func examine(_ connection: SQLiteConnection) throws -> Int {
     if try isNew(connection) { throw StoreError.notAStore(path: connection.path) }
@@ -62,7 +61,7 @@ public struct Migrator: Sendable {
   /// The number of the last migration.
   package var last: Int { migrations.count }
 
-  /// Whether there is nothing in the file. Throws when there is, and it isn't ours.
+  /// Whether the file is empty. Throws if it is the database of another program.
   private func isNew(_ connection: SQLiteConnection) throws -> Bool {
     let id = try connection.integer("PRAGMA application_id")
     if id == Self.applicationID { return false }
@@ -73,7 +72,7 @@ public struct Migrator: Sendable {
     return true
   }
 
-  /// How many of the migrations the store has been through. Throws where its past isn't the beginning of ours.
+  /// How many of the migrations were applied. Throws if the applied migrations are not the first of these.
   private func countOfApplied(_ connection: SQLiteConnection) throws -> Int {
     let path = connection.path
     let version = try connection.integer("PRAGMA user_version")
@@ -84,15 +83,9 @@ public struct Migrator: Sendable {
       throw StoreError.inconsistent(path: path, what: "it has no table of migrations")
     }
     let applied = try connection.all("SELECT number, name, checksum FROM migrations ORDER BY number") { row in
-      Applied(number: try row[0], name: try row[1], checksum: try row[2])
+      AppliedMigration(number: try row[0], name: try row[1], checksum: try row[2])
     }
-    for (known, past) in zip(migrations, applied) where known.number == past.number {
-      if checksum(of: known.sql) == past.checksum { continue }
-      if known.name != past.name {
-        throw StoreError.unknownMigration(path: path, number: past.number, name: past.name)
-      }
-      throw StoreError.changedMigration(path: path, number: past.number, name: past.name)
-    }
+    try migrations.check(applied, path: path)
     guard version > 0, applied.map(\.number) == Array(1...version) else {
       let numbers = applied.map { "\($0.number)" }.joined(separator: ", ")
       throw StoreError.inconsistent(
@@ -114,16 +107,30 @@ public struct Migrator: Sendable {
     )
     try connection.execute("PRAGMA user_version = \(migration.number)")
   }
+}
 
-  private struct Applied {
-    let number: Int
-    let name: String
-    let checksum: String
+/// A recorded migration of a store or of a module.
+struct AppliedMigration {
+  let number: Int
+  let name: String
+  let checksum: String
+}
+
+extension [Migration] {
+  /// Throws if an applied migration has another name or text than the one with its number here.
+  func check(_ applied: [AppliedMigration], path: String, module: String? = nil) throws(StoreError) {
+    for (known, past) in zip(self, applied) where known.number == past.number {
+      if checksum(of: known.sql) == past.checksum { continue }
+      let name = module.map { "\($0)/\(past.name)" } ?? past.name
+      throw known.name == past.name
+        ? .changedMigration(path: path, number: past.number, name: name)
+        : .unknownMigration(path: path, number: past.number, name: name)
+    }
   }
 }
 
 extension SQLiteConnection {
-  /// The only value of a statement that always gives one.
+  /// The only value of a statement.
   fileprivate func integer(_ sql: StaticString) throws -> Int {
     try first(sql) { row in try row[0] as Int } ?? 0
   }

@@ -2,24 +2,18 @@ import LockstepCollections
 import LockstepMigrations
 import LockstepSQLite
 
-/// What a module needs of a store: that it's known there as what it is, and the steps of its own tables' schema.
+/// The name and kind of a module, and the migrations of its own tables.
 public struct ModuleSchema: Sendable {
   let name: String
   let kind: CollectionMutation.Kind
   let migrations: [Migration]
-
-  init(name: String, kind: CollectionMutation.Kind, migrations: [Migration]) {
-    self.name = name
-    self.kind = kind
-    self.migrations = migrations
-  }
 }
 
-/// Brings a store's modules up to date, within the transaction in which the product's own schema is.
+/// Migrates the tables of modules, in the transaction of the product's own migrations.
 ///
-/// A store that was ever served with a module is refused without it. Its clients' cursors, the journal and the snapshots tell of
-/// that module's state: a server that doesn't know it would answer as if nothing had changed there, leave it out of exports,
-/// and drop its past when the journal is pruned.
+/// A store that was ever served with a module is refused without it. Cursors, journal and snapshots contain the module's state.
+/// A server without the module would respond as if nothing had changed there, omit it in exports, and lose its history when the
+/// journal is pruned.
 struct ModuleMigrator {
   let modules: [ModuleSchema]
 
@@ -40,12 +34,12 @@ struct ModuleMigrator {
         try apply(migration, of: module, to: connection, now: now)
       }
     }
-    // The product's own see to it by themselves.
+    // Only tables that modules have added: the product's own tables are tested.
     let outliving = try outlivingTables(connection).subtracting(before)
     if let table = outliving.min() { throw StoreError.outlivesUsers(path: connection.path, table: table) }
   }
 
-  /// Applies in an empty database what the store's modules have been through.
+  /// Applies the applied migrations of the store's modules to an empty database.
   func repeatApplied(of connection: SQLiteConnection, in scratch: SQLiteConnection) throws {
     for (name, _) in try known(to: connection) {
       guard let module = modules.first(where: { $0.name == name }) else {
@@ -57,7 +51,7 @@ struct ModuleMigrator {
     }
   }
 
-  /// The modules that the store knows, with their kinds.
+  /// The modules in the store with their kinds.
   private func known(to connection: SQLiteConnection) throws -> [String: String] {
     let rows = try connection.all("SELECT name, kind FROM modules") { (try $0[0] as String, try $0[1] as String) }
     return Dictionary(rows) { _, last in last }
@@ -77,14 +71,8 @@ struct ModuleMigrator {
     let applied = try connection.all(
       "SELECT number, name, checksum FROM module_migrations WHERE module = ? ORDER BY number",
       module.name
-    ) { (number: try $0[0] as Int, name: try $0[1] as String, checksum: try $0[2] as String) }
-    for (step, past) in zip(module.migrations, applied) where step.number == past.number {
-      if checksum(of: step.sql) == past.checksum { continue }
-      let name = "\(module.name)/\(past.name)"
-      throw step.name == past.name
-        ? StoreError.changedMigration(path: path, number: past.number, name: name)
-        : StoreError.unknownMigration(path: path, number: past.number, name: name)
-    }
+    ) { AppliedMigration(number: try $0[0], name: try $0[1], checksum: try $0[2]) }
+    try module.migrations.check(applied, path: path, module: module.name)
     guard applied.count <= module.migrations.count else {
       throw StoreError.newerModule(
         path: path,
@@ -117,7 +105,7 @@ struct ModuleMigrator {
     )
   }
 
-  /// The tables that would keep something of an erased user.
+  /// The tables that would keep rows of an erased user.
   private func outlivingTables(_ connection: SQLiteConnection) throws -> Set<String> {
     let tables = try connection.all(
       """

@@ -2,55 +2,55 @@ import Glibc
 import LockstepSQLite
 import LockstepThreading
 
-/// Why a store can't be opened or written, each with a sentence that says what to do.
+/// Why a store cannot be opened or written. Each description says what to do.
 public enum StoreError: Error, Sendable, Equatable {
-  /// What is there is a device, a folder or the like.
+  /// The path is a device or a folder.
   case notAFile(path: String)
-  /// The file is gone or empty, and the log that belongs to it isn't: to open it would throw the log away.
-  case onlyLog(path: String)
-  /// The file is a SQLite database, but some other program's.
+  /// The file is missing or empty, but its WAL is not. Opening it would delete the WAL.
+  case onlyWAL(path: String)
+  /// The file is the SQLite database of another program.
   case notAStore(path: String)
-  /// A newer lockstep has changed the schema.
+  /// The schema is from a newer version.
   case newerSchema(path: String, found: Int, known: Int)
-  /// The store has been through a migration of another name than the one of this number here.
+  /// An applied migration has another name than the one with its number here.
   case unknownMigration(path: String, number: Int, name: String)
-  /// The store has been through a migration whose text was another than the one here.
+  /// An applied migration has another text than here.
   case changedMigration(path: String, number: Int, name: String)
-  /// The store was served with a module that this program doesn't have.
+  /// The store was served with a module that this program does not have.
   case missingModule(path: String, module: String)
-  /// A module's state is a list here, and a map in the store, or the other way round.
+  /// A module's state is a list here and a map in the store, or the other way round.
   case otherKindOfModule(path: String, module: String, kind: String)
-  /// A newer version of a module has changed its tables.
+  /// The tables of a module are from a newer version.
   case newerModule(path: String, module: String, found: Int, known: Int)
-  /// A module's table keeps something of users who are erased.
+  /// A module's table would keep rows of erased users.
   case outlivesUsers(path: String, table: String)
-  /// What the store says about itself doesn't fit together.
+  /// The store's records contradict each other.
   case inconsistent(path: String, what: String)
-  /// SQLite would not.
+  /// SQLite failed.
   case database(SQLiteError)
   /// Another server has the store open.
   case inUse(path: String)
-  /// The file that keeps other servers away can't be made or locked; the reason is an `errno`.
+  /// The lock file cannot be created or locked; the reason is an `errno`.
   case cannotLock(path: String, reason: Int32)
-  /// Another file, or none, is where the store was when it was opened.
+  /// The path now leads to another file, or to none.
   case replaced(path: String)
-  /// The system has no thread for the store.
+  /// The system has no more threads.
   case noThread(NamedThread.NotStarted)
-  /// Too much waits for the store.
+  /// Too much work waits for the store.
   case overloaded
-  /// The store has been closed.
+  /// The store is closed.
   case closed
 }
 
 extension StoreError: CustomStringConvertible {
-  /// What happened, and what to do.
+  /// The error with advice.
   public var description: String {
     switch self {
     case .notAFile(let path):
       "\(path) is no regular file, and a store is one. Name another, or the place of one that is to be made."
-    case .onlyLog(let path):
+    case .onlyWAL(let path):
       "The store \(path) is gone or empty, but its log \(path)-wal isn't: what was written last is there. Nothing was "
-        + "changed. Put the store back beside it, or restore a backup; to begin anew, move the log out of the way."
+        + "changed. Put the store back beside it, or restore a backup; to start with a new store, move the log out of the way."
     case .notAStore(let path):
       "\(path) is a SQLite database, but not a Lockstep store. Nothing in it was changed. Name another file, or move "
         + "this one out of the way."
@@ -65,7 +65,7 @@ extension StoreError: CustomStringConvertible {
         + "carries. Run the lockstep that made it, or restore the migration's text and make the change in a new one."
     case .missingModule(let path, let module):
       "The store \(path) was served with the module \(module), which this server doesn't have: what its users keep there "
-        + "would be missing in what they are told, and its past would be lost. Run a server that has it."
+        + "would be missing from its responses, and its history would be lost. Run a server that has it."
     case .otherKindOfModule(let path, let module, let kind):
       "The store \(path) has the module \(module) as a \(kind), and in this server it's none. Run the server that made "
         + "it, or give the module another name."
@@ -76,8 +76,7 @@ extension StoreError: CustomStringConvertible {
       "The table \(table) of the store \(path) would keep rows of users who are erased. Nothing was changed. Declare its "
         + "column: user_id TEXT NOT NULL REFERENCES users (id) ON DELETE CASCADE."
     case .inconsistent(let path, let what):
-      "The store \(path) doesn't fit together: \(what). Somebody has changed it by hand, or it is damaged: restore it "
-        + "from a backup."
+      "The store \(path) doesn't fit together: \(what). It was changed by hand or is damaged: restore it from a backup."
     case .database(let error):
       error.description
     case .inUse(let path):

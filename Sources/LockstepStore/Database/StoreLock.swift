@@ -3,20 +3,19 @@ import LockstepSQLite
 import LockstepThreading
 import LockstepTime
 
-/// The right to be the only server of a store, held until it is released or the process ends, however it ends.
+/// The right to be the only server of a store. It ends when the object is released or the process ends, however it ends.
 ///
-/// It is a lock (`flock`) on a file of its own beside the store: SQLite's own locks are for moments, and those that a
-/// process has on a database's file are lost when it closes any descriptor of that file. Whoever only reads, such as the
-/// `sqlite3` shell, doesn't ask for it.
+/// It is a `flock` lock on a file beside the store. SQLite's own locks are short, and a process loses its locks on a database
+/// file when it closes any descriptor of that file. Programs that only read, such as the `sqlite3` shell, do not need the lock.
 package final class StoreLock: Sendable {
   private let path: String
   private let descriptor: Int32
 
-  /// How often it's tried anew while somebody has it.
-  private static let glance = Duration.milliseconds(20)
+  /// The time between two attempts.
+  private static let interval = Duration.milliseconds(20)
 
-  /// The same, waiting about so long for whoever has it. An operator's command may have it for a moment: a server that
-  /// starts just then mustn't give up.
+  /// Takes the lock, and waits for about `patience` if it is taken. An admin command may hold it for a moment, and a server
+  /// that starts at that time must not fail.
   static func take(
     store: String,
     patience: Duration,
@@ -29,21 +28,21 @@ package final class StoreLock: Sendable {
       } catch {
         guard case .inUse = error, left > .zero else { throw error }
       }
-      left -= glance
-      pause(glance)
+      left -= interval
+      pause(interval)
     }
   }
 
-  /// Sleeps: nobody can wake who waits for the lock.
+  /// Sleeps, because the end of a `flock` lock wakes no waiter.
   private static func pause(_ duration: Duration) {
     _ = LockedState(()).wait(atMost: duration.wholeNanoseconds) { _ -> Void? in nil }
   }
 
-  /// Takes the lock of the store of this path, which has no symbolic links in it, or throws `StoreError.inUse`.
+  /// Takes the lock of the store at this path, which contains no symbolic links, or throws `StoreError.inUse`.
   package init(store: String) throws(StoreError) {
     path = store + "-lock"
     while true {
-      // Not through a link: it would be a lock on some other file, or make one somewhere else.
+      // Not through a link, which could lead to any other file.
       let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
       guard descriptor >= 0 else { throw .cannotLock(path: path, reason: errno) }
       guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
@@ -51,7 +50,7 @@ package final class StoreLock: Sendable {
         close(descriptor)
         throw reason == EWOULDBLOCK ? .inUse(path: store) : .cannotLock(path: path, reason: reason)
       }
-      // Whoever had it before may have removed the file between the two calls: then this lock keeps nobody away.
+      // The previous holder may have removed the file between the two calls. Then other servers lock another file.
       if FileIdentity(descriptor: descriptor) == FileIdentity(path: path) {
         self.descriptor = descriptor
         return
@@ -61,7 +60,7 @@ package final class StoreLock: Sendable {
   }
 
   deinit {
-    // Removed while it is locked, so that nobody can have taken it meanwhile.
+    // Removed while it is locked, so that no other server can have taken it.
     unlink(path)
     close(descriptor)
   }

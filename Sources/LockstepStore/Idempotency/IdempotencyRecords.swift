@@ -2,51 +2,10 @@ import LockstepCollections
 import LockstepSQLite
 import LockstepTime
 
-/// An `Idempotency-Key`, with what tells whether the request is the same one again.
-package struct IdempotencyKey: Sendable, Hashable {
-  package let key: String
-  /// Of the request's method, path and body, and of what the body means. Where a body holds a password, this must not be a way to guess it: see
-  /// `init(_:method:target:meaning:body:secret:)`.
-  package let fingerprint: [UInt8]
-
-  /// The longest key that is taken.
-  package static let maximumBytes = 256
-
-  /// A key of its parts.
-  package init(_ key: String, fingerprint: [UInt8]) {
-    self.key = key
-    self.fingerprint = fingerprint
-  }
-
-  /// - Parameters:
-  ///   - key: What the client sent.
-  ///   - method: The request's.
-  ///   - target: Its path and query.
-  ///   - meaning: What tells requests apart whose bodies are the same and mean different things; empty where nothing does.
-  ///   - body: Its body.
-  ///   - secret: What nobody can guess and the store doesn't hold, such as the request's token, where the body has a
-  ///     password in it; else empty.
-  package init(
-    _ key: String,
-    method: String,
-    target: String,
-    meaning: String = "",
-    body: [UInt8],
-    secret: [UInt8] = []
-  ) {
-    self.key = key
-    let (method, target, meaning) = (Array(method.utf8), Array(target.utf8), Array(meaning.utf8))
-    fingerprint =
-      meaning.isEmpty
-      ? DomainHash.of("request", method, target, body, secret)
-      : DomainHash.of("request", method, target, body, secret, meaning)
-  }
-}
-
-/// An answer that is kept, to be given again.
+/// A response as it is recorded for its idempotency key.
 package struct StoredResponse: Sendable, Equatable {
   package let status: Int
-  /// The header fields, as they go over the wire.
+  /// The header fields in wire format.
   package let fields: [UInt8]
   package let body: [UInt8]?
 
@@ -57,11 +16,23 @@ package struct StoredResponse: Sendable, Equatable {
   }
 }
 
-/// The tables `idempotency_keys` and `outsider_keys`.
+/// The response to a write with an idempotency key.
+package struct KeyedResponse: Sendable {
+  package let answer: StoredResponse
+  /// Whether an earlier request with the same key got this response.
+  package let isReplay: Bool
+
+  package init(answer: StoredResponse, isReplay: Bool = false) {
+    self.answer = answer
+    self.isReplay = isReplay
+  }
+}
+
+/// The recorded responses in the tables `idempotency_keys` and `outsider_keys`, within the connection's transaction.
 package struct IdempotencyRecords {
-  /// How long an answer is kept, in milliseconds.
+  /// How long a response is kept, in milliseconds.
   static let lifetime: Int64 = 24 * 3_600_000
-  /// How many that are too old each new one lets go.
+  /// How many expired responses each new one deletes, at most.
   private static let sweep = 4
 
   let connection: SQLiteConnection
@@ -70,20 +41,58 @@ package struct IdempotencyRecords {
     self.connection = connection
   }
 
-  /// The answer that was given to a key; nil where there is none, or it's too old. Throws when it was another request's.
-  package func answer(to key: IdempotencyKey, of owner: IdempotencyKeyOwner, now: Timestamp) throws -> StoredResponse? {
-    guard let (fingerprint, answer) = try kept(key.key, of: owner, now: now) else { return nil }
-    guard fingerprint == key.fingerprint else { throw IdempotencyKeyReusedError() }
-    return answer
+  /// Runs a write once for its key: if the key has a response, that is the result. Otherwise `write` runs, and its response is
+  /// recorded with it.
+  ///
+  /// A refusal is recorded too, because the same request sent again must not meet another state.
+  ///
+  /// - Parameters:
+  ///   - key: The client's key.
+  ///   - owner: The owner of the key.
+  ///   - now: The time.
+  ///   - write: Writes and returns the response. It throws a refusal before its first change.
+  ///   - refusal: The response to a refusal; nil for any other error, which is thrown and not recorded.
+  ///   - recorded: The part of a response that is recorded.
+  /// - Returns: The response.
+  /// - Throws: `IdempotencyKeyReusedError` if the key belongs to another request; errors of `write` and of SQLite.
+  package func once(
+    _ key: IdempotencyKey,
+    of owner: IdempotencyKeyOwner,
+    at now: Timestamp,
+    write: () throws -> StoredResponse,
+    refusal: (any Error) -> StoredResponse?,
+    recorded: (StoredResponse) -> StoredResponse = { $0 }
+  ) throws -> KeyedResponse {
+    if let known = try self.response(to: key, of: owner, at: now) {
+      return KeyedResponse(answer: known, isReplay: true)
+    }
+    let response: StoredResponse
+    do {
+      response = try write()
+    } catch {
+      guard let refused = refusal(error) else { throw error }
+      response = refused
+    }
+    try record(recorded(response), to: key, of: owner, at: now)
+    return KeyedResponse(answer: response)
   }
 
-  /// The answer that was given to a key, no earlier than some moment, and the fingerprint of the request.
-  package func kept(
+  /// The recorded response to a key; nil if there is none. Throws `IdempotencyKeyReusedError` if it belongs to another request.
+  package func response(to key: IdempotencyKey, of owner: IdempotencyKeyOwner, at now: Timestamp) throws
+    -> StoredResponse?
+  {
+    guard let (fingerprint, response) = try recorded(key.key, of: owner, at: now) else { return nil }
+    guard fingerprint == key.fingerprint else { throw IdempotencyKeyReusedError() }
+    return response
+  }
+
+  /// The fingerprint and the response of a key, if they were recorded at `moment` or later.
+  package func recorded(
     _ key: String,
     of owner: IdempotencyKeyOwner,
-    now: Timestamp,
+    at now: Timestamp,
     since moment: Timestamp? = nil
-  ) throws -> (fingerprint: [UInt8], answer: StoredResponse)? {
+  ) throws -> (fingerprint: [UInt8], response: StoredResponse)? {
     let oldest = max(now.millisecondsSince1970 - Self.lifetime, moment.map { $0.millisecondsSince1970 - 1 } ?? .min)
     switch owner {
     case .user(let user):
@@ -92,29 +101,32 @@ package struct IdempotencyRecords {
         user,
         key,
         oldest,
-        transform: Self.answer
+        transform: Self.row
       )
     case .outsider(let hash):
       return try connection.first(
         "SELECT fingerprint, status, fields, body FROM outsider_keys WHERE id = ? AND at > ?",
         Self.id(key, hash),
         oldest,
-        transform: Self.answer
+        transform: Self.row
       )
     }
   }
 
-  /// The keys of a user whose answers are kept, and since when, oldest first.
+  /// The keys of a user with the times of their responses, oldest first.
   package func keys(of user: UserID) throws -> [(key: String, at: Timestamp)] {
     try connection.all("SELECT key, at FROM idempotency_keys WHERE user_id = ? ORDER BY at, key", user) { row in
       (try row[0] as String, try row[1] as Timestamp)
     }
   }
 
-  /// Keeps the answer to a key, and lets a few go that are too old.
-  package func keep(_ answer: StoredResponse, to key: IdempotencyKey, of owner: IdempotencyKeyOwner, now: Timestamp)
-    throws
-  {
+  /// Records the response to a key, and deletes a few expired ones.
+  package func record(
+    _ response: StoredResponse,
+    to key: IdempotencyKey,
+    of owner: IdempotencyKeyOwner,
+    at now: Timestamp
+  ) throws {
     try sweep(before: now.millisecondsSince1970 - Self.lifetime)
     switch owner {
     case .user(let user):
@@ -127,9 +139,9 @@ package struct IdempotencyRecords {
         key.key,
         key.fingerprint,
         now,
-        answer.status,
-        answer.fields,
-        answer.body
+        response.status,
+        response.fields,
+        response.body
       )
     case .outsider(let hash):
       try connection.run(
@@ -139,9 +151,9 @@ package struct IdempotencyRecords {
         Self.id(key.key, hash),
         key.fingerprint,
         now,
-        answer.status,
-        answer.fields,
-        answer.body
+        response.status,
+        response.fields,
+        response.body
       )
     }
   }
@@ -162,14 +174,9 @@ package struct IdempotencyRecords {
     )
   }
 
-  private static func answer(_ row: borrowing SQLiteRow) throws -> (fingerprint: [UInt8], answer: StoredResponse) {
+  private static func row(_ row: borrowing SQLiteRow) throws -> (fingerprint: [UInt8], response: StoredResponse) {
     (try row[0] as [UInt8], StoredResponse(status: try row[1], fields: try row[2], body: try row[3]))
   }
 
   private static func id(_ key: String, _ owner: [UInt8]) -> [UInt8] { DomainHash.of("key", owner, Array(key.utf8)) }
-}
-
-/// A key came again with another request.
-package struct IdempotencyKeyReusedError: Error {
-  package init() {}
 }

@@ -3,12 +3,12 @@ import LockstepJSON
 import LockstepSQLite
 import LockstepTime
 
-/// The table `journal`: what was asked for and what did happen, in order.
+/// The table `journal`: the actions of users and their mutations, in order, within the connection's transaction.
 package struct Journal {
-  /// How far a user's history goes.
+  /// The end of a user's history.
   package struct End: Sendable {
     package var revision = Revision.none
-    /// How many bytes all entries up to its end have, those too that were pruned since.
+    /// The bytes of all entries, including pruned ones.
     package var written = 0
   }
 
@@ -18,7 +18,6 @@ package struct Journal {
     self.connection = connection
   }
 
-  /// Adds what an action did.
   package func add(_ entry: JournalEntry, of user: UserID) throws {
     try connection.run(
       """
@@ -37,10 +36,9 @@ package struct Journal {
     )
   }
 
-  /// The user's last revision; 0 where nothing was ever changed. The journal's last entry is never pruned.
+  /// The user's last revision; 0 if nothing was ever changed. The last entry is never pruned.
   package func lastRevision(of user: UserID) throws -> Revision { try end(of: user).revision }
 
-  /// How far a user's history goes.
   package func end(of user: UserID) throws -> End {
     try connection.first(
       "SELECT revision, written FROM journal WHERE user_id = ? ORDER BY revision DESC, position DESC LIMIT 1",
@@ -48,7 +46,7 @@ package struct Journal {
     ) { End(revision: try $0[0], written: try $0[1]) } ?? End()
   }
 
-  /// The first revision by whose end more than so many bytes were written; nil where there is none.
+  /// The first revision with whose entries more than this many bytes were written; nil if there is none.
   package func firstRevision(of user: UserID, past written: Int) throws -> Revision? {
     try connection.first(
       "SELECT revision FROM journal WHERE user_id = ? AND written > ? ORDER BY revision, position LIMIT 1",
@@ -57,15 +55,15 @@ package struct Journal {
     ) { try $0[0] }
   }
 
-  /// The first revision that is still in the journal; nil where it's empty.
+  /// The first revision that is not pruned; nil if the journal is empty.
   package func firstRevision(of user: UserID) throws -> Revision? {
     try connection.first("SELECT min(revision) FROM journal WHERE user_id = ?", user) { try $0[0] as Revision? }
       .flatMap { $0 }
   }
 
-  /// Whether a user's history, as far as it's kept, has been at exactly this revision.
+  /// Whether the part of the user's history that is kept contains this revision.
   package func knows(_ revision: Revision, of user: UserID) throws -> Bool {
-    // From the beginning on nothing can be told any more once its first entry is pruned.
+    // The empty state before the first entry is known as long as that entry is kept.
     if revision == .none { return try firstRevision(of: user).map { $0.number == 1 } ?? true }
     let found = try connection.first(
       "SELECT 1 FROM journal WHERE user_id = ? AND revision = ? LIMIT 1",
@@ -75,8 +73,8 @@ package struct Journal {
     return found ?? false
   }
 
-  /// The revisions of a user's entries behind one, oldest first, once for each entry. The index tells them: of the entries
-  /// themselves, however long they are, nothing is read.
+  /// The revision of each entry after `revision`, oldest first. They are read from the index, not from the entries, which may be
+  /// long.
   package func revisions(of user: UserID, after revision: Revision, limit: Int) throws -> [Revision] {
     try connection.all(
       "SELECT revision FROM journal WHERE user_id = ? AND revision > ? ORDER BY revision, position LIMIT ?",
@@ -91,7 +89,7 @@ package struct Journal {
     try entries(of: user, after: Revision(rawValue: revision.rawValue - 1), upTo: revision)
   }
 
-  /// A user's entries from behind one revision up to another, oldest first.
+  /// The user's entries after one revision, up to another, oldest first.
   package func entries(of user: UserID, after: Revision, upTo: Revision) throws -> [JournalEntry] {
     try connection.all(
       """
@@ -114,9 +112,8 @@ package struct Journal {
     }
   }
 
-  /// A user's facts from behind one revision up to another, in order: of which collection, in which revision, and what they
-  /// are, which is read only when it's asked for. Where only one collection is of interest, nothing of others is read, which may
-  /// be long.
+  /// Passes the mutations of each entry after one revision, up to another, in order: the collection, the revision, and a function
+  /// that parses the mutations on demand. With `collection`, the entries of other collections are not read.
   package func forEachMutation(
     of user: UserID,
     in collection: CollectionName? = nil,

@@ -1,7 +1,7 @@
 import LockstepCollections
 import LockstepJSON
 
-// How a collection looks in the table `snapshots`:
+// The format of collections in the table `snapshots`:
 // `{"kind":"list","revision":7,"items":[[3,{…}],…]}`, `{"kind":"map","revision":7,"values":[["key",3,…],…]}`.
 
 extension CollectionState {
@@ -31,7 +31,7 @@ extension CollectionState {
     return bytes
   }
 
-  /// Reads the text form; nil when it's none.
+  /// Reads the text form; nil if it is malformed.
   init?(snapshot: [UInt8]) {
     let json = JSON(trusting: snapshot)
     guard let revision = json["revision"]?.revision else { return nil }

@@ -1,9 +1,8 @@
 import LockstepCollections
 import LockstepSQLite
 
-/// The table `snapshots`: collections as they were.
+/// The table `snapshots`: collections at past revisions, within the connection's transaction.
 package struct Snapshots {
-  /// Which collection, and after which revision.
   package struct Name: Sendable {
     package let collection: CollectionName
     package let revision: Revision
@@ -15,8 +14,8 @@ package struct Snapshots {
     self.connection = connection
   }
 
-  /// The newest of a collection up to a revision; nil where there is none: it was empty at the beginning. Throws
-  /// `SnapshotDamagedError` where it can't be read: what would be rebuilt without it was never so.
+  /// The newest snapshot of a collection up to a revision; nil if there is none, because the collection was empty at first.
+  /// Throws `SnapshotDamagedError` if it cannot be read: a state that is rebuilt without it would be wrong.
   package func latest(of collection: CollectionName, of user: UserID, upTo revision: Revision) throws -> (
     revision: Revision, state: CollectionState
   )? {
@@ -36,7 +35,7 @@ package struct Snapshots {
     return (revision, state)
   }
 
-  /// Which of a user's there are, by collection, oldest first.
+  /// The snapshots of a user by collection, oldest first.
   package func names(of user: UserID) throws -> [Name] {
     try connection.all(
       "SELECT collection, revision FROM snapshots WHERE user_id = ? ORDER BY collection, revision",
@@ -44,7 +43,6 @@ package struct Snapshots {
     ) { Name(collection: CollectionName(text: try $0[0] as String), revision: try $0[1]) }
   }
 
-  /// Keeps a collection as it was after a revision.
   package func keep(_ state: CollectionState, as collection: CollectionName, of user: UserID, at revision: Revision)
     throws
   {
@@ -57,17 +55,12 @@ package struct Snapshots {
     )
   }
 
-  /// Forgets all of a collection.
-  package func forget(_ collection: CollectionName, of user: UserID) throws {
-    try connection.run(
-      "DELETE FROM snapshots WHERE user_id = ? AND collection = ?",
-      user,
-      collection.description
-    )
-  }
-
-  /// Forgets those before a revision.
-  package func forget(_ collection: CollectionName, of user: UserID, before revision: Revision) throws {
+  /// Deletes the snapshots of a collection before a revision.
+  package func delete(
+    _ collection: CollectionName,
+    of user: UserID,
+    before revision: Revision = Revision(rawValue: .max)
+  ) throws {
     try connection.run(
       "DELETE FROM snapshots WHERE user_id = ? AND collection = ? AND revision < ?",
       user,
@@ -77,7 +70,7 @@ package struct Snapshots {
   }
 }
 
-/// A snapshot that isn't what this program writes: somebody else has changed the file, or the disk has.
+/// A snapshot that this program has not written: the file was changed, or the disk is damaged.
 package struct SnapshotDamagedError: Error, CustomStringConvertible {
   let user: UserID
   package let collection: CollectionName

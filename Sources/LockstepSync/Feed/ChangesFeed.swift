@@ -66,7 +66,6 @@ package struct ChangesFeed: Sendable {
     self.store = store
     self.history = history
   }
-  // MARK: What is needed
 
   /// The collections whose past state is needed, because the user has changed them since the
   /// cursor.
@@ -108,7 +107,7 @@ package struct ChangesFeed: Sendable {
     return try history.rebuild(changed, of: user, at: cursor.revision, from: connection)
   }
 
-  // MARK: Weighing
+  // MARK: Weights
 
   /// The cost of a document with the changes since a cursor.
   package func weight(since cursor: Cursor, base: Base, in state: UserState) -> Int {
@@ -123,7 +122,7 @@ package struct ChangesFeed: Sendable {
     state.collections.reduce(0) { $0 + (filter.includes($1.key) ? $1.value.weight : 0) }
   }
 
-  // MARK: Telling
+  // MARK: Documents
 
   /// The document with the changes since a cursor.
   package func changes(since cursor: Cursor, as text: String, base: Base, view: StateView, _ filter: Filter) throws
@@ -156,18 +155,17 @@ package struct ChangesFeed: Sendable {
     var changesets: [UInt8] = []
     let fixed = history.states.fixed.filter { filter.includes($0.name) }
     for name in Set(names(in: view.state, filter, view.registered) + fixed.map(\.name)).sorted() {
-      switch view.state.collections[name] {
-      case .list(let list)?: CollectionChange.append(name, whole: list.items, into: &changesets)
-      case .map(let map)?:
-        let values = shown(map, of: name, view.registered, at: view.registeredRevision)
-        CollectionChange.append(name, whole: values, into: &changesets)
-      case nil:
-        if fixed.first(where: { $0.name == name })?.kind == .list {
-          CollectionChange.append(name, whole: [ListItem](), into: &changesets)
-        } else {
-          let values = shown(MapState(), of: name, view.registered, at: view.registeredRevision)
-          CollectionChange.append(name, whole: values, into: &changesets)
+      let isList =
+        switch view.state.collections[name] {
+        case .list?: true
+        case .map?: false
+        case nil: fixed.first { $0.name == name }?.kind == .list
         }
+      if isList {
+        CollectionChange.append(name, whole: view.state.list(name).items, into: &changesets)
+      } else {
+        let values = shown(view.state.map(name), of: name, view.registered, at: view.registeredRevision)
+        CollectionChange.append(name, whole: values, into: &changesets)
       }
     }
     return document(since: text, at: view.cursor, isReset: true, changesets)

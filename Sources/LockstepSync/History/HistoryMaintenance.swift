@@ -5,17 +5,17 @@ import LockstepThreading
 import LockstepTime
 import Synchronization
 
-/// What is done behind users' backs for their history: snapshots, so that the past is quickly rebuilt, and pruning.
+/// Adds snapshots, so that past states are rebuilt quickly, and prunes the journal.
 ///
-/// It's set off by their own transactions, so nothing runs for those who aren't there, and needs no clock to wake it.
+/// A user's own transactions trigger this work. So it needs no timer, and nothing runs for inactive users.
 package final class HistoryMaintenance: Sendable {
-  /// After so many revisions of a user a step of pruning is tried,
+  /// A step of pruning is due after this many revisions of a user,
   private static let revisionsBetweenPruning = 64
-  /// and each time that the history has grown by this part of what it may take.
+  /// and each time the history has grown by this fraction of its limit.
   private static let partBetweenPruning = 8
-  /// A collection gets a snapshot when its facts since the last one took more than itself, and more than this many bytes.
-  private static let leastFactBytes = 64 * 1024
-  /// Collections whose facts are counted at a time. Beyond it counting begins anew: a snapshot comes later then.
+  /// A collection gets a snapshot when its mutations since the last one have more bytes than the collection and than this.
+  private static let leastMutationBytes = 64 * 1024
+  /// The limit of counted collections. When it is reached, all counts start at zero, which delays snapshots.
   private static let countedCollections = 100_000
 
   private struct Key: Hashable {
@@ -36,30 +36,18 @@ package final class HistoryMaintenance: Sendable {
     self.now = now
   }
 
-  /// How many bytes of history have been written since the server started, and how many revisions of it have gone.
+  /// How many bytes of history were written and how many revisions were pruned since the server started.
   package var metrics: (writtenBytes: Int, prunedRevisions: Int) {
     (written.load(ordering: .relaxed), pruned.load(ordering: .relaxed))
   }
 
-  /// Told of each collection that a committed transaction changed, in order.
-  ///
-  /// - Parameters:
-  ///   - user: Whose it is.
-  ///   - name: The collection's.
-  ///   - state: The collection after it.
-  ///   - bytes: How long the facts were.
-  ///   - revision: The user's, after it.
-  func noteFacts(of user: UserID, in name: CollectionName, state: CollectionState, bytes: Int, revision: Revision) {
+  /// Notes the mutations of a committed transaction in one collection. `state` is the collection after it. Call this in order.
+  func noteMutations(of user: UserID, in name: CollectionName, state: CollectionState, bytes: Int, revision: Revision) {
     guard isSnapshotDue(Key(user: user, collection: name), state, bytes) else { return }
     submit(for: user) { try Snapshots(connection: $0).keep(state, as: name, of: user, at: revision) }
   }
 
-  /// Told of each committed transaction, in order.
-  ///
-  /// - Parameters:
-  ///   - user: Whose it is.
-  ///   - state: The user's state after it.
-  ///   - written: How much of the history it is.
+  /// Notes a committed transaction, which wrote this many bytes of history. Call this in order.
   func noteCommit(of user: UserID, _ state: UserState, written: Int) {
     self.written.add(written, ordering: .relaxed)
     let part = max(1, pruning.policy.bytes / Self.partBetweenPruning)
@@ -76,13 +64,13 @@ package final class HistoryMaintenance: Sendable {
     mutationBytes.withLock { counted in
       if counted.count >= Self.countedCollections { counted = [:] }
       let sum = counted[key, default: 0] + bytes
-      let isDue = sum > max(Self.leastFactBytes, state.bytes)
+      let isDue = sum > max(Self.leastMutationBytes, state.bytes)
       counted[key] = isDue ? nil : sum
       return isDue
     }
   }
 
-  /// What doesn't find room, or fails, is tried again with a later transaction.
+  /// If the queue is full or the unit fails, a later transaction tries again.
   private func submit(for user: UserID, _ unit: @escaping @Sendable (SQLiteConnection) throws -> Void) {
     try? writer.submit(unit, of: user.writeOwner) { _ in }
   }

@@ -2,30 +2,22 @@ import LockstepCollections
 import LockstepJSON
 import LockstepStore
 
-/// A part of a user's journal as clients see it: whole transactions, or it couldn't be gone on from.
+/// A page of a user's journal as clients get it. It consists of whole transactions, so that the next page can begin after it.
 ///
-/// It's bounded in entries and in bytes, since an entry may have half a megabyte. Only a transaction that alone is longer
-/// than a page is a page of its own.
+/// A page is limited in entries and in bytes, because an entry may have half a megabyte. A longer transaction gets a page of its
+/// own.
 package struct JournalPage: Sendable {
-  /// About how many bytes a page has, at most.
+  /// The approximate limit of a page in bytes.
   static let bytes = 4 * 1024 * 1024
 
-  /// The entries, with commas in between.
+  /// The entries, separated by commas.
   package private(set) var entries: [UInt8] = []
-  /// The last revision that is in it; nil where there was none to come.
+  /// The last revision of the page; nil if the page is empty.
   package private(set) var last: Revision?
-  /// Whether there is more behind it.
+  /// Whether more entries follow.
   package private(set) var isPart: Bool
 
-  /// - Parameters:
-  ///   - user: Whose journal it is.
-  ///   - start: The page begins behind this revision.
-  ///   - end: It ends with this one at the latest.
-  ///   - limit: How many entries it has at most.
-  ///   - bytes: How long it may be.
-  ///   - journal: Where to read.
-  ///   - store: Which store the cursors are of.
-  /// - Throws: What SQLite throws.
+  /// Reads the page of at most `limit` entries after `start`, up to `end`. `store` is the store in its cursors.
   package init(
     of user: UserID,
     after start: Revision,
@@ -35,7 +27,7 @@ package struct JournalPage: Sendable {
     from journal: Journal,
     store: String
   ) throws {
-    // As many more as a transaction has at most, to see where the last one ends.
+    // One transaction more, to see where the last one ends.
     let ahead = try journal.revisions(of: user, after: start, limit: limit + Transaction.maximumActions).prefix {
       $0 <= end
     }
@@ -56,7 +48,7 @@ package struct JournalPage: Sendable {
     }
   }
 
-  /// The first revisions, about `limit` of them, with which a page can end.
+  /// About `limit` of the first revisions, so that the page ends with a transaction.
   private static func wholeTransactions(_ ahead: ArraySlice<Revision>, _ limit: Int) -> (
     whole: [Revision], isPart: Bool
   ) {
@@ -68,7 +60,7 @@ package struct JournalPage: Sendable {
 }
 
 extension JournalEntry {
-  /// Appends the entry as clients see it. What was asked for and what did happen are kept as they are told.
+  /// Appends the entry as clients get it. Its action and its mutations are stored in that form.
   fileprivate func encode(into body: inout [UInt8], store: String) {
     body.append(
       contentsOf: #"{"cursor":"\#(Cursor(store: store, revision: revision).text)","at":"\#(at)","session":"#.utf8

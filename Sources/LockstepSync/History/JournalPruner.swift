@@ -4,13 +4,13 @@ import LockstepStore
 import LockstepThreading
 import LockstepTime
 
-/// Keeps the journal from growing for ever, in small steps: now and then, after a user's transaction, a little of what is
-/// oldest of theirs goes, and a snapshot takes its place.
+/// Prunes the journal in small steps: from time to time, after a transaction of a user, the user's oldest entries are deleted,
+/// and snapshots replace them.
 ///
-/// What goes is older than `days`, and there are more than `revisions` after it; or there are more than `bytes` after it.
-/// The present state is in tables of its own and is never touched.
+/// An entry may be pruned if it is older than `days` and followed by more than `revisions` revisions, or if more than `bytes`
+/// bytes follow it. The present state is in other tables.
 package struct JournalPruner: Sendable {
-  /// How many revisions go in one step.
+  /// The revisions of one step.
   static let step = 256
 
   let policy: HistoryPolicy
@@ -21,7 +21,7 @@ package struct JournalPruner: Sendable {
     self.history = history
   }
 
-  /// Prunes a step, if all of it may go. Gives how many revisions went.
+  /// Prunes one step if it is due. Returns the number of pruned revisions.
   func prune(_ user: UserID, now: Timestamp, in connection: SQLiteConnection) throws -> Int {
     let journal = Journal(connection: connection)
     guard let first = try journal.firstRevision(of: user) else { return 0 }
@@ -33,8 +33,8 @@ package struct JournalPruner: Sendable {
     return bound.number - first.number + 1
   }
 
-  /// Up to where all is old and long past. A whole step or nothing: each costs a snapshot of all collections that changed in
-  /// it.
+  /// The end of a step that is old enough. Only whole steps are pruned, because each one costs a snapshot of every collection
+  /// that changed in it.
   private func agedBound(
     from first: Revision,
     to end: Journal.End,
@@ -50,7 +50,7 @@ package struct JournalPruner: Sendable {
     return revision
   }
 
-  /// Up to where more follows than the history may take: a step at most, and never the last revision.
+  /// The end of the entries that are followed by too many bytes: at most a step, and never the last revision.
   private func longBound(
     from first: Revision,
     to end: Journal.End,
@@ -76,7 +76,7 @@ package struct JournalPruner: Sendable {
     ) { (try $0[0], try $0[1]) }
   }
 
-  /// Collections that change in what goes need a snapshot in its place.
+  /// Adds snapshots of the collections that changed in the pruned entries.
   private func keepSnapshots(of user: UserID, at bound: Revision, in connection: SQLiteConnection) throws {
     let names = try connection.all(
       "SELECT DISTINCT collection FROM journal WHERE user_id = ? AND revision <= ?",
@@ -87,17 +87,17 @@ package struct JournalPruner: Sendable {
     let states = try history.rebuild(names, of: user, at: bound, from: connection)
     for (name, state) in states {
       try snapshots.keep(state, as: name, of: user, at: bound)
-      try snapshots.forget(name, of: user, before: bound)
+      try snapshots.delete(name, of: user, before: bound)
     }
     let emptied = states.filter { $0.key.part != nil && $0.value.count == 0 }.map(\.key)
-    try forget(emptied, of: user, at: bound, in: connection)
+    try deleteTraces(of: emptied, user: user, at: bound, in: connection)
   }
 
-  /// Forgets collections of which nothing is left, neither in them nor to tell of them: an app may make one for each thing it
-  /// does, and only so many are known at a time. Who has them in memory forgets them with all the rest of the user.
-  private func forget(
-    _ emptied: [CollectionName],
-    of user: UserID,
+  /// Deletes the records of empty collections without entries. An app may create a collection for each of its objects, and the
+  /// number of known collections is limited. They stay in memory until the user is evicted.
+  private func deleteTraces(
+    of emptied: [CollectionName],
+    user: UserID,
     at bound: Revision,
     in connection: SQLiteConnection
   ) throws {
@@ -109,7 +109,7 @@ package struct JournalPruner: Sendable {
     ) { CollectionName(text: try $0[0] as String) }
     for name in emptied where !changedSince.contains(name) {
       try RemovalRecords.forget(name, of: user, in: connection)
-      try Snapshots(connection: connection).forget(name, of: user)
+      try Snapshots(connection: connection).delete(name, of: user)
     }
   }
 }

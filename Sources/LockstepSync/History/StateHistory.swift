@@ -2,7 +2,7 @@ import LockstepCollections
 import LockstepSQLite
 import LockstepStore
 
-/// Past states, rebuilt from a snapshot and the facts behind it.
+/// Rebuilds past states from a snapshot and the mutations after it.
 package struct StateHistory: Sendable {
   let states: ModuleTables
 
@@ -10,14 +10,14 @@ package struct StateHistory: Sendable {
     self.states = states
   }
 
-  /// Of which collections the past is asked for.
+  /// The collections of a past state.
   package enum Extent: Sendable {
     case collection(CollectionName)
-    /// All of a module's.
+    /// All collections of a module.
     case module(String)
   }
 
-  /// A user's state as it was after a revision, of some collections alone; nil where the journal doesn't tell.
+  /// Some collections of a user's state after a revision; nil if the journal does not contain the revision.
   package func state(of user: UserID, at revision: Revision, _ extent: Extent, from connection: SQLiteConnection) throws
     -> UserState?
   {
@@ -37,7 +37,7 @@ package struct StateHistory: Sendable {
     return state
   }
 
-  /// The collections of a module that the past knows of.
+  /// The collections of a module in the user's history.
   private func collections(
     of user: UserID,
     module: String,
@@ -50,14 +50,13 @@ package struct StateHistory: Sendable {
     return Set(names.filter { $0.module == module })
   }
 
-  /// Whether a user's state can be rebuilt as it was after a revision: it's one of this history, and nothing of what
-  /// happened since is pruned.
+  /// Whether the state after a revision can be rebuilt: the revision is in the user's history and not pruned.
   package func knows(_ revision: Revision, of user: UserID, from connection: SQLiteConnection) throws -> Bool {
     try Journal(connection: connection).knows(revision, of: user)
   }
 
-  /// Collections as they were after a revision that the journal still covers. The journal is read once for all of them:
-  /// it knows users and revisions, and has no order by collection.
+  /// Collections after a revision that is not pruned. The journal is read once for all of them, because it is not ordered by
+  /// collection.
   package func rebuild(
     _ names: some Sequence<CollectionName>,
     of user: UserID,
@@ -81,7 +80,7 @@ package struct StateHistory: Sendable {
     return rebuilt.mapValues(\.state)
   }
 
-  /// A collection on its way from its last snapshot.
+  /// A collection that is being rebuilt from a snapshot.
   private struct Rebuilt {
     let reducer: CollectionReducer
     let since: Revision

@@ -3,10 +3,9 @@ import LockstepSQLite
 import LockstepStore
 import LockstepTime
 
-/// Changes to accounts, each answered once for each idempotency key: the answer is kept in the transaction that makes the
-/// change, so that a crash can't separate them.
+/// Changes to accounts, each made once for its idempotency key: the response is recorded in the transaction of the change.
 package struct AccountsLedger: Sendable {
-  /// A key, and whose it is.
+  /// A key with its owner.
   package struct Key: Sendable {
     let key: IdempotencyKey
     let owner: IdempotencyKeyOwner
@@ -20,32 +19,32 @@ package struct AccountsLedger: Sendable {
   let accounts: StoredAccounts
   let readers: ReaderPool
   let writer: DatabaseWriter
-  let keysInUse: InFlightKeys
+  let inFlightKeys: InFlightKeys
   let now: @Sendable () -> Timestamp
 
   package init(
     accounts: StoredAccounts,
     readers: ReaderPool,
     writer: DatabaseWriter,
-    keysInUse: InFlightKeys,
+    inFlightKeys: InFlightKeys,
     now: @escaping @Sendable () -> Timestamp
   ) {
     self.accounts = accounts
     self.readers = readers
     self.writer = writer
-    self.keysInUse = keysInUse
+    self.inFlightKeys = inFlightKeys
     self.now = now
   }
 
-  /// Makes a change, or gives the answer that it had before.
+  /// Makes a change, or returns its recorded response.
   ///
   /// - Parameters:
-  ///   - key: The client's key, where it sent one.
+  ///   - key: The client's key, if it sent one.
   ///   - prepare: The slow part of the change.
-  ///   - answer: What the client is told when it's done.
-  ///   - refusal: What the client is told of a refusal that is to stay; nil for an error that may be over the next time.
-  /// - Returns: The answer, or the one that was given before.
-  /// - Throws: Why it can't be done, `IdempotencyKeyInUseError`, `IdempotencyKeyReusedError`.
+  ///   - answer: The response to the change.
+  ///   - refusal: The response to a refusal that a retry would meet again; nil for any other error.
+  /// - Returns: The response.
+  /// - Throws: Errors of `prepare` and of the store, `IdempotencyKeyInUseError`, `IdempotencyKeyReusedError`.
   package func commit(
     key: Key?,
     prepare: @Sendable () async throws(AccountsError) -> PreparedAccountsWrite<Void>,
@@ -56,42 +55,42 @@ package struct AccountsLedger: Sendable {
       try await accounts.commit(prepare())
       return KeyedResponse(answer: answer)
     }
-    return try await keysInUse.hold(key.key, of: key.owner) {
-      if let kept = try await self.answer(to: key) { return KeyedResponse(answer: kept, isReplay: true) }
-      do throws(AccountsError) {
-        try await write(prepare()) { _ in (key, answer) }
-        return KeyedResponse(answer: answer)
-      } catch {
-        guard let refusal = refusal(error) else { throw error }
-        let now = now()
-        try await writer.write { connection in
-          try IdempotencyRecords(connection: connection).keep(refusal, to: key.key, of: key.owner, now: now)
-        }
-        return KeyedResponse(answer: refusal)
+    try inFlightKeys.claim(key.key, of: key.owner)
+    defer { inFlightKeys.release(key.key, of: key.owner) }
+    if let known = try await self.answer(to: key) { return KeyedResponse(answer: known, isReplay: true) }
+    do throws(AccountsError) {
+      try await write(prepare()) { _ in (key, answer) }
+      return KeyedResponse(answer: answer)
+    } catch {
+      guard let refusal = refusal(error) else { throw error }
+      let now = now()
+      try await writer.write { connection in
+        try IdempotencyRecords(connection: connection).record(refusal, to: key.key, of: key.owner, at: now)
       }
+      return KeyedResponse(answer: refusal)
     }
   }
 
-  /// The answer that was given to a key before; nil where there is none.
+  /// The recorded response to a key; nil if there is none.
   package func answer(to key: Key) async throws -> StoredResponse? {
     let now = now()
     return try await readers.read { connection in
-      try IdempotencyRecords(connection: connection).answer(to: key.key, of: key.owner, now: now)
+      try IdempotencyRecords(connection: connection).response(to: key.key, of: key.owner, at: now)
     }
   }
 
-  /// Signs a user up or logs them in, or gives the answer that this had before.
+  /// Signs a user up or logs a user in, or returns the recorded response.
   ///
-  /// The answer holds a token, which the store must not: it's kept under a seal that only who has the password opens.
+  /// The response contains a token, which must not be in the store. It is recorded under a seal that only the password opens.
   ///
   /// - Parameters:
-  ///   - credentials: Who it is.
+  ///   - credentials: The user's credentials.
   ///   - key: The client's key.
-  ///   - request: All of the request that makes it the same one.
-  ///   - prepare: The slow part.
-  ///   - answer: What the client is told.
-  /// - Returns: The answer, or the one that was given before.
-  /// - Throws: Why it can't be done, `IdempotencyKeyInUseError`, `IdempotencyKeyReusedError`.
+  ///   - request: The bytes that identify the request.
+  ///   - prepare: The slow part of the change.
+  ///   - answer: The response to the change.
+  /// - Returns: The response.
+  /// - Throws: Errors of `prepare` and of the store, `IdempotencyKeyInUseError`, `IdempotencyKeyReusedError`.
   package func enter(
     _ credentials: Credentials,
     key: String,
@@ -100,20 +99,21 @@ package struct AccountsLedger: Sendable {
     answer: @escaping @Sendable (SignedIn) -> StoredResponse
   ) async throws -> KeyedResponse {
     let address = accounts.addressKey(of: credentials)
-    return try await keysInUse.hold(IdempotencyKey(key, fingerprint: []), of: .visitor(address: address)) {
-      if let kept = try await sealedAnswer(credentials, key: key, request: request, address: address) {
-        return KeyedResponse(answer: kept, isReplay: true)
-      }
-      let prepared = try await prepare()
-      let seal = try await accounts.seal(for: credentials, key: key)
-      let fingerprint = seal.fingerprint(of: request)
-      let entered = try await write(prepared) { entered in
-        let plain = answer(entered)
-        let sealed = StoredResponse(status: plain.status, fields: plain.fields, body: plain.body.map(seal.seal))
-        return (Key(key: IdempotencyKey(key, fingerprint: fingerprint), owner: .user(entered.user.id)), sealed)
-      }
-      return KeyedResponse(answer: answer(entered))
+    let visitorKey = IdempotencyKey(key, fingerprint: [])
+    try inFlightKeys.claim(visitorKey, of: .visitor(address: address))
+    defer { inFlightKeys.release(visitorKey, of: .visitor(address: address)) }
+    if let known = try await sealedAnswer(credentials, key: key, request: request, address: address) {
+      return KeyedResponse(answer: known, isReplay: true)
     }
+    let prepared = try await prepare()
+    let seal = try await accounts.seal(for: credentials, key: key)
+    let fingerprint = seal.fingerprint(of: request)
+    let entered = try await write(prepared) { entered in
+      let plain = answer(entered)
+      let sealed = StoredResponse(status: plain.status, fields: plain.fields, body: plain.body.map(seal.seal))
+      return (Key(key: IdempotencyKey(key, fingerprint: fingerprint), owner: .user(entered.user.id)), sealed)
+    }
+    return KeyedResponse(answer: answer(entered))
   }
 
   private func sealedAnswer(
@@ -125,25 +125,25 @@ package struct AccountsLedger: Sendable {
     guard let user = try await accounts.user(withAddressKey: address) else { return nil }
     let now = now()
     let found = try await readers.read { connection in
-      // An old password opens nothing any more: what was told under it holds a token.
+      // A response from before a change of the password contains a token that has ended.
       let change = try UserRecords(connection: connection).account(user)?.passwordChangedAt
-      return try IdempotencyRecords(connection: connection).kept(key, of: .user(user), now: now, since: change)
+      return try IdempotencyRecords(connection: connection).recorded(key, of: .user(user), at: now, since: change)
     }
     guard let found else { return nil }
     let opened = try await accounts.opening(credentials, key: key) { seal -> StoredResponse? in
-      guard found.fingerprint == seal.fingerprint(of: request), let body = found.answer.body.flatMap(seal.open) else {
+      guard found.fingerprint == seal.fingerprint(of: request), let body = found.response.body.flatMap(seal.open) else {
         return nil
       }
-      return StoredResponse(status: found.answer.status, fields: found.answer.fields, body: body)
+      return StoredResponse(status: found.response.status, fields: found.response.fields, body: body)
     }
     guard let opened else { throw IdempotencyKeyReusedError() }
     return opened
   }
 
-  /// Writes a change and its answer in one transaction.
+  /// Writes a change and records its response in one transaction.
   private func write<Value>(
     _ change: PreparedAccountsWrite<Value>,
-    keeping answer: @escaping @Sendable (Value) -> (key: Key, answer: StoredResponse)
+    recording answer: @escaping @Sendable (Value) -> (key: Key, answer: StoredResponse)
   ) async throws(AccountsError) -> Value {
     let now = now()
     accounts.directory.sessionEndings.begin()
@@ -151,9 +151,8 @@ package struct AccountsLedger: Sendable {
     do {
       let written = try await writer.write { connection in
         let written = try change.run(in: connection)
-        let kept = answer(written.value)
-        let records = IdempotencyRecords(connection: connection)
-        try records.keep(kept.answer, to: kept.key.key, of: kept.key.owner, now: now)
+        let (key, answer) = answer(written.value)
+        try IdempotencyRecords(connection: connection).record(answer, to: key.key, of: key.owner, at: now)
         return written
       }
       return accounts.finish(written)

@@ -6,130 +6,121 @@ import LockstepThreading
 import LockstepTime
 import Synchronization
 
-/// Where users' states change: the one way in.
+/// The only part that changes users' states.
 ///
-/// A transaction runs on the writer's thread, in the order in which transactions came: its actions are decided by their
-/// reactors against the latest state, what they decide is written to the tables and to the journal, and all of it is
-/// committed together with whatever else waits. Only then is the new state published, and the client told: in the same order,
-/// while the next transactions may be at work.
+/// Transactions run on the writer thread, in the order of submission. The reactors decide on the actions of a transaction
+/// with the latest state, and the mutations go to the tables and the journal. Transactions that wait are committed together.
+/// Then each new state is published and each caller gets its outcome, in the same order, while the next transactions run.
 package final class Ledger: Sendable {
   let registry: RegisteredLedger
   private let writer: DatabaseWriter
   private let cache: StateCache
   private let states: ModuleTables
   private let now: @Sendable () -> Timestamp
-  /// The last state that was decided for a user, as long as it isn't published yet: it isn't on disk, or just came there.
+  /// The last decided state of each user whose state is not published yet.
   private let pending = LockedState<[UserID: Pending]>([:])
   /// Tells transactions apart.
   private let tickets = Atomic<UInt64>(0)
-  private let keysInUse: InFlightKeys
-  private let upkeep: HistoryMaintenance
+  private let inFlightKeys: InFlightKeys
+  private let maintenance: HistoryMaintenance
   private let era: Era
   private let sessionEndings: SessionEndingTracker
-  private let announce: @Sendable (UserID, UserState) -> Void
+  private let notify: @Sendable (UserID, UserState) -> Void
 
   /// - Parameters:
-  ///   - writer: Who writes.
+  ///   - writer: The writer of the store.
   ///   - cache: Where committed states are published.
-  ///   - states: The tables.
-  ///   - registry: What is registered for everybody.
-  ///   - keysInUse: The idempotency keys at work.
-  ///   - upkeep: Who looks after the history.
-  ///   - era: What marks the revisions that are made.
-  ///   - sessionEndings: Whether sessions may be ending.
+  ///   - states: The tables of the modules.
+  ///   - registry: The registered defaults.
+  ///   - inFlightKeys: The idempotency keys of writes without an outcome.
+  ///   - maintenance: Adds snapshots and prunes the journal.
+  ///   - era: The era of new revisions.
+  ///   - sessionEndings: Whether writes that may end sessions are in progress.
   ///   - now: The time.
-  ///   - announce: Told of each committed state, by one thread at a time, after it was published.
+  ///   - notify: Called after each committed state is published, by one thread at a time.
   package init(
     writer: DatabaseWriter,
     cache: StateCache,
     states: ModuleTables,
     registry: RegisteredLedger,
-    keysInUse: InFlightKeys = InFlightKeys(),
-    upkeep: HistoryMaintenance,
+    inFlightKeys: InFlightKeys = InFlightKeys(),
+    maintenance: HistoryMaintenance,
     era: Era,
     sessionEndings: SessionEndingTracker,
     now: @escaping @Sendable () -> Timestamp,
-    announce: @escaping @Sendable (UserID, UserState) -> Void = { _, _ in }
+    notify: @escaping @Sendable (UserID, UserState) -> Void = { _, _ in }
   ) {
     self.writer = writer
     self.cache = cache
     self.states = states
     self.registry = registry
-    self.keysInUse = keysInUse
-    self.upkeep = upkeep
+    self.inFlightKeys = inFlightKeys
+    self.maintenance = maintenance
     self.era = era
     self.sessionEndings = sessionEndings
     self.now = now
-    self.announce = announce
+    self.notify = notify
   }
 
-  /// Does what a transaction asks for, and returns when it's on disk.
-  ///
-  /// - Throws: What refused it: a `ActionRefusal`, what its condition throws,
-  ///   `IdempotencyKeyInUseError`, `IdempotencyKeyReusedError`, `SessionEndedError`; or why it couldn't be written.
-  package func commit(_ transaction: Transaction) async throws -> Transaction.Outcome {
-    guard let key = transaction.key else { return try await submit(transaction) }
-    return try await keysInUse.hold(key, of: .user(transaction.user)) { try await submit(transaction) }
-  }
-
-  private func submit(_ transaction: Transaction) async throws -> Transaction.Outcome {
-    try await withCheckedThrowingContinuation { continuation in
-      do {
-        try submit(transaction) { continuation.resume(with: $0) }
-      } catch {
-        continuation.resume(throwing: error)
-      }
-    }
-  }
-
-  /// Queues a transaction. One with a key is committed by `commit`, which sees to it that no other with that key is at work.
+  /// Queues a transaction. This is the only way to change a user's state.
   ///
   /// - Parameters:
-  ///   - transaction: What is asked for.
-  ///   - settled: Told on the writer's thread, once, when it's on disk, or what refused it, or why it couldn't be written.
-  /// - Throws: `WorkerPool.Overloaded`, `WorkerPool.ShutDown`.
+  ///   - transaction: The transaction.
+  ///   - completion: Called once, on a thread of the writer, when the transaction is on disk, was refused or has failed. The
+  ///     error is an `ActionRefusal`, an error of the transaction's condition, `IdempotencyKeyReusedError`,
+  ///     `SessionEndedError`, or the reason why the store cannot be written.
+  /// - Throws: `IdempotencyKeyInUseError`, `PoolOverloadedError`, `PoolShutDownError`. Then `completion` is not called.
   package func submit(
     _ transaction: Transaction,
-    settled: @escaping @Sendable (Result<Transaction.Outcome, any Error>) -> Void
+    completion: @escaping @Sendable (Result<Transaction.Outcome, any Error>) -> Void
   ) throws {
+    let (user, key) = (transaction.user, transaction.key)
+    if let key { try inFlightKeys.claim(key, of: .user(user)) }
     let ticket = tickets.add(1, ordering: .relaxed).newValue
-    try writer.submit(
-      {
-        let unit = try self.run(transaction, in: $0)
-        // Nothing of this unit can fail any more without its group.
-        if let state = unit.change?.state {
-          self.pending.withLock { $0[transaction.user] = Pending(state: state, ticket: ticket) }
-        }
-        return unit
-      },
-      // A single action is decided before anything is written; and with a key the answer to a refusal is written.
-      throwsUnwritten: transaction.actions.count == 1 && transaction.key == nil,
-      of: transaction.user.writeOwner,
-      settled: { settled(self.settle($0, of: transaction.user, ticket)) }
-    )
+    do {
+      try writer.submit(
+        {
+          let unit = try self.run(transaction, in: $0)
+          // From here on the unit can only fail together with its group.
+          if let state = unit.change?.state {
+            self.pending.withLock { $0[user] = Pending(state: state, ticket: ticket) }
+          }
+          return unit
+        },
+        // A single action is decided before anything is written. With a key, the response to a refusal is written.
+        throwsUnwritten: transaction.actions.count == 1 && key == nil,
+        of: user.writeOwner
+      ) { result in
+        let outcome = self.publish(result, of: user, ticket)
+        if let key { self.inFlightKeys.release(key, of: .user(user)) }
+        completion(outcome)
+      }
+    } catch {
+      if let key { inFlightKeys.release(key, of: .user(user)) }
+      throw error
+    }
   }
 
   private struct Pending: Sendable {
     let state: UserState
-    /// The transaction's.
     let ticket: UInt64
   }
 
-  /// What a unit did.
+  /// The result of a unit.
   private struct Unit: Sendable {
     let outcome: Transaction.Outcome
-    /// What changed, where anything did.
+    /// Nil if nothing changed.
     var change: Change?
   }
 
   private struct Change: Sendable {
     let state: UserState
     let mutationBytes: [(collection: CollectionName, bytes: Int)]
-    /// How much was journaled.
+    /// How many bytes were journaled.
     let written: Int
   }
 
-  // MARK: On the writer's thread
+  // MARK: On the writer thread
 
   private func run(_ transaction: Transaction, in connection: SQLiteConnection) throws -> Unit {
     try check(transaction.session, in: connection)
@@ -138,26 +129,22 @@ package final class Ledger: Sendable {
       let (committed, change) = try self.change(transaction, at: now, in: connection)
       return Unit(outcome: .done(committed), change: change)
     }
-    let records = IdempotencyRecords(connection: connection)
-    if let answer = try records.answer(to: key, of: .user(transaction.user), now: now) {
-      return Unit(outcome: .answered(KeyedResponse(answer: answer, isReplay: true)))
+    var change: Change?
+    let response = try IdempotencyRecords(connection: connection).once(key, of: .user(transaction.user), at: now) {
+      let committed: Committed
+      (committed, change) = try self.change(transaction, at: now, in: connection)
+      return transaction.answer(committed)
+    } refusal: {
+      transaction.refusal($0)
+    } recorded: {
+      transaction.kept($0)
     }
-    do {
-      let (committed, change) = try self.change(transaction, at: now, in: connection)
-      let answer = transaction.answer(committed)
-      try records.keep(transaction.kept(answer), to: key, of: .user(transaction.user), now: now)
-      return Unit(outcome: .answered(KeyedResponse(answer: answer)), change: change)
-    } catch {
-      // A refusal is an answer too: the same request again must not be judged by another state.
-      guard let refusal = transaction.refusal(error) else { throw error }
-      try records.keep(transaction.kept(refusal), to: key, of: .user(transaction.user), now: now)
-      return Unit(outcome: .answered(KeyedResponse(answer: refusal)))
-    }
+    return Unit(outcome: .answered(response), change: change)
   }
 
-  /// Refuses what a session asks for that has ended, also where only the store knows that yet.
+  /// Refuses a transaction of an ended session, also if only the store knows that it has ended.
   private func check(_ session: LiveSession, in connection: SQLiteConnection) throws {
-    // In this order: what isn't under way any more has ended in memory.
+    // In this order: a write that is no longer in progress has ended its sessions in memory.
     let mayHaveEnded = sessionEndings.areUnderWay
     if session.isEnded { throw SessionEndedError() }
     if mayHaveEnded, try !SessionRecords(connection: connection).has(session.id, of: session.user) {
@@ -195,35 +182,36 @@ package final class Ledger: Sendable {
     return try states.load(user, from: connection)
   }
 
-  // MARK: When it's on disk, or isn't
+  // MARK: After the commit
 
-  private func settle(
+  /// Publishes the state that a unit has committed. Returns the outcome for the caller.
+  private func publish(
     _ result: Result<Unit, any Error>,
     of user: UserID,
     _ ticket: UInt64
   ) -> Result<Transaction.Outcome, any Error> {
-    defer { forget(ticket, of: user) }
+    defer { removePending(ticket, of: user) }
     return result.map { unit in
       if let change = unit.change {
         cache.publish(change.state, of: user, mutationBytes: change.mutationBytes.reduce(0) { $0 + $1.bytes })
-        announce(user, change.state)
-        lookAfter(change, of: user)
+        notify(user, change.state)
+        maintain(change, of: user)
       }
       return unit.outcome
     }
   }
 
-  /// From now on the state of this transaction is where all look for it, or nowhere, where its group failed. That of a later
-  /// one, which was built on it, stays: a group that failed was told before any other unit ran.
-  private func forget(_ ticket: UInt64, of user: UserID) {
+  /// The state of this transaction is published now, or its group has failed. The state of a later transaction stays: after a
+  /// failed group, no unit runs before all of the group's handlers have been called.
+  private func removePending(_ ticket: UInt64, of user: UserID) {
     pending.withLock { if $0[user]?.ticket == ticket { $0[user] = nil } }
   }
 
-  private func lookAfter(_ change: Change, of user: UserID) {
+  private func maintain(_ change: Change, of user: UserID) {
     for (name, bytes) in change.mutationBytes {
       guard let state = change.state.collections[name] else { continue }
-      upkeep.noteFacts(of: user, in: name, state: state, bytes: bytes, revision: change.state.revision)
+      maintenance.noteMutations(of: user, in: name, state: state, bytes: bytes, revision: change.state.revision)
     }
-    upkeep.noteCommit(of: user, change.state, written: change.written)
+    maintenance.noteCommit(of: user, change.state, written: change.written)
   }
 }

@@ -4,12 +4,12 @@ import LockstepStore
 import LockstepThreading
 import LockstepTime
 
-/// Where what is registered for everybody changes: all of it is in memory. It's decided on the writer's thread and
-/// published once it's on disk.
+/// The only part that changes registered defaults. They are all in memory. The writer thread decides on changes, which are
+/// published once they are on disk.
 package final class RegisteredLedger: Sendable {
   private struct Contents: Sendable {
     var committed: RegisteredDefaults
-    /// What was decided last, and by which change, as long as it isn't published yet; what later units see.
+    /// The result of the last change that is not published yet, which later units see, and the change's ticket.
     var pending: (registered: RegisteredDefaults, ticket: UInt64)?
     /// Tells changes apart.
     var tickets: UInt64 = 0
@@ -17,53 +17,53 @@ package final class RegisteredLedger: Sendable {
 
   private let contents: LockedState<Contents>
   private let writer: DatabaseWriter
-  private let keysInUse: InFlightKeys
+  private let inFlightKeys: InFlightKeys
   private let era: Era
   private let now: @Sendable () -> Timestamp
-  private let announce: @Sendable (RegisteredDefaults) -> Void
+  private let notify: @Sendable (RegisteredDefaults) -> Void
 
   /// - Parameters:
-  ///   - registered: What the store has.
-  ///   - writer: Who writes.
-  ///   - keysInUse: The idempotency keys at work.
-  ///   - era: What marks the revisions that are made.
+  ///   - registered: The registered defaults in the store.
+  ///   - writer: The writer of the store.
+  ///   - inFlightKeys: The idempotency keys of writes without an outcome.
+  ///   - era: The era of new revisions.
   ///   - now: The time.
-  ///   - announce: Told of each committed change, by one thread at a time.
+  ///   - notify: Called after each committed change, by one thread at a time.
   package init(
     _ registered: RegisteredDefaults,
     writer: DatabaseWriter,
-    keysInUse: InFlightKeys = InFlightKeys(),
+    inFlightKeys: InFlightKeys = InFlightKeys(),
     era: Era,
     now: @escaping @Sendable () -> Timestamp,
-    announce: @escaping @Sendable (RegisteredDefaults) -> Void = { _ in }
+    notify: @escaping @Sendable (RegisteredDefaults) -> Void = { _ in }
   ) {
     contents = LockedState(Contents(committed: registered))
     self.writer = writer
-    self.keysInUse = keysInUse
+    self.inFlightKeys = inFlightKeys
     self.era = era
     self.now = now
-    self.announce = announce
+    self.notify = notify
   }
 
-  /// What is registered, as it's on disk.
+  /// The committed registered defaults.
   package var current: RegisteredDefaults { contents.withLock { $0.committed } }
 
-  /// The revision of what is registered, as it's on disk.
+  /// The revision of the committed registered defaults.
   package var revision: Revision { contents.withLock { $0.committed.revision } }
 
-  /// What is registered, for a unit of the writer that decides by it.
+  /// The registered defaults as a unit of the writer must see them.
   var latest: RegisteredDefaults { contents.withLock { $0.pending?.registered ?? $0.committed } }
 
   /// A change of a suite.
   package struct Change: Sendable {
     let suite: String
-    /// The client's key, where it sent one.
+    /// The client's key, if it sent one.
     let key: IdempotencyKey?
-    /// Gives the new values of keys by what is registered, nil for a key that is taken back.
+    /// Returns the new values of keys; nil removes a key. Throws a refusal.
     let decide: @Sendable (RegisteredDefaults) throws -> [(key: String, value: [UInt8]?)]
-    /// What the client is told when it's done.
+    /// The response to the change.
     let answer: @Sendable (RegisteredDefaults) -> StoredResponse
-    /// What the client is told of a refusal; nil for an error that is not the client's, and must not be kept.
+    /// The response to a refusal; nil for any other error, which must not be recorded.
     let refusal: @Sendable (any Error) -> StoredResponse?
 
     package init(
@@ -82,59 +82,53 @@ package final class RegisteredLedger: Sendable {
   }
 
   private struct Outcome: Sendable {
-    let settlement: KeyedResponse
-    /// What is registered after it.
+    let response: KeyedResponse
+    /// The registered defaults after the change.
     let registered: RegisteredDefaults
   }
 
-  /// Changes values of a suite, in one transaction, and returns when it's on disk.
+  /// Changes values of a suite in one transaction. Returns when it is on disk.
   ///
-  /// - Throws: What `decide` throws, `IdempotencyKeyInUseError`, `IdempotencyKeyReusedError`, or why it couldn't be written.
+  /// - Throws: Errors of `decide` and of the store, `IdempotencyKeyInUseError`, `IdempotencyKeyReusedError`.
   package func change(_ change: Change) async throws -> KeyedResponse {
-    guard let key = change.key else { return try await submit(change) }
-    return try await keysInUse.hold(key, of: .administrator) { try await submit(change) }
-  }
-
-  private func submit(_ change: Change) async throws -> KeyedResponse {
+    if let key = change.key { try inFlightKeys.claim(key, of: .administrator) }
+    defer { if let key = change.key { inFlightKeys.release(key, of: .administrator) } }
     let ticket = contents.withLock { contents in
       contents.tickets += 1
       return contents.tickets
     }
-    return try await withCheckedThrowingContinuation { continuation in
-      do {
-        try writer.submit {
-          let outcome = try self.run(change, in: $0)
-          // Nothing of this unit can fail any more without its group.
-          self.contents.withLock { $0.pending = (outcome.registered, ticket) }
-          return outcome
-        } settled: { result in
-          continuation.resume(with: self.settle(result, ticket))
-        }
-      } catch {
-        continuation.resume(throwing: error)
+    return try await withCompletion { completion in
+      try writer.submit {
+        let outcome = try self.run(change, in: $0)
+        // From here on the unit can only fail together with its group.
+        self.contents.withLock { $0.pending = (outcome.registered, ticket) }
+        return outcome
+      } completion: {
+        completion(self.publish($0, ticket))
       }
     }
   }
 
   private func run(_ change: Change, in connection: SQLiteConnection) throws -> Outcome {
-    guard let key = change.key else { return try perform(change, in: connection) }
-    let records = IdempotencyRecords(connection: connection)
-    if let answer = try records.answer(to: key, of: .administrator, now: now()) {
-      return Outcome(settlement: KeyedResponse(answer: answer, isReplay: true), registered: latest)
+    var registered = latest
+    guard let key = change.key else {
+      let answer = try perform(change, on: &registered, in: connection)
+      return Outcome(response: KeyedResponse(answer: answer), registered: registered)
     }
-    do {
-      let outcome = try connection.savepoint { try perform(change, in: connection) }
-      try records.keep(outcome.settlement.answer, to: key, of: .administrator, now: now())
-      return outcome
-    } catch {
-      guard let refusal = change.refusal(error) else { throw error }
-      try records.keep(refusal, to: key, of: .administrator, now: now())
-      return Outcome(settlement: KeyedResponse(answer: refusal), registered: latest)
+    let response = try IdempotencyRecords(connection: connection).once(key, of: .administrator, at: now()) {
+      try perform(change, on: &registered, in: connection)
+    } refusal: {
+      change.refusal($0)
     }
+    return Outcome(response: response, registered: registered)
   }
 
-  private func perform(_ change: Change, in connection: SQLiteConnection) throws -> Outcome {
-    var registered = latest
+  /// Writes the change. Returns the response.
+  private func perform(
+    _ change: Change,
+    on registered: inout RegisteredDefaults,
+    in connection: SQLiteConnection
+  ) throws -> StoredResponse {
     let suite = change.suite
     let present = registered.values(of: suite)
     let changes = try change.decide(registered).filter { present[ElementKey($0.key)]?.encoded != $0.value }
@@ -144,20 +138,21 @@ package final class RegisteredLedger: Sendable {
       try service.write(key, in: suite, value: value, revision: revision, at: now(), to: connection)
       registered.apply(key, in: suite, value: value, revision: revision)
     }
-    return Outcome(settlement: KeyedResponse(answer: change.answer(registered)), registered: registered)
+    return change.answer(registered)
   }
 
-  private func settle(_ result: Result<Outcome, any Error>, _ ticket: UInt64) -> Result<KeyedResponse, any Error> {
-    let hasChanged = contents.withLock { contents in
-      // A later change, which was built on this one, stays: a group that failed is told before any other unit runs.
+  private func publish(_ result: Result<Outcome, any Error>, _ ticket: UInt64) -> Result<KeyedResponse, any Error> {
+    let changed = contents.withLock { contents -> RegisteredDefaults? in
+      // The result of a later change stays: after a failed group, no unit runs before all of the group's handlers have been
+      // called.
       if contents.pending?.ticket == ticket { contents.pending = nil }
       guard case .success(let outcome) = result, outcome.registered.revision > contents.committed.revision else {
-        return false
+        return nil
       }
       contents.committed = outcome.registered
-      return true
+      return outcome.registered
     }
-    if hasChanged, case .success(let outcome) = result { announce(outcome.registered) }
-    return result.map(\.settlement)
+    if let changed { notify(changed) }
+    return result.map(\.response)
   }
 }

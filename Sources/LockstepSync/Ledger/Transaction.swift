@@ -2,26 +2,26 @@ import LockstepAccounts
 import LockstepCollections
 import LockstepStore
 
-/// What one request wants to change, whole or not at all.
+/// The actions of one request: all are applied, or none.
 package struct Transaction: Sendable {
-  /// The most actions that one request may ask for.
+  /// The most actions of one request.
   package static let maximumActions = 500
 
-  /// Whose state.
+  /// The user whose state it changes.
   package let user: UserID
-  /// Who asks. A session that has ended meanwhile changes nothing.
+  /// The session of the request. If the session has ended meanwhile, the transaction is refused.
   let session: LiveSession
-  /// What is asked for, in order: each sees what those before it did.
+  /// In order: each action sees the mutations of the earlier ones.
   let actions: [UserAction]
-  /// Looks at the state before anything is done, and throws where the request doesn't want to go on.
+  /// Checks the state before any action runs. If it throws, the transaction is refused.
   package var condition: @Sendable (LedgerView) throws -> Void = { _ in }
-  /// The client's key, where it sent one.
+  /// The client's key, if it sent one.
   package var key: IdempotencyKey?
-  /// What the client is told when it's done, to be kept with its key. Without one, whoever commits tells the client.
+  /// The response, recorded for the key. Without a key, the caller of the ledger makes the response.
   let answer: @Sendable (Committed) -> StoredResponse
-  /// What the client is told of a refusal; nil for an error that is not the client's, and must not be kept.
+  /// The response to a refusal; nil for any other error, which must not be recorded.
   let refusal: @Sendable (any Error) -> StoredResponse?
-  /// What of an answer is kept with the key; whoever commits can make the rest again.
+  /// The part of a response that is recorded; the caller can make the rest again.
   package var kept: @Sendable (StoredResponse) -> StoredResponse = { $0 }
 
   package init(
@@ -45,7 +45,7 @@ package struct Transaction: Sendable {
   }
 }
 
-/// A user's state and what shows behind it, at one moment.
+/// A user's state and the registered defaults, at one moment.
 package struct LedgerView: Sendable {
   package let state: UserState
   package let registered: RegisteredDefaults
@@ -56,47 +56,35 @@ package struct LedgerView: Sendable {
   }
 }
 
-/// What a transaction did.
+/// The result of a transaction.
 package struct Committed: Sendable {
   /// The state before it.
   package let before: LedgerView
   /// The state after it.
   package let after: LedgerView
-  /// What each action did, in order.
+  /// The mutations of each action, in order.
   package let mutations: [[CollectionMutation]]
 }
 
 extension Transaction {
-  /// What became of a transaction. All of it is on disk.
+  /// The outcome of a transaction that is on disk.
   package enum Outcome: Sendable {
-    /// It had no key. The answer is made of what it did, and not on the writer's thread, where all others wait.
+    /// A transaction without a key. The caller makes the response, so that it takes no time of the writer thread.
     case done(Committed)
-    /// It had one, so that its answer is on disk too.
+    /// A transaction with a key, whose response is on disk too.
     case answered(KeyedResponse)
   }
 }
 
-/// The answer to a write with a key.
-package struct KeyedResponse: Sendable {
-  package let answer: StoredResponse
-  /// Whether the answer is that to an earlier request with the same key.
-  package let isReplay: Bool
-
-  package init(answer: StoredResponse, isReplay: Bool = false) {
-    self.answer = answer
-    self.isReplay = isReplay
-  }
-}
-
-/// An action that was refused, by its place among those of its transaction.
+/// A refused action, with its index in the transaction.
 package struct ActionRefusal: Error {
   package let index: Int
   package let refusal: Refusal
-  /// The state that the transaction met, and has left.
+  /// The state before the transaction, which has not changed.
   package let view: LedgerView
 }
 
-/// The session that asked has ended, or its user is gone.
+/// The session of the request has ended, or its user is gone.
 package struct SessionEndedError: Error {
   package init() {}
 }

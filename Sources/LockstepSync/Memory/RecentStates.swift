@@ -44,7 +44,6 @@ struct RecentStates: Sendable {
     self.old = old
   }
 
-  /// No states.
   static let none = RecentStates(young: nil, old: nil)
 
   /// Their memory in bytes.

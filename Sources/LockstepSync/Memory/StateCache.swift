@@ -9,7 +9,7 @@ import LockstepThreading
 /// - Memory is bounded: states not read for a while are evicted.
 package final class StateCache: Sendable {
   private struct Contents: Sendable {
-    var states: GenerationalCache
+    var states: GenerationalCache<UserID, CachedState>
     var loads = 0
   }
 
@@ -24,7 +24,7 @@ package final class StateCache: Sendable {
     readers: UserReaders,
     load: @escaping @Sendable (UserID, SQLiteConnection) throws -> UserState
   ) {
-    contents = LockedState(Contents(states: GenerationalCache(capacity: capacity)))
+    contents = LockedState(Contents(states: GenerationalCache(capacity: capacity, keepsDropped: true) { $0.cost }))
     self.readers = readers
     self.load = load
   }
@@ -48,7 +48,7 @@ package final class StateCache: Sendable {
       keep: { loaded in
         contents.withLock { contents in
           if let published = contents.states.use(user) { return published }
-          contents.states.insert(loaded, of: user)
+          contents.states.insert(loaded, for: user)
           return loaded
         }
       },
@@ -71,7 +71,7 @@ package final class StateCache: Sendable {
     let cached = CachedState(state, after: previous, mutationBytes: mutationBytes)
     flights.invalidate(user)
     let dropped = contents.withLock { contents in
-      contents.states.insert(cached, of: user)
+      contents.states.insert(cached, for: user)
       return contents.states.takeDropped()
     }
     _ = consume dropped

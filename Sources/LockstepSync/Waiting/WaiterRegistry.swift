@@ -2,17 +2,16 @@ import LockstepHTTP
 import Synchronization
 import LockstepThreading
 
-/// Everybody who waits for a state to change, by whose or what's it is (a user's, a screen's), and whoever brings them back.
+/// The waiters of each state, by the state's key: a user or a screen.
 ///
-/// Waiting costs a place in a table. Who is woken looks for themselves whether what they wait for has changed; being woken
-/// for nothing does no harm.
+/// A waiter costs an entry in a table. A woken waiter compares the state itself, so waking it without a change does no harm.
 package final class WaiterRegistry<Key: Hashable & Sendable>: Sendable {
   private struct Contents: Sendable {
     var seats: [Key: [UInt64: (any Waker)?]] = [:]
     var last: UInt64 = 0
   }
 
-  /// So many locks, so that loops rarely meet at one.
+  /// The number of locks, so that event loops rarely contend for one.
   private static var shardCount: Int { 16 }
 
   private let limits: WaitingLimits
@@ -25,7 +24,7 @@ package final class WaiterRegistry<Key: Hashable & Sendable>: Sendable {
     shards = (0..<Self.shardCount).map { _ in LockedState(Contents()) }
   }
 
-  /// A place to wait for a state; nil where there are too many.
+  /// A seat for a waiter; nil if too many waiters have one.
   package func seat(for key: Key) -> Seat? {
     guard taken.add(1, ordering: .relaxed).newValue <= limits.inAll else {
       taken.subtract(1, ordering: .relaxed)
@@ -41,41 +40,41 @@ package final class WaiterRegistry<Key: Hashable & Sendable>: Sendable {
       taken.subtract(1, ordering: .relaxed)
       return nil
     }
-    return Seat(key: key, number: number, room: self)
+    return Seat(key: key, number: number, registry: self)
   }
 
-  /// A place to wait, given back when nobody holds it any more.
+  /// The place of a waiter, given back when it is released.
   package final class Seat: Sendable {
     let key: Key
     private let number: UInt64
-    private let room: WaiterRegistry<Key>
+    private let registry: WaiterRegistry<Key>
 
-    fileprivate init(key: Key, number: UInt64, room: WaiterRegistry<Key>) {
+    fileprivate init(key: Key, number: UInt64, registry: WaiterRegistry<Key>) {
       self.key = key
       self.number = number
-      self.room = room
+      self.registry = registry
     }
 
-    deinit { room.leave(key, number) }
+    deinit { registry.leave(key, number) }
 
-    /// From now on whoever has something to tell wakes this.
-    package func wait(_ waker: any Waker) { room.wait(key, number, waker) }
+    /// Changes wake `waker` from now on.
+    package func wait(_ waker: any Waker) { registry.wait(key, number, waker) }
   }
 
-  /// Wakes who waits for a state.
+  /// Wakes the waiters of a state.
   package func wake(_ key: Key) {
     let wakers = shard(of: key).withLock { contents in contents.seats[key]?.values.compactMap { $0 } ?? [] }
     wake(wakers)
   }
 
-  /// Wakes everybody: what concerns all has changed.
+  /// Wakes all waiters, after a change that concerns them all.
   package func wakeAll() {
     for shard in shards {
       wake(shard.withLock { contents in contents.seats.values.flatMap { $0.values.compactMap { $0 } } })
     }
   }
 
-  /// How many wait, and how often anybody was woken.
+  /// How many waiters there are, and how often one was woken.
   package var metrics: (waiting: Int, wakings: Int) {
     (taken.load(ordering: .relaxed), wakings.load(ordering: .relaxed))
   }
@@ -94,7 +93,7 @@ package final class WaiterRegistry<Key: Hashable & Sendable>: Sendable {
   private func leave(_ key: Key, _ number: UInt64) {
     taken.subtract(1, ordering: .relaxed)
     shard(of: key).withLock { contents in
-      // Looked up once: of thousands who are woken at a time each leaves.
+      // Looked up once, because thousands of waiters may leave at the same time.
       guard let index = contents.seats.index(forKey: key) else { return }
       contents.seats.values[index].removeValue(forKey: number)
       if contents.seats.values[index].isEmpty { contents.seats.remove(at: index) }

@@ -38,11 +38,11 @@ final class WakeSignal: ParkedRequest, EventSource {
     ring()
   }
 
-  func hold(_ waker: any Waker) { state.withLock { $0.wakers.append(waker) } }
+  func park(_ waker: any Waker) { state.withLock { $0.wakers.append(waker) } }
 
-  func release() { state.withLock { $0.released += 1 } }
+  func unpark() { state.withLock { $0.released += 1 } }
 
-  func answer(_ cause: WakeReason) -> HandlerResult {
+  func resume(_ cause: WakeReason) -> HandlerResult {
     state.withLock { $0.causes.append("\(cause)") }
     if case .woken = cause, !isReady(self) { return .parked(self) }
     return .response(.text("\(cause)"))

@@ -29,7 +29,7 @@ struct SessionUseTests {
     try fixture.store.writer.submit { _ in
       isHeld.open()
       gate.pass()
-    } settled: { _ in
+    } completion: { _ in
     }
   }
 

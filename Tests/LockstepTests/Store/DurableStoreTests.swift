@@ -330,7 +330,7 @@ struct DurableStoreTests {
     #expect(try FileManager.default.contentsOfDirectory(atPath: fixture.folder.path) == ["lockstep.db"])
     fixture.clock.advance(by: .seconds(1))
     await #expect(throws: StoreError.closed) { try await store.checkWritable() }
-    await #expect(throws: WorkerPool.ShutDown(pool: "writer")) { try await store.writer.write { _ in } }
-    await #expect(throws: WorkerPool.ShutDown(pool: "reader")) { try await store.readers.read { _ in } }
+    await #expect(throws: PoolShutDownError(pool: "writer")) { try await store.writer.write { _ in } }
+    await #expect(throws: PoolShutDownError(pool: "reader")) { try await store.readers.read { _ in } }
   }
 }

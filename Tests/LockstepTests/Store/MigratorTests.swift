@@ -157,7 +157,7 @@ struct MigratorTests {
     try change(script)
     #expect(
       try refusal()
-        == "The store \(fixture.path) doesn't fit together: \(what). Somebody has changed it by hand, or it is damaged: "
+        == "The store \(fixture.path) doesn't fit together: \(what). It was changed by hand or is damaged: "
         + "restore it from a backup."
     )
   }

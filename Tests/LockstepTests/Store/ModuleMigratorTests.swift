@@ -60,7 +60,7 @@ struct ModuleMigratorTests {
     #expect(
       try refusal()
         == "The store \(fixture.path) was served with the module notes, which this server doesn't have: what its users "
-        + "keep there would be missing in what they are told, and its past would be lost. Run a server that has it."
+        + "keep there would be missing from its responses, and its history would be lost. Run a server that has it."
     )
   }
 

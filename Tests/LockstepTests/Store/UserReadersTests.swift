@@ -32,7 +32,7 @@ struct UserReadersTests {
     let waiting = (0..<UserReaders.waiting).map { _ in Task { try await readers.read(for: ann) { _ in 1 } } }
     await eventually { readers.shares.waiting(of: ann) == UserReaders.waiting }
     #expect(try await readers.read(for: bob) { _ in "bob" } == "bob")
-    await #expect(throws: WorkerPool.Overloaded.self) { try await readers.read(for: ann) { _ in } }
+    await #expect(throws: PoolOverloadedError.self) { try await readers.read(for: ann) { _ in } }
     waiting[0].cancel()
     await #expect(throws: CancellationError.self) { try await waiting[0].value }
     gate.open()

@@ -19,7 +19,7 @@ extension ServerFixture {
     try writer.submit { _ in
       isHeld.open()
       gate.pass()
-    } settled: { _ in
+    } completion: { _ in
     }
     await isHeld.opened()
     return HeldWriter(writer: writer, gate: gate)

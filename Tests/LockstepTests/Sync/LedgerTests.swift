@@ -327,13 +327,13 @@ struct LedgerTests {
     let fixture = try SyncFixture()
     let ann = try await fixture.user(1)
     fixture.store.close()
-    await #expect(throws: WorkerPool.ShutDown.self) {
+    await #expect(throws: PoolShutDownError.self) {
       try await fixture.commit([try fixture.set("a", 1)], as: ann, key: "k")
     }
-    await #expect(throws: WorkerPool.ShutDown.self) {
+    await #expect(throws: PoolShutDownError.self) {
       try await fixture.commit([try fixture.set("a", 1)], as: ann, key: "k")
     }
-    await #expect(throws: WorkerPool.ShutDown.self) {
+    await #expect(throws: PoolShutDownError.self) {
       try await fixture.registry.change("standard") { _ in [("a", Array("1".utf8))] }
     }
   }

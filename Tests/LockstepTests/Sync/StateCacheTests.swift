@@ -173,7 +173,7 @@ struct StateCacheTests {
   @Test("The cache's count and cost equal those of its states")
   func generations() {
     var random = SeededNumbers(seed: TestSeed.make(for: "Generations"))
-    var generations = GenerationalCache(capacity: 50_000)
+    var generations = GenerationalCache<UserID, CachedState>(capacity: 50_000, keepsDropped: true) { $0.cost }
     let users = (0..<40).map { SyncFixture.session($0).user }
     for _ in 0..<5000 {
       let user = random.one(of: users)
@@ -187,7 +187,7 @@ struct StateCacheTests {
         let set = CollectionMutation.map(.set(key: "a", value: value))
         _ = state.reduce([set], in: CollectionName("profile"), by: .plainMap, revision: 1)
         let hot = CachedState(state, after: nil)
-        generations.insert(hot, of: user)
+        generations.insert(hot, for: user)
         #expect(generations.peek(user) === hot)
       }
       _ = generations.takeDropped()
@@ -263,11 +263,11 @@ struct StateCacheTests {
       let body = [UInt8](repeating: 0, count: length)
       hot.remember(ChangesFeed.Document(cursor: cursor, body: body, isEmpty: false), for: Self.question("\(length)"))
     }
-    #expect(hot.told(Self.question("10")) != nil && hot.told(Self.question("100000")) == nil)
+    #expect(hot.document(for: Self.question("10")) != nil && hot.document(for: Self.question("100000")) == nil)
     for number in 0..<100 {
       hot.remember(ChangesFeed.Document(cursor: cursor, body: [], isEmpty: true), for: Self.question("q\(number)"))
     }
-    #expect((0..<100).count { hot.told(Self.question("q\($0)")) != nil } <= 16)
+    #expect((0..<100).count { hot.document(for: Self.question("q\($0)")) != nil } <= 16)
   }
 
   // MARK: Representations

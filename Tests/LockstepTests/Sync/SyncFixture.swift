@@ -110,7 +110,7 @@ final class SyncFixture: Sendable {
       cache: cache,
       states: states,
       registry: registry,
-      upkeep: HistoryMaintenance(
+      maintenance: HistoryMaintenance(
         pruning: JournalPruner(policy: choices.history, history: history),
         writer: store.writer,
         now: now
@@ -118,7 +118,7 @@ final class SyncFixture: Sendable {
       era: choices.era,
       sessionEndings: SessionEndingTracker(),
       now: now,
-      announce: { user, state in
+      notify: { user, state in
         choices.willAnnounce(user)
         announced.note(state, of: user)
       }
@@ -247,7 +247,7 @@ final class SyncFixture: Sendable {
         isHeld.open()
         gate.pass()
       },
-      settled: { _ in }
+      completion: { _ in }
     )
     await isHeld.opened()
     defer { gate.open() }
@@ -264,7 +264,7 @@ final class SyncFixture: Sendable {
         try connection.execute("ROLLBACK")
         throw Undone()
       },
-      settled: { _ in }
+      completion: { _ in }
     )
   }
 
@@ -295,7 +295,12 @@ extension UserState {
 }
 
 extension Ledger {
-  /// Commits a transaction with or without a key, and returns its response.
+  /// Submits a transaction and returns when it is on disk.
+  func commit(_ transaction: Transaction) async throws -> Transaction.Outcome {
+    try await withCompletion { try submit(transaction, completion: $0) }
+  }
+
+  /// Commits a transaction and returns its response, with a key or without.
   func settle(_ transaction: Transaction) async throws -> KeyedResponse {
     switch try await commit(transaction) {
     case .done(let committed): KeyedResponse(answer: transaction.answer(committed))

@@ -4,7 +4,7 @@ import Synchronization
 /// The ids of requests in the log: the client's own (`X-Request-Id`) or generated ones.
 ///
 /// Each event loop generates its own, `<start>-<loop>-<number>`, without contention.
-package final class RequestNames: Sendable {
+package final class RequestIDs: Sendable {
   /// The longest id that a client may send.
   package static let longest = 128
 

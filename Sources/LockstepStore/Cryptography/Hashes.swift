@@ -1,0 +1,42 @@
+import CLockstepSodium
+
+/// Hashes with a purpose, so that two purposes never have the same hash.
+package enum DomainHash {
+  /// The BLAKE2b hash of the parts, of 16 to 64 bytes. Each part is hashed with its length, so that no two lists of parts give
+  /// the same bytes.
+  package static func of(_ purpose: String, _ parts: [UInt8]..., count: Int = 32) -> [UInt8] {
+    var bytes = Array("lockstep \(purpose) ".utf8)
+    for part in parts { bytes += Array("\(part.count) ".utf8) + part }
+    return blake2b(bytes, count: count)
+  }
+}
+
+/// A short digest that tells bytes apart.
+package enum Digest {
+  /// `d` and 24 hexadecimal digits.
+  package static func text(of bytes: [UInt8]) -> String {
+    "d" + hexadecimal(Array(blake2b(bytes, count: 16).prefix(12)))
+  }
+}
+
+/// The SHA-256 of a text in 64 hexadecimal digits, as `sha256sum` prints it.
+func checksum(of text: String) -> String {
+  var digest = [UInt8](repeating: 0, count: Int(crypto_hash_sha256_BYTES))
+  let bytes = Array(text.utf8)
+  // Cannot fail, and does not need `sodium_init`.
+  crypto_hash_sha256(&digest, bytes, UInt64(bytes.count))
+  return hexadecimal(digest)
+}
+
+/// Two lower-case digits for each byte.
+package func hexadecimal(_ bytes: [UInt8]) -> String {
+  let digits = Array("0123456789abcdef".utf8)
+  return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+}
+
+private func blake2b(_ bytes: [UInt8], count: Int) -> [UInt8] {
+  var digest = [UInt8](repeating: 0, count: count)
+  // Fails only for lengths outside 16 to 64.
+  crypto_generichash(&digest, digest.count, bytes, UInt64(bytes.count), nil, 0)
+  return digest
+}

@@ -1,0 +1,68 @@
+import LockstepCollections
+
+/// An `Idempotency-Key`, with a fingerprint that tells whether a request is the same one again.
+package struct IdempotencyKey: Sendable, Hashable {
+  /// The longest key that a client may send.
+  package static let maximumBytes = 256
+
+  package let key: String
+  /// A hash of the request's method, path and body, and of the meaning of the body.
+  package let fingerprint: [UInt8]
+
+  package init(_ key: String, fingerprint: [UInt8]) {
+    self.key = key
+    self.fingerprint = fingerprint
+  }
+
+  /// - Parameters:
+  ///   - key: The client's text.
+  ///   - method: The request's method.
+  ///   - target: Its path and query.
+  ///   - meaning: Tells requests with the same body and different meanings apart; usually empty.
+  ///   - body: Its body.
+  ///   - secret: If the body contains a password: an unpredictable value that is not in the store, such as the request's
+  ///     token. Otherwise the fingerprint could be used to guess the password.
+  package init(
+    _ key: String,
+    method: String,
+    target: String,
+    meaning: String = "",
+    body: [UInt8],
+    secret: [UInt8] = []
+  ) {
+    self.key = key
+    let (method, target, meaning) = (Array(method.utf8), Array(target.utf8), Array(meaning.utf8))
+    fingerprint =
+      meaning.isEmpty
+      ? DomainHash.of("request", method, target, body, secret)
+      : DomainHash.of("request", method, target, body, secret, meaning)
+  }
+}
+
+/// The owner of an idempotency key. The same key of another owner is another key.
+package enum IdempotencyKeyOwner: Sendable, Hashable {
+  /// A user, with all of the user's devices.
+  case user(UserID)
+  /// A client that is not in the store, or will not be when the response is recorded, identified by a hash.
+  case outsider([UInt8])
+
+  package static let administrator = outsider(DomainHash.of("administrator", []))
+
+  /// The holder of a token that the request itself makes worthless.
+  package static func holder(of token: [UInt8]) -> IdempotencyKeyOwner { outsider(DomainHash.of("token", token)) }
+
+  /// A client that signs up or logs in with this address.
+  package static func visitor(address: String) -> IdempotencyKeyOwner {
+    outsider(DomainHash.of("address", Array(address.utf8)))
+  }
+}
+
+/// Another request with the same key has not finished.
+package struct IdempotencyKeyInUseError: Error {
+  package init() {}
+}
+
+/// Another request was sent with the same key.
+package struct IdempotencyKeyReusedError: Error {
+  package init() {}
+}

@@ -1,0 +1,80 @@
+/// A bounded cache that keeps the most recently used values.
+///
+/// A value that is added, or found in the old generation, goes to the young one. When the young generation has half of the
+/// capacity, the old one is dropped and the young one takes its place. So nothing is ever sorted, and finding a value in use
+/// moves nothing.
+///
+/// Its methods are inlinable: every request reads such a cache from another module, where a generic function would run
+/// unspecialized.
+public struct GenerationalCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
+  @usableFromInline let half: Int
+  @usableFromInline let keepsDropped: Bool
+  @usableFromInline let costOf: @Sendable (Value) -> Int
+  @usableFromInline var young: [Key: Value] = [:]
+  @usableFromInline var old: [Key: Value] = [:]
+  @usableFromInline var youngCost = 0
+  @usableFromInline var oldCost = 0
+  @usableFromInline var dropped: [Key: Value] = [:]
+
+  /// An empty cache. The costs of its values add up to the capacity at most, unless a single value costs more. With
+  /// `keepsDropped`, the caller takes dropped values by `takeDropped()` and releases them outside its lock.
+  @inlinable
+  public init(capacity: Int, keepsDropped: Bool = false, cost: @escaping @Sendable (Value) -> Int = { _ in 1 }) {
+    half = max(1, capacity / 2)
+    self.keepsDropped = keepsDropped
+    costOf = cost
+  }
+
+  /// How many values there are.
+  @inlinable public var count: Int { young.count + old.count }
+  /// The costs of all values together.
+  @inlinable public var cost: Int { youngCost + oldCost }
+
+  /// The value of a key, which then counts as recently used.
+  @inlinable
+  public mutating func use(_ key: Key) -> Value? {
+    if let value = young[key] { return value }
+    guard let value = old.removeValue(forKey: key) else { return nil }
+    oldCost -= costOf(value)
+    insert(value, for: key)
+    return value
+  }
+
+  /// The value of a key, which does not count as used.
+  @inlinable
+  public func peek(_ key: Key) -> Value? { young[key] ?? old[key] }
+
+  /// Adds a value, or replaces the value of the key.
+  @inlinable
+  public mutating func insert(_ value: Value, for key: Key) {
+    remove(key)
+    let cost = costOf(value)
+    if youngCost + cost > half { dropOld() }
+    young[key] = value
+    youngCost += cost
+  }
+
+  /// Removes the value of a key.
+  @inlinable
+  public mutating func remove(_ key: Key) {
+    if let value = young.removeValue(forKey: key) { youngCost -= costOf(value) }
+    if let value = old.removeValue(forKey: key) { oldCost -= costOf(value) }
+  }
+
+  /// The values that were dropped last, once.
+  @inlinable
+  public mutating func takeDropped() -> [Key: Value] {
+    if dropped.isEmpty { return [:] }
+    defer { dropped = [:] }
+    return dropped
+  }
+
+  @usableFromInline
+  mutating func dropOld() {
+    if keepsDropped { dropped = old }
+    old = young
+    oldCost = youngCost
+    young = [:]
+    youngCost = 0
+  }
+}
