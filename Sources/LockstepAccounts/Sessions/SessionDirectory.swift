@@ -32,22 +32,7 @@ public final class SessionDirectory: Sendable {
   private struct Shard: Sendable {
     var table: SessionTable
     /// Tokens that were valid once.
-    var refused: RecentKeys<TokenHash>
-    var loading: [TokenHash: Loading] = [:]
-  }
-
-  /// A session that is being read from the store.
-  private struct Loading: Sendable {
-    var waiting: [CheckedContinuation<Turn, Never>] = []
-    /// Whether the session has ended since the read began.
-    var hasEnded = false
-  }
-
-  private enum Turn: Sendable {
-    /// The caller reads for all waiting requests.
-    case lead
-    /// Another request has read it.
-    case share(Result<LiveSession?, AccountsError>)
+    var refused: RecentTable<TokenHash, Void>
   }
 
   /// The number of locks, so that event loops rarely contend for one.
@@ -58,6 +43,7 @@ public final class SessionDirectory: Sendable {
 
   private let shards: [LockedState<Shard>]
   private let listeners = LockedState<[@Sendable ([SessionID]) -> Void]>([])
+  private let flights = SingleFlight<TokenHash, SessionEntry?, AccountsError>()
   private let readers: ReaderPool
   private let usageWriter: SessionUsageWriter
   private let tokenIssuer: TokenIssuer
@@ -73,7 +59,7 @@ public final class SessionDirectory: Sendable {
       LockedState(
         Shard(
           table: SessionTable(capacity: capacity / Self.shardCount),
-          refused: RecentKeys(capacity: Self.refusedCount / Self.shardCount)
+          refused: RecentTable(capacity: Self.refusedCount / Self.shardCount)
         )
       )
     }
@@ -84,12 +70,6 @@ public final class SessionDirectory: Sendable {
   /// Not generic: every request comes here from another module, where a generic function would run
   /// unspecialized, at twenty times the cost.
   package func authenticate(_ text: Slice<UnsafeRawBufferPointer>, at now: Int64) -> Lookup {
-    lookUp(text, at: now)
-  }
-
-  func authenticate(_ text: some Collection<UInt8>, at now: Int64) -> Lookup { lookUp(text, at: now) }
-
-  private func lookUp(_ text: some Collection<UInt8>, at now: Int64) -> Lookup {
     guard let token = Token(text) else { return .refused }
     let hash = token.hash
     let (result, usage) = shard(of: hash).withLock { shard in Self.find(hash, in: &shard, now, lifetime) }
@@ -99,28 +79,25 @@ public final class SessionDirectory: Sendable {
 
   /// The session of a token that is not in memory, from the store; nil if the token is not valid.
   public func load(_ token: UnknownToken, at now: Int64) async throws(AccountsError) -> LiveSession? {
-    let hash = token.hash
-    switch await turn(hash) {
-    case .share(let result):
-      return try result.get()
-    case .lead:
-      let stored: Result<StoredSession?, AccountsError>
+    let (hash, shard) = (token.hash, shard(of: token.hash))
+    var usage: [SessionUsage] = []
+    defer { usageWriter.add(usage) }
+    let entry = try await flights.value(
+      of: hash,
+      keep: { read in shard.withLock { Self.keep(read, hash, in: &$0, &usage, now, lifetime) } }
+    ) { () throws(AccountsError) in
+      // An earlier flight may have ended in the meantime.
+      let (known, isRefused) = shard.withLock { ($0.table.peek(hash), $0.refused.contains(hash)) }
+      if isRefused || known != nil { return known }
       do {
-        stored = .success(try await readers.read { try SessionRecords(connection: $0).session(withToken: hash) })
+        return try await readers.read { try SessionRecords(connection: $0).session(withToken: hash) }.map(
+          SessionEntry.init
+        )
       } catch {
-        stored = .failure(AccountsError(thrown: error))
+        throw AccountsError(thrown: error)
       }
-      return try finishLoading(hash, stored, at: now).get()
     }
-  }
-
-  /// The session of a token, from memory or the store; nil if the token is not valid.
-  public func session(of text: some Collection<UInt8>, at now: Int64) async throws(AccountsError) -> LiveSession? {
-    switch lookUp(text, at: now) {
-    case .session(let session): session
-    case .refused: nil
-    case .unknown(let token): try await load(token, at: now)
-    }
+    return entry?.live
   }
 
   /// Records the cursor of a session's request; it is written with the session's next use.
@@ -150,10 +127,11 @@ public final class SessionDirectory: Sendable {
   func end(_ sessions: [EndedSession]) {
     if sessions.isEmpty { return }
     for ended in sessions {
+      // First, so that a read that is in flight is repeated, and finds the session gone.
+      flights.invalidate(ended.tokenHash)
       shard(of: ended.tokenHash).withLock { shard in
         shard.table.remove(ended.tokenHash)?.live.end()
         shard.refused.insert(ended.tokenHash)
-        shard.loading[ended.tokenHash]?.hasEnded = true
       }
     }
     let ids = sessions.map(\.id)
@@ -197,49 +175,27 @@ public final class SessionDirectory: Sendable {
       shard.refused.insert(hash)
       return (.refused, [])
     case .none:
-      return (shard.refused.find(hash) ? .refused : nil, [])
+      return (shard.refused.contains(hash) ? .refused : nil, [])
     }
   }
 
-  private func turn(_ hash: TokenHash) async -> Turn {
-    await withCheckedContinuation { continuation in
-      let turn = shard(of: hash).withLock { shard -> Turn? in
-        if let entry = shard.table.peek(hash) { return .share(.success(entry.live)) }
-        if shard.refused.find(hash) { return .share(.success(nil)) }
-        if shard.loading[hash] == nil {
-          shard.loading[hash] = Loading()
-          return .lead
-        }
-        shard.loading[hash]?.waiting.append(continuation)
-        return nil
-      }
-      if let turn { continuation.resume(returning: turn) }
-    }
-  }
-
-  /// Stores what was read, and resumes the waiting requests.
-  private func finishLoading(
+  /// Stores what was read. Returns the session for all callers.
+  private static func keep(
+    _ read: SessionEntry?,
     _ hash: TokenHash,
-    _ stored: Result<StoredSession?, AccountsError>,
-    at now: Int64
-  ) -> Result<LiveSession?, AccountsError> {
-    let (result, waiting, usage) = shard(of: hash).withLock { shard in
-      let loading = shard.loading.removeValue(forKey: hash) ?? Loading()
-      var usage: [SessionUsage] = []
-      let result = stored.map { stored -> LiveSession? in
-        guard !loading.hasEnded, let stored, stored.session.expiresAt.millisecondsSince1970 > now else {
-          shard.refused.insert(hash)
-          return nil
-        }
-        var entry = SessionEntry(stored)
-        if let use = entry.use(at: now, lifetime: lifetime) { usage.append(use) }
-        shard.table.insert(entry)
-        return entry.live
-      }
-      return (result, loading.waiting, usage + shard.table.takeEvictedUsage())
+    in shard: inout Shard,
+    _ usage: inout [SessionUsage],
+    _ now: Int64,
+    _ lifetime: Int64
+  ) -> SessionEntry? {
+    if let known = shard.table.peek(hash) { return known }
+    guard var entry = read, entry.expiresAt > now else {
+      shard.refused.insert(hash)
+      return nil
     }
-    usageWriter.add(usage)
-    for continuation in waiting { continuation.resume(returning: .share(result)) }
-    return result
+    if let use = entry.use(at: now, lifetime: lifetime) { usage.append(use) }
+    shard.table.insert(entry)
+    usage += shard.table.takeEvictedUsage()
+    return entry
   }
 }

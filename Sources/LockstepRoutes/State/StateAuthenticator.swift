@@ -34,7 +34,7 @@ package struct StateAuthenticator: Sendable {
 
   /// An error as it's told to a user: a problem has the cursor of their state, unless it's that of another moment, or nobody's.
   func told(_ error: any Error, to user: UserID) -> any Error {
-    guard var problem = error as? Problem ?? Problem.telling(of: error) else { return error }
+    guard var problem = error as? Problem ?? Problem.describing(error) else { return error }
     guard problem.kind != .unauthorized, problem.fields[.cursor] == nil, let hot = cache.state(of: user) else {
       return problem
     }

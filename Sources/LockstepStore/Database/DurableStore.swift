@@ -52,10 +52,7 @@ public final class DurableStore: Sendable {
     try Self.expectNoOrphanedLog(of: path)
     do {
       // As found, so that another program's database is not even switched to a log before it is refused.
-      let connection = try SQLiteConnection(
-        path: path,
-        options: .init(journal: .asFound, busyTimeout: options.busyTimeout)
-      )
+      let connection = try SQLiteConnection(path: path, journal: .asFound, busyTimeout: options.busyTimeout)
       file = FileIdentity(path: path)
       let file = connection.resolvedPath
       try Self.expectWholePages(of: connection)

@@ -6,62 +6,40 @@ import LockstepThreading
 /// The zones used last stay in memory, up to `capacity`. An update of the database takes effect
 /// after a restart.
 package final class TimeZones: Sendable {
-  /// New and recently used zones are in `young`. When it is full, it replaces `old`.
-  private struct Cache: Sendable {
-    var young: [TimeZoneName: TimeZoneRules] = [:]
-    var old: [TimeZoneName: TimeZoneRules] = [:]
-  }
-
   /// About sixteen times the size of the largest zone.
   static let longestFile = 64 * 1024
 
   private let folder: String
-  private let half: Int
   private let workers: WorkerPool
-  private let cache = LockedState(Cache())
+  private let cache: LockedState<RecentTable<TimeZoneName, TimeZoneRules>>
   private let flights = SingleFlight<TimeZoneName, TimeZoneRules, TimeZoneError>()
 
   /// `capacity` counts zones, a few KiB each. Files are read on `workers`.
   package init(folder: String = "/usr/share/zoneinfo", capacity: Int = 256, workers: WorkerPool) {
     self.folder = folder
-    half = max(1, capacity / 2)
+    cache = LockedState(RecentTable(capacity: capacity))
     self.workers = workers
   }
 
   /// The number of zones in memory.
-  var count: Int { cache.withLock { $0.young.count + $0.old.count } }
+  var count: Int { cache.withLock { $0.count } }
 
   /// A zone's rules, for a name in IANA's form. Throws if there is no such zone, its file cannot be
   /// read, or too many reads wait already.
   func rules(of name: String) async throws(TimeZoneError) -> TimeZoneRules {
     guard let name = TimeZoneName(name) else { throw TimeZoneError("This is not the name of a time zone.") }
-    if let rules = find(name) { return rules }
+    if let rules = cache.withLock({ $0.find(name) }) { return rules }
     return try await flights.value(of: name) { () throws(TimeZoneError) in
-      if let rules = find(name) { return rules }
+      if let rules = cache.withLock({ $0.find(name) }) { return rules }
       let path = "\(folder)/\(name.text)"
       do {
         let rules = try await workers.run { try TimeZoneRules(parsing: Self.contents(of: path)) }
-        cache.withLock { insert(rules, name, into: &$0) }
+        cache.withLock { $0.insert(rules, for: name) }
         return rules
       } catch {
         throw (error as? TimeZoneError) ?? TimeZoneError("\(error)")
       }
     }
-  }
-
-  private func find(_ name: TimeZoneName) -> TimeZoneRules? {
-    cache.withLock { cache in
-      if let rules = cache.young[name] { return rules }
-      guard let rules = cache.old[name] else { return nil }
-      insert(rules, name, into: &cache)
-      return rules
-    }
-  }
-
-  private func insert(_ rules: TimeZoneRules, _ name: TimeZoneName, into cache: inout Cache) {
-    cache.old[name] = nil
-    if cache.young.count >= half { cache = Cache(old: cache.young) }
-    cache.young[name] = rules
   }
 
   private static func contents(of path: String) throws(TimeZoneError) -> [UInt8] {

@@ -114,7 +114,7 @@ struct OperatorTests {
       in: folder,
       name: "erase"
     )
-    let connection = try SQLiteConnection(path: store, options: .init(access: .readOnly, journal: .asFound))
+    let connection = try SQLiteConnection(path: store, access: .readOnly, journal: .asFound)
     func orders() throws -> [Int] { try connection.all("SELECT count(*) FROM orders") { row in try row[0] } }
     try await eventually { try orders() == [1] }
     command.send(signal)
