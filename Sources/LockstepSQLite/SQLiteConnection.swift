@@ -62,6 +62,7 @@ public final class SQLiteConnection {
   ///   - journal: The journal mode.
   ///   - busyTimeout: How long a call blocks for another connection's lock before it throws.
   ///   - statementCapacity: How many compiled statements are cached, at least 1.
+  /// - Throws: `SQLiteError` if the file cannot be opened, or a guarantee cannot be given.
   public convenience init(
     path: String,
     access: Access = .readWriteCreate,
