@@ -39,8 +39,8 @@ import Testing
   @Test("Removing many members takes linear time")
   func hostilePatch() {
     let growth = growth(from: 4000) { count in
-      let document = JSON(JSONObject((0..<count).map { ("name\($0)", JSON($0)) }))
-      let patch = JSON(JSONObject((1..<count).map { ("name\($0)", JSON.null) }))
+      let document = JSON.object(JSONObject((0..<count).map { ("name\($0)", JSON($0)) }))
+      let patch = JSON.object(JSONObject((1..<count).map { ("name\($0)", JSON.null) }))
       #expect(document.mergePatched(with: patch) == ["name0": 0])
     }
     #expect(linearGrowth.contains(growth))

@@ -71,7 +71,7 @@ import Testing
   func manySmallChanges() throws {
     // With a copy of the document at each operation, eight times as many would take 64 times as long.
     let growth = try growth(from: 1250) { count in
-      let document = JSON(JSONObject((0..<count * 2).map { ("name\($0)", [JSON($0)]) }))
+      let document = JSON.object(JSONObject((0..<count * 2).map { ("name\($0)", [JSON($0)]) }))
       let operations = (0..<count).map { JSONPatch.Operation.add(JSONPointer(tokens: ["name\($0)", "-"]), "new") }
       let patched = try JSONPatch(operations).applied(to: document)
       #expect(patched["name\(count - 1)"] == [JSON(count - 1), "new"])
