@@ -16,7 +16,7 @@ package struct Credentials: Sendable {
 }
 
 /// A user with a new session.
-package struct SignedIn: Sendable {
+package struct SignedIn: Sendable, Equatable {
   package let user: User
   package let session: Session
   /// The session's token, which only this response contains.

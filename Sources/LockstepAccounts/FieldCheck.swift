@@ -5,14 +5,11 @@ struct FieldCheck {
   private(set) var faults: [FieldFault] = []
 
   /// The value that `read` returns; nil, and a fault, if it throws.
-  mutating func value<Value, Invalid: Error & CustomStringConvertible>(
-    at pointer: String,
-    _ read: () throws(Invalid) -> Value
-  ) -> Value? {
-    do throws(Invalid) {
+  mutating func value<Value>(at pointer: String, _ read: () throws -> Value) -> Value? {
+    do {
       return try read()
     } catch {
-      add([error.description], at: pointer)
+      add(["\(error)"], at: pointer)
       return nil
     }
   }

@@ -105,7 +105,7 @@ extension StoredAccounts {
 
   private func check(signingUp credentials: Credentials) -> (EmailAddress?, DeviceName?, faults: [FieldFault]) {
     var check = FieldCheck()
-    let address = check.value(at: "/email") { () throws(EmailAddress.Invalid) in try EmailAddress(credentials.email) }
+    let address = check.value(at: "/email") { try EmailAddress(credentials.email) }
     check.add(configuration.passwordRules.faults(in: credentials.password, of: address), at: "/password")
     let device = Self.device(credentials, &check)
     return (address, device, check.faults)
@@ -113,7 +113,7 @@ extension StoredAccounts {
 
   private static func device(_ credentials: Credentials, _ check: inout FieldCheck) -> DeviceName? {
     guard let device = credentials.device else { return nil }
-    return check.value(at: "/device") { () throws(DeviceName.Invalid) in try DeviceName(device) }
+    return check.value(at: "/device") { try DeviceName(device) }
   }
 
   package func account(withKey key: String) async throws(AccountsError) -> Account? {

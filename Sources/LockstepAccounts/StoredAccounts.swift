@@ -78,7 +78,7 @@ package final class StoredAccounts: Sendable {
     return AccountsExport.json(account, sessions)
   }
 
-  var now: Timestamp { Timestamp(millisecondsSince1970: time.millisecondsSince1970()) }
+  var now: Timestamp { time.now() }
 
   package func newUserID() -> UserID { UserID(ids.next()) }
   package func newSessionID() -> SessionID { SessionID(ids.next()) }

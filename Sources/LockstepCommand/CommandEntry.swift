@@ -2,27 +2,11 @@ import Glibc
 
 /// A command in the list of all commands, whatever the type of its settings.
 struct CommandEntry: Sendable {
-  /// An option or operand, for the completions.
-  struct Word: Sendable {
-    let name: String
-    /// Nil for a switch.
-    let placeholder: String?
-    let help: String
-
-    /// The values of an option that takes a choice: `text|json`.
-    var choices: [String] {
-      guard let placeholder, placeholder.contains("|"), !placeholder.hasPrefix("<") else { return [] }
-      return placeholder.split(separator: "|").map(String.init)
-    }
-
-    var takesFile: Bool { ["<file>", "<folder>"].contains(placeholder) }
-  }
-
   let name: String
   let summary: String
   let help: @Sendable () -> String
-  let options: [Word]
-  let operands: [Word]
+  let options: [OptionSyntax]
+  let operands: [OptionSyntax]
   /// Runs the command with the arguments after its name.
   let run: @Sendable ([String]) -> ExitCode
 
@@ -33,8 +17,8 @@ struct CommandEntry: Sendable {
     name = syntax.name
     summary = syntax.summary
     help = { Help.text(of: syntax) }
-    options = syntax.options.map { Word(name: $0.name, placeholder: $0.placeholder, help: $0.help) }
-    operands = syntax.operands.map { Word(name: $0.name, placeholder: $0.placeholder, help: $0.help) }
+    options = syntax.options.map(\.syntax)
+    operands = syntax.operands.map(\.syntax)
     run = { arguments in
       if arguments.contains("--help") || arguments.contains("-h") { return Terminal.print(Help.text(of: syntax)) }
       do {

@@ -9,7 +9,7 @@ struct CommandSyntax<Settings: CommandSettings>: Sendable {
   let about: String
   /// The text after the usage.
   var notes = ""
-  /// The arguments that are not options, in order. Each is an option whose name is its placeholder, such as `<user>`.
+  /// The arguments that are not options, in order.
   var operands: [CommandOption<Settings>] = []
   let options: [CommandOption<Settings>]
   /// A sentence if the settings contradict each other.

@@ -116,7 +116,7 @@ struct Completions {
   }
 
   private func arguments(of command: CommandEntry, dropping count: Int) -> String {
-    func action(_ word: CommandEntry.Word) -> String {
+    func action(_ word: OptionSyntax) -> String {
       if word.takesFile { return "_files" }
       return word.choices.isEmpty ? " " : "(\(word.choices.joined(separator: " ")))"
     }

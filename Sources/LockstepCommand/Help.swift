@@ -26,7 +26,7 @@ enum Help {
     var text = "\(syntax.about)\n\nUsage: \(syntax.usage)\n"
     if !syntax.notes.isEmpty { text += "\n\(syntax.notes)\n" }
     for group in OptionGroup.allCases {
-      let options = syntax.options.filter { $0.group == group }
+      let options = syntax.options.map(\.syntax).filter { $0.group == group }
       if options.isEmpty { continue }
       text += "\n\(group.rawValue):\n"
       for option in options {

@@ -20,13 +20,6 @@ extension JSON {
     self = try text.withUnsafeBufferPointer { Self.parse($0, limits) }.get()
   }
 
-  /// Parses one JSON value in UTF-8. Offsets in errors count from the start of the slice.
-  ///
-  /// - Throws: `JSONParseError` for the first error.
-  public init(parsing text: ArraySlice<UInt8>, limits: JSONLimits = .standard) throws(JSONParseError) {
-    self = try text.withUnsafeBufferPointer { Self.parse($0, limits) }.get()
-  }
-
   /// Parses one JSON value.
   ///
   /// - Throws: `JSONParseError` for the first error.

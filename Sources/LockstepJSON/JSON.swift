@@ -49,18 +49,6 @@ extension JSON {
 
   /// A double, or `null` if it is infinite or not a number.
   public init(_ value: Double) { self = value.isFinite ? .double(value) : .null }
-
-  /// A string.
-  public init(_ value: String) { self = .string(value) }
-
-  /// A truth value.
-  public init(_ value: Bool) { self = .bool(value) }
-
-  /// An array.
-  public init(_ value: [JSON]) { self = .array(value) }
-
-  /// An object.
-  public init(_ value: JSONObject) { self = .object(value) }
 }
 
 extension JSON: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral,

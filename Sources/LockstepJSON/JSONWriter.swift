@@ -11,12 +11,10 @@ struct JSONWriter: ~Copyable {
   }
 
   private(set) var output: JSONOutputBuffer
-  private let isPretty: Bool
   private var containers: [Container] = []
 
-  init(style: JSONStyle, capacity: Int) {
+  init(capacity: Int) {
     output = JSONOutputBuffer(capacity: capacity)
-    isPretty = style == .pretty
   }
 
   mutating func write(_ value: JSON) {
@@ -46,7 +44,6 @@ struct JSONWriter: ~Copyable {
   }
 
   private mutating func close(_ container: Container) {
-    if isPretty { startLine(indentedBy: containers.count) }
     switch container.children {
     case .elements: output.append(Ascii.closeBracket)
     case .members: output.append(Ascii.closeBrace)
@@ -67,7 +64,7 @@ struct JSONWriter: ~Copyable {
   @inline(__always)
   private mutating func writeElements(_ elements: UnsafeBufferPointer<JSON>, from next: inout Int) -> JSON? {
     while next < elements.count {
-      startChild(isFirst: next == 0)
+      if next > 0 { output.append(Ascii.comma) }
       next &+= 1
       if !output.append(leaf: elements[next &- 1]) { return elements[next &- 1] }
     }
@@ -80,25 +77,12 @@ struct JSONWriter: ~Copyable {
     from next: inout Int
   ) -> JSON? {
     while next < members.count {
-      startChild(isFirst: next == 0)
+      if next > 0 { output.append(Ascii.comma) }
       output.append(string: members[next].name)
       output.append(Ascii.colon)
-      if isPretty { output.append(Ascii.space) }
       next &+= 1
       if !output.append(leaf: members[next &- 1].value) { return members[next &- 1].value }
     }
     return nil
-  }
-
-  @inline(__always)
-  private mutating func startChild(isFirst: Bool) {
-    if !isFirst { output.append(Ascii.comma) }
-    // The container is not on the list while its children are written.
-    if isPretty { startLine(indentedBy: containers.count + 1) }
-  }
-
-  private mutating func startLine(indentedBy levels: Int) {
-    output.append(Ascii.lineFeed)
-    for _ in 0..<levels { output.append(word: "  ") }
   }
 }

@@ -34,7 +34,7 @@ package struct AccountAdministrator: Sendable {
     randomWord = try Sodium().randomWord
   }
 
-  private var now: Timestamp { Timestamp(millisecondsSince1970: time.millisecondsSince1970()) }
+  private var now: Timestamp { time.now() }
 
   /// An id for a new user.
   package func newUser() -> UserID {
@@ -102,7 +102,7 @@ package struct AccountAdministrator: Sendable {
   private func runByServer(_ command: AdminCommand) throws -> AdminCommand.Outcome? {
     // Check the schema before anything is written.
     try read { _ in }
-    let connection = try SQLiteConnection(path: path, options: .init(journal: .asFound))
+    let connection = try SQLiteConnection(path: path, journal: .asFound)
     // The server does the checkpoints. Overwritten secrets must not stay in free space.
     try connection.execute("PRAGMA wal_autocheckpoint = 0; PRAGMA secure_delete = ON")
     let records = AdminCommandRecords(connection: connection)

@@ -106,7 +106,7 @@ package final class BackupScheduler: Sendable {
     setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, 10)
     try folder.make()
     folder.removeLeftBehind()
-    let path = folder.file(at: Timestamp(millisecondsSince1970: time.millisecondsSince1970()))
+    let path = folder.file(at: time.now())
     let throttle = CopyThrottle(bytesPerSecond: schedule.bytesPerSecond, elapsed: time.elapsed, pause: pause)
     let bytes = try StoreBackup(of: store, throttle: throttle).write(to: path, overwriting: true)
     folder.removeOldest(keeping: schedule.keep, after: path)

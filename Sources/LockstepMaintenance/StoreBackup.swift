@@ -52,7 +52,7 @@ package struct StoreBackup: Sendable {
   private func copy(to file: PartialFile, _ progress: (CopyProgress) -> Void) throws -> Int {
     let source = try StorePath.openForReading(store)
     try migrator.examine(source)
-    let copy = try SQLiteConnection(path: file.path, options: .init(journal: .asFound))
+    let copy = try SQLiteConnection(path: file.path, journal: .asFound)
     // A new file has nothing to roll back to.
     try copy.execute("PRAGMA journal_mode = MEMORY")
     let start = throttle.elapsed()

@@ -32,8 +32,7 @@ package struct StoreExport: Sendable {
       store: identity,
       account: { user, connection in
         guard let account = try UserRecords(connection: connection).account(user) else { return nil }
-        let now = Timestamp(millisecondsSince1970: time.millisecondsSince1970())
-        let sessions = try SessionRecords(connection: connection).sessions(of: user, at: now)
+        let sessions = try SessionRecords(connection: connection).sessions(of: user, at: time.now())
         return AccountsExport.json(account, sessions.map(\.session))
       },
       states: states,

@@ -12,7 +12,7 @@ package enum StorePath {
   /// Opens an existing store or backup for reading, also while a server uses it.
   static func openForReading(_ path: String) throws -> SQLiteConnection {
     try expectFile(path)
-    return try SQLiteConnection(path: path, options: .init(access: .readOnly, journal: .asFound))
+    return try SQLiteConnection(path: path, access: .readOnly, journal: .asFound)
   }
 
   static func folder(of path: String) -> String {

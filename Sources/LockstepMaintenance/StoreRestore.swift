@@ -62,7 +62,7 @@ package struct StoreRestore: Sendable {
   ) throws -> Summary {
     let source = try StorePath.openForReading(backup)
     try migrator.examine(source)
-    let copy = try SQLiteConnection(path: file.path, options: .init(journal: .asFound))
+    let copy = try SQLiteConnection(path: file.path, journal: .asFound)
     var bytes = 0
     try source.copy(to: copy) { step in
       bytes = step.bytes
@@ -99,9 +99,9 @@ package struct StoreRestore: Sendable {
   func clearPlace(_ place: String) {
     // A damaged file, or one that is not a database, has nothing to checkpoint.
     if StorePath.isTaken(place),
-      let old = try? SQLiteConnection(path: place, options: .init(journal: .asFound, busyTimeout: .zero))
+      let old = try? SQLiteConnection(path: place, journal: .asFound, busyTimeout: .zero)
     {
-      _ = try? old.emptyLog()
+      _ = try? old.truncateWAL()
     }
     PartialFile.removeCompanions(of: place)
   }

@@ -192,7 +192,7 @@ public struct Application: Sendable {
   }
 
   func failure(_ error: any Error, _ request: Request, of route: Int?) -> Response {
-    if let problem = error as? Problem ?? Problem.telling(of: error) { return problem.response }
+    if let problem = error as? Problem ?? Problem.describing(error) { return problem.response }
     let pattern = route.map { router.routes[$0].pattern } ?? ""
     let id = request.id ?? ids.next()
     logger.log(

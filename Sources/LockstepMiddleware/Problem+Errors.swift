@@ -6,7 +6,7 @@ import LockstepThreading
 
 extension Problem {
   /// The problem for an error that is not a refusal, or `nil` for an internal error.
-  package static func telling(of error: any Error) -> Problem? {
+  package static func describing(_ error: any Error) -> Problem? {
     switch error {
     case is IdempotencyKeyReusedError:
       Problem(
@@ -21,7 +21,7 @@ extension Problem {
     case let error as SQLiteError where error.kind == .full:
       .overloaded("The disk is full: writes fail until there is room again.")
     // The disk fails, or another process has locked the file. The log tells the operator once.
-    case let error as SQLiteError where error.isOfTheStore || error.kind == .busy || error.kind == .rolledBack:
+    case let error as SQLiteError where error.isStoreFailure || error.kind == .busy || error.kind == .rolledBack:
       .overloaded("The store cannot be used at present. The server's log has the reason.")
     // The client that waited for a reader has disconnected, or the server is stopping.
     case is CancellationError, is PoolShutDownError: .overloaded("The server is stopping.")

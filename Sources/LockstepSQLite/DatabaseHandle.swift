@@ -10,8 +10,8 @@ final class DatabaseHandle {
   /// Whether a transaction should be open. If SQLite has rolled it back and the body ignored the
   /// error, further statements must not run: each would be committed on its own.
   var expectsTransaction = false
-  /// Whether the writer should truncate the WAL: see `SQLiteConnection.eraseLog()`.
-  var isLogToBeErased = false
+  /// Whether the writer should truncate the WAL: see `SQLiteConnection.eraseWAL()`.
+  var mustEraseWAL = false
   /// The number of pages in the WAL after this connection's last commit. Requires
   /// `countLogPages()`.
   private(set) var logPages = 0
@@ -60,12 +60,12 @@ final class DatabaseHandle {
 
   /// The error of a statement whose transaction SQLite has rolled back.
   func noTransaction(sql: String) -> SQLiteError {
-    SQLiteError(
-      extendedCode: SQLITE_ABORT | (2 << 8),
-      message: "no transaction is open any more: it has been rolled back",
-      sql: sql,
-      path: path
-    )
+    error(SQLITE_ABORT | (2 << 8), "no transaction is open any more: it has been rolled back", sql: sql)
+  }
+
+  /// An error that is not from SQLite itself.
+  func error(_ extendedCode: Int32, _ message: String, sql: String? = nil) -> SQLiteError {
+    SQLiteError(extendedCode: extendedCode, message: message, sql: sql, path: path)
   }
 
   /// The error of the call that has just failed on this database.

@@ -163,7 +163,7 @@ struct GroupCommit {
       return true
     } catch {
       connection.rollBack()
-      if let error = error as? SQLiteError, error.isOfTheStore {
+      if let error = error as? SQLiteError, error.isStoreFailure {
         commitMonitor.noteFailure(error)
         isDiskFull = error.kind == .full
       }

@@ -47,7 +47,7 @@ extension ReaderPool {
       let value = try body()
       monitor.withLock { $0?.noteSuccess() }
       return value
-    } catch let error as SQLiteError where error.isOfTheStore {
+    } catch let error as SQLiteError where error.isStoreFailure {
       monitor.withLock { $0?.noteFailure(error) }
       throw error
     }

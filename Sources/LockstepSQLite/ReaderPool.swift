@@ -30,8 +30,9 @@ public final class ReaderPool: Sendable {
     capacity: Int = 4_096,
     busyTimeout: Duration = .seconds(5)
   ) throws(NamedThread.NotStarted) {
-    let options = SQLiteConnection.Options(access: .readOnly, journal: .asFound, busyTimeout: busyTimeout)
-    pool = try ResourcePool(name: name, threads: threads, capacity: capacity) { Reader(path: path, options: options) }
+    pool = try ResourcePool(name: name, threads: threads, capacity: capacity) {
+      Reader(path: path, busyTimeout: busyTimeout)
+    }
   }
 
   /// How many reads wait, without those that run.
@@ -59,16 +60,13 @@ public final class ReaderPool: Sendable {
 /// A reader thread's connection, opened on demand.
 private struct Reader {
   let path: String
-  let options: SQLiteConnection.Options
-  private var connection: SQLiteConnection?
-
-  init(path: String, options: SQLiteConnection.Options) {
-    self.path = path
-    self.options = options
-  }
+  let busyTimeout: Duration
+  var connection: SQLiteConnection?
 
   mutating func read<Value>(_ body: (SQLiteConnection) throws -> Value) throws -> Value {
-    let connection = try connection ?? SQLiteConnection(path: path, options: options)
+    let connection =
+      try connection
+      ?? SQLiteConnection(path: path, access: .readOnly, journal: .asFound, busyTimeout: busyTimeout)
     self.connection = connection
     return try connection.snapshot { try body(connection) }
   }

@@ -72,7 +72,11 @@ extension SQLiteConnection {
   public func leaveWriteAheadLog() throws {
     let mode = try first("PRAGMA journal_mode = DELETE") { row in try row[0] as String }
     guard mode == "delete" else {
-      throw failure(SQLITE_BUSY, "the journal mode stayed \"\(mode ?? "")\"", sql: "PRAGMA journal_mode = DELETE")
+      throw database.error(
+        SQLITE_BUSY,
+        "the journal mode stayed \"\(mode ?? "")\"",
+        sql: "PRAGMA journal_mode = DELETE"
+      )
     }
   }
 }

@@ -6,13 +6,6 @@ public struct MissingReference: Sendable, Equatable {
   public let row: Int64?
   /// The table with the missing row.
   public let parent: String
-
-  /// Combines the parts.
-  public init(table: String, row: Int64?, parent: String) {
-    self.table = table
-    self.row = row
-    self.parent = parent
-  }
 }
 
 extension SQLiteConnection {

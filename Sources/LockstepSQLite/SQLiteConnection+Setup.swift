@@ -8,7 +8,7 @@ extension SQLiteConnection {
     let sql: StaticString = "PRAGMA journal_mode = WAL"
     let mode = try pragma(sql, as: String.self)
     guard mode == "wal" else {
-      throw failure(
+      throw database.error(
         SQLITE_ERROR,
         "the journal mode stayed \"\(mode)\"; a write-ahead log needs a local disk, not a network file system",
         sql: sql.description
@@ -18,13 +18,13 @@ extension SQLiteConnection {
 
   /// Applies and checks the settings that the type guarantees: SQLite silently ignores settings
   /// that it does not know.
-  func configure(_ options: Options) throws(SQLiteError) {
-    setBusyTimeout(options.busyTimeout)
+  func configure(_ access: Access, _ journal: Journal) throws(SQLiteError) {
+    setBusyTimeout(busyTimeout)
     // SQLite opens a file that it cannot write as read-only, without an error. This must be checked
     // before the first read: that may fail because SQLite cannot write the files beside it, with a
     // message that does not help.
-    if options.access == .readWriteCreate, sqlite3_db_readonly(database.pointer, "main") == 1 {
-      throw failure(SQLITE_READONLY, "this process may only read the file")
+    if access == .readWriteCreate, sqlite3_db_readonly(database.pointer, "main") == 1 {
+      throw database.error(SQLITE_READONLY, "this process may only read the file")
     }
     // SQLite reads the file only when it must.
     _ = try pragma("PRAGMA schema_version", as: Int.self)
@@ -37,7 +37,7 @@ extension SQLiteConnection {
     try expect("PRAGMA synchronous", is: 2)
     try expect("PRAGMA cell_size_check", is: 1)
     try expect("PRAGMA temp_store", is: 2)
-    if options.journal == .writeAheadLog { try useWriteAheadLog() }
+    if journal == .writeAheadLog { try useWriteAheadLog() }
   }
 
   /// The number of bytes in a page.
@@ -46,18 +46,18 @@ extension SQLiteConnection {
   private func expect(_ sql: StaticString, is value: Int) throws(SQLiteError) {
     let found = try pragma(sql, as: Int.self)
     guard found == value else {
-      throw failure(SQLITE_ERROR, "the setting stayed \(found), not \(value)", sql: sql.description)
+      throw database.error(SQLITE_ERROR, "the setting stayed \(found), not \(value)", sql: sql.description)
     }
   }
 
   private func pragma<Value: SQLiteConvertible>(_ sql: StaticString, as type: Value.Type) throws(SQLiteError) -> Value {
     do {
       if let value = try first(sql, transform: { row in try row[0] as Value }) { return value }
-      throw failure(SQLITE_ERROR, "the setting is unknown to this libsqlite3", sql: sql.description)
+      throw database.error(SQLITE_ERROR, "the setting is unknown to this libsqlite3", sql: sql.description)
     } catch let error as SQLiteError {
       throw error
     } catch {
-      throw failure(SQLITE_ERROR, "\(error)", sql: sql.description)
+      throw database.error(SQLITE_ERROR, "\(error)", sql: sql.description)
     }
   }
 }

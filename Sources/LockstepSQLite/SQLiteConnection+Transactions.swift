@@ -86,7 +86,7 @@ extension SQLiteConnection {
 
   /// The error of a whole group if a unit broke its promise to throw before its first change.
   func brokenPromise(_ error: any Error) -> SQLiteError {
-    failure(SQLITE_ABORT, "a unit that promised to throw only before it writes has thrown after it: \(error)")
+    database.error(SQLITE_ABORT, "a unit that promised to throw only before it writes has thrown after it: \(error)")
   }
 
   /// Throws if the open transaction violates a deferred foreign key.
@@ -95,12 +95,16 @@ extension SQLiteConnection {
     var highest: Int32 = 0
     sqlite3_db_status(database.pointer, SQLITE_DBSTATUS_DEFERRED_FKS, &unresolved, &highest, 0)
     if unresolved == 0 { return }
-    throw failure(SQLITE_CONSTRAINT | (3 << 8), "FOREIGN KEY constraint failed", sql: "COMMIT")
+    throw database.error(SQLITE_CONSTRAINT | (3 << 8), "FOREIGN KEY constraint failed", sql: "COMMIT")
   }
 
   private func expectNoTransaction(for sql: StaticString) throws(SQLiteError) {
     guard isInTransaction else { return }
-    throw failure(SQLITE_MISUSE, "a transaction is open already: use a savepoint within it", sql: sql.description)
+    throw database.error(
+      SQLITE_MISUSE,
+      "a transaction is open already: use a savepoint within it",
+      sql: sql.description
+    )
   }
 
   private func expectTransaction(for sql: StaticString) throws(SQLiteError) {

@@ -33,31 +33,6 @@ public final class SQLiteConnection {
     case asFound
   }
 
-  /// How to open a file.
-  public struct Options: Sendable {
-    /// How the file is opened. Default: read, write and create.
-    public var access: Access
-    /// The journal mode. Default: write-ahead log.
-    public var journal: Journal
-    /// How long a call blocks for another connection's lock before it throws. Default: 5 seconds.
-    public var busyTimeout: Duration
-    /// How many compiled statements are cached, at least 1. Default: 128.
-    public var statementCapacity: Int
-
-    /// Options with their defaults.
-    public init(
-      access: Access = .readWriteCreate,
-      journal: Journal = .writeAheadLog,
-      busyTimeout: Duration = .seconds(5),
-      statementCapacity: Int = 128
-    ) {
-      self.access = access
-      self.journal = journal
-      self.busyTimeout = busyTimeout
-      self.statementCapacity = statementCapacity
-    }
-  }
-
   /// The path that was passed to `init`.
   public var path: String { database.path }
 
@@ -71,49 +46,81 @@ public final class SQLiteConnection {
   public var isInTransaction: Bool { sqlite3_get_autocommit(database.pointer) == 0 }
 
   let database: DatabaseHandle
-  private let busyTimeout: Duration
+  let busyTimeout: Duration
   private(set) var statements: StatementCache
 
   /// A new database in memory that is deleted with its connection.
   public static func inMemory() throws(SQLiteError) -> SQLiteConnection {
-    try SQLiteConnection(DatabaseHandle(), Options(journal: .asFound))
+    try SQLiteConnection(DatabaseHandle(), .readWriteCreate, .asFound)
   }
 
   /// Opens a file. The path is always that of a file, even `:memory:` or `file:x`.
-  public convenience init(path: String, options: Options = Options()) throws(SQLiteError) {
-    try self.init(DatabaseHandle(path: path, access: options.access), options)
+  ///
+  /// - Parameters:
+  ///   - path: The file.
+  ///   - access: How the file is opened.
+  ///   - journal: The journal mode.
+  ///   - busyTimeout: How long a call blocks for another connection's lock before it throws.
+  ///   - statementCapacity: How many compiled statements are cached, at least 1.
+  /// - Throws: `SQLiteError` if the file cannot be opened, or a guarantee cannot be given.
+  public convenience init(
+    path: String,
+    access: Access = .readWriteCreate,
+    journal: Journal = .writeAheadLog,
+    busyTimeout: Duration = .seconds(5),
+    statementCapacity: Int = 128
+  ) throws(SQLiteError) {
+    try self.init(DatabaseHandle(path: path, access: access), access, journal, busyTimeout, statementCapacity)
   }
 
-  private init(_ database: DatabaseHandle, _ options: Options) throws(SQLiteError) {
+  private init(
+    _ database: DatabaseHandle,
+    _ access: Access,
+    _ journal: Journal,
+    _ busyTimeout: Duration = .seconds(5),
+    _ statementCapacity: Int = 128
+  ) throws(SQLiteError) {
     self.database = database
-    busyTimeout = options.busyTimeout
-    statements = StatementCache(capacity: options.statementCapacity)
+    self.busyTimeout = busyTimeout
+    statements = StatementCache(capacity: statementCapacity)
     do throws(SQLiteError) {
-      try configure(options)
+      try configure(access, journal)
     } catch {
       throw error.whileOpening
     }
   }
 
-  /// Returns the statement from the cache, or compiles it. Keep the statement to save the lookup
-  /// too.
-  public func prepare(_ sql: StaticString) throws(SQLiteError) -> SQLiteStatement {
+  /// Starts a run of the statement, which is cached. The caller must end the run.
+  @inlinable
+  func begin<each Value: SQLiteConvertible>(
+    _ sql: StaticString,
+    _ values: repeat each Value
+  ) throws(SQLiteError) -> SQLiteStatement {
+    let statement = try prepare(sql)
+    try statement.begin(repeat each values)
+    return statement
+  }
+
+  @usableFromInline
+  func prepare(_ sql: StaticString) throws(SQLiteError) -> SQLiteStatement {
     try statements.statement(sql, database: database)
   }
 
-  /// The same for SQL made at run time.
-  package func prepare(_ sql: SQLText) throws(SQLiteError) -> SQLiteStatement {
-    try statements.statement(sql, database: database)
-  }
-
-  /// Runs the statement: see `SQLiteStatement.run`.
+  /// Runs the statement and ignores its rows.
+  ///
+  /// - Returns: The number of rows that an INSERT, UPDATE or DELETE changed, without those that
+  ///   triggers and foreign keys changed. 0 for a statement that only reads; undefined for any
+  ///   other statement.
   @discardableResult
   @inlinable
   public func run<each Value: SQLiteConvertible>(
     _ sql: StaticString,
     _ values: repeat each Value
   ) throws(SQLiteError) -> Int {
-    try prepare(sql).run(repeat each values)
+    let statement = try begin(sql, repeat each values)
+    defer { statement.end() }
+    while try statement.step() {}
+    return statement.changedRows
   }
 
   /// Runs the statement and passes each row to `body`.
@@ -123,7 +130,9 @@ public final class SQLiteConnection {
     _ values: repeat each Value,
     body: (borrowing SQLiteRow) throws -> Void
   ) throws {
-    try prepare(sql).forEach(repeat each values, body: body)
+    let statement = try begin(sql, repeat each values)
+    defer { statement.end() }
+    while try statement.step() { try body(statement.row) }
   }
 
   /// Runs the statement and returns its rows, transformed and in order.
@@ -133,18 +142,41 @@ public final class SQLiteConnection {
     _ values: repeat each Value,
     transform: (borrowing SQLiteRow) throws -> Result
   ) throws -> [Result] {
-    try prepare(sql).all(repeat each values, transform: transform)
+    var results: [Result] = []
+    try forEach(sql, repeat each values) { row in results.append(try transform(row)) }
+    return results
   }
 
-  /// Runs the statement up to its first row and returns it, transformed: see
-  /// `SQLiteStatement.first`.
+  /// Runs the statement up to its first row and returns it, transformed, or nil without a row.
+  ///
+  /// The statement is reset after the row. That is safe for `RETURNING`, which gives its rows after
+  /// all changes.
   @inlinable
   public func first<Result, each Value: SQLiteConvertible>(
     _ sql: StaticString,
     _ values: repeat each Value,
     transform: (borrowing SQLiteRow) throws -> Result
   ) throws -> Result? {
-    try prepare(sql).first(repeat each values, transform: transform)
+    let statement = try begin(sql, repeat each values)
+    defer { statement.end() }
+    return try statement.step() ? try transform(statement.row) : nil
+  }
+
+  /// Runs SQL made at run time with as many values as it has parameters, and ignores its rows.
+  package func run(_ sql: SQLText, _ values: [SQLiteValue]) throws(SQLiteError) {
+    let statement = try statements.statement(sql, database: database)
+    try statement.begin(with: values)
+    defer { statement.end() }
+    while try statement.step() {}
+  }
+
+  /// Runs SQL made at run time with as many values as it has parameters, and passes each row to
+  /// `body`.
+  package func forEach(_ sql: SQLText, _ values: [SQLiteValue], body: (borrowing SQLiteRow) throws -> Void) throws {
+    let statement = try statements.statement(sql, database: database)
+    try statement.begin(with: values)
+    defer { statement.end() }
+    while try statement.step() { try body(statement.row) }
   }
 
   /// Runs the statements of a script in order, up to the first failure. Rows are ignored.
@@ -170,17 +202,12 @@ public final class SQLiteConnection {
     }
   }
 
-  /// An error that is not from SQLite itself.
-  func failure(_ extendedCode: Int32, _ message: String, sql: String? = nil) -> SQLiteError {
-    SQLiteError(extendedCode: extendedCode, message: message, sql: sql, path: path)
-  }
-
   /// Sets one of SQLite's switches and checks it.
   func setSwitch(_ option: Int32, on: Bool, name: String) throws(SQLiteError) {
     var now: Int32 = -1
     let code = lockstep_sqlite_switch(database.pointer, option, on ? 1 : 0, &now)
     if code != SQLITE_OK || now != (on ? 1 : 0) {
-      throw failure(SQLITE_ERROR, "this libsqlite3 cannot turn \(name) \(on ? "on" : "off")")
+      throw database.error(SQLITE_ERROR, "this libsqlite3 cannot turn \(name) \(on ? "on" : "off")")
     }
   }
 

@@ -72,7 +72,7 @@ public struct SQLiteError: Error, Sendable, Equatable {
 
 extension SQLiteError {
   /// Whether the disk or the file failed, and not the statement.
-  public var isOfTheStore: Bool {
+  public var isStoreFailure: Bool {
     switch kind {
     case .full, .readOnly, .corrupt, .notADatabase, .cannotOpen, .inputOutput: true
     default: false

@@ -8,17 +8,11 @@ import CLockstepSQLite
 ///       …
 ///     }
 public struct SQLiteRow: ~Copyable {
-  /// A prepared statement after SQLITE_ROW. It outlives the row, because `SQLiteStatement` lends
-  /// the row between steps.
-  private let statement: OpaquePointer
-  private let sql: String
-  private let path: String
+  /// A statement after SQLITE_ROW. It lends the row between steps.
+  private let owner: SQLiteStatement
+  private var statement: OpaquePointer { owner.pointer }
 
-  init(statement: OpaquePointer, sql: String, path: String) {
-    self.statement = statement
-    self.sql = sql
-    self.path = path
-  }
+  init(of owner: SQLiteStatement) { self.owner = owner }
 
   /// The number of columns.
   public var columnCount: Int { Int(sqlite3_column_count(statement)) }
@@ -29,7 +23,7 @@ public struct SQLiteRow: ~Copyable {
     get throws(SQLiteError) {
       let stored = try value(at: column)
       guard let value = Value(sqliteValue: stored) else {
-        throw error(
+        throw owner.error(
           SQLITE_MISMATCH,
           "column \(column) (\(name(of: column))) holds \(stored.kindName), which is not \(Value.self)"
         )
@@ -41,7 +35,7 @@ public struct SQLiteRow: ~Copyable {
   /// The stored value of a column. Throws if there is no such column or its text is not UTF-8.
   public func value(at column: Int) throws(SQLiteError) -> SQLiteValue {
     guard (0..<columnCount).contains(column) else {
-      throw error(SQLITE_RANGE, "there is no column \(column) among the \(columnCount) of the row")
+      throw owner.error(SQLITE_RANGE, "there is no column \(column) among the \(columnCount) of the row")
     }
     let index = Int32(column)
     switch sqlite3_column_type(statement, index) {
@@ -57,13 +51,13 @@ public struct SQLiteRow: ~Copyable {
     let index = Int32(column)
     guard let start = sqlite3_column_text(statement, index) else {
       // SQLite had no memory for the text.
-      throw error(SQLITE_NOMEM, "out of memory")
+      throw owner.error(SQLITE_NOMEM, "out of memory")
     }
     // SQLite keeps `sqlite3_column_bytes` bytes at `start` until the next step. They are copied
     // here.
     let bytes = UnsafeBufferPointer(start: start, count: Int(sqlite3_column_bytes(statement, index)))
     guard let text = String(validating: bytes, as: UTF8.self) else {
-      throw error(SQLITE_MISMATCH, "column \(column) (\(name(of: column))) holds text that is not UTF-8")
+      throw owner.error(SQLITE_MISMATCH, "column \(column) (\(name(of: column))) holds text that is not UTF-8")
     }
     return text
   }
@@ -77,9 +71,5 @@ public struct SQLiteRow: ~Copyable {
 
   private func name(of column: Int) -> String {
     sqlite3_column_name(statement, Int32(column)).map { String(cString: $0) } ?? "?"
-  }
-
-  private func error(_ code: Int32, _ message: String) -> SQLiteError {
-    SQLiteError(extendedCode: code, message: message, sql: sql, path: path)
   }
 }

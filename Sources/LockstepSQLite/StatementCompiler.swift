@@ -14,7 +14,8 @@ struct StatementCompiler {
   /// Compiles the statement at `start`.
   func compile(_ text: [UInt8], from start: Int = 0, isCached: Bool) throws(SQLiteError) -> Step {
     if text.contains(0) {
-      throw misuse(
+      throw database.error(
+        SQLITE_MISUSE,
         "the SQL contains a NUL character, after which SQLite reads nothing",
         sql: excerpt(text, from: start)
       )
@@ -47,16 +48,14 @@ struct StatementCompiler {
   func compileOnly(_ sql: String) throws(SQLiteError) -> OpaquePointer {
     let text = [UInt8](sql.utf8)
     let step = try compile(text, isCached: true)
-    guard let statement = step.statement else { throw misuse("there is no statement in the SQL", sql: sql) }
+    guard let statement = step.statement else {
+      throw database.error(SQLITE_MISUSE, "there is no statement in the SQL", sql: sql)
+    }
     guard text[step.end...].allSatisfy({ [0x20, 0x0A, 0x0D, 0x09].contains($0) }) else {
       sqlite3_finalize(statement)
-      throw misuse("there is more than one statement in the SQL", sql: sql)
+      throw database.error(SQLITE_MISUSE, "there is more than one statement in the SQL", sql: sql)
     }
     return statement
-  }
-
-  private func misuse(_ message: String, sql: String) -> SQLiteError {
-    SQLiteError(extendedCode: SQLITE_MISUSE, message: message, sql: sql, path: database.path)
   }
 
   /// The text from `start` for an error, without leading comments.

@@ -50,16 +50,16 @@ struct WALCheckpointer {
     let now = connection.database.logPages
     // The WAL has started from the beginning.
     if now < last { last = 0 }
-    if connection.database.isLogToBeErased, !hasTriedToErase || now - last >= Self.pagesBetweenErasures { return true }
+    if connection.database.mustEraseWAL, !hasTriedToErase || now - last >= Self.pagesBetweenErasures { return true }
     return now - last >= pages
   }
 
   /// Runs a checkpoint. After an error the WAL grows until the next one is due.
   mutating func checkpoint() throws(SQLiteError) {
     last = connection.database.logPages
-    if connection.database.isLogToBeErased {
+    if connection.database.mustEraseWAL {
       let isErased = try checkpointWithReaders(SQLITE_CHECKPOINT_TRUNCATE)
-      connection.database.isLogToBeErased = !isErased
+      connection.database.mustEraseWAL = !isErased
       hasTriedToErase = !isErased
     } else if last < pages * Self.tolerance {
       try connection.checkpoint(SQLITE_CHECKPOINT_PASSIVE)
@@ -98,9 +98,9 @@ extension SQLiteConnection {
 
   /// Moves all of the WAL into the database file and truncates the WAL. Returns whether that was
   /// possible.
-  public func emptyLog() throws(SQLiteError) -> Bool { try checkpoint(SQLITE_CHECKPOINT_TRUNCATE) }
+  public func truncateWAL() throws(SQLiteError) -> Bool { try checkpoint(SQLITE_CHECKPOINT_TRUNCATE) }
 
   /// Lets the writer truncate the WAL after the open transaction. The WAL still contains what the
   /// transaction deleted. If readers prevent it, the writer tries again after later transactions.
-  public func eraseLog() { database.isLogToBeErased = true }
+  public func eraseWAL() { database.mustEraseWAL = true }
 }

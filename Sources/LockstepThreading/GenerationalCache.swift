@@ -78,3 +78,11 @@ public struct GenerationalCache<Key: Hashable & Sendable, Value: Sendable>: Send
     youngCost = 0
   }
 }
+
+extension GenerationalCache where Value == Void {
+  /// Adds a key.
+  package mutating func insert(_ key: Key) { insert((), for: key) }
+
+  /// Whether the cache has the key, which then counts as recently used.
+  package mutating func contains(_ key: Key) -> Bool { use(key) != nil }
+}

@@ -30,6 +30,9 @@ public struct TimeSource: Sendable {
     }
   )
 
+  /// The present moment.
+  public func now() -> Timestamp { Timestamp(millisecondsSince1970: millisecondsSince1970()) }
+
   /// The monotonic clock as a duration.
   public func elapsed() -> Duration { .nanoseconds(monotonic()) }
 }

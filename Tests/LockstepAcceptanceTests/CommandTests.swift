@@ -163,7 +163,7 @@ struct CommandTests {
       )
       words = "The file is not a SQLite database"
     case "other":
-      try SQLiteConnection(path: folder.file("lockstep.db"), options: .init(journal: .asFound)).run(
+      try SQLiteConnection(path: folder.file("lockstep.db"), journal: .asFound).run(
         "CREATE TABLE t (a)"
       )
       words = "is a SQLite database, but not a Lockstep store. Nothing in it was changed."
@@ -171,7 +171,7 @@ struct CommandTests {
       let (process, _) = try await LockstepProcess.serving(in: folder, name: "maker")
       process.send(SIGTERM)
       #expect(await process.ended() == .exit(0))
-      let connection = try SQLiteConnection(path: folder.file("lockstep.db"), options: .init(journal: .asFound))
+      let connection = try SQLiteConnection(path: folder.file("lockstep.db"), journal: .asFound)
       try connection.run("PRAGMA user_version = 1000000")
       words = "a newer lockstep has used it. Run that one, or restore a backup"
     }

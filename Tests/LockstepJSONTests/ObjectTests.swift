@@ -22,7 +22,7 @@ import Testing
   @Test("The last value of a repeated name in a literal or sequence wins")
   func repeatedNames() {
     let literal: JSONObject = ["a": 1, "b": 2, "a": 3]
-    #expect(JSON(literal).description == #"{"a":3,"b":2}"#)
+    #expect(JSON.object(literal).description == #"{"a":3,"b":2}"#)
     #expect(JSONObject([("x", 1), ("x", 2)]) == ["x": 2])
   }
 

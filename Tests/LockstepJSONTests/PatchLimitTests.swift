@@ -71,7 +71,7 @@ import Testing
   func manySmallChanges() throws {
     // With a copy of the document at each operation, eight times as many would allocate 64 times as
     // much.
-    func document(_ count: Int) -> JSON { JSON(JSONObject((0..<count * 2).map { ("name\($0)", [JSON($0)]) })) }
+    func document(_ count: Int) -> JSON { JSON.object(JSONObject((0..<count * 2).map { ("name\($0)", [JSON($0)]) })) }
     try expectLinearGrowth(from: 1250, of: document) { count, document in
       let operations = (0..<count).map { JSONPatch.Operation.add(JSONPointer(tokens: ["name\($0)", "-"]), "new") }
       let patched = try JSONPatch(operations).applied(to: document)

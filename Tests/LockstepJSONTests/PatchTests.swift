@@ -89,7 +89,7 @@ func apply(_ patch: String, to document: String, limits: JSONPatchLimits = .stan
 
   @Test("At most a hundred faults are reported")
   func manyFaults() {
-    let patch = JSON(Array(repeating: JSON.null, count: 5_000))
+    let patch = JSON.array(Array(repeating: .null, count: 5_000))
     let error = #expect(throws: JSONPatchFormatError.self) { try JSONPatch(parsing: patch) }
     #expect(error?.faults.count == JSONPatchFormatError.maximumFaults)
   }

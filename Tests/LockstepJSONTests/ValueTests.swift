@@ -69,14 +69,6 @@ import Testing
     }
   }
 
-  @Test("Strings and Booleans have the same initializer as numbers")
-  func otherInitializers() {
-    // The compiler would treat a literal differently.
-    let (text, truth) = ("a", true)
-    #expect(JSON(text) == .string("a"))
-    #expect(JSON(truth) == .bool(true))
-  }
-
   @Test("Subscripts return nil for missing values, and never trap")
   func subscripts() throws {
     let value: JSON = ["a": [10, 20], "b": nil]

@@ -9,26 +9,6 @@ import Testing
     #expect(value.encoded() == Array(value.description.utf8))
   }
 
-  @Test("Pretty text has one element per line")
-  func pretty() {
-    let value: JSON = ["a": [1, ["b": nil]], "c": [], "d": [:], "e": "f"]
-    let text = """
-      {
-        "a": [
-          1,
-          {
-            "b": null
-          }
-        ],
-        "c": [],
-        "d": {},
-        "e": "f"
-      }
-      """
-    #expect(String(decoding: value.encoded(.pretty), as: UTF8.self) == text)
-    #expect(String(decoding: JSON.integer(1).encoded(.pretty), as: UTF8.self) == "1")
-  }
-
   @Test(
     "Strings are escaped only where necessary",
     arguments: [
@@ -45,7 +25,7 @@ import Testing
   @Test("Appending keeps existing bytes")
   func appending() {
     var bytes = Array("data: ".utf8)
-    JSON.array([1, "a"]).encode(into: &bytes)
+    bytes.append(json: JSON.array([1, "a"]))
     #expect(String(decoding: bytes, as: UTF8.self) == #"data: [1,"a"]"#)
   }
 
@@ -54,12 +34,9 @@ import Testing
     var bytes: [UInt8] = []
     bytes.append(json: "say \"hi\"\n")
     bytes.append(json: -42)
-    bytes.append(json: Int64.min)
-    bytes.append(json: UInt64.max)
-    bytes.append(json: 0.5)
-    bytes.append(json: true)
+    bytes.append(json: Int.min)
     bytes.append(json: JSON.array([nil]))
-    let text = #""say \"hi\"\n"-42-9223372036854775808184467440737095516150.5true[null]"#
+    let text = #""say \"hi\"\n"-42-9223372036854775808[null]"#
     #expect(String(decoding: bytes, as: UTF8.self) == text)
   }
 

@@ -1,7 +1,8 @@
 import Foundation
-import LockstepSQLite
 import LockstepTestSupport
 import Testing
+
+@testable import LockstepSQLite
 
 @Suite("Copies of a database", .timeLimit(.minutes(10)))
 struct CopyTests {
@@ -22,7 +23,7 @@ struct CopyTests {
   }
 
   private func other(_ name: String = "copy.db") throws -> SQLiteConnection {
-    try SQLiteConnection(path: folder.file(name), options: .init(journal: .asFound))
+    try SQLiteConnection(path: folder.file(name), journal: .asFound)
   }
 
   private static func numbers(_ connection: SQLiteConnection) throws -> [Int] {
@@ -31,10 +32,7 @@ struct CopyTests {
 
   @Test("A copy is a snapshot of its start, and ends even if every step is followed by writes")
   func oneMoment() throws {
-    let reader = try SQLiteConnection(
-      path: folder.file("source.db"),
-      options: .init(access: .readOnly, journal: .asFound)
-    )
+    let reader = try SQLiteConnection(path: folder.file("source.db"), access: .readOnly, journal: .asFound)
     let copy = try other()
     var steps: [CopyProgress] = []
     try reader.copy(to: copy, stepPages: 4) { step in
@@ -64,7 +62,7 @@ struct CopyTests {
   func lockedCopy() throws {
     let holder = try other()
     try holder.execute("BEGIN IMMEDIATE; CREATE TABLE its_own (a INTEGER PRIMARY KEY) STRICT")
-    let copy = try SQLiteConnection(path: folder.file("copy.db"), options: .init(journal: .asFound, busyTimeout: .zero))
+    let copy = try SQLiteConnection(path: folder.file("copy.db"), journal: .asFound, busyTimeout: .zero)
     let error = #expect(throws: SQLiteError.self) { try source.copy(to: copy) }
     #expect(error?.kind == .busy)
     #expect(error?.path == copy.path)

@@ -190,7 +190,7 @@ struct FailingCommitTests {
     let fixture = try WriterFixture(busyTimeout: .zero)
     let gate = Gate()
     let outcomes = Log<String>()
-    let other = try SQLiteConnection(path: fixture.path, options: .init(busyTimeout: .zero))
+    let other = try SQLiteConnection(path: fixture.path, busyTimeout: .zero)
     // A writer blocked by a completion handler has no open transaction.
     try fixture.writer.submit({ _ in }, completion: { _ in gate.pass() })
     await gate.arrival()

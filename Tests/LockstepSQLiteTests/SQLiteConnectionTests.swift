@@ -30,7 +30,7 @@ struct ConnectionTests {
 
   @Test("The busy timeout is set", arguments: [(0, 0), (250, 250), (-5, 0), (Int.max, Int(Int32.max))])
   func busyTimeout(milliseconds: Int, expected: Int) throws {
-    let connection = try SQLiteConnection(path: path, options: .init(busyTimeout: .milliseconds(milliseconds)))
+    let connection = try SQLiteConnection(path: path, busyTimeout: .milliseconds(milliseconds))
     #expect(try integer(connection, "PRAGMA busy_timeout") == expected)
   }
 
@@ -74,7 +74,7 @@ struct ConnectionTests {
 
   @Test("A read-only connection cannot recover from a killed writer, and the error has advice")
   func hotJournal() throws {
-    let writer = try SQLiteConnection(path: path, options: .init(journal: .asFound))
+    let writer = try SQLiteConnection(path: path, journal: .asFound)
     try writer.execute(
       "PRAGMA journal_mode = DELETE; PRAGMA cache_size = 1; CREATE TABLE one (text TEXT) STRICT; BEGIN IMMEDIATE"
     )
@@ -84,7 +84,7 @@ struct ConnectionTests {
       try folder.write(try folder.contents(of: "store.db\(suffix)"), to: "killed\(suffix)")
     }
     let error = #expect(throws: SQLiteError.self) {
-      try SQLiteConnection(path: self.folder.file("killed"), options: .init(access: .readOnly, journal: .asFound))
+      try SQLiteConnection(path: self.folder.file("killed"), access: .readOnly, journal: .asFound)
     }
     #expect(error?.kind == .readOnly)
     #expect(error?.description.contains("Start the server once") == true, "\(String(describing: error))")
@@ -95,14 +95,14 @@ struct ConnectionTests {
   @Test("A read-only connection cannot write, and does not create a file")
   func readOnly() throws {
     let missing = #expect(throws: SQLiteError.self) {
-      try SQLiteConnection(path: self.path, options: .init(access: .readOnly))
+      try SQLiteConnection(path: self.path, access: .readOnly)
     }
     #expect(missing?.kind == .cannotOpen)
     #expect(!FileManager.default.fileExists(atPath: path))
 
     let writer = try SQLiteConnection(path: path)
     try writer.execute("CREATE TABLE one (number INTEGER) STRICT; INSERT INTO one VALUES (1)")
-    let reader = try SQLiteConnection(path: path, options: .init(access: .readOnly))
+    let reader = try SQLiteConnection(path: path, access: .readOnly)
     #expect(try integer(reader, "SELECT number FROM one") == 1)
     let error = #expect(throws: SQLiteError.self) { try reader.run("INSERT INTO one VALUES (?)", 2) }
     #expect(error?.kind == .readOnly)
@@ -124,7 +124,7 @@ struct ConnectionTests {
   func asFound() throws {
     try folder.write(try Self.rollbackDatabase(), to: "store.db")
     let before = try folder.contents(of: "store.db")
-    let connection = try SQLiteConnection(path: path, options: .init(journal: .asFound))
+    let connection = try SQLiteConnection(path: path, journal: .asFound)
     #expect(try connection.first("PRAGMA journal_mode") { row in try row[0] as String } == "delete")
     #expect(try folder.contents(of: "store.db") == before)
     try connection.useWriteAheadLog()
@@ -134,7 +134,7 @@ struct ConnectionTests {
   /// The bytes of a database with a rollback journal.
   private static func rollbackDatabase() throws -> [UInt8] {
     let folder = try TemporaryDirectory()
-    let connection = try SQLiteConnection(path: folder.file("x.db"), options: .init(journal: .asFound))
+    let connection = try SQLiteConnection(path: folder.file("x.db"), journal: .asFound)
     try connection.execute("CREATE TABLE one (number INTEGER) STRICT")
     return try folder.contents(of: "x.db")
   }

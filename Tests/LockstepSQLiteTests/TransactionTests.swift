@@ -11,7 +11,7 @@ struct TransactionTests {
 
   init() throws {
     folder = try TemporaryDirectory()
-    connection = try SQLiteConnection(path: folder.file("t.db"), options: .init(busyTimeout: .zero))
+    connection = try SQLiteConnection(path: folder.file("t.db"), busyTimeout: .zero)
     try connection.execute("CREATE TABLE kept (number INTEGER PRIMARY KEY, filler BLOB) STRICT")
   }
 
@@ -30,7 +30,7 @@ struct TransactionTests {
       return "done"
     }
     #expect(result == "done")
-    let other = try SQLiteConnection(path: connection.path, options: .init(access: .readOnly))
+    let other = try SQLiteConnection(path: connection.path, access: .readOnly)
     #expect(try other.all("SELECT number FROM kept") { row in try row[0] as Int } == [1])
   }
 

@@ -49,7 +49,7 @@ struct WriterLogTests {
   func longReader() async throws {
     let fixture = try fixture(pages: 20)
     try await write(pages: 1, to: fixture)
-    let reader = try SQLiteConnection(path: fixture.path, options: .init(access: .readOnly))
+    let reader = try SQLiteConnection(path: fixture.path, access: .readOnly)
     let count = { try reader.first("SELECT count(*) FROM kept") { row in try row[0] as Int } }
     try reader.execute("BEGIN")
     #expect(try count() == 1)
@@ -67,7 +67,7 @@ struct WriterLogTests {
   @Test("The WAL is erased at once, or with a later transaction if there is a reader")
   func erased() async throws {
     let fixture = try fixture(pages: 1_000)
-    func erase() async throws { try await fixture.writer.write { $0.eraseLog() } }
+    func erase() async throws { try await fixture.writer.write { $0.eraseWAL() } }
     func size() throws -> Int { try fixture.folder.contents(of: "t.db-wal").count }
     try await write(pages: 5, to: fixture)
     #expect(try size() > 0)
@@ -75,7 +75,7 @@ struct WriterLogTests {
     try await write(pages: 0, to: fixture)
     try await eventually { try size() == 0 }
     try await write(pages: 5, to: fixture)
-    let reader = try SQLiteConnection(path: fixture.path, options: .init(access: .readOnly))
+    let reader = try SQLiteConnection(path: fixture.path, access: .readOnly)
     try reader.execute("BEGIN; SELECT count(*) FROM kept")
     try await erase()
     try await write(pages: 1, to: fixture)
@@ -96,7 +96,7 @@ struct WriterLogTests {
       // There is always a reader, because each one begins before the previous one ends.
       var last: SQLiteConnection?
       while !isDone.withLock({ $0 }) {
-        guard let next = try? SQLiteConnection(path: path, options: .init(access: .readOnly)) else { continue }
+        guard let next = try? SQLiteConnection(path: path, access: .readOnly) else { continue }
         try? next.execute("BEGIN; SELECT count(*) FROM kept")
         last = next
         reading.pass()

@@ -36,7 +36,7 @@ extension Components {
   ) -> ScreenRoutes? {
     guard var screens = services.screens else { return nil }
     screens.upstream = LoggingProfileUpstream(screens.upstream, logger: logger, monotonic: environment.time.monotonic)
-    let coordinators = CoordinatorFactory(reactors: ReactorFactory(services: screens)).coordinators
+    let coordinators = screens.coordinators
     let kinds = coordinators.flatMap(\.screens)
     return ScreenRoutes(
       kinds: kinds,

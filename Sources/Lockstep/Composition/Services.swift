@@ -93,7 +93,7 @@ public struct Services: Sendable {
       }
       services.screens = ScreenServices(
         accounts: users.accounts,
-        passwordRules: configuration.accounts.passwordRules,
+        maximumPasswordBytes: configuration.accounts.passwordRules.maximumBytes,
         states: users.userStates,
         upstream: upstream ?? LocalProfileUpstream(),
         dates: SystemDateTexts(TimeZones(workers: zones))

@@ -39,7 +39,7 @@ package final class AttemptLimiter: Sendable {
 
   private struct State: Sendable {
     var used: RateTable<Use>
-    var known: RecentKeys<Login>
+    var known: GenerationalCache<Login, Void>
     var metrics = Metrics()
   }
 
@@ -59,7 +59,7 @@ package final class AttemptLimiter: Sendable {
     self.limits = limits
     self.elapsed = elapsed
     state = LockedState(
-      State(used: RateTable(capacity: limits.remembered), known: RecentKeys(capacity: limits.remembered))
+      State(used: RateTable(capacity: limits.remembered), known: GenerationalCache(capacity: limits.remembered))
     )
   }
 
@@ -69,7 +69,7 @@ package final class AttemptLimiter: Sendable {
   package func logIn(account: String, from network: ClientNetwork) throws(AccountsError) -> Attempt {
     let login = Login(account: account, network: network)
     return try count(login) { state in
-      [.network(network), state.known.find(login) ? .login(login) : .account(account)]
+      [.network(network), state.known.contains(login) ? .login(login) : .account(account)]
     }
   }
 

@@ -1,9 +1,8 @@
 import Synchronization
 
-/// The use of a rate limit by one client, as the moment at which its whole burst is available
-/// again. It takes eight bytes and no lock. Moments are nanoseconds of the server's monotonic
-/// clock.
-package struct RateBucket: ~Copyable, Sendable {
+/// How much of a limit one client has used: the moment at which its whole burst is available again. It needs no lock.
+/// Moments are of the server's monotonic clock, in nanoseconds.
+package final class RateBucket: Sendable {
   package enum Outcome: Equatable {
     case taken
     /// The limit is reached; a request is allowed after this many nanoseconds.
@@ -14,8 +13,7 @@ package struct RateBucket: ~Copyable, Sendable {
 
   private let restoredAt = Atomic(Int64.min)
 
-  package init() {
-  }
+  package init() {}
 
   /// Counts a request if it is allowed.
   package func take(_ limit: RateLimit, at now: Int64) -> Outcome {
@@ -42,11 +40,4 @@ package struct RateBucket: ~Copyable, Sendable {
 
   /// Marks the bucket as evicted.
   package func close() { restoredAt.store(.max, ordering: .relaxed) }
-}
-
-/// A session or an address with a rate limit. See `RateBucket` for the methods.
-package protocol RateLimited: AnyObject, Sendable {
-  func take(_ limit: RateLimit, at now: Int64) -> RateBucket.Outcome
-  func hasAny(_ limit: RateLimit, at now: Int64) -> Bool
-  func recovery(at now: Int64) -> Int64
 }

@@ -14,8 +14,8 @@ public final class LiveSession: Sendable {
   private let ended = Atomic(false)
   /// Milliseconds since 1970.
   private let freshUntil = Atomic<Int64>(0)
-  /// For the rate limit of each token.
-  private let rate = RateBucket()
+  /// For the rate limit of each token. A session that was evicted from memory starts with a whole burst.
+  package let rate = RateBucket()
 
   init(id: SessionID, user: UserID, tokenHash: TokenHash) {
     self.id = id
@@ -36,12 +36,4 @@ public final class LiveSession: Sendable {
   func setFresh(until moment: Int64) { freshUntil.store(moment, ordering: .relaxed) }
 
   func end() { ended.store(true, ordering: .releasing) }
-}
-
-// The bucket is in the session, so no lookup is needed. If the session was evicted from memory, it
-// starts with a whole burst.
-extension LiveSession: RateLimited {
-  package func take(_ limit: RateLimit, at now: Int64) -> RateBucket.Outcome { rate.take(limit, at: now) }
-  package func hasAny(_ limit: RateLimit, at now: Int64) -> Bool { rate.hasAny(limit, at: now) }
-  package func recovery(at now: Int64) -> Int64 { rate.recovery(at: now) }
 }

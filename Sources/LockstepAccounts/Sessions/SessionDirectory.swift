@@ -33,7 +33,7 @@ public final class SessionDirectory: Sendable {
   private struct Shard: Sendable {
     var table: SessionTable
     /// Tokens that were valid once.
-    var refused: RecentKeys<TokenHash>
+    var refused: GenerationalCache<TokenHash, Void>
   }
 
   /// The number of locks, so that event loops rarely contend for one.
@@ -43,8 +43,8 @@ public final class SessionDirectory: Sendable {
   package let sessionEndings = SessionEndingTracker()
 
   private let shards: [LockedState<Shard>]
-  private let flights = SingleFlight<TokenHash, SessionEntry?, AccountsError>()
   private let listeners = LockedState<[@Sendable ([SessionID]) -> Void]>([])
+  private let flights = SingleFlight<TokenHash, SessionEntry?, AccountsError>()
   private let readers: ReaderPool
   private let usageWriter: SessionUsageWriter
   private let tokenIssuer: TokenIssuer
@@ -60,7 +60,7 @@ public final class SessionDirectory: Sendable {
       LockedState(
         Shard(
           table: SessionTable(capacity: capacity / Self.shardCount),
-          refused: RecentKeys(capacity: Self.refusedCount / Self.shardCount)
+          refused: GenerationalCache(capacity: Self.refusedCount / Self.shardCount)
         )
       )
     }
@@ -71,12 +71,6 @@ public final class SessionDirectory: Sendable {
   /// Not generic: every request comes here from another module, where a generic function would run
   /// unspecialized, at twenty times the cost.
   package func authenticate(_ text: Slice<UnsafeRawBufferPointer>, at now: Int64) -> Lookup {
-    lookUp(text, at: now)
-  }
-
-  func authenticate(_ text: some Collection<UInt8>, at now: Int64) -> Lookup { lookUp(text, at: now) }
-
-  private func lookUp(_ text: some Collection<UInt8>, at now: Int64) -> Lookup {
     guard let token = Token(text) else { return .refused }
     let hash = token.hash
     let (result, usage) = shard(of: hash).withLock { shard in Self.find(hash, in: &shard, now, lifetime) }
@@ -101,7 +95,7 @@ public final class SessionDirectory: Sendable {
         return entry
       }
     } _: { () async throws(AccountsError) in
-      let (known, isRefused) = shard(of: hash).withLock { ($0.table.peek(hash), $0.refused.find(hash)) }
+      let (known, isRefused) = shard(of: hash).withLock { ($0.table.peek(hash), $0.refused.contains(hash)) }
       if known != nil || isRefused { return known }
       do {
         return try await readers.read { try SessionRecords(connection: $0).session(withToken: hash) }
@@ -112,15 +106,6 @@ public final class SessionDirectory: Sendable {
     }
     usageWriter.add(usage)
     return entry?.live
-  }
-
-  /// The session of a token, from memory or the store; nil if the token is not valid.
-  public func session(of text: some Collection<UInt8>, at now: Int64) async throws(AccountsError) -> LiveSession? {
-    switch lookUp(text, at: now) {
-    case .session(let session): session
-    case .refused: nil
-    case .unknown(let token): try await load(token, at: now)
-    }
   }
 
   /// Records the cursor of a session's request; it is written with the session's next use.
@@ -197,7 +182,7 @@ public final class SessionDirectory: Sendable {
       shard.refused.insert(hash)
       return (.refused, [])
     case .none:
-      return (shard.refused.find(hash) ? .refused : nil, [])
+      return (shard.refused.contains(hash) ? .refused : nil, [])
     }
   }
 }

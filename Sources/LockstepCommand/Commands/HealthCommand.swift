@@ -5,18 +5,13 @@ import LockstepHTTPServer
 /// opens only a socket and starts no thread.
 enum HealthCommand {
   struct Settings: CommandSettings {
-    var host = Configuration().host
-    var port = Configuration().port
+    var address = Address(host: Configuration().host, port: Configuration().port)
     var timeout = Duration.seconds(3)
-    var address: Address {
-      get { Address(host: host, port: port) }
-      set { (host, port) = (newValue.host, newValue.port) }
-    }
   }
 
   struct Address: Sendable {
-    let host: String
-    let port: Int
+    var host: String
+    var port: Int
   }
 
   static let syntax = CommandSyntax<Settings>(
@@ -33,9 +28,9 @@ enum HealthCommand {
     options: [
       CommandOption("--url", \.address, .serverURL, hasVariable: false)
         .help("The server, such as http://127.0.0.1:8080; only http. Replaces --host and --port."),
-      CommandOption("--host", \.host, .text("<address>"))
+      CommandOption("--host", \.address.host, .text("<address>"))
         .help("The server's name or address."),
-      CommandOption("--port", \.port, .integer(1...65_535))
+      CommandOption("--port", \.address.port, .integer(1...65_535))
         .help("The server's port."),
       CommandOption("--timeout", \.timeout, .time(), hasVariable: false)
         .help("How long to wait for the response."),
@@ -47,8 +42,8 @@ enum HealthCommand {
     do {
       response = try BlockingHTTPClient.get(
         "/readyz",
-        host: settings.host,
-        port: settings.port,
+        host: settings.address.host,
+        port: settings.address.port,
         within: settings.timeout,
         monotonic: TimeSource.system.monotonic
       )

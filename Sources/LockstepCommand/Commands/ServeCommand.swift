@@ -47,9 +47,7 @@ enum ServeCommand {
     // waiting thread gets them.
     let signals = ShutdownSignals()
     let time = TimeSource.system
-    let log = try LogWriter(descriptor: STDERR_FILENO, format: configuration.logFormat) {
-      Timestamp(millisecondsSince1970: time.millisecondsSince1970())
-    }
+    let log = try LogWriter(descriptor: STDERR_FILENO, format: configuration.logFormat, now: time.now)
     defer { log.close() }
     var environment = Environment(time: time, writeLog: log.write, droppedLogLines: { log.dropped })
     environment.descriptorLimit = descriptorLimit

@@ -55,8 +55,7 @@ enum TailCommand {
     switch settings.since {
     case .start(let given): start = given
     case .age(let age):
-      let now = Timestamp(millisecondsSince1970: TimeSource.system.millisecondsSince1970())
-      start = .time(now.earlier(by: age))
+      start = .time(TimeSource.system.now().earlier(by: age))
     case nil: break
     }
     var tail = try JournalTail(of: user.id, in: settings.data, from: start)

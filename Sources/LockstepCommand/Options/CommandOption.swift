@@ -7,9 +7,9 @@ protocol CommandSettings: Sendable {
 
 extension Configuration: CommandSettings {}
 
-/// One option of a command. The parser, the variables, the help and the completions are made from it.
-struct CommandOption<Settings: CommandSettings>: Sendable {
-  /// The name with its dashes: `--port`.
+/// How an option is written. The variables, the help and the completions are made from it.
+struct OptionSyntax: Sendable {
+  /// The name with its dashes: `--port`. That of an operand is its placeholder, such as `<user>`.
   let name: String
   /// The text for the value in the help; nil for a switch. Choices are separated by bars.
   let placeholder: String?
@@ -22,19 +22,35 @@ struct CommandOption<Settings: CommandSettings>: Sendable {
   let defaultText: String?
   /// The effect of the option and its default, in sentences.
   var help = ""
-  /// Sets it. A switch without a value gets `true`.
-  let apply: @Sendable (inout Settings, String) throws(OptionValueError) -> Void
-
-  /// The same option with this help, which ends with the default.
-  func help(_ text: String) -> CommandOption {
-    var option = self
-    option.help = defaultText.map { "\(text) Default \($0)." } ?? text
-    return option
-  }
 
   /// The variable that sets it too: `LOCKSTEP_PORT`.
   var variable: String {
     "LOCKSTEP_" + name.dropFirst(2).uppercased().map { $0 == "-" ? "_" : String($0) }.joined()
+  }
+
+  /// The values of an option that takes a choice: `text|json`.
+  var choices: [String] {
+    guard let placeholder, placeholder.contains("|"), !placeholder.hasPrefix("<") else { return [] }
+    return placeholder.split(separator: "|").map(String.init)
+  }
+
+  var takesFile: Bool { ["<file>", "<folder>"].contains(placeholder) }
+}
+
+/// One option of a command.
+@dynamicMemberLookup
+struct CommandOption<Settings: CommandSettings>: Sendable {
+  var syntax: OptionSyntax
+  /// Sets it. A switch without a value gets `true`.
+  let apply: @Sendable (inout Settings, String) throws(OptionValueError) -> Void
+
+  subscript<Value>(dynamicMember path: KeyPath<OptionSyntax, Value>) -> Value { syntax[keyPath: path] }
+
+  /// The same option with this help, which ends with the default.
+  func help(_ text: String) -> CommandOption {
+    var option = self
+    option.syntax.help = syntax.defaultText.map { "\(text) Default \($0)." } ?? text
+    return option
   }
 }
 
@@ -48,14 +64,15 @@ extension CommandOption {
     isSecret: Bool = false,
     hasVariable: Bool = true
   ) {
-    self.init(
+    let syntax = OptionSyntax(
       name: name,
       placeholder: format.placeholder,
       group: group,
       isSecret: isSecret,
       hasVariable: hasVariable,
       defaultText: format.text(Settings()[keyPath: path])
-    ) { settings, text throws(OptionValueError) in
+    )
+    self.init(syntax: syntax) { settings, text throws(OptionValueError) in
       settings[keyPath: path] = try format.read(text)
     }
   }
@@ -74,15 +91,7 @@ extension CommandOption {
 
   /// The same option for settings that contain these.
   func within<Other>(_ path: WritableKeyPath<Other, Settings> & Sendable) -> CommandOption<Other> {
-    CommandOption<Other>(
-      name: name,
-      placeholder: placeholder,
-      group: group,
-      isSecret: isSecret,
-      hasVariable: hasVariable,
-      defaultText: defaultText,
-      help: help
-    ) { [apply] settings, value throws(OptionValueError) in
+    CommandOption<Other>(syntax: syntax) { [apply] settings, value throws(OptionValueError) in
       try apply(&settings[keyPath: path], value)
     }
   }

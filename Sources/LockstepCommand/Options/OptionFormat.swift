@@ -20,30 +20,39 @@ struct OptionFormat<Value: Sendable>: Sendable {
   }
 }
 
-extension OptionFormat where Value == String {
-  /// Any text but the empty one.
-  static func text(_ placeholder: String) -> OptionFormat {
-    OptionFormat(placeholder: placeholder, text: { $0.isEmpty ? nil : $0 }) { value throws(OptionValueError) in
-      guard !value.isEmpty else { throw OptionValueError(reason: "it is empty") }
+extension OptionFormat {
+  /// A format that refuses all values for the same reason: those for which `read` returns nil.
+  init(
+    _ placeholder: String?,
+    text: @escaping @Sendable (Value) -> String? = { _ in nil },
+    reason: String,
+    read: @escaping @Sendable (String) -> Value?
+  ) {
+    self.init(placeholder: placeholder, text: text) { text throws(OptionValueError) in
+      guard let value = read(text) else { throw OptionValueError(reason: reason) }
       return value
     }
   }
+}
+
+extension OptionFormat where Value == String {
+  /// Any text but the empty one.
+  static func text(_ placeholder: String) -> OptionFormat {
+    OptionFormat(placeholder, text: { $0.isEmpty ? nil : $0 }, reason: "it is empty") { $0.isEmpty ? nil : $0 }
+  }
 
   /// A token that a header field can carry; clients could not send any other.
-  static let token = OptionFormat(placeholder: "<token>") { value throws(OptionValueError) in
-    guard !value.isEmpty, value.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
-      throw OptionValueError(reason: "it must be visible ASCII characters without spaces")
-    }
-    return value
+  static let token = OptionFormat("<token>", reason: "it must be visible ASCII characters without spaces") { value in
+    !value.isEmpty && value.utf8.allSatisfy { (0x21...0x7E).contains($0) } ? value : nil
   }
 }
 
 extension OptionFormat where Value == Bool {
-  static let flag = OptionFormat(placeholder: nil) { value throws(OptionValueError) in
+  static let flag = OptionFormat(nil, reason: "it must be true or false") { value in
     switch value.lowercased() {
-    case "true", "1", "yes", "on": return true
-    case "false", "0", "no", "off": return false
-    default: throw OptionValueError(reason: "it must be true or false")
+    case "true", "1", "yes", "on": true
+    case "false", "0", "no", "off": false
+    default: nil
     }
   }
 }
@@ -52,23 +61,16 @@ extension OptionFormat where Value: RawRepresentable & CaseIterable, Value.RawVa
   /// One of the cases, by its raw value.
   static var choice: OptionFormat {
     let choices = Value.allCases.map(\.rawValue)
-    return OptionFormat(placeholder: choices.joined(separator: "|"), text: \.rawValue) {
-      value throws(OptionValueError) in
-      guard let choice = Value(rawValue: value) else {
-        throw OptionValueError(reason: "it must be one of \(choices.joined(separator: ", "))")
-      }
-      return choice
-    }
+    let reason = "it must be one of \(choices.joined(separator: ", "))"
+    return OptionFormat(choices.joined(separator: "|"), text: \.rawValue, reason: reason) { Value(rawValue: $0) }
   }
 }
 
 extension OptionFormat where Value == Int {
   static func integer(_ range: ClosedRange<Int>, _ placeholder: String = "<number>") -> OptionFormat {
-    OptionFormat(placeholder: placeholder, text: { "\($0)" }) { value throws(OptionValueError) in
-      guard let number = plainNumber(value), range.contains(number) else {
-        throw OptionValueError(reason: "it must be a whole number from \(range.lowerBound) to \(range.upperBound)")
-      }
-      return number
+    let reason = "it must be a whole number from \(range.lowerBound) to \(range.upperBound)"
+    return OptionFormat(placeholder, text: { "\($0)" }, reason: reason) { value in
+      plainNumber(value).flatMap { range.contains($0) ? $0 : nil }
     }
   }
 
@@ -81,16 +83,13 @@ extension OptionFormat where Value == Int {
 
   /// Bytes: `65536`, `64KiB`, `1MiB`.
   static func size(_ range: ClosedRange<Int>) -> OptionFormat {
-    OptionFormat(placeholder: "<size>", text: sizeText) { value throws(OptionValueError) in
+    let reason =
+      "it must be a size such as 65536, 64KiB or 1MiB, from \(range.lowerBound) to \(range.upperBound) bytes"
+    return OptionFormat("<size>", text: sizeText, reason: reason) { value in
       let (digits, unit) = parts(value)
       guard let number = plainNumber(digits), let factor = sizeUnits[unit.lowercased()],
         case let (size, overflows) = number.multipliedReportingOverflow(by: factor), !overflows, range.contains(size)
-      else {
-        throw OptionValueError(
-          reason:
-            "it must be a size such as 65536, 64KiB or 1MiB, from \(range.lowerBound) to \(range.upperBound) bytes"
-        )
-      }
+      else { return nil }
       return size
     }
   }
@@ -108,15 +107,14 @@ extension OptionFormat where Value == Int? {
 extension OptionFormat where Value == Duration {
   /// A time: `10` and `10s` are seconds; `500ms`, `2m` and `6h` have their own units.
   static func time(from least: Duration = .milliseconds(1)) -> OptionFormat {
-    OptionFormat(placeholder: "<time>", text: timeText) { value throws(OptionValueError) in
+    let examples = least < .seconds(1) ? "500ms, 10s or 2m" : "90s, 10m or 6h"
+    let reason = "it must be a time such as \(examples), from \(timeText(least)) to 24h"
+    return OptionFormat("<time>", text: timeText, reason: reason) { value in
       let (digits, unit) = parts(value)
       let milliseconds = ["": 1000, "s": 1000, "ms": 1, "m": 60_000, "h": 3_600_000]
       guard let number = plainNumber(digits), let factor = milliseconds[unit], (1...86_400_000).contains(number),
         number * factor <= 86_400_000, .milliseconds(number * factor) >= least
-      else {
-        let examples = least < .seconds(1) ? "500ms, 10s or 2m" : "90s, 10m or 6h"
-        throw OptionValueError(reason: "it must be a time such as \(examples), from \(timeText(least)) to 24h")
-      }
+      else { return nil }
       return .milliseconds(number * factor)
     }
   }
@@ -131,22 +129,18 @@ extension OptionFormat where Value == Duration {
 
 extension OptionFormat where Value == RateLimit {
   /// Requests in a time, and how many at once: `100/10s`, `100/10s,20`.
-  static let rate = OptionFormat(placeholder: "<number>/<time>[,<burst>]") { value throws(OptionValueError) in
+  static let rate = OptionFormat(
+    "<number>/<time>[,<burst>]",
+    reason: "it must be a number and a time of whole seconds such as 100/10s, or 100/10s,20; numbers from 1 to 1000000"
+  ) { value in
     let words = value.split(separator: ",", omittingEmptySubsequences: false)
     let parts = (words.first ?? "").split(separator: "/", omittingEmptySubsequences: false)
     let most = 1...1_000_000
-    if parts.count == 2, words.count <= 2, let requests = plainNumber(parts[0]), most.contains(requests),
-      let time = try? OptionFormat<Duration>.time().read(String(parts[1])), time.components.attoseconds == 0
-    {
-      let burst = words.count == 2 ? plainNumber(words[1]) : requests
-      if let burst, most.contains(burst) {
-        return RateLimit(requests: requests, seconds: Int(time.components.seconds), burst: burst)
-      }
-    }
-    throw OptionValueError(
-      reason:
-        "it must be a number and a time of whole seconds such as 100/10s, or 100/10s,20; numbers from 1 to 1000000"
-    )
+    guard parts.count == 2, words.count <= 2, let requests = plainNumber(parts[0]), most.contains(requests),
+      let time = try? OptionFormat<Duration>.time().read(String(parts[1])), time.components.attoseconds == 0,
+      let burst = words.count == 2 ? plainNumber(words[1]) : requests, most.contains(burst)
+    else { return nil }
+    return RateLimit(requests: requests, seconds: Int(time.components.seconds), burst: burst)
   }
 }
 

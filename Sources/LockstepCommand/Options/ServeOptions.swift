@@ -95,7 +95,7 @@ enum ServeOptions {
 extension OptionFormat where Value == UpstreamURL {
   fileprivate static var upstreamURL: OptionFormat {
     OptionFormat(placeholder: "<URL>") { value throws(OptionValueError) in
-      do throws(UpstreamURL.Fault) {
+      do throws(UpstreamURLError) {
         return try UpstreamURL(value)
       } catch {
         throw OptionValueError(reason: "it \(error.reason)")

@@ -20,7 +20,9 @@ struct PathSegments {
       if decoded == nil {
         places.append(position..<next)
       } else {
-        let part = try Self.percentDecoded(head.bytes[position..<next])
+        guard let part = PercentEncoding.decoded(head.bytes[position..<next], isQuery: false) else {
+          throw Problem(.invalidParameter, detail: "The path has a % without two hexadecimal digits after it.")
+        }
         let start = decoded?.count ?? 0
         decoded?.append(contentsOf: part)
         places.append(start..<start + part.count)
@@ -41,23 +43,5 @@ struct PathSegments {
       throw Problem(.invalidParameter, detail: "A percent-decoded part of the path is not UTF-8.")
     }
     return text
-  }
-
-  private static func percentDecoded(_ part: ArraySlice<UInt8>) throws(Problem) -> [UInt8] {
-    var output: [UInt8] = []
-    var index = part.startIndex
-    while index < part.endIndex {
-      guard part[index] == UInt8(ascii: "%") else {
-        output.append(part[index])
-        index += 1
-        continue
-      }
-      guard index + 2 < part.endIndex, let high = part[index + 1].hexValue, let low = part[index + 2].hexValue else {
-        throw Problem(.invalidParameter, detail: "The path has a % without two hexadecimal digits after it.")
-      }
-      output.append(high << 4 | low)
-      index += 3
-    }
-    return output
   }
 }

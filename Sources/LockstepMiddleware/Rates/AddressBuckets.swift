@@ -8,19 +8,10 @@ import LockstepThreading
 /// those with the most left. So a flood of new addresses does not evict an address that has used up
 /// its limit.
 package final class AddressBuckets: Sendable {
-  final class Bucket: RateLimited {
-    private let bucket = RateBucket()
-
-    func take(_ limit: RateLimit, at now: Int64) -> RateBucket.Outcome { bucket.take(limit, at: now) }
-    func hasAny(_ limit: RateLimit, at now: Int64) -> Bool { bucket.hasAny(limit, at: now) }
-    func recovery(at now: Int64) -> Int64 { bucket.recovery(at: now) }
-    func close() { bucket.close() }
-  }
-
   /// Event loops rarely contend for one of so many locks.
   private static let shardCount = 16
 
-  private let shards: [LockedState<[IPAddress: Bucket]>]
+  private let shards: [LockedState<[IPAddress: RateBucket]>]
   private let shardCapacity: Int
 
   package init(capacity: Int = 65_536) {
@@ -31,18 +22,18 @@ package final class AddressBuckets: Sendable {
   var count: Int { shards.reduce(0) { $0 + $1.withLock { $0.count } } }
 
   /// The bucket of a host's network. All hosts that are not addresses share one bucket.
-  func bucket(ofHost host: String, at now: Int64) -> Bucket {
+  func bucket(ofHost host: String, at now: Int64) -> RateBucket {
     let network = IPAddress(host)?.network ?? IPAddress(high: .max, low: .max)
     return shard(of: network).withLock { buckets in
       if let known = buckets[network] { return known }
       if buckets.count >= shardCapacity { makeRoom(in: &buckets, at: now) }
-      let bucket = Bucket()
+      let bucket = RateBucket()
       buckets[network] = bucket
       return bucket
     }
   }
 
-  private func shard(of network: IPAddress) -> LockedState<[IPAddress: Bucket]> {
+  private func shard(of network: IPAddress) -> LockedState<[IPAddress: RateBucket]> {
     // Multiplying by an odd number with many bits spreads neighbours over the upper bits.
     shards[Int(truncatingIfNeeded: ((network.high ^ network.low) &* 0x9E37_79B9_7F4A_7C15) >> 60)]
   }
@@ -50,7 +41,7 @@ package final class AddressBuckets: Sendable {
   /// Evicts full buckets, and up to a quarter of all, starting with the one with the most left.
   /// Evicting many at once shares the cost of sorting. A request that still holds an evicted bucket
   /// gets the new one.
-  private func makeRoom(in buckets: inout [IPAddress: Bucket], at now: Int64) {
+  private func makeRoom(in buckets: inout [IPAddress: RateBucket], at now: Int64) {
     let byRecovery = buckets.map { (network: $0.key, recovery: $0.value.recovery(at: now)) }
       .sorted { $0.recovery < $1.recovery }
     let surplus = byRecovery.count - shardCapacity * 3 / 4

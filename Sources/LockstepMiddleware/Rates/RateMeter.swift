@@ -33,7 +33,7 @@ package final class RateMeter: Sendable {
 
   /// Handles a request, and adds the remaining limit to its response. Throws 429 if the limit is
   /// exceeded.
-  package func answer(_ client: any RateLimited, at now: Int64, _ answer: () throws -> HandlerResult) throws
+  package func answer(_ client: RateBucket, at now: Int64, _ answer: () throws -> HandlerResult) throws
     -> HandlerResult
   {
     if case .wait(let time) = client.take(limit, at: now) { throw refusal(of: client, for: time) }
@@ -45,7 +45,7 @@ package final class RateMeter: Sendable {
     }
   }
 
-  private func refusal(of client: any RateLimited, for time: Int64) -> Problem {
+  private func refusal(of client: RateBucket, for time: Int64) -> Problem {
     refusals.add(1, ordering: .relaxed)
     let seconds = Self.wholeSeconds(time)
     var retry = HeaderFields([.retryAfter: "\(seconds)"])
@@ -60,7 +60,7 @@ package final class RateMeter: Sendable {
   }
 
   /// The fields of a response: the requests left, and the seconds until a whole burst is.
-  func fields(for client: any RateLimited) -> HeaderFields {
+  func fields(for client: RateBucket) -> HeaderFields {
     let recovery = client.recovery(at: monotonic())
     let left = max(0, (limit.span - recovery) / limit.interval)
     var fields = policy
@@ -75,13 +75,13 @@ package final class RateMeter: Sendable {
 /// The rest of a client's limit at one moment.
 struct RateReading: Sendable {
   let meter: RateMeter
-  let client: any RateLimited
+  let client: RateBucket
 
   var fields: HeaderFields { meter.fields(for: client) }
 
   /// An error with the limit's fields, if it becomes a problem.
   func reported(by error: any Error) -> any Error {
-    guard var problem = error as? Problem ?? Problem.telling(of: error) else { return error }
+    guard var problem = error as? Problem ?? Problem.describing(error) else { return error }
     problem.fields.append(contentsOf: fields)
     return problem
   }

@@ -65,27 +65,13 @@ package struct QueryParameters {
   private static func decoded(_ text: ArraySlice<UInt8>) throws(Problem) -> String {
     let isPlain = !text.contains { $0 == UInt8(ascii: "+") || $0 == UInt8(ascii: "%") }
     if isPlain { return String(decoding: text, as: UTF8.self) }
-    var bytes: [UInt8] = []
-    var rest = text
-    while let byte = rest.popFirst() {
-      switch byte {
-      case UInt8(ascii: "+"): bytes.append(UInt8(ascii: " "))
-      case UInt8(ascii: "%"):
-        guard let high = rest.popFirst().flatMap(hexadecimal), let low = rest.popFirst().flatMap(hexadecimal) else {
-          throw Problem(.invalidParameter, detail: "The query has a % that is not followed by two hexadecimal digits.")
-        }
-        bytes.append(high << 4 | low)
-      default: bytes.append(byte)
-      }
+    guard let bytes = PercentEncoding.decoded(text, isQuery: true) else {
+      throw Problem(.invalidParameter, detail: "The query has a % that is not followed by two hexadecimal digits.")
     }
     guard let decoded = String(validating: bytes, as: UTF8.self) else {
       throw Problem(.invalidParameter, detail: "The percent-decoded query is not UTF-8.")
     }
     return decoded
-  }
-
-  private static func hexadecimal(_ byte: UInt8) -> UInt8? {
-    Character(UnicodeScalar(byte)).hexDigitValue.map { UInt8($0) }
   }
 }
 

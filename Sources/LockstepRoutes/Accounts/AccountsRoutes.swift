@@ -265,7 +265,7 @@ extension Problem {
     case let problem as Problem: self = problem
     case let error as AccountsError: self.init(error)
     default:
-      guard let problem = Problem.telling(of: error) else { return nil }
+      guard let problem = Problem.describing(error) else { return nil }
       self = problem
     }
   }

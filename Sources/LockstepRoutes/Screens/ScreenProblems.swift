@@ -34,7 +34,7 @@ extension Problem {
       fields.append(.retryAfter, tooMany == .ofSession ? "1" : "60")
     case is TaskScope.ShutDownError: self = .overloaded("The server is stopping.")
     default:
-      guard let problem = Problem.telling(of: error) else { return nil }
+      guard let problem = Problem.describing(error) else { return nil }
       self = problem
     }
   }

@@ -23,7 +23,7 @@ extension ScreenIdempotency {
         return .response(Response(KeyedResponse(answer: answer, isReplay: true)))
       }
     } catch {
-      throw Problem.telling(of: error) ?? error
+      throw Problem.describing(error) ?? error
     }
     return .async {
       do {

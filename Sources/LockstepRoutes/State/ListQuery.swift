@@ -69,23 +69,3 @@ struct ListQuery: Sendable, Equatable {
     return "/v1/\(collection)?" + parameters.joined(separator: "&")
   }
 }
-
-/// Text as a part of a URL.
-enum PercentEncoding {
-  /// The text with all characters encoded, except unreserved ones (RFC 3986, 2.3).
-  static func text(_ text: String) -> String {
-    let digits = Array("0123456789ABCDEF")
-    return text.utf8.reduce(into: "") { output, byte in
-      switch byte {
-      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
-        UInt8(ascii: "~"):
-        output.unicodeScalars.append(UnicodeScalar(byte))
-      default:
-        output.append("%")
-        output.append(digits[Int(byte >> 4)])
-        output.append(digits[Int(byte & 15)])
-      }
-    }
-  }
-}

@@ -130,7 +130,7 @@ package struct RegisteredRoutes: Sendable {
   }
 
   private static func problem(for error: any Error) -> Problem? {
-    (error as? Refusal).map { Problem($0) } ?? Problem.telling(of: error)
+    (error as? Refusal).map { Problem($0) } ?? Problem.describing(error)
   }
 
   private static func changes(of mutations: [MapMutation]) -> [(key: String, value: [UInt8]?)] {

@@ -35,7 +35,7 @@ package struct StateAuthenticator: Sendable {
   /// Adds the cursor of the user's state to a problem. A problem that has a cursor, or that says
   /// `unauthorized`, stays as it is.
   func addingCursor(to error: any Error, of user: UserID) -> any Error {
-    guard var problem = error as? Problem ?? Problem.telling(of: error) else { return error }
+    guard var problem = error as? Problem ?? Problem.describing(error) else { return error }
     guard problem.kind != .unauthorized, problem.fields[.cursor] == nil, let hot = cache.state(of: user) else {
       return problem
     }

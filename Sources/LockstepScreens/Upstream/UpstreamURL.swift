@@ -1,3 +1,9 @@
+/// Why a text is not the URL of an upstream.
+public struct UpstreamURLError: Error, Equatable {
+  /// Completes a sentence that begins with “it”.
+  public let reason: String
+}
+
 /// The address of an upstream: a URL of `http` or `https`.
 ///
 /// Its descriptions show only the scheme, host and port. The user, password, path and query may be
@@ -5,34 +11,30 @@
 public struct UpstreamURL: Sendable, Equatable, CustomStringConvertible, CustomDebugStringConvertible,
   CustomReflectable
 {
-  /// Why a text is not such a URL.
-  public struct Fault: Error, Equatable {
-    /// The end of a sentence that begins with “it”.
-    public let reason: String
-  }
-
   /// The whole URL, with its secret parts.
   public let text: String
   /// For example `https://people.example:8443`.
   public let description: String
 
   /// Reads an absolute URL: ASCII, no fragment, at most 2,048 bytes.
-  public init(_ text: String) throws(Fault) {
-    guard text.utf8.count <= 2_048 else { throw Fault(reason: "is longer than 2048 bytes") }
+  public init(_ text: String) throws(UpstreamURLError) {
+    guard text.utf8.count <= 2_048 else { throw UpstreamURLError(reason: "is longer than 2048 bytes") }
     guard text.utf8.allSatisfy({ (0x21...0x7E).contains($0) && !"\"<>\\^`{|}#".utf8.contains($0) }) else {
-      throw Fault(reason: "has a character that is not allowed in a URL; percent-encode it, and leave out the fragment")
+      throw UpstreamURLError(
+        reason: "has a character that is not allowed in a URL; percent-encode it, and leave out the fragment"
+      )
     }
     let scheme = text.lowercased()
     guard let start = ["https://", "http://"].first(where: { scheme.hasPrefix($0) }) else {
-      throw Fault(reason: "must begin with https:// or http://")
+      throw UpstreamURLError(reason: "must begin with https:// or http://")
     }
     let authority = text.dropFirst(start.count).prefix { $0 != "/" && $0 != "?" }
     let parts = authority.split(separator: "@", omittingEmptySubsequences: false)
     guard parts.count <= 2, let place = parts.last, let port = Self.port(behindHostOf: place) else {
-      throw Fault(reason: "has no host and port such as people.example or 10.0.0.7:8080")
+      throw UpstreamURLError(reason: "has no host and port such as people.example or 10.0.0.7:8080")
     }
     guard port.isEmpty || (Int(port).map { (1...65_535).contains($0) } ?? false) else {
-      throw Fault(reason: "has a port that is not between 1 and 65535")
+      throw UpstreamURLError(reason: "has a port that is not between 1 and 65535")
     }
     self.text = text
     description = start + place.lowercased()

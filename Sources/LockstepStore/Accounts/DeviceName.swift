@@ -1,11 +1,11 @@
+/// Why a text is not the name of a device, in a sentence.
+public struct DeviceNameError: Error, Equatable, CustomStringConvertible {
+  /// The sentence.
+  public let description: String
+}
+
 /// The name of a device, by which a user recognises its session in a list.
 public struct DeviceName: Sendable, Equatable {
-  /// Why a text is not a device name, in a sentence.
-  public struct Invalid: Error, Equatable, CustomStringConvertible {
-    /// The sentence.
-    public let description: String
-  }
-
   /// How many characters (Unicode scalars) a name may have.
   public static let maximumCharacters = 128
 
@@ -16,16 +16,16 @@ public struct DeviceName: Sendable, Equatable {
   public let text: String
 
   /// Trims spaces and checks the name: 1 to 128 characters without control characters.
-  public init(_ text: String) throws(Invalid) {
+  public init(_ text: String) throws(DeviceNameError) {
     let isSpace: (Unicode.Scalar) -> Bool = \.properties.isWhitespace
     var scalars = text.unicodeScalars.drop(while: isSpace)
     while let last = scalars.last, isSpace(last) { scalars.removeLast() }
-    guard !scalars.isEmpty else { throw Invalid(description: "The device's name is empty. Omit it instead.") }
+    guard !scalars.isEmpty else { throw DeviceNameError(description: "The device's name is empty. Omit it instead.") }
     guard scalars.count <= Self.maximumCharacters else {
-      throw Invalid(description: "The device's name is longer than \(Self.maximumCharacters) characters.")
+      throw DeviceNameError(description: "The device's name is longer than \(Self.maximumCharacters) characters.")
     }
     guard scalars.allSatisfy({ $0.properties.generalCategory != .control }) else {
-      throw Invalid(description: "The device's name contains a control character.")
+      throw DeviceNameError(description: "The device's name contains a control character.")
     }
     self.text = String(scalars)
   }

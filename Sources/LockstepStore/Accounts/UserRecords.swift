@@ -94,7 +94,7 @@ package struct UserRecords {
   /// Deletes the user and every row that refers to the user. The data is overwritten in the file and removed from the WAL.
   package func erase(_ id: UserID) throws {
     try connection.run("DELETE FROM users WHERE id = ?", id)
-    connection.eraseLog()
+    connection.eraseWAL()
   }
 
   private static func account(_ row: borrowing SQLiteRow) throws -> Account {

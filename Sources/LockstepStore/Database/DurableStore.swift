@@ -50,11 +50,8 @@ public final class DurableStore: Sendable {
     guard Self.canBeStore(path) else { throw .notAFile(path: path) }
     try Self.expectNoOrphanedWAL(of: path)
     do {
-      // As found, so that the database of another program is refused unchanged.
-      let connection = try SQLiteConnection(
-        path: path,
-        options: .init(journal: .asFound, busyTimeout: options.busyTimeout)
-      )
+      // As found, so that another program's database is not even switched to a log before it is refused.
+      let connection = try SQLiteConnection(path: path, journal: .asFound, busyTimeout: options.busyTimeout)
       file = FileIdentity(path: path)
       let file = connection.resolvedPath
       try Self.expectWholePages(of: connection)

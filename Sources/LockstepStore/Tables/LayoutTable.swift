@@ -22,11 +22,10 @@ package final class LayoutTable: CollectionTable {
   // MARK: Loading
 
   package func load(of user: UserID, from connection: SQLiteConnection) throws -> [CollectionName: CollectionState] {
-    let rows = try connection.prepare(statements.load)
     switch kind {
     case .list:
       var items: [CollectionName: [ListItem]] = [:]
-      try rows.forEach(with: owner(user)) { row in
+      try connection.forEach(statements.load, owner(user)) { row in
         let (id, revision) = (try Self.text(row, 0), try Self.revision(row))
         let item = ListItem(id: ElementKey(id), encoded: try encoded(id, row), revision: revision)
         items[try collection(row), default: []].append(item)
@@ -34,7 +33,7 @@ package final class LayoutTable: CollectionTable {
       return try lists(items, of: user, from: connection)
     case .map:
       var values: [CollectionName: [ElementKey: MapValue]] = [:]
-      try rows.forEach(with: owner(user)) { row in
+      try connection.forEach(statements.load, owner(user)) { row in
         let (key, revision) = (try Self.text(row, 0), try Self.revision(row))
         let value = MapValue(encoded: try encoded(key, row), revision: revision)
         values[try collection(row), default: [:]][ElementKey(key)] = value
@@ -79,30 +78,29 @@ package final class LayoutTable: CollectionTable {
   package func write(_ edits: CollectionEdits, at location: MutationLocation, to connection: SQLiteConnection) throws {
     let owner = owner(location.user, location.collection.part)
     let revision = [location.revision.sqliteValue]
-    func run(_ sql: SQLText, _ values: [SQLiteValue]) throws { try connection.prepare(sql).run(with: values) }
     switch edits {
     case .list(let edits):
       for edit in edits {
         switch edit {
         case .inserted(let id, let item, let gap):
           let rank = try ranks(of: owner, connection).rank(of: id, in: gap)
-          try run(statements.insert, owner + [id.sqliteValue] + revision + content(item) + [rank.sqliteValue])
+          try connection.run(statements.insert, owner + [id.sqliteValue] + revision + content(item) + [rank.sqliteValue])
         case .modified(let id, let item):
-          try run(statements.replace, revision + content(item) + owner + [id.sqliteValue])
+          try connection.run(statements.replace, revision + content(item) + owner + [id.sqliteValue])
         case .moved(let id, let gap):
           let rank = try ranks(of: owner, connection).rank(of: id, in: gap)
-          try run(statements.move, [rank.sqliteValue] + revision + owner + [id.sqliteValue])
-        case .removed(let id): try run(statements.remove, owner + [id.sqliteValue])
-        case .cleared: try run(statements.clear, owner)
+          try connection.run(statements.move, [rank.sqliteValue] + revision + owner + [id.sqliteValue])
+        case .removed(let id): try connection.run(statements.remove, owner + [id.sqliteValue])
+        case .cleared: try connection.run(statements.clear, owner)
         }
       }
     case .map(let edits):
       for edit in edits {
         switch edit {
         case .set(let key, let value):
-          try run(statements.insert, owner + [key.sqliteValue] + revision + content(value))
-        case .removed(let key): try run(statements.remove, owner + [key.sqliteValue])
-        case .cleared: try run(statements.clear, owner)
+          try connection.run(statements.insert, owner + [key.sqliteValue] + revision + content(value))
+        case .removed(let key): try connection.run(statements.remove, owner + [key.sqliteValue])
+        case .cleared: try connection.run(statements.clear, owner)
         }
       }
     }
@@ -128,17 +126,18 @@ package final class LayoutTable: CollectionTable {
     ListRanks(
       rank: { [statements] id in
         var rank: Int?
-        try connection.prepare(statements.rank).forEach(with: owner + [id.sqliteValue]) { rank = try $0[0] }
+        try connection.forEach(statements.rank, owner + [id.sqliteValue]) { rank = try $0[0] }
         return rank
       },
       order: { [statements] in
         var order: [ElementKey] = []
-        try connection.prepare(statements.order).forEach(with: owner) { order.append(ElementKey(try $0[0])) }
+        try connection.forEach(statements.order, owner) { order.append(ElementKey(try $0[0])) }
         return order
       },
       setRanks: { [statements] ranks in
-        let statement = try connection.prepare(statements.setRank)
-        for (id, rank) in ranks { try statement.run(with: [rank.sqliteValue] + owner + [id.sqliteValue]) }
+        for (id, rank) in ranks {
+          try connection.run(statements.setRank, [rank.sqliteValue] + owner + [id.sqliteValue])
+        }
       }
     )
   }

@@ -126,7 +126,7 @@ private final class CrashStore: Sendable {
 
   /// Checks that the file is intact and that no user's revisions have a gap.
   func expectSound() throws {
-    let connection = try SQLiteConnection(path: folder.file("lockstep.db"), options: .init(access: .readOnly))
+    let connection = try SQLiteConnection(path: folder.file("lockstep.db"), access: .readOnly)
     let faults = try connection.all("PRAGMA integrity_check") { row in try row[0] as String }
     #expect(faults == ["ok"])
     #expect(try connection.all("PRAGMA foreign_key_check") { row in try row[0] as String } == [])

@@ -118,7 +118,7 @@ struct OperatorTests {
     )
     let path = store
     @Sendable func orders() throws -> [Int] {
-      try SQLiteConnection(path: path, options: .init(access: .readOnly, journal: .asFound))
+      try SQLiteConnection(path: path, access: .readOnly, journal: .asFound)
         .all("SELECT count(*) FROM orders") { row in try row[0] }
     }
     // On a thread of its own: the command gives up after 15 seconds, and the tests' threads may be busy for longer.

@@ -230,3 +230,18 @@ extension AccountsError {
     }
   }
 }
+
+extension SessionDirectory {
+  func authenticate(_ text: [UInt8], at now: Int64) -> Lookup {
+    text.withUnsafeBytes { authenticate($0[...], at: now) }
+  }
+
+  /// The session of a token, from memory or the store; nil if the token is not valid.
+  func session(of text: [UInt8], at now: Int64) async throws(AccountsError) -> LiveSession? {
+    switch authenticate(text, at: now) {
+    case .session(let session): session
+    case .refused: nil
+    case .unknown(let token): try await load(token, at: now)
+    }
+  }
+}

@@ -29,6 +29,6 @@ struct DeviceNameTests {
     ]
   )
   func refused(text: String, reason: String) {
-    #expect(throws: DeviceName.Invalid(description: reason)) { try DeviceName(text) }
+    #expect(throws: DeviceNameError(description: reason)) { try DeviceName(text) }
   }
 }

@@ -12,7 +12,7 @@ struct RateBucketTests {
   @Test("A burst is allowed at once, then one request in each interval; refused requests use nothing up")
   func takes() {
     let limit = RateLimit(requests: 10, seconds: 5, burst: 3)
-    let bucket = AddressBuckets.Bucket()
+    let bucket = RateBucket()
     let half = Self.second / 2
     for _ in 1...3 { #expect(bucket.take(limit, at: 7) == .taken) }
     for _ in 1...5 { #expect(bucket.take(limit, at: 7) == .wait(half)) }
@@ -34,7 +34,7 @@ struct RateBucketTests {
         seconds: Int.random(in: 1...20, using: &numbers),
         burst: Int.random(in: 1...9, using: &numbers)
       )
-      let bucket = AddressBuckets.Bucket()
+      let bucket = RateBucket()
       var now: Int64 = 0
       for _ in 1...50 {
         now += Int64.random(in: 0...Self.second, using: &numbers)
@@ -53,7 +53,7 @@ struct RateBucketTests {
         seconds: Int.random(in: 1...10, using: &numbers),
         burst: Int.random(in: 1...20, using: &numbers)
       )
-      let bucket = AddressBuckets.Bucket()
+      let bucket = RateBucket()
       var (now, taken) = (Int64(0), 0)
       for _ in 1...300 {
         now += Int64.random(in: 0...(2 * limit.interval), using: &numbers) / Int64.random(in: 1...4, using: &numbers)
@@ -65,7 +65,7 @@ struct RateBucketTests {
 
   @Test("A closed bucket allows nothing and says that it is closed")
   func closed() {
-    let bucket = AddressBuckets.Bucket()
+    let bucket = RateBucket()
     bucket.close()
     #expect(bucket.take(RateLimit(requests: 1, seconds: 1), at: 5) == .closed)
     #expect(!bucket.hasAny(RateLimit(requests: 1, seconds: 1), at: 5))
@@ -77,7 +77,7 @@ struct RateBucketTests {
       RateLimit(requests: 1, seconds: 86_400, burst: 1_000_000), RateLimit(requests: 1_000_000, seconds: 1, burst: 1),
       RateLimit(requests: 0, seconds: 0, burst: 0), RateLimit(requests: .max, seconds: .max, burst: .max),
     ] {
-      let bucket = AddressBuckets.Bucket()
+      let bucket = RateBucket()
       #expect(bucket.take(limit, at: 0) == .taken)
       #expect(bucket.recovery(at: 0) == limit.interval)
       #expect(limit.span >= limit.interval && limit.interval > 0)

@@ -1,3 +1,4 @@
+import LockstepThreading
 import Testing
 
 @testable import LockstepAccounts
@@ -70,16 +71,16 @@ struct RateTableTests {
 }
 
 @Suite("Recent keys", .timeLimit(.minutes(10)))
-struct RecentKeysTests {
+struct GenerationalCacheTests {
   @Test("There are never more keys than the capacity, and the newest half is always there", arguments: 1...40)
   func bounded(capacity: Int) {
-    var keys = RecentKeys<Int>(capacity: capacity)
+    var keys = GenerationalCache<Int, Void>(capacity: capacity)
     for key in 0..<200 {
       keys.insert(key)
       #expect(keys.count <= max(2, capacity))
       for recent in max(0, key - max(1, capacity / 2) + 1)...key {
         var copy = keys
-        let isThere = copy.find(recent)
+        let isThere = copy.contains(recent)
         #expect(isThere, "\(recent) of \(key)")
       }
     }
@@ -87,23 +88,23 @@ struct RecentKeysTests {
 
   @Test("A key that is looked up stays")
   func found() {
-    var keys = RecentKeys<Int>(capacity: 10)
+    var keys = GenerationalCache<Int, Void>(capacity: 10)
     keys.insert(-1)
     for key in 0..<100 {
       keys.insert(key)
-      let isThere = keys.find(-1)
+      let isThere = keys.contains(-1)
       #expect(isThere)
     }
-    let isOldThere = keys.find(0)
+    let isOldThere = keys.contains(0)
     #expect(!isOldThere)
   }
 
   @Test("A key that is inserted again is still one key")
   func again() {
-    var keys = RecentKeys<Int>(capacity: 4)
+    var keys = GenerationalCache<Int, Void>(capacity: 4)
     for key in [1, 2, 1, 3, 1, 2, 1] { keys.insert(key) }
     #expect(keys.count == 3)
-    let isOtherThere = keys.find(4)
+    let isOtherThere = keys.contains(4)
     #expect(!isOtherThere)
   }
 }

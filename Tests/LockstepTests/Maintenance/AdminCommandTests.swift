@@ -156,7 +156,7 @@ struct ServedAdminCommandTests {
 
   /// The status of the only admin command in a store.
   private static func status(of path: String) throws -> AdminCommandRecords.Status? {
-    let connection = try SQLiteConnection(path: path, options: .init(access: .readOnly, journal: .asFound))
+    let connection = try SQLiteConnection(path: path, access: .readOnly, journal: .asFound)
     let id = try connection.first("SELECT id FROM orders") { row in try row[0] as String }
     return try AdminCommandRecords(connection: connection).status(of: try #require(id))
   }

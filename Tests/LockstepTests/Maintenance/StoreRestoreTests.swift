@@ -145,7 +145,7 @@ struct StoreRestoreTests {
     #expect(try names("killed") == ["killed.db"])
     // The header still says WAL, so the file was not rewritten through a rollback journal.
     #expect(try files.folder.contents(of: "killed.db")[18...19] == [2, 2])
-    let old = try SQLiteConnection(path: killed, options: .init(access: .readOnly, journal: .asFound))
+    let old = try SQLiteConnection(path: killed, access: .readOnly, journal: .asFound)
     #expect(try old.first("SELECT checked_at FROM store") { row in try row[0] as Int } == 2)
     withExtendedLifetime((path, writer)) {}
   }

@@ -14,7 +14,7 @@ struct CompositionTests {
     let replace = { @Sendable (services: inout ScreenServices) in
       services = ScreenServices(
         accounts: accounts,
-        passwordRules: PasswordRules(minimumCharacters: 1),
+        maximumPasswordBytes: 256,
         states: states,
         upstream: upstream,
         dates: StubDates()
@@ -58,19 +58,18 @@ struct CompositionTests {
   func coordinators() {
     let services = ScreenServices(
       accounts: StubLogIn(nil, []),
-      passwordRules: PasswordRules(),
+      maximumPasswordBytes: 256,
       states: StubUserStates(),
       upstream: LocalProfileUpstream(),
       dates: StubDates()
     )
-    let factory = ReactorFactory(services: services)
-    let coordinators = CoordinatorFactory(reactors: factory).coordinators
+    let coordinators = services.coordinators
     for coordinator in coordinators {
       #expect(coordinator.screens.contains { $0.name == coordinator.start.name })
     }
     let names = coordinators.flatMap(\.screens).map(\.name)
     #expect(Set(names).count == names.count)
-    let next = FavoritesCoordinator(factory: factory).next(for: .photoDetail(photoId: "a"))
+    let next = FavoritesCoordinator(services: services).next(for: .photoDetail(photoId: "a"))
     #expect(next == ScreenLink("photoDetail", ["photoId": "a"]) && names.contains("photoDetail"))
   }
 }

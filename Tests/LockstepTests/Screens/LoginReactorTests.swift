@@ -75,7 +75,7 @@ struct LoginReactorTests {
     submitAgain()
     test.receive { state in
       state.isExecuting = false
-      state.session = LoginSession(StubLogIn.signedIn)
+      state.session = StubLogIn.signedIn
       state.passwordValidation = .empty
     }
     let attempt = "Ada@example.com correct horse 192.0.2.1"
@@ -92,7 +92,7 @@ struct LoginReactorTests {
     test.send(.submit(Self.network))
     test.advance(by: .seconds(2))
     test.send(.setActive(true)) { state in
-      state.session = LoginSession(StubLogIn.signedIn)
+      state.session = StubLogIn.signedIn
       state.passwordValidation = .empty
     }
     test.finish()

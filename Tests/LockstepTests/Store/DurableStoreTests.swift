@@ -200,7 +200,7 @@ struct DurableStoreTests {
   func shell() async throws {
     let store = try fixture.store()
     try await store.checkWritable()
-    let shell = try SQLiteConnection(path: fixture.path, options: .init(access: .readOnly, journal: .asFound))
+    let shell = try SQLiteConnection(path: fixture.path, access: .readOnly, journal: .asFound)
     #expect(try shell.first("SELECT checked_at FROM store") { row in try row[0] as Int } == 1_000_000)
     try await store.writer.write { connection in _ = try connection.run("UPDATE store SET checked_at = 7") }
     #expect(try shell.first("SELECT checked_at FROM store") { row in try row[0] as Int } == 7)

@@ -51,6 +51,6 @@ final class StoreFixture: Sendable {
 
   /// Another program's connection to the file.
   func sqlite(_ path: String? = nil) throws -> SQLiteConnection {
-    try SQLiteConnection(path: path ?? self.path, options: .init(journal: .asFound, busyTimeout: .zero))
+    try SQLiteConnection(path: path ?? self.path, journal: .asFound, busyTimeout: .zero)
   }
 }

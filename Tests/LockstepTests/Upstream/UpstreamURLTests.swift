@@ -47,7 +47,7 @@ struct UpstreamURLTests {
     #expect {
       _ = try UpstreamURL(text)
     } throws: {
-      ($0 as? UpstreamURL.Fault)?.reason.hasPrefix(reason) == true
+      ($0 as? UpstreamURLError)?.reason.hasPrefix(reason) == true
     }
   }
 

@@ -49,7 +49,7 @@ struct FullDiskTests {
   )
   func failingDisk(code: Int32, status: Int?) {
     let error = SQLiteError(extendedCode: code, message: "disk I/O error", sql: "COMMIT", path: "/data/lockstep.db")
-    let problem = Problem.telling(of: error)
+    let problem = Problem.describing(error)
     #expect(problem?.kind.status.code == status)
     // Only the operator learns the path of the store and SQLite's message.
     #expect(problem?.detail.contains("/data") != true)

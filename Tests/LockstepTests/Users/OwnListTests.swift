@@ -308,7 +308,7 @@ struct OwnListTests {
       let bob = try await users.signUp("bob")
       for device in [ada, bob] { #expect(try await device.put("/v1/notes/a", #"{"text":"x"}"#).status == 201) }
       await users.stop()
-      let store = try SQLiteConnection(path: users.directory.file("lockstep.db"), options: .init(journal: .asFound))
+      let store = try SQLiteConnection(path: users.directory.file("lockstep.db"), journal: .asFound)
       try store.run(#"UPDATE list_elements SET element = '{"id":"a"}' WHERE user_id = ?"#, ada.user)
       try await users.restart()
       #expect(try await ada.get("/v1/notes").problem == Told("internal"))

@@ -3,7 +3,6 @@ import LockstepCollections
 import LockstepJSON
 import LockstepReactor
 import LockstepStore
-import LockstepTime
 
 /// A login form as a screen. The password stays in memory until a login succeeds. No state shows
 /// it.
@@ -14,7 +13,7 @@ struct LoginReactor: Reactor {
     var passwordValidation = ValidationResult.empty
     var isExecuting = false
     var error: String?
-    var session: LoginSession?
+    var session: SignedIn?
     @HiddenField var password = Password("")
     /// Whether the client shows the screen.
     @HiddenField var isActive = true
@@ -35,7 +34,7 @@ struct LoginReactor: Reactor {
     case password(Password, ValidationResult)
     case executing
     case failed(String)
-    case loggedIn(LoginSession)
+    case loggedIn(SignedIn)
     case active(Bool)
   }
 
@@ -46,7 +45,7 @@ struct LoginReactor: Reactor {
 
   private static let usernameValidator = Validator<String>(normalise: { $0.trimmingWhitespace() }) { text in
     if text.isEmpty { return .empty }
-    do throws(EmailAddress.Invalid) {
+    do throws(EmailAddressError) {
       _ = try EmailAddress(text)
       return .ok
     } catch {
@@ -106,7 +105,7 @@ struct LoginReactor: Reactor {
 
   private func logIn(_ credentials: Credentials) async -> Mutation {
     do throws(AccountsError) {
-      return .loggedIn(LoginSession(try await accounts.logIn(credentials)))
+      return .loggedIn(try await accounts.logIn(credentials))
     } catch {
       // The description of a store's error is for the operator.
       if case .store = error { return .failed("Logging in is not possible at the moment. Try again.") }
@@ -128,18 +127,14 @@ package protocol LogInService: Sendable {
 
 extension StoredAccounts: LogInService {}
 
-/// The session that a login started.
-struct LoginSession: Sendable, Equatable {
-  let id: SessionID
-  let token: Token
-  let expiresAt: Timestamp
-  let user: User
-
-  init(_ signedIn: SignedIn) {
-    id = signedIn.session.id
-    token = signedIn.token
-    expiresAt = signedIn.session.expiresAt
-    user = signedIn.user
+extension PayloadField {
+  /// A password. No state contains it.
+  fileprivate static func password(_ name: String) -> PayloadField where Value == Password {
+    PayloadField([SchemaMember(name: name, schema: ["type": "string", "writeOnly": true])]) { reader, _ in
+      guard let text = reader.text(name) else { return nil }
+      if text.utf8.count > 4_096 { reader.add(name, "It must have at most 4096 bytes, and has \(text.utf8.count).") }
+      return Password(text)
+    }
   }
 }
 
@@ -150,10 +145,10 @@ extension LoginReactor {
       .member("email", .text, \.email),
       .member("createdAt", .text, \.createdAt.description)
     )
-    let session = ValueFormat<LoginSession>(
-      .member("id", .text, \.id.description),
+    let session = ValueFormat<SignedIn>(
+      .member("id", .text, \.session.id.description),
       .member("token", .text, \.token.text),
-      .member("expiresAt", .text, \.expiresAt.description),
+      .member("expiresAt", .text, \.session.expiresAt.description),
       .member("user", user, \.user)
     )
     return ScreenDeclaration(
