@@ -160,7 +160,7 @@ struct ModuleDescriptions {
     }
   }
 
-  private var changed: RouteAnswer {
+  private var changed: RouteResponse {
     .written(.ok, "The element after it.", shows: described.placedElement)
   }
 
@@ -181,7 +181,7 @@ struct ModuleDescriptions {
   private func writing(
     _ operation: String,
     _ body: RouteBody,
-    _ answers: [RouteAnswer],
+    _ answers: [RouteResponse],
     schemas: [String: JSON] = [:]
   ) -> RouteDescription {
     .writing(
