@@ -1,4 +1,4 @@
-/// What to do with an action while effects of earlier actions of the same lane still run.
+/// The treatment of an action while effects of earlier actions of the same lane still run.
 ///
 /// The host asks for the policy *before* it calls `mutate`. An ignored action never reaches
 /// `mutate`, and an action that waits decides on the state of its turn.

@@ -6,11 +6,11 @@
 /// is pure and total, so a journal of mutations rebuilds any state. A reactor itself holds no state
 /// and no task. A ``ReactorHost`` runs it; a server may call the two functions itself.
 public protocol Reactor: Sendable {
-  /// What a client or a view asks for.
+  /// A request of a client or a view.
   associatedtype Action: Sendable
-  /// What happened: enough on its own to rebuild the state.
+  /// A change that happened: enough on its own to rebuild the state.
   associatedtype Mutation: Sendable
-  /// What observers see.
+  /// The state that observers see.
   associatedtype State: Sendable & Equatable
 
   /// The state before any mutation.
@@ -26,7 +26,8 @@ public protocol Reactor: Sendable {
   /// Applies one mutation. Pure: the same state and mutation always give the same state.
   static func reduce(_ state: inout State, _ mutation: Mutation)
 
-  /// What to do when an action comes while effects of earlier ones still run. Default: run all.
+  /// The treatment of an action that comes while effects of earlier ones still run. Default: run
+  /// all.
   func policy(for action: Action) -> EffectPolicy
 
   /// Filters or changes actions, and merges in actions from other sources.

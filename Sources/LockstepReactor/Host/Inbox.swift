@@ -1,6 +1,6 @@
 import Synchronization
 
-/// What the reducing loop handles, one input at a time, in the order of arrival.
+/// An input of the reducing loop, which handles one at a time, in the order of arrival.
 @usableFromInline
 enum Input<R: Reactor>: Sendable {
   case action(R.Action, Receipt<R.State>?)

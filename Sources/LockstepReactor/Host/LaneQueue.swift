@@ -17,7 +17,7 @@ struct RunningEffect<R: Reactor> {
   }
 }
 
-/// What is settled when an effect ends.
+/// The action or step that is settled when an effect ends.
 @usableFromInline
 enum EffectOwner<R: Reactor> {
   case action(Receipt<R.State>?)

@@ -17,7 +17,7 @@ public struct ReactorFailure<Action: Sendable>: Error {
 
   /// Where the failure came from.
   public let origin: Origin
-  /// What was thrown.
+  /// The error that was thrown.
   public let error: any Error
 
   @usableFromInline
@@ -29,14 +29,14 @@ public struct ReactorFailure<Action: Sendable>: Error {
 
 /// The host dropped an action of a merged stream because it was at its capacity.
 public struct MergedActionRefusal: Error, Hashable, CustomStringConvertible {
-  /// What happened and how to fix it.
+  /// The cause, and what to do.
   public var description: String {
     "The host dropped an action of a merged stream: it has as many unsettled actions as its capacity allows. "
       + "Raise the capacity, or let effects end sooner."
   }
 }
 
-/// What a host does, in order: for tests, logs and journals.
+/// The steps of a host, in order: for tests, logs and journals.
 public enum ReactorTrace<R: Reactor>: Sendable {
   /// The host is about to call `mutate` with an action.
   case action(R.Action)

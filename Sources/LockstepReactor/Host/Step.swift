@@ -157,7 +157,7 @@ extension ReducingLoop {
   }
 }
 
-/// What the actions of a step cause together.
+/// The consequences of all actions of a step together.
 private struct StepDecision<R: Reactor> {
   /// One effect, or several that run one after another in their serial lane.
   struct PendingEffect {

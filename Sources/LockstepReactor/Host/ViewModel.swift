@@ -1,4 +1,4 @@
-/// What a view needs of a reactor: sending actions and reading states.
+/// The part of a reactor that a view needs: sending actions and reading states.
 ///
 /// A view that takes `some ViewModel<Action, State>` works with a ``ReactorHost``. A test of the
 /// view alone passes a stub that records the actions and shows any state.
