@@ -18,7 +18,7 @@ package struct PreparedAccountsWrite<Value: Sendable>: Sendable {
     self.body = body
   }
 
-  /// The same change with a check before it, in the same transaction. What `check` throws undoes it.
+  /// The same change with a check before it, in the same transaction. An error of `check` undoes it.
   package func checked(by check: @escaping @Sendable (SQLiteConnection) throws -> Void) -> PreparedAccountsWrite {
     PreparedAccountsWrite { connection in
       try check(connection)

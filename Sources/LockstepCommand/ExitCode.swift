@@ -79,7 +79,7 @@ enum ExitCode: Int32 {
 /// Why a command failed, and its exit code.
 struct CommandError: Error, Equatable, CustomStringConvertible {
   let code: ExitCode
-  /// What happened and what to do, in sentences.
+  /// The cause and the remedy, in sentences.
   let description: String
 
   init(_ code: ExitCode, _ description: String) {

@@ -126,7 +126,7 @@ private struct PatchApplication {
 
 // The rest of `PatchApplication`: finding the target, and accounting.
 extension PatchApplication {
-  /// What an operation did to the parent of its target.
+  /// The effect of an operation on the parent of its target.
   private struct Change {
     /// The removed value.
     var old: JSON?

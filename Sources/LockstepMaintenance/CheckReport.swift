@@ -1,4 +1,4 @@
-/// What a check of a store has found.
+/// The findings of a check of a store.
 package struct CheckReport: Sendable, Equatable {
   package enum Area: String, Sendable, CaseIterable {
     /// Pages, indexes and columns, checked by SQLite.
@@ -17,7 +17,7 @@ package struct CheckReport: Sendable, Equatable {
 
   package struct Finding: Sendable, Equatable {
     package let area: Area
-    /// What is wrong, in a sentence.
+    /// The damage, in a sentence.
     package let what: String
   }
 

@@ -78,7 +78,7 @@ package struct UserExport: Sendable {
   private func gather(of user: UserID, _ present: UserState, from connection: SQLiteConnection) throws -> Contents? {
     guard let account = try account(user, connection) else { return nil }
     let journal = Journal(connection: connection)
-    // What is in memory may be a moment behind.
+    // The state in memory may be a moment behind.
     let isPresent = try journal.lastRevision(of: user) == present.revision
     let state = isPresent ? present : try states.load(user, from: connection)
     var keys: [UInt8] = []

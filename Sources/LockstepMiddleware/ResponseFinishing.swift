@@ -45,7 +45,7 @@ final class RecordedValidity: ResponseValidity {
   }
 }
 
-/// What an application does with every response.
+/// The last step of every response of an application.
 struct ResponseFinishing: ResponseTransform {
   let application: Application
   let request: Request

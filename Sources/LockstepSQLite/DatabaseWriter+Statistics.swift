@@ -1,5 +1,5 @@
 extension DatabaseWriter {
-  /// What a writer has done since its start, and its queue.
+  /// The work of a writer since its start, and its queue.
   public struct Statistics: Sendable, Equatable {
     /// Units that were committed.
     public internal(set) var units = 0

@@ -40,7 +40,7 @@ public final class ReaderPool: Sendable {
 
   /// Runs `body` on one of the threads, in a read transaction that it must not end or nest.
   ///
-  /// - Throws: What `body` throws; `SQLiteError` if the file cannot be opened;
+  /// - Throws: The error of `body`; `SQLiteError` if the file cannot be opened;
   ///   `WorkerPool.Overloaded` if the queue is full; `WorkerPool.ShutDown` after `shutDown()`.
   nonisolated(nonsending) public func read<Value: Sendable>(
     _ body: @escaping @Sendable (SQLiteConnection) throws -> Value

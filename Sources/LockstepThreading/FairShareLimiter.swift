@@ -38,7 +38,7 @@ public final class FairShareLimiter<Owner: Hashable & Sendable>: Sendable {
   /// Runs `work` when the owner is below the limit. `work` must not run more work of the same
   /// owner: it could wait for itself.
   ///
-  /// - Throws: What `work` throws; `WorkerPool.Overloaded` if the owner's queue is full;
+  /// - Throws: The error of `work`; `WorkerPool.Overloaded` if the owner's queue is full;
   ///   `CancellationError` if the task was cancelled while it waited.
   nonisolated(nonsending) public func run<Result>(
     for owner: Owner,

@@ -37,7 +37,7 @@ public final class SingleFlight<Key: Hashable & Sendable, Value: Sendable, Failu
   ///     under a lock that `invalidate(_:)` takes too, so it must be short.
   ///   - work: Makes the result.
   /// - Returns: The result.
-  /// - Throws: What `work` throws.
+  /// - Throws: The error of `work`.
   nonisolated(nonsending) public func value(
     of key: Key,
     keep: (Value) -> Value = { $0 },

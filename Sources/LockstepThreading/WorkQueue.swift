@@ -2,7 +2,7 @@
 public final class WorkQueue<Work: Sendable>: Sendable {
   private struct Contents: Sendable {
     var waiting: [Work] = []
-    /// The index of the oldest work. What is before it has been taken.
+    /// The index of the oldest work. Everything before it has been taken.
     var first = 0
     var isClosed = false
 

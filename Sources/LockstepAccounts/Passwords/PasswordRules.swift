@@ -3,14 +3,9 @@ import LockstepStore
 /// The rules for new passwords. There are none about kinds of characters, which make passwords worse.
 public struct PasswordRules: Sendable, Equatable {
   /// The fewest characters (Unicode scalars). Default: 8.
-  public var minimumCharacters: Int
+  public var minimumCharacters = 8
   /// The most bytes of UTF-8. Default: 256.
   public var maximumBytes = 256
-
-  /// Rules with this minimum.
-  public init(minimumCharacters: Int = 8) {
-    self.minimumCharacters = minimumCharacters
-  }
 
   /// A sentence for every rule that the password breaks. `address` is its user's, if known.
   public func faults(in password: Password, of address: EmailAddress?) -> [String] {

@@ -2,14 +2,14 @@
 enum Base64URL {
   private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
 
-  /// What each byte stands for; 255 for one that isn't of the alphabet.
+  /// The value of each byte; 255 for a byte outside the alphabet.
   static let values: [UInt8] = {
     var values = [UInt8](repeating: .max, count: 256)
     for (value, byte) in alphabet.enumerated() { values[Int(byte)] = UInt8(value) }
     return values
   }()
 
-  /// The words, first byte first. Their number is to be one that is divisible by 3.
+  /// Encodes words, the first byte first. Their number must be divisible by 3.
   static func encode(_ words: [UInt64]) -> [UInt8] {
     var text: [UInt8] = []
     var (bits, count) = (UInt128(0), UInt128(0))
@@ -24,8 +24,8 @@ enum Base64URL {
     return text
   }
 
-  /// The 48 bits that the next eight characters stand for by `values`, which the caller has at hand since looking them up
-  /// each time would cost more than all the rest; nil when one isn't of the alphabet, or missing.
+  /// The 48 bits of the next eight characters; nil if a character is missing or outside the alphabet. The caller passes
+  /// `values`, because looking them up each time would cost more than all the rest.
   @inline(__always)
   static func decodeEight(_ bytes: inout some IteratorProtocol<UInt8>, by values: [UInt8]) -> UInt64? {
     var (bits, all) = (UInt64(0), UInt8(0))

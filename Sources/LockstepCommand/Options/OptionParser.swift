@@ -1,6 +1,6 @@
 /// Makes settings from arguments and variables. Arguments win over variables, variables over defaults.
 enum OptionParser {
-  /// What is wrong with the command line, in a sentence.
+  /// A mistake in the command line.
   struct UsageError: Error, Equatable {
     let message: String
   }

@@ -52,7 +52,7 @@ package final class AddressBuckets: Sendable {
 }
 
 extension IPAddress {
-  /// What limits count as one client: an IPv4 address, or the first 64 bits of an IPv6 address.
+  /// The part that limits count as one client: an IPv4 address, or the first 64 bits of an IPv6 address.
   var network: IPAddress { isVersion4 ? self : IPAddress(high: high, low: 0) }
 }
 

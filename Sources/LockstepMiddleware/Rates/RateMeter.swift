@@ -6,7 +6,7 @@ import Synchronization
 /// Applies a rate limit: a client past it gets 429, and every response says what is left
 /// (draft-ietf-httpapi-ratelimit-headers).
 package final class RateMeter: Sendable {
-  /// What requests are counted by, as the fields name it.
+  /// The key by which requests are counted, as the fields name it.
   package enum Partition: String, Sendable, CaseIterable {
     case token
     case address
@@ -71,7 +71,7 @@ package final class RateMeter: Sendable {
   private static func wholeSeconds(_ nanoseconds: Int64) -> Int64 { (nanoseconds + 999_999_999) / 1_000_000_000 }
 }
 
-/// What a client has left of a limit at the time of asking.
+/// The rest of a client's limit at the time of asking.
 struct RateReading: Sendable {
   let meter: RateMeter
   let client: RateBucket

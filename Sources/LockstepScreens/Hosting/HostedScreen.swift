@@ -42,7 +42,7 @@ package struct EncodedState: Sendable {
   package let encoded: [UInt8]
 }
 
-/// What a running screen reports to the directory, on the thread that caused it.
+/// Receives the events of a running screen for the directory, on the thread that caused them.
 struct ScreenObserver: Sendable {
   let stateShown: @Sendable () -> Void
   /// Called with a failure and whether it is the screen's first.

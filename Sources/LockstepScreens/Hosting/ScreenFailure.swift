@@ -3,7 +3,7 @@ import LockstepReactor
 /// A failure that no client got as a response: of an effect, or of a stream that the reactor
 /// merges.
 package struct ScreenFailure: Sendable {
-  /// What failed: `action`, `actionStream`, `mutationStream` or `stateStream`.
+  /// The part that failed: `action`, `actionStream`, `mutationStream` or `stateStream`.
   package let origin: String
   package let error: any Error
 

@@ -1,4 +1,4 @@
-/// What `/metrics` shows of screens.
+/// The numbers of screens at `/metrics`.
 package struct ScreenMetrics: Sendable {
   package let open: Int
   /// By kind.

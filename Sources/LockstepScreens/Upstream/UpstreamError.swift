@@ -39,7 +39,7 @@ public struct UpstreamError: Error, Equatable, Sendable, CustomStringConvertible
     }
   }
 
-  /// What happened, in a sentence for users.
+  /// The cause, in a sentence for users.
   public var message: String {
     switch kind {
     case .unreachable: "The service that keeps profiles cannot be reached."
