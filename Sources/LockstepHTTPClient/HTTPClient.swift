@@ -16,26 +16,13 @@ public final class HTTPClient: Sendable {
   /// The limits of a client.
   public struct Bounds: Sendable, Equatable {
     /// How long connecting may take, with name resolution and TLS. Default: 5 seconds.
-    public var connectTime: Duration
+    public var connectTime = Duration.seconds(5)
     /// How long a whole transfer may take. Default: 15 seconds.
-    public var totalTime: Duration
+    public var totalTime = Duration.seconds(15)
     /// How long a response may be, with its header. Default: 64 KiB.
-    public var responseBytes: Int
+    public var responseBytes = 64 * 1024
     /// How many transfers run at a time, each with a connection. Default: 32.
-    public var transfers: Int
-
-    /// Limits with their defaults.
-    public init(
-      connectTime: Duration = .seconds(5),
-      totalTime: Duration = .seconds(15),
-      responseBytes: Int = 64 * 1024,
-      transfers: Int = 32
-    ) {
-      self.connectTime = connectTime
-      self.totalTime = totalTime
-      self.responseBytes = responseBytes
-      self.transfers = transfers
-    }
+    public var transfers = 32
   }
 
   /// The configuration of a client.

@@ -1,6 +1,7 @@
 import CLockstepCurl
 import Glibc
 import LockstepThreading
+import Synchronization
 
 /// The transfers of a client, and the loop that runs them.
 ///
@@ -172,6 +173,25 @@ final class Transfers: @unchecked Sendable {
 
   /// At least one, because 0 means no limit for libcurl, and at most a day.
   private static func milliseconds(_ time: Duration) -> Int { Int(min(max(time / .milliseconds(1), 1), 86_400_000)) }
+}
+
+/// The request of a transfer.
+final class TransferRequest: Sendable {
+  let body: [UInt8]
+  let type: String
+  let url: String
+  private let cancelled = Atomic(false)
+
+  init(body: [UInt8], type: String, url: String) {
+    self.body = body
+    self.type = type
+    self.url = url
+  }
+
+  /// Whether its task was cancelled, perhaps before the transfer started.
+  var isCancelled: Bool { cancelled.load(ordering: .acquiring) }
+
+  func cancel() { cancelled.store(true, ordering: .releasing) }
 }
 
 extension TransferError {

@@ -29,16 +29,7 @@ public final class HotSequence<Element: Sendable>: AsyncSequence, Sendable {
     /// The next element; `nil` at the end; throws the error of an error event.
     public mutating func next() async throws -> Element? {
       if reading.hasEnded { return nil }
-      switch try await events.next() {
-      case .next(let element):
-        return element
-      case .error(let error):
-        reading.end()
-        throw error
-      case .completed, nil:
-        reading.end()
-        return nil
-      }
+      return try reading.take(try await events.next() ?? .completed)
     }
   }
 }
@@ -85,16 +76,7 @@ public final class ColdSequence<Element: Sendable>: AsyncSequence, Sendable {
       let row = rows[position]
       position += 1
       try await scheduler.clock.sleep(until: scheduler.instant(start + row.time))
-      switch row.event {
-      case .next(let element):
-        return element
-      case .error(let error):
-        reading.end()
-        throw error
-      case .completed:
-        reading.end()
-        return nil
-      }
+      return try reading.take(row.event)
     }
 
     /// A timeline without an end waits until its reader is cancelled.
@@ -126,9 +108,10 @@ final class SubscriptionLog: Sendable {
     return Reading(number: number, log: self)
   }
 
+  /// Only the first end counts.
   func end(_ number: Int) {
     let time = scheduler.time
-    entries.withLock { $0[number] = Subscription($0[number].from, time) }
+    entries.withLock { $0[number] = Subscription($0[number].from, $0[number].to ?? time) }
   }
 }
 
@@ -136,22 +119,21 @@ final class SubscriptionLog: Sendable {
 final class Reading: Sendable {
   let number: Int
   private let log: SubscriptionLog
-  private let ended = Mutex(false)
 
   init(number: Int, log: SubscriptionLog) {
     self.number = number
     self.log = log
   }
 
-  deinit { end() }
+  deinit { log.end(number) }
 
-  var hasEnded: Bool { ended.withLock { $0 } }
+  var hasEnded: Bool { log.subscriptions[number].to != nil }
 
-  func end() {
-    let isFirst = ended.withLock { ended in
-      defer { ended = true }
-      return !ended
-    }
-    if isFirst { log.end(number) }
+  /// The element of an event; `nil` at the end; throws the error of an error event.
+  func take<Element>(_ event: Event<Element>) throws -> Element? {
+    if case .next(let element) = event { return element }
+    log.end(number)
+    if case .error(let error) = event { throw error }
+    return nil
   }
 }

@@ -31,10 +31,23 @@ public final class VirtualClock: Clock {
     public var description: String { "\(offset)" }
   }
 
+  private struct Sleeper: Sendable {
+    let id: Int
+    let deadline: Instant
+    let continuation: CheckedContinuation<Void, any Error>
+  }
+
   private struct Time: Sendable {
     var now = Instant(offset: .zero)
-    var sleepers = Sleepers()
+    /// In the order of their deadlines, then of falling asleep.
+    var sleepers: [Sleeper] = []
+    var lastID = 0
     var isMoving = false
+
+    mutating func insert(_ sleeper: Sleeper) {
+      let later = sleepers.lastIndex { $0.deadline <= sleeper.deadline }
+      sleepers.insert(sleeper, at: later.map { $0 + 1 } ?? 0)
+    }
 
     /// Removes the first sleeper and moves the time to its deadline.
     mutating func wakeNext(until limit: Instant?) -> Sleeper? {
@@ -69,19 +82,24 @@ public final class VirtualClock: Clock {
   /// Sleeps until a test moves the time to `deadline`; throws `CancellationError` when cancelled
   /// before.
   public func sleep(until deadline: Instant, tolerance: Duration? = nil) async throws {
-    let id = time.withLock { $0.sleepers.nextID() }
+    let id = time.withLock { time in
+      time.lastID += 1
+      return time.lastID
+    }
     try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in
         let result: Result<Void, any Error>? = time.withLock { time in
           if Task.isCancelled { return .failure(CancellationError()) }
           if deadline <= time.now { return .success(()) }
-          time.sleepers.insert(Sleeper(id: id, deadline: deadline, continuation: continuation))
+          time.insert(Sleeper(id: id, deadline: deadline, continuation: continuation))
           return nil
         }
         if let result { continuation.resume(with: result) }
       }
     } onCancel: {
-      let sleeper = time.withLock { $0.sleepers.remove(id) }
+      let sleeper = time.withLock { time in
+        time.sleepers.firstIndex { $0.id == id }.map { time.sleepers.remove(at: $0) }
+      }
       sleeper?.continuation.resume(throwing: CancellationError())
     }
   }

@@ -49,14 +49,9 @@ public struct NamedThread: Sendable {
   ///
   /// Call this before using an API that waits forever if it gets no thread, such as Swift's own
   /// thread pools.
-  public static func expectRoom(for count: Int) throws(NotStarted) {
-    try expectRoom(for: count) { (name, body) throws(NotStarted) in try NamedThread(name: name, body) }
-  }
-
-  /// The same, for tests: `start` starts a thread.
-  static func expectRoom(
+  public static func expectRoom(
     for count: Int,
-    start: (String, @escaping @Sendable () -> Void) throws(NotStarted) -> NamedThread
+    start: (String, @escaping @Sendable () -> Void) throws(NotStarted) -> NamedThread = NamedThread.init(name:_:)
   ) throws(NotStarted) {
     let isOver = LockedState(false)
     var started: [NamedThread] = []

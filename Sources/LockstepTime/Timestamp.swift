@@ -31,16 +31,7 @@ public struct Timestamp: Sendable, Hashable, Comparable, CustomStringConvertible
   /// The RFC 3339 form.
   public var description: String {
     let (seconds, milliseconds) = Int(millisecondsSince1970).quotientAndRemainder(dividingBy: 1000)
-    let (days, second) = seconds.quotientAndRemainder(dividingBy: 86_400)
-    let date = CivilDate(daysSince1970: days)
-    let day = "\(Self.padded(date.year, 4))-\(Self.padded(date.month, 2))-\(Self.padded(date.day, 2))"
-    let minutes = "\(Self.padded(second / 3600, 2)):\(Self.padded(second / 60 % 60, 2))"
-    return "\(day)T\(minutes):\(Self.padded(second % 60, 2)).\(Self.padded(milliseconds, 3))Z"
-  }
-
-  private static func padded(_ number: Int, _ width: Int) -> String {
-    let digits = String(number)
-    return String(repeating: "0", count: max(0, width - digits.count)) + digits
+    return "\(LocalTime(seconds).standardText).\(milliseconds.padded(to: 3))Z"
   }
 }
 

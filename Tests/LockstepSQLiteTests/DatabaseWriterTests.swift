@@ -245,7 +245,10 @@ struct WriterTests {
     for number in 1...2 { try fixture.writer.submit({ try $0.keep(number) }, completion: { _ in }) }
     #expect(fixture.writer.statistics.waiting == 2)
     #expect(throws: PoolOverloadedError(pool: "writer", capacity: 2)) {
-      try fixture.writer.submit({ try $0.keep(3) }, completion: { _ in Issue.record("a refused unit must not complete") })
+      try fixture.writer.submit(
+        { try $0.keep(3) },
+        completion: { _ in Issue.record("a refused unit must not complete") }
+      )
     }
     await #expect(throws: PoolOverloadedError(pool: "writer", capacity: 2)) {
       try await fixture.writer.write { try $0.keep(4) }
@@ -267,7 +270,10 @@ struct WriterTests {
     fixture.writer.shutDown()
     #expect(settled.all == [1, 2, 3, 4, 5])
     #expect(throws: PoolShutDownError(pool: "writer")) {
-      try fixture.writer.submit({ try $0.keep(6) }, completion: { _ in Issue.record("a refused unit must not complete") })
+      try fixture.writer.submit(
+        { try $0.keep(6) },
+        completion: { _ in Issue.record("a refused unit must not complete") }
+      )
     }
     await #expect(throws: PoolShutDownError(pool: "writer")) { try await fixture.writer.write { _ in } }
     #expect(

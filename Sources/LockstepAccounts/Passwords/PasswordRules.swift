@@ -4,14 +4,9 @@ import LockstepStore
 /// to worse passwords.
 public struct PasswordRules: Sendable, Equatable {
   /// The fewest characters (Unicode scalars). Default: 8.
-  public var minimumCharacters: Int
+  public var minimumCharacters = 8
   /// The most bytes of UTF-8. Default: 256.
   public var maximumBytes = 256
-
-  /// Rules with this minimum.
-  public init(minimumCharacters: Int = 8) {
-    self.minimumCharacters = minimumCharacters
-  }
 
   /// A sentence for each rule that the password breaks. `address` is the user's e-mail address, if
   /// known.

@@ -1,21 +1,6 @@
-/// Cancels one effect. A task group cannot cancel a single child task from outside.
-@usableFromInline
-final class CancelSignal: Sendable {
-  @usableFromInline let isRaised = AwaitableState(false)
-
-  @inlinable
-  init() {}
-
-  @inlinable
-  func raise() {
-    isRaised.change { $0 = true }
-  }
-
-  @inlinable
-  func wait() async {
-    _ = await isRaised.wait { $0 ? true : nil }
-  }
-}
+/// Cancels one effect when it becomes true. A task group cannot cancel a single child task from
+/// outside.
+@usableFromInline typealias CancelSignal = AwaitableState<Bool>
 
 extension Effect {
   /// Runs an operation to its end. The signal cancels it; the function still waits until it has
@@ -30,7 +15,7 @@ extension Effect {
     return await withTaskGroup(of: EffectOutcome.self) { group in
       group.addTask { .operation(await errorOf(operation, emit)) }
       group.addTask {
-        await signal.wait()
+        _ = await signal.wait { $0 ? true : nil }
         return .signal
       }
       var error: (any Error)?

@@ -119,7 +119,7 @@ extension ReducingLoop {
     guard let ids = lanes[lane]?.cancelAll() else { return }
     for id in ids {
       running[id]?.isCancelled = true
-      running[id]?.signal?.raise()
+      running[id]?.signal?.change { $0 = true }
     }
   }
 
@@ -172,7 +172,7 @@ extension ReducingLoop {
   ) -> EffectID {
     lastEffect += 1
     let id = lastEffect
-    let signal = lane == nil ? nil : CancelSignal()
+    let signal = lane == nil ? nil : CancelSignal(false)
     running[id] = RunningEffect(action: action, owner: owner, lane: lane, signal: signal)
     outputs.trace?(.effectStarted(action, effect: id))
     group.addTask { [inbox] in

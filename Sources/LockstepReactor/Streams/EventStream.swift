@@ -19,8 +19,12 @@ public struct EventStream<Element: Sendable>: AsyncSequence, Sendable {
   }
 
   /// The same events without errors at gaps: for views or logs that show the newest.
-  public var ignoringLosses: EventsWithGaps<Element> {
-    EventsWithGaps(events: self)
+  public var ignoringLosses: some AsyncSequence<Element, Never> & Sendable {
+    SteppedSequence(start: makeAsyncIterator) { events, actor in
+      while true {
+        do { return try await events.next(isolation: actor) } catch { continue }
+      }
+    }
   }
 
   /// The reader. A second iterator of the same stream shares the queue with the first.

@@ -11,13 +11,10 @@ public final class HTTPProfileUpstream: ProfileUpstream {
 
   /// An upstream with a thread of its own for transfers. Throws if libcurl or the thread is not
   /// available.
-  public convenience init(_ url: UpstreamURL, bounds: HTTPClient.Bounds = HTTPClient.Bounds()) throws {
-    var configuration = HTTPClient.Configuration(userAgent: "lockstep/\(lockstepVersion)")
-    configuration.bounds = bounds
-    try self.init(url, configuration)
-  }
-
-  init(_ url: UpstreamURL, _ configuration: HTTPClient.Configuration) throws {
+  public init(
+    _ url: UpstreamURL,
+    _ configuration: HTTPClient.Configuration = HTTPClient.Configuration(userAgent: "lockstep/\(lockstepVersion)")
+  ) throws {
     self.url = url
     client = try HTTPClient(configuration)
   }

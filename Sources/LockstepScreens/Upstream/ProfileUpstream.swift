@@ -10,13 +10,6 @@ public struct OutgoingProfile: Sendable, Equatable {
   /// The user's position; `nil` if not set.
   public let position: String?
 
-  /// Makes a profile.
-  public init(user: UserID, companyName: String?, position: String?) {
-    self.user = user
-    self.companyName = companyName
-    self.position = position
-  }
-
   /// The request body: `{"user","companyName","position"}`, with `null` for a field that is not
   /// set. The user is in the body, not in a header field, because bodies are what servers queue,
   /// log and sign.

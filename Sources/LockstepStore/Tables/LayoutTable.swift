@@ -84,7 +84,10 @@ package final class LayoutTable: CollectionTable {
         switch edit {
         case .inserted(let id, let item, let gap):
           let rank = try ranks(of: owner, connection).rank(of: id, in: gap)
-          try connection.run(statements.insert, owner + [id.sqliteValue] + revision + content(item) + [rank.sqliteValue])
+          try connection.run(
+            statements.insert,
+            owner + [id.sqliteValue] + revision + content(item) + [rank.sqliteValue]
+          )
         case .modified(let id, let item):
           try connection.run(statements.replace, revision + content(item) + owner + [id.sqliteValue])
         case .moved(let id, let gap):

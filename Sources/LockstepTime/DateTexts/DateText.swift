@@ -27,7 +27,7 @@ struct DateText: Sendable, Equatable, CustomStringConvertible {
 }
 
 /// Local date and time.
-private struct LocalTime {
+struct LocalTime {
   let date: CivilDate
   let hour: Int
   let minute: Int
@@ -42,9 +42,9 @@ private struct LocalTime {
     self.second = second % 60
   }
 
+  /// For example `2026-11-21T09:05:00`.
   var standardText: String {
-    let year = String(repeating: "0", count: max(0, 4 - String(date.year).count)) + String(date.year)
-    return "\(year)-\(date.month.twoDigits)-\(date.day.twoDigits)T\(clock):\(second.twoDigits)"
+    "\(date.year.padded(to: 4))-\(date.month.twoDigits)-\(date.day.twoDigits)T\(clock):\(second.twoDigits)"
   }
 
   func text(in language: DateLanguage) -> String {
@@ -84,4 +84,10 @@ private struct LocalTime {
 extension Int {
   /// For 0 to 99.
   fileprivate var twoDigits: String { self < 10 ? "0\(self)" : "\(self)" }
+
+  /// With zeros before it, up to this number of digits.
+  func padded(to width: Int) -> String {
+    let digits = String(self)
+    return String(repeating: "0", count: Swift.max(0, width - digits.count)) + digits
+  }
 }

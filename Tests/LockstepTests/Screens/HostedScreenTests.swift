@@ -214,8 +214,7 @@ private struct Recorder: Reactor {
   }
 
   func transform(mutation: Flow<String>) -> Flow<String> {
-    let failures = failing.events().ignoringLosses
-    return mutation.merging(FailingStream(events: failures))
+    mutation.merging(FailingStream(events: failing.events()))
       .compactMap { $0 == "dropped mutation" ? nil : $0.uppercased() }
   }
 
@@ -226,15 +225,15 @@ private struct Recorder: Reactor {
 
 /// Throws at the first event.
 private struct FailingStream: AsyncSequence, Sendable {
-  let events: EventsWithGaps<Bool>
+  let events: EventStream<Bool>
 
   func makeAsyncIterator() -> Iterator { Iterator(events: events.makeAsyncIterator()) }
 
   struct Iterator: AsyncIteratorProtocol {
-    var events: EventsWithGaps<Bool>.Iterator
+    var events: EventStream<Bool>.Iterator
 
     mutating func next(isolation actor: isolated (any Actor)?) async throws(Broken) -> String? {
-      if await events.next(isolation: actor) != nil { throw Broken() }
+      if (try? await events.next(isolation: actor)) != nil { throw Broken() }
       return nil
     }
   }

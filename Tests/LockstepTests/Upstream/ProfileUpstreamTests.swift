@@ -1,5 +1,4 @@
 import LockstepHTTP
-import LockstepHTTPClient
 import LockstepJSON
 import LockstepTestSupport
 import Synchronization
@@ -7,6 +6,7 @@ import Testing
 
 @testable import Lockstep
 @testable import LockstepCollections
+@testable import LockstepHTTPClient
 @testable import LockstepScreens
 
 @Suite("The profile upstream", .timeLimit(.minutes(10)))
