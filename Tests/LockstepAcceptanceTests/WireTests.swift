@@ -5,9 +5,11 @@ import Testing
 @Suite("The binary serves HTTP clients and survives clients that send anything else", .timeLimit(.minutes(10)))
 struct WireTests {
   private static let request = "GET /healthz HTTP/1.1\r\nHost: h\r\n\r\n"
+  /// The server's own time limits must not end a connection of a test that waits for its turn beside the whole suite.
+  private static let patience = ["--head-timeout", "3600", "--idle-timeout", "3600"]
 
   private func serving(_ body: (LockstepProcess, Int) async throws -> Void) async throws {
-    let (process, port) = try await LockstepProcess.serving(in: TemporaryDirectory())
+    let (process, port) = try await LockstepProcess.serving(Self.patience, in: TemporaryDirectory())
     try await body(process, port)
     process.send(SIGTERM)
     #expect(await process.ended() == .exit(0))
@@ -91,7 +93,7 @@ struct WireTests {
 
   @Test("Without free descriptors the server waits without a busy loop, and accepts again when some are free")
   func descriptorsExhausted() async throws {
-    let (process, port) = try await LockstepProcess.serving(in: TemporaryDirectory(), limit: 40)
+    let (process, port) = try await LockstepProcess.serving(Self.patience, in: TemporaryDirectory(), limit: 40)
     let first = try RawClient(port: port)
     func pauses() async throws -> Int {
       try await first.send("GET /metrics HTTP/1.1\r\nHost: h\r\n\r\n")
