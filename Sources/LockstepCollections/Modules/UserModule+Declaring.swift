@@ -70,9 +70,9 @@ extension UserModule {
   ///   - value: The JSON Schema of a value. Default: any value.
   ///   - quota: The largest size of the map for one user.
   ///   - actions: The actions that clients can send.
-  ///   - verbs: The types of the actions that `PUT` and `DELETE` of a value perform. Their payloads
-  ///     have the member `key`, taken from the path. The payload of `PUT` also has `value`, which
-  ///     is the body. Maps have no `PATCH`.
+  ///   - verbs: The actions of `put` and `delete`; a map has no others. Their payloads have the
+  ///     member `key`, taken from the path. The payload of `put` also has `value`, which is the body.
+  ///   - record: How the journal shows an action. Default: as the client sent it.
   ///   - reactor: Makes the reactor that decides on an action.
   /// - Returns: The module.
   public static func map<R: ModuleReactor>(

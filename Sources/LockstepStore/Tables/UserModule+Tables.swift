@@ -8,7 +8,7 @@ extension UserModule {
   ///   - name: Its name.
   ///   - table: Where its elements are kept.
   ///   - quota: How much a user may have of it.
-  ///   - actions: What clients can ask for.
+  ///   - actions: The actions that clients can request.
   ///   - verbs: The actions that the verbs of an element perform.
   ///   - reactor: Makes the reactor that decides on an action.
   /// - Returns: The module.
@@ -39,7 +39,7 @@ extension UserModule {
   ///   - value: The JSON Schema of a value. Default: any.
   ///   - table: Where its values are kept.
   ///   - quota: How much a user may have of it.
-  ///   - actions: What clients can ask for.
+  ///   - actions: The actions that clients can request.
   ///   - verbs: The actions that `put` and `delete` perform.
   ///   - reactor: Makes the reactor that decides on an action.
   /// - Returns: The module.
