@@ -6,9 +6,9 @@ public struct ActionCase<Action: Sendable>: Sendable {
   /// The `type` of the action.
   public let type: String
   /// The payload's JSON Schema.
-  let payload: JSON
+  @usableFromInline let payload: JSON
   /// Reads a payload that was sent from this network. Throws all of its faults.
-  let read: @Sendable (JSON, ClientNetwork) throws(Refusal) -> Action
+  @usableFromInline let read: @Sendable (JSON, ClientNetwork) throws(Refusal) -> Action
 
   /// An action with fields. `make` creates it from their values.
   ///
@@ -17,6 +17,8 @@ public struct ActionCase<Action: Sendable>: Sendable {
   ///   - field: The fields of the payload. A payload with other members is refused. One response
   ///     names all faults.
   ///   - make: Creates the action from the values of the fields.
+  // Inlinable, because each write reads a payload: unspecialized, that takes three times as long.
+  @inlinable
   public init<each Value: Sendable>(
     _ type: String,
     _ field: repeat PayloadField<each Value>,
@@ -36,6 +38,7 @@ public struct ActionCase<Action: Sendable>: Sendable {
 }
 
 /// Returns a value that was read without a fault.
+@inlinable
 package func present<Value>(_ value: Value?) throws(Refusal) -> Value {
   guard let value else { throw .invalid("", "It can't be read.") }
   return value

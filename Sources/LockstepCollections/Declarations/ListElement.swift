@@ -27,7 +27,7 @@ public protocol ListElement: Identifiable, Sendable where ID == String {
 
 extension ListElement {
   /// The element as clients get it.
-  package var json: JSON { Self.format.encode(self) }
+  @inlinable package var json: JSON { Self.format.encode(self) }
 
   /// Reads an encoded element. Returns `nil` if this is not one.
   package init?(encoded: [UInt8]) {
@@ -38,8 +38,9 @@ extension ListElement {
 
 extension ListState {
   /// The element with this id, or `nil` if there is none.
+  @inlinable
   public func element<Element: ListElement>(_ id: String, as type: Element.Type = Element.self) -> Element? {
-    self[id].flatMap { Element(encoded: $0.encoded) }
+    self[id].flatMap { Element($0.object) }
   }
 
   /// All elements, in their order. This decodes each of them; use `element(_:as:)` for a single
@@ -51,11 +52,13 @@ extension ListState {
 
 extension ListMutation {
   /// Inserts an element. An index past the end means the end.
+  @inlinable
   public static func inserting(_ element: some ListElement, at index: Int) -> ListMutation {
     .inserted(id: element.id, item: EncodedJSON(element.json), index: index)
   }
 
   /// Replaces the element that has the same id. Its place stays the same.
+  @inlinable
   public static func replacing(_ element: some ListElement) -> ListMutation {
     .modified(id: element.id, item: EncodedJSON(element.json))
   }

@@ -3,9 +3,9 @@ import LockstepJSON
 /// One or several members of a payload that make one value: their schema, and the code that reads
 /// them.
 public struct PayloadField<Value: Sendable>: Sendable {
-  package let members: [SchemaMember]
+  @usableFromInline package let members: [SchemaMember]
   /// Reads the value. If that fails, it returns `nil` and adds a fault to the reader.
-  package let read: @Sendable (inout PayloadReader, ClientNetwork) -> Value?
+  @usableFromInline package let read: @Sendable (inout PayloadReader, ClientNetwork) -> Value?
 
   package init(_ members: [SchemaMember], read: @escaping @Sendable (inout PayloadReader, ClientNetwork) -> Value?) {
     self.members = members

@@ -5,6 +5,7 @@ import LockstepJSON
 ///
 /// A member that no code reads is a fault. It may be misspelled, and the client would not notice
 /// that it was ignored.
+@usableFromInline
 package struct PayloadReader {
   private let payload: JSONObject
   /// The members that were read.
@@ -13,6 +14,7 @@ package struct PayloadReader {
   package private(set) var faults: [FieldFault] = []
 
   /// Reads an object. Any other value is the only fault.
+  @usableFromInline
   package init(_ payload: JSON) {
     self.payload = payload.objectValue ?? JSONObject()
     isObject = payload.objectValue != nil
@@ -121,6 +123,7 @@ package struct PayloadReader {
   }
 
   /// Throws all faults. Call this after reading all members that the payload may have.
+  @usableFromInline
   package func finish() throws(Refusal) {
     let faults = faults + strangers
     if !faults.isEmpty { throw .invalid(faults) }

@@ -2,11 +2,13 @@ import LockstepJSON
 import LockstepTime
 
 /// A member of an object, as JSON Schema describes it.
+@usableFromInline
 package struct SchemaMember: Sendable {
-  package let name: String
+  @usableFromInline package let name: String
   let schema: JSON
   let isRequired: Bool
 
+  @usableFromInline
   package init(name: String, schema: JSON, isRequired: Bool = true) {
     self.name = name
     self.schema = schema
@@ -16,6 +18,7 @@ package struct SchemaMember: Sendable {
 
 extension JSON {
   /// The JSON Schema (2020-12) of an object with these members. It may have others.
+  @usableFromInline
   package static func schema(ofObject members: [SchemaMember]) -> JSON {
     let required = members.filter(\.isRequired).map { JSON.string($0.name) }
     return [
@@ -27,6 +30,7 @@ extension JSON {
 
   /// The schema of an object that clients send. It may have no other members, because the server
   /// would ignore them.
+  @usableFromInline
   package static func closedSchema(of members: [SchemaMember]) -> JSON {
     var schema = JSON.schema(ofObject: members).objectValue ?? JSONObject()
     schema["additionalProperties"] = false
@@ -48,6 +52,8 @@ public struct ValueFormat<Value>: Sendable {
   }
 
   /// An object with these members, in this order.
+  // Inlinable like the members, because each write encodes an element.
+  @inlinable
   public init(_ members: ObjectMember<Value>...) {
     schema = .schema(ofObject: members.map(\.description))
     encode = { value in
@@ -60,10 +66,17 @@ public struct ValueFormat<Value>: Sendable {
 
 /// A member of an object, with the code that gets its value.
 public struct ObjectMember<Whole>: Sendable {
-  let description: SchemaMember
-  let encode: @Sendable (Whole) -> JSON?
+  @usableFromInline let description: SchemaMember
+  @usableFromInline let encode: @Sendable (Whole) -> JSON?
+
+  @usableFromInline
+  init(description: SchemaMember, encode: @escaping @Sendable (Whole) -> JSON?) {
+    self.description = description
+    self.encode = encode
+  }
 
   /// A required member.
+  @inlinable
   public static func member<Value>(
     _ name: String,
     _ format: ValueFormat<Value>,
@@ -73,6 +86,7 @@ public struct ObjectMember<Whole>: Sendable {
   }
 
   /// An optional member. It is left out if its value is `nil`.
+  @inlinable
   public static func optional<Value>(
     _ name: String,
     _ format: ValueFormat<Value>,

@@ -27,6 +27,9 @@ extension UserModule {
   ///     it, so leave secrets out.
   ///   - reactor: Makes the reactor that decides on an action.
   /// - Returns: The module. A mistake in the declaration is reported when a server starts with it.
+  // Inlinable like `map` and `object`: each write calls these closures, and they are specialized for
+  // the reactor and the element this way.
+  @inlinable
   public static func list<R: ModuleReactor, Element: ListElement>(
     _ name: String,
     of element: Element.Type,
@@ -36,30 +39,57 @@ extension UserModule {
     record: (@Sendable (R.Action) -> JSON)? = nil,
     reactor: @escaping @Sendable (ActionContext) -> R
   ) -> UserModule where R.State == ListState, R.Mutation == ListMutation {
+    list(
+      name,
+      element: Element.format.schema,
+      quota: quota,
+      actions: actions,
+      verbs: verbs,
+      record: record,
+      reduce: R.reduce,
+      decide: { action, list, context throws(Refusal) in try reactor(context).mutate(action, in: list) },
+      canRead: { Element($0) != nil },
+      // An element that is read and written again must be the same.
+      isStable: { object in Element(object).map { $0.json == .object(object) } ?? false }
+    )
+  }
+
+  @usableFromInline
+  static func list<Action>(
+    _ name: String,
+    element: JSON,
+    quota: CollectionQuota,
+    actions: [ActionCase<Action>],
+    verbs: [ElementVerb: VerbAction<Action>],
+    record: (@Sendable (Action) -> JSON)?,
+    reduce: @escaping @Sendable (inout ListState, ListMutation) -> Void,
+    decide: @escaping @Sendable (Action, ListState, ActionContext) throws(Refusal) -> [ListMutation],
+    canRead: @escaping @Sendable (JSONObject) -> Bool,
+    isStable: @escaping @Sendable (JSONObject) -> Bool
+  ) -> UserModule {
     let collection = CollectionName(name)
     let state = JSON.schema(ofObject: [
       SchemaMember(name: "cursor", schema: ["type": "string"]), SchemaMember(name: "count", schema: .indexSchema),
-      SchemaMember(name: "items", schema: ["type": "array", "items": Element.format.schema]),
+      SchemaMember(name: "items", schema: ["type": "array", "items": element]),
     ])
     var module = UserModule(
       name,
       shape: .list,
-      reducer: .list(R.reduce),
+      reducer: .list(reduce),
       cases: actions,
       verbs: verbs,
-      element: Element.format.schema,
+      element: element,
       state: state
     ) { type, payload, action in
       let recorded = record?(action) ?? Self.sent(type, payload)
       return UserAction(collection: collection, record: recorded.description) { surroundings in
-        let list = surroundings.state.list(collection)
-        let mutations = try reactor(ActionContext(surroundings)).mutate(action, in: list)
-        for mutation in mutations { try mutation.check(by: Element.self, of: name) }
+        let mutations = try decide(action, surroundings.state.list(collection), ActionContext(surroundings))
+        for mutation in mutations { try mutation.check(of: name, isStable: isStable) }
         return mutations.map(CollectionMutation.list)
       }
     }
     module.quota = quota
-    module.canRead = { Element(encoded: $0) != nil }
+    module.canRead = { JSON(trusting: $0).objectValue.map(canRead) ?? false }
     return module
   }
 
@@ -75,6 +105,7 @@ extension UserModule {
   ///   - record: How the journal shows an action. Default: as the client sent it.
   ///   - reactor: Makes the reactor that decides on an action.
   /// - Returns: The module.
+  @inlinable
   public static func map<R: ModuleReactor>(
     _ name: String,
     value: JSON = [:],
@@ -84,11 +115,16 @@ extension UserModule {
     record: (@Sendable (R.Action) -> JSON)? = nil,
     reactor: @escaping @Sendable (ActionContext) -> R
   ) -> UserModule where R.State == MapState, R.Mutation == MapMutation {
-    let state = JSON.schema(ofObject: [
-      SchemaMember(name: "cursor", schema: ["type": "string"]), SchemaMember(name: "count", schema: .indexSchema),
-      SchemaMember(name: "values", schema: ["type": "object", "additionalProperties": value]),
-    ])
-    return map(name, .map, state, quota, actions, verbs, record, reactor)
+    map(
+      name,
+      value: value,
+      quota: quota,
+      actions: actions,
+      verbs: verbs,
+      record: record,
+      reduce: R.reduce,
+      decide: { action, map, context throws(Refusal) in try reactor(context).mutate(action, in: map) }
+    )
   }
 
   /// A module whose state is one object with fixed members, such as a profile. `GET /v1/<name>` shows
@@ -105,6 +141,7 @@ extension UserModule {
   ///   - record: How the journal shows an action. Default: as the client sent it.
   ///   - reactor: Makes the reactor that decides on an action.
   /// - Returns: The module.
+  @inlinable
   public static func object<R: ModuleReactor>(
     _ name: String,
     members: [ObjectField],
@@ -114,36 +151,48 @@ extension UserModule {
     record: (@Sendable (R.Action) -> JSON)? = nil,
     reactor: @escaping @Sendable (ActionContext) -> R
   ) -> UserModule where R.State == MapState, R.Mutation == MapMutation {
-    let shape = Shape.object(members: members.map(\.name))
-    let state = JSON.schema(
-      ofObject: members.map { SchemaMember(name: $0.name, schema: $0.schema, isRequired: false) }
+    map(
+      name,
+      members: members,
+      quota: quota,
+      actions: actions,
+      verbs: [.patch: patch],
+      record: record,
+      reduce: R.reduce,
+      decide: { action, map, context throws(Refusal) in try reactor(context).mutate(action, in: map) }
     )
-    return map(name, shape, state, quota, actions, [.patch: patch], record, reactor)
   }
 
-  private static func map<R: ModuleReactor>(
+  /// A map, or an object if it has members.
+  @usableFromInline
+  static func map<Action>(
     _ name: String,
-    _ shape: Shape,
-    _ state: JSON,
-    _ quota: CollectionQuota,
-    _ actions: [ActionCase<R.Action>],
-    _ verbs: [ElementVerb: VerbAction<R.Action>],
-    _ record: (@Sendable (R.Action) -> JSON)?,
-    _ reactor: @escaping @Sendable (ActionContext) -> R
-  ) -> UserModule where R.State == MapState, R.Mutation == MapMutation {
+    value: JSON = [:],
+    members: [ObjectField]? = nil,
+    quota: CollectionQuota,
+    actions: [ActionCase<Action>],
+    verbs: [ElementVerb: VerbAction<Action>],
+    record: (@Sendable (Action) -> JSON)?,
+    reduce: @escaping @Sendable (inout MapState, MapMutation) -> Void,
+    decide: @escaping @Sendable (Action, MapState, ActionContext) throws(Refusal) -> [MapMutation]
+  ) -> UserModule {
     let collection = CollectionName(name)
+    let object = members?.map { SchemaMember(name: $0.name, schema: $0.schema, isRequired: false) }
+    let map = [
+      SchemaMember(name: "cursor", schema: ["type": "string"]), SchemaMember(name: "count", schema: .indexSchema),
+      SchemaMember(name: "values", schema: ["type": "object", "additionalProperties": value]),
+    ]
     var module = UserModule(
       name,
-      shape: shape,
-      reducer: .map(R.reduce),
+      shape: members.map { .object(members: $0.map(\.name)) } ?? .map,
+      reducer: .map(reduce),
       cases: actions,
       verbs: verbs,
-      state: state
+      state: .schema(ofObject: object ?? map)
     ) { type, payload, action in
       let recorded = record?(action) ?? Self.sent(type, payload)
       return UserAction(collection: collection, record: recorded.description) { surroundings in
-        let map = surroundings.state.map(collection)
-        let mutations = try reactor(ActionContext(surroundings)).mutate(action, in: map)
+        let mutations = try decide(action, surroundings.state.map(collection), ActionContext(surroundings))
         for mutation in mutations { try mutation.check(of: name) }
         return mutations.map(CollectionMutation.map)
       }

@@ -5,7 +5,7 @@ import LockstepMiddleware
 import LockstepModules
 
 /// `/v1/defaults`: suites of values by their keys.
-package struct DefaultsRoutes: Sendable {
+package final class DefaultsRoutes: Sendable {
   let module: DefaultsModule
   let reading: StateReader
   let writing: StateWriter
@@ -19,31 +19,31 @@ package struct DefaultsRoutes: Sendable {
   package var routes: [Route] {
     let describedAs = Descriptions(DescribedModule(module: module.userModule))
     return [
-      Route(.get, "/v1/defaults", summary: "The suites in which the user has set values.") { request in
+      Route(.get, "/v1/defaults", summary: "The suites in which the user has set values.") { [self] request in
         try reading.answer(request) { _, _ throws(Problem) in .suites }
       }
       .described(describedAs.suites),
-      Route(.get, "/v1/defaults/{suite}", summary: "The values of a suite, the app's behind the user's.") { request in
-        try reading.answer(request) { request, query throws(Problem) in
+      Route(.get, "/v1/defaults/{suite}", summary: "The values of a suite, the app's behind the user's.") { [self] request in
+        try reading.answer(request) { [self] request, query throws(Problem) in
           .suite(try suite(of: request), prefix: try query.text("prefix"))
         }
       }
       .described(describedAs.suite),
-      Route(.patch, "/v1/defaults/{suite}", summary: "Changes values of a suite, all or none.") { request in
+      Route(.patch, "/v1/defaults/{suite}", summary: "Changes values of a suite, all or none.") { [self] request in
         try writing.answer(request, change: patch)
       }
       .described(describedAs.patch),
-      Route(.get, "/v1/defaults/{suite}/{key}", summary: "One value, as it is.") { request in
-        try reading.answer(request) { request, _ throws(Problem) in
+      Route(.get, "/v1/defaults/{suite}/{key}", summary: "One value, as it is.") { [self] request in
+        try reading.answer(request) { [self] request, _ throws(Problem) in
           .value(suite: try suite(of: request), key: try request.elementName("key"))
         }
       }
       .described(describedAs.value),
-      Route(.put, "/v1/defaults/{suite}/{key}", summary: "Sets one value: the body.") { request in
+      Route(.put, "/v1/defaults/{suite}/{key}", summary: "Sets one value: the body.") { [self] request in
         try writing.answer(request, change: put)
       }
       .described(describedAs.put),
-      Route(.delete, "/v1/defaults/{suite}/{key}", summary: "Removes the user's value.") { request in
+      Route(.delete, "/v1/defaults/{suite}/{key}", summary: "Removes the user's value.") { [self] request in
         try writing.answer(request, change: delete)
       }
       .described(describedAs.delete),

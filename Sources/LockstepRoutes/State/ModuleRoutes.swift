@@ -7,34 +7,36 @@ import LockstepSync
 
 /// `/v1/<module>`: the routes of a module that the server was built with. They follow from the
 /// module's declaration.
-package struct ModuleRoutes: Sendable {
+// A class, because each route and each response to come holds it.
+package final class ModuleRoutes: Sendable {
   let module: UserModule
   let reading: StateReader
   let writing: StateWriter
 
   package init(module: UserModule, reading: StateReader, writing: StateWriter) {
     self.module = module
+    collection = CollectionName(module.name)
     self.reading = reading
     self.writing = writing
   }
 
-  private var collection: CollectionName { CollectionName(module.name) }
+  private let collection: CollectionName
   private var path: String { "/v1/\(module.name)" }
   private var elementPath: String { "\(path)/{\(module.keyName)}" }
   private var described: ModuleDescriptions { ModuleDescriptions(module: module) }
 
   package var routes: [Route] {
-    let whole = Route(.get, path, summary: described.summaries.whole) { request in
-      try reading.answer(request) { _, query throws(Problem) in try resource(query) }
+    let whole = Route(.get, path, summary: described.summaries.whole) { [self] request in
+      try reading.answer(request) { [self] _, query throws(Problem) in try resource(query) }
     }
-    .described(described.whole)
+    .described(self.described.whole)
     if case .object = module.shape { return [whole] + verbRoutes + actionsRoute }
-    let element = Route(.get, elementPath, summary: described.summaries.element) { request in
-      try reading.answer(request) { request, _ throws(Problem) in
+    let element = Route(.get, elementPath, summary: described.summaries.element) { [self] request in
+      try reading.answer(request) { [self] request, _ throws(Problem) in
         resource(of: try request.elementName(module.keyName))
       }
     }
-    .described(described.element)
+    .described(self.described.element)
     return [whole, element] + actionsRoute + verbRoutes
   }
 
@@ -69,13 +71,13 @@ package struct ModuleRoutes: Sendable {
   private var actionsRoute: [Route] {
     guard module.hasActionsRoute else { return [] }
     let summary = "Does one action of \(module.name) or several, all or none."
-    return [Route(.post, "\(path)/actions", summary: summary, handler: act).described(described.actions)]
+    return [Route(.post, "\(path)/actions", summary: summary, handler: act).described(self.described.actions)]
   }
 
   private func act(_ request: Request) throws -> HandlerResult {
-    try writing.gate.answer(request) { session in
+    try writing.gate.answer(request) { [self] session in
       let preconditions = try Preconditions(of: request.head)
-      return try request.withBody { body in
+      return try request.withBody { [self] body in
         let idempotencyKey = try IdempotencyKey(of: request, body: body)
         _ = try BodyType(of: request.head)
         let json = try JSON(body: body)
@@ -112,20 +114,20 @@ package struct ModuleRoutes: Sendable {
   private func route(_ verb: ElementVerb, _ action: DeclaredVerb) -> Route {
     let isObject = module.shape != .list && module.shape != .map
     let pattern = isObject ? path : verb == .move ? "\(elementPath)/position" : elementPath
-    return Route(verb.method, pattern, summary: described.summaries.verb(verb, action)) { request in
-      try writing.answer(request) { request, body in
+    return Route(verb.method, pattern, summary: described.summaries.verb(verb, action)) { [self] request in
+      try writing.answer(request) { [self] request, body in
         let name = isObject ? nil : try request.elementName(module.keyName)
         var change = StateWriter.Change(
           resource: name.map(resource(of:)) ?? whole,
           action: try self.action(verb, on: name, request, body),
-          status: { committed in status(after: verb, of: name, committed) }
+          status: { [self] committed in status(after: verb, of: name, committed) }
         )
-        change.pointer = { pointer($0, verb) }
+        change.pointer = { [self] in pointer($0, verb) }
         change.showsResource = verb != .delete
         return change
       }
     }
-    .described(described.verb(verb, action))
+    .described(self.described.verb(verb, action))
   }
 
   /// The action that a request asks for. Throws all faults of its body.
