@@ -55,7 +55,8 @@ public final class SingleFlight<Key: Hashable & Sendable, Value: Sendable, Failu
   /// Marks work that runs for the key as outdated. Call this after the source has changed and
   /// before the change is cached.
   public func invalidate(_ key: Key) {
-    flights.withLock { $0[key]?.isOutdated = true }
+    // Mostly nothing runs, and this code is not specialized for the key.
+    flights.withLock { if !$0.isEmpty { $0[key]?.isOutdated = true } }
   }
 
   /// The number of callers that wait for another caller's work.

@@ -90,16 +90,20 @@ struct UserRoutes: Sendable {
     )
     var routes = AuthenticationRoutes(accounts: users.accounts, ledger: users.accountsLedger).routes
     routes += accounts.routes
-    for module in users.modules where !module.hasParts {
-      routes += ModuleRoutes(module: module, reading: reading, writing: writing).routes
+    func moduleRoutes(_ module: UserModule) -> [Route] {
+      ModuleRoutes(module: module, reading: reading, writing: writing).routes
     }
-    routes += DefaultsRoutes(module: users.defaults, reading: reading, writing: writing).routes
+    let defaults = DefaultsRoutes(module: users.defaults, reading: reading, writing: writing)
+    for module in users.modules.dropLast(users.own.count) {
+      routes += module.hasParts ? defaults.routes : moduleRoutes(module)
+    }
     routes.append(ActionsRoute(modules: users.modules, writing: writing).route)
     let feed = ChangesFeed(store: users.store, history: users.history)
     let modules = Set(users.modules.map(\.name))
     routes.append(ChangesRoute(reading, feed: feed, modules: modules, monotonic: time.monotonic).route)
     routes.append(JournalRoute(reading).route)
     routes += registered.routes
+    routes += users.own.flatMap(moduleRoutes)
     return routes
   }
 }

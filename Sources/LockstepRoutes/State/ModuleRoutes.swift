@@ -148,7 +148,7 @@ package final class ModuleRoutes: Sendable {
     if module.shape == .map { return try read(verb, keyed(["value": json], name), mismatch: nil) }
     guard var members = json.objectValue else { throw Problem.notAnObject(json) }
     let mismatch = name.flatMap { fault(of: members[module.keyName], in: verb, for: $0) }
-    if name != nil { members.removeAll { member, _ in action.ignored.contains(member) } }
+    if name != nil, !action.ignored.isEmpty { members.removeAll { member, _ in action.ignored.contains(member) } }
     return try read(verb, keyed(members, name), mismatch: mismatch)
   }
 
@@ -178,7 +178,8 @@ package final class ModuleRoutes: Sendable {
     } catch {
       var refusal = error
       if let mismatch, case .invalid(let faults) = error, faults != [mismatch] {
-        refusal = .invalid(faults + [mismatch])
+        let unknown = faults.filter { $0.detail == PayloadReader.unknown }
+        refusal = .invalid(faults.filter { $0.detail != PayloadReader.unknown } + [mismatch] + unknown)
       }
       throw Problem(refusal) { pointer($0, verb, ofPayload: true) }
     }

@@ -77,22 +77,26 @@ package final class LayoutTable: CollectionTable {
 
   package func write(_ edits: CollectionEdits, at location: MutationLocation, to connection: SQLiteConnection) throws {
     let owner = owner(location.user, location.collection.part)
-    let revision = [location.revision.sqliteValue]
+    let revision = location.revision.sqliteValue
     switch edits {
     case .list(let edits):
       for edit in edits {
         switch edit {
         case .inserted(let id, let item, let gap):
           let rank = try ranks(of: owner, connection).rank(of: id, in: gap)
-          try connection.run(
-            statements.insert,
-            owner + [id.sqliteValue] + revision + content(item) + [rank.sqliteValue]
-          )
+          var values = inserted(id, item, owner, revision)
+          values.append(rank.sqliteValue)
+          try connection.run(statements.insert, values)
         case .modified(let id, let item):
-          try connection.run(statements.replace, revision + content(item) + owner + [id.sqliteValue])
+          var values = [revision]
+          values.reserveCapacity(statements.valueCount)
+          append(item, to: &values)
+          values += owner
+          values.append(id.sqliteValue)
+          try connection.run(statements.replace, values)
         case .moved(let id, let gap):
           let rank = try ranks(of: owner, connection).rank(of: id, in: gap)
-          try connection.run(statements.move, [rank.sqliteValue] + revision + owner + [id.sqliteValue])
+          try connection.run(statements.move, [rank.sqliteValue, revision] + owner + [id.sqliteValue])
         case .removed(let id): try connection.run(statements.remove, owner + [id.sqliteValue])
         case .cleared: try connection.run(statements.clear, owner)
         }
@@ -100,8 +104,7 @@ package final class LayoutTable: CollectionTable {
     case .map(let edits):
       for edit in edits {
         switch edit {
-        case .set(let key, let value):
-          try connection.run(statements.insert, owner + [key.sqliteValue] + revision + content(value))
+        case .set(let key, let value): try connection.run(statements.insert, inserted(key, value, owner, revision))
         case .removed(let key): try connection.run(statements.remove, owner + [key.sqliteValue])
         case .cleared: try connection.run(statements.clear, owner)
         }
@@ -109,20 +112,42 @@ package final class LayoutTable: CollectionTable {
     }
   }
 
-  private func content(_ element: EncodedJSON) -> [SQLiteValue] {
+  private func inserted(
+    _ key: ElementKey,
+    _ element: EncodedJSON,
+    _ owner: [SQLiteValue],
+    _ revision: SQLiteValue
+  ) -> [SQLiteValue] {
+    var values: [SQLiteValue] = []
+    values.reserveCapacity(statements.valueCount)
+    values += owner
+    values.append(key.sqliteValue)
+    values.append(revision)
+    append(element, to: &values)
+    return values
+  }
+
+  private func append(_ element: EncodedJSON, to values: inout [SQLiteValue]) {
     switch layout.content {
-    case .json: [.text(String(decoding: element.encoded, as: UTF8.self))]
+    case .json: values.append(.text(String(decoding: element.encoded, as: UTF8.self)))
     case .members(let members):
-      members.map { member in
-        guard let value = element.json[member.name] else { return .null }
-        return (member.isJSON ? value.description : value.stringValue).sqliteValue
+      let object = element.json.objectValue ?? JSONObject()
+      for member in members {
+        guard let value = object[member.name] else {
+          values.append(.null)
+          continue
+        }
+        values.append((member.isJSON ? value.description : value.stringValue).sqliteValue)
       }
     }
   }
 
   /// The values of the columns that say whose rows these are.
   private func owner(_ user: UserID, _ part: String? = nil) -> [SQLiteValue] {
-    [user.sqliteValue] + (layout.isShared ? [.text(module)] : []) + (part.map { [.text($0)] } ?? [])
+    var owner = [user.sqliteValue]
+    if layout.isShared { owner.append(.text(module)) }
+    if let part { owner.append(.text(part)) }
+    return owner
   }
 
   private func ranks(of owner: [SQLiteValue], _ connection: SQLiteConnection) -> ListRanks {
@@ -155,6 +180,8 @@ private struct LayoutStatements: Sendable {
   /// Columns: key, revision, part if there is one, content.
   let load: SQLText
   let firstContentColumn: Int
+  /// The largest number of values of a statement.
+  let valueCount: Int
   /// Values: owner, key, revision, content, and the rank of a list. Replaces a map's value.
   let insert: SQLText
   /// Values: revision, content, owner, key.
@@ -191,6 +218,7 @@ private struct LayoutStatements: Sendable {
     )
     firstContentColumn = 2 + part.count
     let inserted = owner + [key, "revision"] + content + ranked
+    valueCount = inserted.count
     let places = list(inserted.map { _ in "?" })
     let replaced = list((["revision"] + content).map { "\($0) = excluded.\($0)" })
     insert = SQLText(

@@ -63,6 +63,7 @@ package final class WaiterRegistry<Key: Hashable & Sendable>: Sendable {
 
   /// Wakes the waiters of a state.
   package func wake(_ key: Key) {
+    if taken.load(ordering: .acquiring) == 0 { return }
     let wakers = shard(of: key).withLock { contents in contents.seats[key]?.values.compactMap { $0 } ?? [] }
     wake(wakers)
   }
