@@ -17,8 +17,7 @@ public struct ActionCase<Action: Sendable>: Sendable {
   ///   - field: The fields of the payload. A payload with other members is refused. One response
   ///     names all faults.
   ///   - make: Creates the action from the values of the fields.
-  // Inlinable, because each write reads a payload: unspecialized, that takes three times as long.
-  @inlinable
+  @inlinable  // Each write reads a payload. Unspecialized, that takes three times as long.
   public init<each Value: Sendable>(
     _ type: String,
     _ field: repeat PayloadField<each Value>,

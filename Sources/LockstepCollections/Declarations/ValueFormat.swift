@@ -52,8 +52,7 @@ public struct ValueFormat<Value>: Sendable {
   }
 
   /// An object with these members, in this order.
-  // Inlinable like the members, because each write encodes an element.
-  @inlinable
+  @inlinable  // Like the members, because each write encodes an element.
   public init(_ members: ObjectMember<Value>...) {
     schema = .schema(ofObject: members.map(\.description))
     encode = { value in

@@ -27,9 +27,7 @@ extension UserModule {
   ///     it, so leave secrets out.
   ///   - reactor: Makes the reactor that decides on an action.
   /// - Returns: The module. A mistake in the declaration is reported when a server starts with it.
-  // Inlinable like `map` and `object`: each write calls these closures, and they are specialized for
-  // the reactor and the element this way.
-  @inlinable
+  @inlinable  // Like `map` and `object`: each write calls these closures, specialized for the reactor.
   public static func list<R: ModuleReactor, Element: ListElement>(
     _ name: String,
     of element: Element.Type,

@@ -23,7 +23,8 @@ package final class DefaultsRoutes: Sendable {
         try reading.answer(request) { _, _ throws(Problem) in .suites }
       }
       .described(describedAs.suites),
-      Route(.get, "/v1/defaults/{suite}", summary: "The values of a suite, the app's behind the user's.") { [self] request in
+      Route(.get, "/v1/defaults/{suite}", summary: "The values of a suite, the app's behind the user's.") {
+        [self] request in
         try reading.answer(request) { [self] request, query throws(Problem) in
           .suite(try suite(of: request), prefix: try query.text("prefix"))
         }
