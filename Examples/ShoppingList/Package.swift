@@ -6,7 +6,10 @@ let package = Package(
   dependencies: [.package(name: "lockstep", path: "../..")],
   targets: [
     .executableTarget(name: "ShoppingList", dependencies: [.product(name: "Lockstep", package: "lockstep")]),
-    .testTarget(name: "ShoppingListTests", dependencies: ["ShoppingList"]),
+    .testTarget(
+      name: "ShoppingListTests",
+      dependencies: ["ShoppingList", .product(name: "Lockstep", package: "lockstep")]
+    ),
   ],
   swiftLanguageModes: [.v6]
 )
