@@ -142,7 +142,7 @@ package final class ModuleRoutes: Sendable {
       }
       return try read(.jsonPatch, keyed(["operations": json], name), mismatch: nil)
     }
-    guard let action = module.verbs[verb] else {
+    guard verb != .jsonPatch, let action = module.verbs[verb] else {
       throw Problem(.unsupportedMediaType, detail: "Send a JSON patch, as application/json-patch+json.")
     }
     if module.shape == .map { return try read(verb, keyed(["value": json], name), mismatch: nil) }
