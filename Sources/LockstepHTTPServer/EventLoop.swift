@@ -175,6 +175,10 @@ final class EventLoop: SerialExecutor, TaskExecutor, WakeTarget, @unchecked Send
     guard let listener else { return false }
     // Bounded, so that a flood of new connections does not starve the present ones.
     for _ in 0..<64 {
+      guard shared.open < configuration.descriptors else {
+        pauseAccepting(SystemError("accept", purpose: "accept a connection", code: EMFILE))
+        return false
+      }
       var address = sockaddr_storage()
       var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
       let descriptor = lockstep_accept(listener.descriptor, &address, &length)
@@ -372,6 +376,8 @@ final class SharedState: Sendable {
   let served = Atomic(0)
   /// Connections beyond the limit that are being refused.
   let refused = Atomic(0)
+  /// All open connections.
+  var open: Int { served.load(ordering: .relaxed) + refused.load(ordering: .relaxed) }
   /// Bytes of request bodies in memory.
   let bodyBytes = Atomic(0)
   /// Bytes of output in memory.

@@ -39,6 +39,9 @@ public final class Server: Sendable {
     /// Each takes a descriptor until the client has its response, for two seconds at most. Past the
     /// limit, the server closes connections without a response.
     public var refusals = 256
+    /// How many connections may be open at the same time, also those that get a refusal. Past it,
+    /// clients wait in the backlog. Default: as many as the system allows.
+    public var descriptors = Int.max
     /// Called with the reason when the server cannot accept connections, at most once a minute.
     /// Default: does nothing.
     public var cannotAccept: @Sendable (SystemError) -> Void = { _ in }

@@ -10,6 +10,12 @@ prepare_test_folder() {
   export TMPDIR=$test_folder
 }
 
+# print_failures FILE: repeats the issues that a test run's output contains, so that they are at its end.
+print_failures() {
+  printf '%s: the failures:\n' "$script" >&2
+  grep --after-context 5 '^✘' "$1" | grep -E '^(✘|↳)' | head -n 100 >&2 || true
+}
+
 # Fails if the tests left folders behind, and names the first ones and what is in them.
 check_test_folder() {
   local left

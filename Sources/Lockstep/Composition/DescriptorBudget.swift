@@ -17,6 +17,11 @@ struct DescriptorBudget {
   /// The server can always send at least this many refusals with a reason.
   private static let leastRefusals = 16
 
+  /// The number of connections that may be open at the same time. The rest of the process keeps
+  /// descriptors of its own: without one, the store cannot be read, and Swift's runtime, which opens
+  /// files of /proc when it has more work than threads, ends the process.
+  var openConnections: Int { max(limit / 4, limit - others) }
+
   /// The number of surplus connections that can get a 503 at the same time: as many as are served,
   /// if there are descriptors for them.
   var refusals: Int { max(Self.leastRefusals, min(connections, limit - min(limit, others) - min(limit, connections))) }

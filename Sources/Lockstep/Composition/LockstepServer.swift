@@ -44,6 +44,7 @@ public final class LockstepServer: Sendable {
       loops: engine.loops
     )
     engine.refusals = budget.refusals
+    engine.descriptors = budget.openConnections
     let server = try Server(engine, time: environment.time)
     self.server = server
     let services = try makeServices()
