@@ -52,14 +52,14 @@ extension String {
 
   /// Compares UTF-8 bytes. `==` would also accept canonically equivalent strings.
   @inline(__always)
-  func hasSameBytes(as other: String) -> Bool {
+  package func hasSameBytes(as other: String) -> Bool {
     countOperations()
     guard utf8.count == other.utf8.count else { return false }
     return withBytes { left in other.withBytes { right in areEqual(left, right) } }
   }
 
   @inline(__always)
-  func hashBytes(into hasher: inout Hasher) {
+  package func hashBytes(into hasher: inout Hasher) {
     withBytes { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
     hasher.combine(UInt8(0xFF))
   }

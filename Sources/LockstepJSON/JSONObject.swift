@@ -61,6 +61,12 @@ public struct JSONObject: Sendable {
   /// Whether there is a member with this name.
   public func contains(name: String) -> Bool { place(of: name) != nil }
 
+  /// Whether the member at a place has this name and value.
+  @usableFromInline
+  package func hasMember(_ name: String, equalTo value: JSON, at place: Int) -> Bool {
+    place < members.count && members[place].name.hasSameBytes(as: name) && members[place].value == value
+  }
+
   /// Sets the value of a member and returns the previous one.
   @discardableResult
   public mutating func updateValue(_ value: JSON, named name: String) -> JSON? {
@@ -69,9 +75,15 @@ public struct JSONObject: Sendable {
       members[place].value = value
       return old
     }
+    append(value, named: name)
+    return nil
+  }
+
+  /// Adds a member. There must be none with this name.
+  @usableFromInline
+  package mutating func append(_ value: JSON, named name: String) {
     members.append(Member(name: name, value: value))
     index.insertLast(of: members)
-    return nil
   }
 
   /// Removes a member and returns its value.
@@ -92,6 +104,11 @@ public struct JSONObject: Sendable {
 
   /// The names, in order.
   public var names: [String] { members.map(\.name) }
+
+  /// The names that satisfy the predicate, in order.
+  package func names(where isIncluded: (String) -> Bool) -> [String] {
+    members.indices.lazy.map { members[$0].name }.filter(isIncluded)
+  }
 
   /// Changes a value in place. Returns nil if there is none.
   mutating func modifyValue<Result, Failure: Error>(

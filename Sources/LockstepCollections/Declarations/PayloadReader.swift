@@ -10,6 +10,8 @@ package struct PayloadReader {
   private let payload: JSONObject
   /// The members that were read.
   private var known: [String] = []
+  /// All members were read.
+  private var takesAll = false
   private let isObject: Bool
   package private(set) var faults: [FieldFault] = []
 
@@ -17,6 +19,8 @@ package struct PayloadReader {
   @usableFromInline
   package init(_ payload: JSON) {
     self.payload = payload.objectValue ?? JSONObject()
+    // Few actions have more members. Growing step by step would cost more.
+    known.reserveCapacity(8)
     isObject = payload.objectValue != nil
     if !isObject {
       faults.append(FieldFault(pointer: "", detail: "It must be an object, and is \(payload.typeName)."))
@@ -34,10 +38,8 @@ package struct PayloadReader {
 
   /// All members that were not asked for yet.
   mutating func rest() -> JSONObject {
-    let names = Set(known.map { ElementKey($0) })
-    let rest = payload.filter { !names.contains(ElementKey($0.name)) }
-    known += rest.map(\.name)
-    return JSONObject(rest.map { ($0.name, $0.value) })
+    takesAll = true
+    return JSONObject(payload.filter { isUnread($0.name) }.map { ($0.name, $0.value) })
   }
 
   /// A member that must be there.
@@ -131,12 +133,15 @@ package struct PayloadReader {
 
   /// Faults of members that were not read. Members that have a fault already are left out.
   private var strangers: [FieldFault] {
-    let known = Set(known.map { ElementKey($0) })
-    let told = Set(faults.map(\.pointer))
-    return payload.filter { !known.contains(ElementKey($0.name)) }
-      .map { FieldFault(pointer: JSONPointer(tokens: [$0.name]).description, detail: Self.unknown) }
-      .filter { !told.contains($0.pointer) }
+    let unread = takesAll ? [] : payload.names(where: isUnread)
+    guard !unread.isEmpty else { return [] }
+    let pointers = Set(faults.map(\.pointer))
+    return unread.map { FieldFault(pointer: JSONPointer(tokens: [$0]).description, detail: Self.unknown) }
+      .filter { !pointers.contains($0.pointer) }
   }
+
+  // A declaration has few members, so a search costs less than a set.
+  private func isUnread(_ name: String) -> Bool { !known.contains { $0.hasSameBytes(as: name) } }
 
   /// The fault of an unknown member.
   package static let unknown = "There is no such member here."

@@ -45,20 +45,38 @@ public struct ValueFormat<Value>: Sendable {
   /// Writes a value.
   public let encode: @Sendable (Value) -> JSON
 
+  /// Whether `encode` writes this value as this object.
+  @usableFromInline let writes: @Sendable (Value, JSONObject) -> Bool
+
   /// A custom format. Its output must match the schema.
   public init(schema: JSON, encode: @escaping @Sendable (Value) -> JSON) {
     self.schema = schema
     self.encode = encode
+    writes = { encode($0) == .object($1) }
   }
 
-  /// An object with these members, in this order.
+  /// An object with these members, in this order. Their names must differ.
   @inlinable  // Like the members, because each write encodes an element.
   public init(_ members: ObjectMember<Value>...) {
+    precondition(Set(members.map(\.description.name)).count == members.count, "two members have the same name")
     schema = .schema(ofObject: members.map(\.description))
     encode = { value in
       var object = JSONObject()
-      for member in members { object[member.description.name] = member.encode(value) }
+      object.reserveCapacity(members.count)
+      for member in members {
+        if let value = member.encode(value) { object.append(value, named: member.description.name) }
+      }
       return .object(object)
+    }
+    // Each write checks its element, so this makes no object.
+    writes = { value, object in
+      var place = 0
+      for member in members {
+        guard let value = member.encode(value) else { continue }
+        guard object.hasMember(member.description.name, equalTo: value, at: place) else { return false }
+        place += 1
+      }
+      return place == object.count
     }
   }
 }

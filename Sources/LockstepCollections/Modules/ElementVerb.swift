@@ -41,7 +41,7 @@ package struct DeclaredVerb: Sendable {
   /// The JSON Schema of the payload; nil if the module has no action of this type.
   package let payload: JSON?
   /// The members of an element that clients may send back as they got them. They are ignored.
-  package let ignored: Set<String>
+  package let ignored: [String]
   /// Reads the payload.
   package let read: @Sendable (_ payload: JSON) throws(Refusal) -> UserAction
 
@@ -65,7 +65,7 @@ package struct DeclaredVerb: Sendable {
       $0.value["readOnly"]?.boolValue == true
     }
     // `GET` adds the index.
-    ignored = Set(readOnly.map(\.name) + ["index"]).subtracting(members)
+    ignored = (readOnly.map(\.name) + ["index"]).filter { !members.contains($0) }
     read = { [type] payload throws(Refusal) in
       guard let found else { throw .notFound("There is no such action.") }
       return make(type, payload, try found.read(payload, ClientNetwork(host: "")))

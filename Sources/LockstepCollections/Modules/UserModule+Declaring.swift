@@ -48,7 +48,9 @@ extension UserModule {
       decide: { action, list, context throws(Refusal) in try reactor(context).mutate(action, in: list) },
       canRead: { Element($0) != nil },
       // An element that is read and written again must be the same.
-      isStable: { object in Element(object).map { $0.json == .object(object) } ?? false }
+      isStable: { object in
+        Element(object).map { Element.format.writes($0, object) || $0.json == .object(object) } ?? false
+      }
     )
   }
 

@@ -5,20 +5,12 @@ package struct WriteSet: Sendable {
   package let user: UserID
   /// The revision that the transaction makes.
   package let revision: Revision
-  /// The changes to each collection, in order.
-  package private(set) var edits: [(collection: CollectionName, edits: CollectionEdits)] = []
-  /// The journal's entries, one for each action that changed something.
-  package private(set) var entries: [JournalEntry] = []
+  /// The actions that changed something, in order: what changed, and the journal's entry.
+  package var actions: [(edits: CollectionEdits, entry: JournalEntry)] = []
 
   package init(user: UserID, revision: Revision) {
     self.user = user
     self.revision = revision
-  }
-
-  /// Adds the changes of one action.
-  package mutating func append(_ edits: CollectionEdits, _ entry: JournalEntry) {
-    self.edits.append((entry.collection, edits))
-    entries.append(entry)
   }
 }
 

@@ -1,3 +1,5 @@
+import LockstepJSON
+
 /// The name of an element: an id or a key.
 ///
 /// Two names are equal if their UTF-8 bytes are equal, as in the store and in JSON. Swift's
@@ -21,14 +23,7 @@ public struct ElementKey: Sendable, Hashable, Comparable, ExpressibleByStringLit
   public var description: String { text }
 
   /// Compares the bytes.
-  public static func == (left: ElementKey, right: ElementKey) -> Bool {
-    let (left, right) = (left.text.utf8, right.text.utf8)
-    guard left.count == right.count else { return false }
-    let isEqual = left.withContiguousStorageIfAvailable { left in
-      right.withContiguousStorageIfAvailable { right in left.elementsEqual(right) }
-    }
-    return (isEqual ?? nil) ?? left.elementsEqual(right)
-  }
+  public static func == (left: ElementKey, right: ElementKey) -> Bool { left.text.hasSameBytes(as: right.text) }
 
   /// Orders by the bytes.
   public static func < (left: ElementKey, right: ElementKey) -> Bool {
@@ -36,12 +31,7 @@ public struct ElementKey: Sendable, Hashable, Comparable, ExpressibleByStringLit
   }
 
   /// Hashes the bytes.
-  public func hash(into hasher: inout Hasher) {
-    // Strings that this process makes are contiguous.
-    let isFed: Void? = text.utf8.withContiguousStorageIfAvailable { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
-    if isFed == nil { for byte in text.utf8 { hasher.combine(byte) } }
-    hasher.combine(UInt8.max)
-  }
+  public func hash(into hasher: inout Hasher) { text.hashBytes(into: &hasher) }
 
   package func hasPrefix(_ prefix: String) -> Bool { text.utf8.starts(with: prefix.utf8) }
 }

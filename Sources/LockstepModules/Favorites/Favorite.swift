@@ -47,14 +47,21 @@ package struct FavoriteContent: Sendable {
   /// The members that the content has.
   package var members: JSONObject {
     var members = JSONObject()
-    if let title { members["title"] = .string(title) }
-    if let data { members["data"] = data }
+    append(to: &members)
     return members
   }
 
   /// The members after `id`.
   package func object(withID id: String) -> JSONObject {
-    JSONObject([("id", .string(id))] + members.map { ($0.name, $0.value) })
+    var object = JSONObject()
+    object.append(.string(id), named: "id")
+    append(to: &object)
+    return object
+  }
+
+  private func append(to object: inout JSONObject) {
+    if let title { object.append(.string(title), named: "title") }
+    if let data { object.append(data, named: "data") }
   }
 }
 

@@ -29,7 +29,9 @@ package struct ChangesRoute: Sendable {
     Route(.get, "/v1/changes", summary: "Gives the changesets since a cursor.") { request in
       try reader.gate.answer(request) { session in
         let query = try ChangesQuery(request, waiting, modules: modules)
-        if case .cursor(let cursor?, _) = query.since { waiting.directory.note(cursor: cursor.text, of: session) }
+        if case .cursor(.some, let text) = query.since {
+          waiting.directory.note(cursor: Cursor.plainTag(text), of: session)
+        }
         if query.isStream { return try stream(query, session) }
         guard let wait = query.wait, wait.seconds > 0, case .cursor = query.since else {
           return try reader.withState(of: session) { hot in

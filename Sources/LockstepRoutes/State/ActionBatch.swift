@@ -53,18 +53,19 @@ struct ActionBatch: Sendable {
     _ key: IdempotencyKey?,
     of session: LiveSession
   ) throws -> HandlerResult {
-    var transaction = Transaction(
+    let condition = { @Sendable (view: LedgerView) throws in
+      try check(preconditions, in: StateView(store: writing.store, view))
+    }
+    let transaction = Transaction(
       user: session.user,
       session: session,
       actions: actions,
+      condition: preconditions.isEmpty ? nil : condition,
+      key: key,
       answer: { StoredResponse(answer($0)) },
-      refusal: { error in (problem(for: error) ?? error as? Problem).map { StoredResponse($0.response) } }
+      refusal: { error in (problem(for: error) ?? error as? Problem).map { StoredResponse($0.response) } },
+      kept: { StoredResponses.kept($0) }
     )
-    transaction.key = key
-    transaction.kept = { StoredResponses.kept($0) }
-    if !preconditions.isEmpty {
-      transaction.condition = { try check(preconditions, in: StateView(store: writing.store, $0)) }
-    }
     return try writing.commit(transaction, answer: answer(_:), weight: weight(_:)) { again in
       try await whole(again, to: actions.count, preconditions, of: session.user)
     } refusedAs: {

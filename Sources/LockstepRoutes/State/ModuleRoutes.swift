@@ -117,45 +117,49 @@ package final class ModuleRoutes: Sendable {
     return Route(verb.method, pattern, summary: described.summaries.verb(verb, action)) { [self] request in
       try writing.answer(request) { [self] request, body in
         let name = isObject ? nil : try request.elementName(module.keyName)
-        var change = StateWriter.Change(
+        return StateWriter.Change(
           resource: name.map(resource(of:)) ?? whole,
-          action: try self.action(verb, on: name, request, body),
-          status: { [self] committed in status(after: verb, of: name, committed) }
-        )
-        change.pointer = { [self] in pointer($0, verb) }
-        change.showsResource = verb != .delete
-        return change
+          action: try self.action(verb, action, on: name, request, body),
+          pointer: { [self] in pointer($0, verb) },
+          showsResource: verb != .delete
+        ) { [self] committed in
+          status(after: verb, of: name, committed)
+        }
       }
     }
     .described(self.described.verb(verb, action))
   }
 
   /// The action that a request asks for. Throws all faults of its body.
-  private func action(_ verb: ElementVerb, on name: String?, _ request: Request, _ body: [UInt8]) throws -> UserAction {
-    guard verb != .delete else { return try read(verb, keyed([:], name), mismatch: nil) }
+  private func action(
+    _ verb: ElementVerb,
+    _ action: DeclaredVerb,
+    on name: String?,
+    _ request: Request,
+    _ body: [UInt8]
+  ) throws -> UserAction {
+    guard verb != .delete else { return try read(verb, action, keyed([:], name)) }
     let type = try BodyType(of: request.head)
     // An element of a list may need nothing but its id.
     let json = verb == .put && module.kind == .list && body.isEmpty ? [:] : try JSON(body: body)
     if verb == .patch || verb == .jsonPatch, type == .jsonPatch, name != nil {
-      guard module.verbs[.jsonPatch] != nil else {
+      guard let patch = module.verbs[.jsonPatch] else {
         throw Problem(.unsupportedMediaType, detail: "A JSON patch isn't taken here; send the members that change.")
       }
-      return try read(.jsonPatch, keyed(["operations": json], name), mismatch: nil)
+      return try read(.jsonPatch, patch, keyed(["operations": json], name))
     }
-    guard verb != .jsonPatch, let action = module.verbs[verb] else {
+    guard verb != .jsonPatch else {
       throw Problem(.unsupportedMediaType, detail: "Send a JSON patch, as application/json-patch+json.")
     }
-    if module.shape == .map { return try read(verb, keyed(["value": json], name), mismatch: nil) }
+    if module.shape == .map { return try read(verb, action, keyed(["value": json], name)) }
     guard var members = json.objectValue else { throw Problem.notAnObject(json) }
     let mismatch = name.flatMap { fault(of: members[module.keyName], in: verb, for: $0) }
-    if name != nil, !action.ignored.isEmpty { members.removeAll { member, _ in action.ignored.contains(member) } }
-    return try read(verb, keyed(members, name), mismatch: mismatch)
+    if name != nil { for member in action.ignored { members.removeValue(named: member) } }
+    return try read(verb, action, keyed(members, name), mismatch: mismatch)
   }
 
-  private func keyed(_ members: JSONObject, _ name: String?) -> JSON {
-    guard let name else { return .object(members) }
-    var members = members
-    members[module.keyName] = .string(name)
+  private func keyed(_ members: consuming JSONObject, _ name: String?) -> JSON {
+    if let name { members.updateValue(.string(name), named: module.keyName) }
     return .object(members)
   }
 
@@ -168,9 +172,13 @@ package final class ModuleRoutes: Sendable {
     return FieldFault(pointer: pointer, detail: "It must be the \(module.keyName) in the path, or be left out.")
   }
 
-  private func read(_ verb: ElementVerb, _ payload: JSON, mismatch: FieldFault?) throws -> UserAction {
+  private func read(
+    _ verb: ElementVerb,
+    _ action: DeclaredVerb,
+    _ payload: JSON,
+    mismatch: FieldFault? = nil
+  ) throws -> UserAction {
     do throws(Refusal) {
-      guard let action = module.verbs[verb] else { throw .notFound("There is no such action.") }
       guard let mismatch else { return try action.read(payload) }
       // The listed action of this type may check more. Nothing happens, so all faults are reported.
       _ = try module.read(action.type, payload)

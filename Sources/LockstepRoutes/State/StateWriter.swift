@@ -14,16 +14,31 @@ import LockstepThreading
 /// for each of them.
 package final class StateWriter: Sendable {
   /// A change of one resource.
-  struct Change: Sendable {
+  // A class, because several closures hold it.
+  final class Change: Sendable {
     /// The resource of the preconditions and the ETag.
     let resource: StateResource
     let action: UserAction
     /// Translates a pointer into the payload to a pointer into the client's body.
-    var pointer: @Sendable (String) -> String = { $0 }
+    let pointer: @Sendable (String) -> String
+    /// Whether the response shows the resource.
+    let showsResource: Bool
     /// The status of the response.
     let status: @Sendable (Committed) -> Status
-    /// Whether the response shows the resource.
-    var showsResource = true
+
+    init(
+      resource: StateResource,
+      action: UserAction,
+      pointer: @escaping @Sendable (String) -> String = { $0 },
+      showsResource: Bool = true,
+      status: @escaping @Sendable (Committed) -> Status
+    ) {
+      self.resource = resource
+      self.action = action
+      self.pointer = pointer
+      self.showsResource = showsResource
+      self.status = status
+    }
   }
 
   let store: String
@@ -128,21 +143,21 @@ package final class StateWriter: Sendable {
     answer: @escaping @Sendable (Committed) -> Response
   ) -> Transaction {
     let store = store
-    var transaction = Transaction(
+    let check = { @Sendable (view: LedgerView) throws in
+      try preconditions.check(change.resource, in: StateView(store: store, view))
+    }
+    return Transaction(
       user: session.user,
       session: session,
       actions: [change.action],
+      condition: preconditions.isEmpty ? nil : check,
+      key: key,
       answer: { StoredResponse(answer($0)) },
       refusal: { error in
         (change.problem(for: error, store: store) ?? error as? Problem).map { StoredResponse($0.response) }
-      }
+      },
+      kept: { StoredResponses.kept($0) }
     )
-    transaction.key = key
-    transaction.kept = { StoredResponses.kept($0) }
-    if !preconditions.isEmpty {
-      transaction.condition = { try preconditions.check(change.resource, in: StateView(store: store, $0)) }
-    }
-    return transaction
   }
 }
 

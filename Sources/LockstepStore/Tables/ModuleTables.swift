@@ -43,11 +43,11 @@ package struct ModuleTables: Sendable {
 
   /// Writes a transaction: the changes to the tables, and the entries of the journal.
   package func apply(_ writeSet: WriteSet, to connection: SQLiteConnection) throws {
-    for (collection, edits) in writeSet.edits {
-      let location = MutationLocation(user: writeSet.user, collection: collection, revision: writeSet.revision)
-      try entries[collection.module]?.table.apply(edits, at: location, to: connection)
+    for (edits, entry) in writeSet.actions {
+      let location = MutationLocation(user: writeSet.user, collection: entry.collection, revision: writeSet.revision)
+      try entries[entry.collection.module]?.table.apply(edits, at: location, to: connection)
     }
     let journal = Journal(connection: connection)
-    for entry in writeSet.entries { try journal.add(entry, of: writeSet.user) }
+    for (_, entry) in writeSet.actions { try journal.add(entry, of: writeSet.user) }
   }
 }

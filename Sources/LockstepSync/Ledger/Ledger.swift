@@ -115,7 +115,7 @@ package final class Ledger: Sendable {
 
   private struct Change: Sendable {
     let state: UserState
-    let mutationBytes: [(collection: CollectionName, bytes: Int)]
+    let writeSet: WriteSet
     /// How many bytes were journaled.
     let written: Int
   }
@@ -159,7 +159,7 @@ package final class Ledger: Sendable {
   ) throws -> (Committed, Change?) {
     let registered = registry.latest
     let before = LedgerView(state: try latestState(of: transaction.user, in: connection), registered: registered)
-    try transaction.condition(before)
+    try transaction.condition?(before)
     var execution = TransactionExecution(
       before,
       of: transaction,
@@ -173,7 +173,7 @@ package final class Ledger: Sendable {
     guard execution.hasChanged else { return (committed, nil) }
     try states.apply(execution.writeSet, to: connection)
     let written = execution.state.written - before.state.written
-    return (committed, Change(state: execution.state, mutationBytes: execution.mutationBytes, written: written))
+    return (committed, Change(state: execution.state, writeSet: execution.writeSet, written: written))
   }
 
   private func latestState(of user: UserID, in connection: SQLiteConnection) throws -> UserState {
@@ -193,7 +193,8 @@ package final class Ledger: Sendable {
     defer { removePending(ticket, of: user) }
     return result.map { unit in
       if let change = unit.change {
-        cache.publish(change.state, of: user, mutationBytes: change.mutationBytes.reduce(0) { $0 + $1.bytes })
+        let mutationBytes = change.writeSet.actions.reduce(0) { $0 + $1.entry.mutations.utf8.count }
+        cache.publish(change.state, of: user, mutationBytes: mutationBytes)
         notify(user, change.state)
         maintain(change, of: user)
       }
@@ -208,9 +209,10 @@ package final class Ledger: Sendable {
   }
 
   private func maintain(_ change: Change, of user: UserID) {
-    for (name, bytes) in change.mutationBytes {
-      guard let state = change.state.collections[name] else { continue }
-      maintenance.noteMutations(of: user, in: name, state: state, bytes: bytes, revision: change.state.revision)
+    for (_, entry) in change.writeSet.actions {
+      guard let state = change.state.collections[entry.collection] else { continue }
+      let (bytes, revision) = (entry.mutations.utf8.count, change.state.revision)
+      maintenance.noteMutations(of: user, in: entry.collection, state: state, bytes: bytes, revision: revision)
     }
     maintenance.noteCommit(of: user, change.state, written: change.written)
   }

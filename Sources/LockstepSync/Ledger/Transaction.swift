@@ -3,7 +3,8 @@ import LockstepCollections
 import LockstepStore
 
 /// The actions of one request: all are applied, or none.
-package struct Transaction: Sendable {
+// A class, because it is passed through several closures.
+package final class Transaction: Sendable {
   /// The most actions of one request.
   package static let maximumActions = 500
 
@@ -14,21 +15,21 @@ package struct Transaction: Sendable {
   /// In order: each action sees the mutations of the earlier ones.
   let actions: [UserAction]
   /// Checks the state before any action runs. If it throws, the transaction is refused.
-  package var condition: @Sendable (LedgerView) throws -> Void = { _ in }
+  let condition: (@Sendable (LedgerView) throws -> Void)?
   /// The client's key, if it sent one.
-  package var key: IdempotencyKey?
+  let key: IdempotencyKey?
   /// The response, recorded for the key. Without a key, the caller of the ledger makes the response.
   let answer: @Sendable (Committed) -> StoredResponse
   /// The response to a refusal; nil for any other error, which must not be recorded.
   let refusal: @Sendable (any Error) -> StoredResponse?
   /// The part of a response that is recorded; the caller can make the rest again.
-  package var kept: @Sendable (StoredResponse) -> StoredResponse = { $0 }
+  let kept: @Sendable (StoredResponse) -> StoredResponse
 
   package init(
     user: UserID,
     session: LiveSession,
     actions: [UserAction],
-    condition: @escaping @Sendable (LedgerView) throws -> Void = { _ in },
+    condition: (@Sendable (LedgerView) throws -> Void)? = nil,
     key: IdempotencyKey? = nil,
     answer: @escaping @Sendable (Committed) -> StoredResponse,
     refusal: @escaping @Sendable (any Error) -> StoredResponse?,

@@ -11,8 +11,6 @@ struct TransactionExecution {
   /// The mutations of each action so far.
   private(set) var mutations: [[CollectionMutation]] = []
   private(set) var writeSet: WriteSet
-  /// How many bytes were journaled of which collection, an entry for each action.
-  private(set) var mutationBytes: [(collection: CollectionName, bytes: Int)] = []
 
   private let transaction: Transaction
   private let before: LedgerView
@@ -28,7 +26,7 @@ struct TransactionExecution {
     self.now = now
   }
 
-  var hasChanged: Bool { !writeSet.entries.isEmpty }
+  var hasChanged: Bool { !writeSet.actions.isEmpty }
 
   /// Runs the actions in order. Throws `ActionRefusal` if one is refused.
   mutating func run() throws {
@@ -51,20 +49,17 @@ struct TransactionExecution {
     try module.quota?.check(size, state.size(of: action.collection), of: action.collection.module)
     let text = String(decoding: CollectionMutation.encoded(decided), as: UTF8.self)
     state.written += action.record.utf8.count + text.utf8.count
-    writeSet.append(
-      edits,
-      JournalEntry(
-        revision: revision,
-        position: position,
-        collection: action.collection,
-        at: now,
-        session: transaction.session.id,
-        action: action.record,
-        mutations: text,
-        written: state.written
-      )
+    let entry = JournalEntry(
+      revision: revision,
+      position: position,
+      collection: action.collection,
+      at: now,
+      session: transaction.session.id,
+      action: action.record,
+      mutations: text,
+      written: state.written
     )
-    mutationBytes.append((action.collection, text.utf8.count))
+    writeSet.actions.append((edits, entry))
     state.revision = revision
   }
 

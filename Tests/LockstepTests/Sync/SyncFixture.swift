@@ -183,10 +183,15 @@ final class SyncFixture: Sendable {
     key: String? = nil,
     if condition: @escaping @Sendable (LedgerView) throws -> Void = { _ in }
   ) -> Transaction {
-    var transaction = Transaction(
+    Transaction(
       user: session.user,
       session: session,
       actions: actions,
+      condition: condition,
+      key: key.map {
+        let body = actions.flatMap { Array($0.record.utf8) }
+        return IdempotencyKey($0, method: "POST", target: "/", body: body)
+      },
       answer: { committed in
         let body = committed.mutations.map { String(decoding: CollectionMutation.encoded($0), as: UTF8.self) }
         return StoredResponse(status: 200, fields: [], body: Array(body.joined(separator: "\n").utf8))
@@ -197,12 +202,6 @@ final class SyncFixture: Sendable {
         }
       }
     )
-    transaction.condition = condition
-    transaction.key = key.map {
-      let body = actions.flatMap { Array($0.record.utf8) }
-      return IdempotencyKey($0, method: "POST", target: "/", body: body)
-    }
-    return transaction
   }
 
   /// The user's state, from memory or from the store.
