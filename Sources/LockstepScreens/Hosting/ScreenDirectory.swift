@@ -9,31 +9,28 @@ import LockstepThreading
 /// The open screens.
 ///
 /// A screen ends 15 minutes after its last request, with its session, or with the server. Screens
-/// need no timers: the directory checks a deadline when it may have passed.
+/// need no timers: the directory searches for expired ones once a minute.
 package final class ScreenDirectory: Sendable {
   /// How long a screen lives after its last request, in nanoseconds: 15 minutes.
   static let lifetime: Int64 = 15 * 60 * 1_000_000_000
 
   /// An anonymous screen without a request for this long may be evicted, in nanoseconds.
   private static let evictableAfter: Int64 = 60 * 1_000_000_000
-  /// The shortest time between two searches for evictable screens, in nanoseconds.
+  /// The shortest times between two searches, in nanoseconds. A search visits every screen.
+  private static let expiryInterval: Int64 = 60 * 1_000_000_000
   private static let evictionInterval: Int64 = 1_000_000_000
 
   private struct Contents: Sendable {
     var screens: [String: Screen] = [:]
     var bySession: [SessionID: Set<String>] = [:]
+    var metrics = ScreenMetrics()
     /// How many screens belong to no session.
     var anonymous = 0
+    var nextExpiry: Int64 = 0
     var nextEviction: Int64 = 0
-    var expiry = ExpiryWheel()
-    /// How many screens were opened, by kind.
-    var opened: [String: Int] = [:]
-    /// How many failures screens had, by kind.
-    var failures: [String: Int] = [:]
-    var ended: [ScreenEnd: Int] = [:]
   }
 
-  /// The requests that wait for a screen's state, by the screen's id.
+  /// The requests that wait, by the screen's id.
   package let waiters: WaiterRegistry<String>
   /// The responses to requests with an idempotency key.
   package let responses = ScreenIdempotency()
@@ -59,27 +56,16 @@ package final class ScreenDirectory: Sendable {
     waiters = WaiterRegistry(waiting)
   }
 
-  var count: Int { contents.withLock { $0.screens.count } }
-
-  package var metrics: ScreenMetrics {
-    contents.withLock { contents in
-      ScreenMetrics(
-        open: contents.screens.count,
-        opened: contents.opened,
-        failures: contents.failures,
-        ended: contents.ended
-      )
-    }
-  }
+  package var metrics: ScreenMetrics { contents.withLock { $0.metrics } }
 
   /// Opens a screen and runs it.
   ///
-  /// - Throws: `TooManyScreensError`, `SessionEndedError`, and the errors of `ScreenKind.engine`.
+  /// - Throws: `TooManyScreensError`, `SessionEndedError`, and the errors of `ScreenKind.makeEngine`.
   package func open(_ kind: ScreenKind, for session: LiveSession?, arguments: JSON) async throws -> Screen {
     endExpired()
     if session == nil { evictAnonymous() }
     let id = word() + word()
-    let engine = try await kind.engine(for: session, arguments: arguments, observer(of: id, kind))
+    let engine = try await kind.makeEngine(session, arguments, observer(of: id, kind))
     let now = monotonic()
     let screen = Screen(id: id, tag: word(), kind: kind.name, session: session, engine: engine, now: now)
     do {
@@ -106,7 +92,7 @@ package final class ScreenDirectory: Sendable {
 
   /// Counts every failure, and logs the first of each screen.
   private func record(_ failure: ScreenFailure, of kind: ScreenKind, isFirst: Bool) {
-    contents.withLock { $0.failures[kind.name, default: 0] += 1 }
+    contents.withLock { $0.metrics.failures[kind.name, default: 0] += 1 }
     guard isFirst else { return }
     logger.log(
       .warning,
@@ -115,8 +101,7 @@ package final class ScreenDirectory: Sendable {
     )
   }
 
-  /// Finds an open screen of a kind and a session, and renews its time. Returns `nil` for the
-  /// screens of other sessions too.
+  /// Finds an open screen of this kind and session, and renews its time.
   package func find(_ id: String, kind: String, of session: LiveSession?) -> Screen? {
     endExpired()
     guard let screen = contents.withLock({ $0.screens[id] }), screen.kind == kind, !screen.isEnded,
@@ -144,20 +129,12 @@ package final class ScreenDirectory: Sendable {
     for screen in screens { end(screen, .session) }
   }
 
-  func endExpired() {
+  private func endExpired() {
     let now = monotonic()
     let expired = contents.withLock { contents -> [Screen] in
-      var expired: [Screen] = []
-      for id in contents.expiry.takeDue(at: now) {
-        guard let screen = contents.screens[id] else { continue }
-        let deadline = screen.deadline
-        if deadline > now {
-          contents.expiry.schedule(id, at: min(deadline, now + Self.lifetime))
-        } else {
-          expired.append(screen)
-        }
-      }
-      return expired
+      guard now >= contents.nextExpiry else { return [] }
+      contents.nextExpiry = now + Self.expiryInterval
+      return contents.screens.values.filter { $0.deadline <= now }
     }
     for screen in expired { end(screen, .idle) }
   }
@@ -167,7 +144,6 @@ package final class ScreenDirectory: Sendable {
   private func evictAnonymous() {
     let now = monotonic()
     let idle = contents.withLock { contents -> [Screen] in
-      // A search visits every screen, so refused requests must not each cause one.
       guard contents.anonymous >= limits.anonymous, now >= contents.nextEviction else { return [] }
       contents.nextEviction = now + Self.evictionInterval
       let latestDeadline = now + Self.lifetime - Self.evictableAfter
@@ -212,13 +188,14 @@ package final class ScreenDirectory: Sendable {
       contents.anonymous += 1
     }
     contents.screens[screen.id] = screen
-    contents.expiry.schedule(screen.id, at: screen.deadline)
-    contents.opened[screen.kind, default: 0] += 1
+    contents.metrics.open += 1
+    contents.metrics.opened[screen.kind, default: 0] += 1
   }
 
   private static func remove(_ screen: Screen, _ reason: ScreenEnd, _ contents: inout Contents) {
     guard contents.screens.removeValue(forKey: screen.id) != nil else { return }
-    contents.ended[reason, default: 0] += 1
+    contents.metrics.open -= 1
+    contents.metrics.ended[reason, default: 0] += 1
     guard let session = screen.session else {
       contents.anonymous -= 1
       return
@@ -247,28 +224,12 @@ package enum TooManyScreensError: Error, Equatable {
   case inAll
 }
 
-/// Deadlines by the minute. A screen may extend its deadline without an update of the wheel: when
-/// its key comes up, the directory schedules it again.
-struct ExpiryWheel: Sendable {
-  private static let slot: Int64 = 60 * 1_000_000_000
-
-  private var keys: [Int64: [String]] = [:]
-  /// The first slot with a key.
-  private var first = Int64.max
-
-  /// The key comes up within a minute after the deadline.
-  mutating func schedule(_ key: String, at deadline: Int64) {
-    let slot = deadline / Self.slot + 1
-    keys[slot, default: []].append(key)
-    first = min(first, slot)
-  }
-
-  mutating func takeDue(at now: Int64) -> [String] {
-    let last = now / Self.slot
-    guard first <= last else { return [] }
-    // There are at most as many slots as a screen's lifetime has minutes.
-    let due = keys.keys.filter { $0 <= last }.sorted()
-    defer { first = keys.keys.min() ?? .max }
-    return due.flatMap { keys.removeValue(forKey: $0) ?? [] }
-  }
+/// The metrics of screens.
+package struct ScreenMetrics: Sendable {
+  package fileprivate(set) var open = 0
+  /// The number of opened screens by kind.
+  package fileprivate(set) var opened: [String: Int] = [:]
+  /// The number of failures by kind.
+  package fileprivate(set) var failures: [String: Int] = [:]
+  package fileprivate(set) var ended: [ScreenEnd: Int] = [:]
 }

@@ -22,53 +22,33 @@ package struct StateChangeError: Error, Equatable {
 
 /// The parts of a user's state that screens show.
 ///
-/// It has the size of a reference, because each waiting screen keeps several copies in the frames
-/// of its tasks.
+/// A class, because each waiting screen keeps several references in the frames of its tasks.
 @dynamicMemberLookup
-struct UserSnapshot: Sendable, Equatable {
+final class UserSnapshot: Sendable, Equatable {
   struct Contents: Sendable, Equatable {
     var favorites = ListState()
     var profile = MapState()
-    /// The user's defaults `language` and `timeZone`, own or registered; `nil` if they are not
-    /// strings.
+    /// The user's defaults of these names, own or registered; `nil` if they are not strings.
     var language: String?
     var timeZone: String?
   }
 
-  private final class Box: Sendable {
-    let contents: Contents
+  let contents: Contents
 
-    init(_ contents: Contents) { self.contents = contents }
-  }
+  init(_ contents: Contents = Contents()) { self.contents = contents }
 
-  private var box: Box
-
-  init(_ contents: Contents = Contents()) { box = Box(contents) }
-
-  subscript<Value>(dynamicMember member: WritableKeyPath<Contents, Value>) -> Value {
-    get { box.contents[keyPath: member] }
-    set {
-      var contents = box.contents
-      contents[keyPath: member] = newValue
-      box = Box(contents)
-    }
-  }
+  subscript<Value>(dynamicMember member: KeyPath<Contents, Value>) -> Value { contents[keyPath: member] }
 
   static func == (left: UserSnapshot, right: UserSnapshot) -> Bool {
-    left.box === right.box || left.box.contents == right.box.contents
+    left === right || left.contents == right.contents
   }
 }
 
 /// A user's state at one moment and all its later states, without a gap between them.
 package struct FollowedState: Sendable {
-  private let published: BoundValue<UserSnapshot?>
-  private let found: UserSnapshot
-
-  /// `published` was bound before `found` was read.
-  init(_ published: BoundValue<UserSnapshot?>, found: UserSnapshot) {
-    self.published = published
-    self.found = found
-  }
+  /// Bound before `found` was read.
+  let published: BoundValue<UserSnapshot?>
+  let found: UserSnapshot
 
   var latest: UserSnapshot { published.value ?? found }
 

@@ -34,32 +34,20 @@ struct PhotoDetailReactor: Reactor {
     let dateAdded: String?
   }
 
-  private let photoId: String
-  private let session: LiveSession
-  private let states: any UserStates
-  private let dates: any DateTexts
-  private let user: FollowedState
-  private let found: Favorite?
+  let session: LiveSession
+  let states: any UserStates
+  let dates: any DateTexts
+  let user: FollowedState
+  let initialState: State
 
-  init(
-    photoId: String,
-    session: LiveSession,
-    states: any UserStates,
-    user: FollowedState,
-    dates: any DateTexts
-  ) async {
-    self.photoId = photoId
+  init(photoId: String, session: LiveSession, states: any UserStates, user: FollowedState, dates: any DateTexts) async {
     self.session = session
     self.states = states
     self.user = user
     self.dates = dates
-    found = await Self.favorite(photoId, in: user.latest, dates)
-  }
-
-  var initialState: State {
     var state = State(photoId: photoId)
-    Self.reduce(&state, .favorite(found))
-    return state
+    Self.reduce(&state, .favorite(await Self.favorite(photoId, in: user.latest, dates)))
+    initialState = state
   }
 
   func mutate(_ action: Action, in state: State) -> Effect<Mutation> {
@@ -93,7 +81,9 @@ struct PhotoDetailReactor: Reactor {
   }
 
   func transform(mutation: Flow<Mutation>) -> Flow<Mutation> {
-    mutation.merging(user.changes { [photoId, dates] in .favorite(await Self.favorite(photoId, in: $0, dates)) })
+    mutation.merging(user.changes { [photoId = initialState.photoId, dates] in
+      .favorite(await Self.favorite(photoId, in: $0, dates))
+    })
   }
 
   private static func favorite(_ id: String, in user: UserSnapshot, _ dates: any DateTexts) async -> Favorite? {
