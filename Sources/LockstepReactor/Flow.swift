@@ -13,7 +13,7 @@ public struct Flow<Element: Sendable>: Sendable {
     var transform: Transform?
   }
 
-  private(set) var transform: Transform?
+  @usableFromInline private(set) var transform: Transform?
   private(set) var sources: [Source] = []
 
   init() {}

@@ -5,7 +5,7 @@ extension ListChangeset {
   /// elements of one list have the same id.
   @inlinable
   public init(from old: [Element], to new: [Element]) throws(DuplicateIdentityError<Element.ID>) {
-    self.init(from: old, to: new, by: try Pairing(old, new))
+    try self.init(from: old, to: new, stays: { _ in false })
   }
 
   /// The difference from `old` to `new`, faster if most elements are known to stay.
@@ -26,15 +26,7 @@ extension ListChangeset {
     to new: [Element],
     stays: (Element) -> Bool
   ) throws(DuplicateIdentityError<Element.ID>) {
-    if let pairing = try Pairing(old, new, stays: stays) {
-      self.init(from: old, to: new, by: pairing)
-    } else {
-      try self.init(from: old, to: new)
-    }
-  }
-
-  @inlinable
-  init(from old: [Element], to new: [Element], by pairing: Pairing) {
+    let pairing = try Pairing(old, new, stays: stays)
     let movedNewIndices = pairing.newIndicesThatMove()
 
     var deletions: [Deletion] = []
@@ -67,43 +59,9 @@ struct Pairing {
   @usableFromInline var newIndexOfOld: [Int]
   @usableFromInline var oldIndexOfNew: [Int]
 
+  /// Pairs the staying elements in order and looks up only the others.
   @inlinable
-  init<Element: Identifiable>(
-    _ old: [Element],
-    _ new: [Element]
-  ) throws(DuplicateIdentityError<Element.ID>) where Element.ID: Sendable {
-    newIndexOfOld = Array(repeating: Pairing.unpaired, count: old.count)
-    oldIndexOfNew = Array(repeating: Pairing.unpaired, count: new.count)
-
-    var oldIndices: [Element.ID: Int] = [:]
-    oldIndices.reserveCapacity(old.count)
-    for (index, element) in old.enumerated() {
-      if let first = oldIndices.updateValue(index, forKey: element.id) {
-        throw DuplicateIdentityError(id: element.id, list: .old, indices: [first, index])
-      }
-    }
-    var insertedIndices: [Element.ID: Int] = [:]
-    var expected = 0
-    for (index, element) in new.enumerated() {
-      // The old successor of the last element is the likeliest. Comparing is cheaper than hashing.
-      let isExpected = expected < old.count && old[expected].id == element.id
-      if let oldIndex = isExpected ? expected : oldIndices[element.id] {
-        expected = oldIndex + 1
-        let first = newIndexOfOld[oldIndex]
-        if first != Pairing.unpaired {
-          throw DuplicateIdentityError(id: element.id, list: .new, indices: [first, index])
-        }
-        newIndexOfOld[oldIndex] = index
-        oldIndexOfNew[index] = oldIndex
-      } else if let first = insertedIndices.updateValue(index, forKey: element.id) {
-        throw DuplicateIdentityError(id: element.id, list: .new, indices: [first, index])
-      }
-    }
-  }
-
-  /// Pairs the staying elements in order and looks up only the others. `nil` if `stays` was wrong.
-  @inlinable
-  init?<Element: Identifiable & Equatable>(
+  init<Element: Identifiable & Equatable>(
     _ old: [Element],
     _ new: [Element],
     stays: (Element) -> Bool
@@ -112,7 +70,8 @@ struct Pairing {
     oldIndexOfNew = Array(repeating: Pairing.unpaired, count: new.count)
 
     var others: [Element.ID: Int] = [:]
-    var newIndex = 0
+    var newIndex = new.firstIndex(where: stays) ?? new.count
+    if newIndex == new.count { others.reserveCapacity(old.count) }
     for (index, element) in old.enumerated() {
       while newIndex < new.count, !stays(new[newIndex]) { newIndex += 1 }
       // Equal elements are the same; for others, compare the ids.
@@ -124,15 +83,27 @@ struct Pairing {
         throw DuplicateIdentityError(id: element.id, list: .old, indices: [first, index])
       }
     }
-    var newIndices: [Element.ID: Int] = [:]
+    var insertedIndices: [Element.ID: Int] = [:]
+    var expected = 0
     for (index, element) in new.enumerated() where oldIndexOfNew[index] == Pairing.unpaired {
-      guard !stays(element) else { return nil }
-      if let first = newIndices.updateValue(index, forKey: element.id) {
+      if stays(element) {
+        // `stays` was wrong, so the pairs may be.
+        self = try Pairing(old, new, stays: { _ in false })
+        return
+      }
+      // The old successor of the last element is the likeliest. Comparing is cheaper than hashing.
+      let isExpected = expected < old.count && old[expected].id == element.id
+      if let oldIndex = isExpected ? expected : others[element.id] {
+        expected = oldIndex + 1
+        let first = newIndexOfOld[oldIndex]
+        if first != Pairing.unpaired {
+          throw DuplicateIdentityError(id: element.id, list: .new, indices: [first, index])
+        }
+        newIndexOfOld[oldIndex] = index
+        oldIndexOfNew[index] = oldIndex
+      } else if let first = insertedIndices.updateValue(index, forKey: element.id) {
         throw DuplicateIdentityError(id: element.id, list: .new, indices: [first, index])
       }
-      guard let oldIndex = others[element.id] else { continue }
-      newIndexOfOld[oldIndex] = index
-      oldIndexOfNew[index] = oldIndex
     }
   }
 
@@ -151,8 +122,7 @@ struct Pairing {
 
 /// The positions of a longest strictly increasing subsequence, ascending. n log n.
 func longestIncreasingSubsequence(of values: [Int]) -> [Int] {
-  // ends[k] is the position of the smallest value that ends an increasing subsequence of length k +
-  // 1.
+  // ends[k]: the position of the smallest value that ends an increasing subsequence of length k + 1.
   var ends: [Int] = []
   var predecessors = [Int](repeating: -1, count: values.count)
   for (position, value) in values.enumerated() {

@@ -27,6 +27,15 @@ public enum SendResult: Sendable, Hashable {
   case full
   /// The host is closed.
   case closed
+
+  @inlinable
+  func check() throws(AdmissionError) {
+    switch self {
+    case .accepted: break
+    case .full: throw .full
+    case .closed: throw .closed
+    }
+  }
 }
 
 /// The only way into a reactor: a bounded queue whose order is the order of sending.
@@ -66,7 +75,14 @@ final class Inbox<R: Reactor>: Sendable {
   /// Queues an action or a step.
   @inlinable
   func admit(_ input: Input<R>) -> SendResult {
-    contents.change { queue(input, in: &$0) }
+    contents.change { contents in
+      if isClosed { return .closed }
+      if contents.admitted - settled.load(ordering: .acquiring) >= capacity { return .full }
+      contents.admitted += 1
+      // In place: a copy of the queue would make sending quadratic.
+      contents.inputs.append(input)
+      return .accepted
+    }
   }
 
   /// Queues an action of a merged stream; returns when it was handled.
@@ -145,16 +161,6 @@ final class Inbox<R: Reactor>: Sendable {
     }
     for input in abandoned { input.abandon() }
     return hasLoop
-  }
-
-  /// Called under the lock. Changes the queue in place: a copy would make sending quadratic.
-  @inlinable
-  func queue(_ input: consuming Input<R>, in contents: inout Contents) -> SendResult {
-    if isClosed { return .closed }
-    if contents.admitted - settled.load(ordering: .acquiring) >= capacity { return .full }
-    contents.admitted += 1
-    contents.inputs.append(input)
-    return .accepted
   }
 }
 

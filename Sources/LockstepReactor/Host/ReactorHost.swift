@@ -14,10 +14,7 @@ public final class ReactorHost<R: Reactor>: ViewModel {
 
   @usableFromInline let inbox: Inbox<R>
   @usableFromInline let outputs: HostOutputs<R>
-  @usableFromInline let transforms: Transforms<R>
-  private let actionFlow: Flow<R.Action>
-  private let mutationFlow: Flow<R.Mutation>
-  private let stateFlow: Flow<R.State>
+  @usableFromInline let flows: Flows<R>
 
   /// Makes a host. Actions sent before `run()` are handled when it runs.
   ///
@@ -33,18 +30,13 @@ public final class ReactorHost<R: Reactor>: ViewModel {
   ) {
     self.reactor = reactor
     inbox = Inbox(capacity: capacity)
-    actionFlow = reactor.transform(action: Flow())
-    mutationFlow = reactor.transform(mutation: Flow())
-    stateFlow = reactor.transform(state: Flow())
+    flows = Flows(of: reactor)
     let initial = reactor.initialState
-    transforms = Transforms(actionFlow, mutationFlow, stateFlow)
-    outputs = HostOutputs(initial: transforms.state?(initial) ?? initial, trace: trace)
+    outputs = HostOutputs(states: Latest(flows.state.transform?(initial) ?? initial), trace: trace)
   }
 
-  deinit {
-    // Ends the sequences of a host that never ran. Otherwise their readers would wait for ever.
-    close()
-  }
+  /// Ends the sequences of a host that never ran. Otherwise their readers would wait for ever.
+  deinit { close() }
 
   /// Queues an action. Actions are handled in the order of `send`, whichever threads they come
   /// from.
@@ -61,11 +53,8 @@ public final class ReactorHost<R: Reactor>: ViewModel {
   @inlinable
   public func submit(_ action: R.Action) throws(AdmissionError) -> Receipt<R.State> {
     let receipt = Receipt<R.State>()
-    switch inbox.admit(.action(action, receipt)) {
-    case .accepted: return receipt
-    case .full: throw .full
-    case .closed: throw .closed
-    }
+    try inbox.admit(.action(action, receipt)).check()
+    return receipt
   }
 
   /// The newest state that observers see.
@@ -95,13 +84,12 @@ public final class ReactorHost<R: Reactor>: ViewModel {
     } onCancel: {
       inbox.close()
     }
-    outputs.states.finish()
-    outputs.failures.finish()
+    outputs.finish()
   }
 
   @inlinable
   func handleInputs() async {
-    var loop = ReducingLoop(reactor: reactor, transforms: transforms, outputs: outputs, inbox: inbox)
+    var loop = ReducingLoop(reactor: reactor, flows: flows, outputs: outputs, inbox: inbox)
     await withDiscardingTaskGroup { group in
       startMergedStreams(&group)
       var batch: [Input<R>] = []
@@ -124,10 +112,7 @@ public final class ReactorHost<R: Reactor>: ViewModel {
   /// ended.
   @inlinable
   public func close() {
-    let wasRunning = inbox.close()
-    if wasRunning { return }
-    outputs.states.finish()
-    outputs.failures.finish()
+    if !inbox.close() { outputs.finish() }
   }
 }
 
@@ -136,7 +121,7 @@ public final class ReactorHost<R: Reactor>: ViewModel {
 extension ReactorHost {
   @usableFromInline
   func startMergedStreams(_ group: inout DiscardingTaskGroup) {
-    for source in actionFlow.sources {
+    for source in flows.action.sources {
       start(source, .actionStream, &group) { [inbox] action in
         switch await inbox.admitMerged(action) {
         case .accepted: break
@@ -145,12 +130,12 @@ extension ReactorHost {
         }
       }
     }
-    for source in mutationFlow.sources {
+    for source in flows.mutation.sources {
       start(source, .mutationStream, &group) { [inbox] mutation in
         guard await inbox.deliver({ .mergedMutation(mutation, $0) }) else { throw CancellationError() }
       }
     }
-    for source in stateFlow.sources {
+    for source in flows.state.sources {
       start(source, .stateStream, &group) { [inbox] state in
         guard await inbox.deliver({ .mergedState(state, $0) }) else { throw CancellationError() }
       }

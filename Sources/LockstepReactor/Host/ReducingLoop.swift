@@ -5,7 +5,7 @@
 @usableFromInline
 struct ReducingLoop<R: Reactor> {
   @usableFromInline let reactor: R
-  @usableFromInline let transforms: Transforms<R>
+  @usableFromInline let flows: Flows<R>
   @usableFromInline let outputs: HostOutputs<R>
   @usableFromInline let inbox: Inbox<R>
 
@@ -17,9 +17,9 @@ struct ReducingLoop<R: Reactor> {
   @usableFromInline var lastEffect: EffectID = 0
 
   @inlinable
-  init(reactor: R, transforms: Transforms<R>, outputs: HostOutputs<R>, inbox: Inbox<R>) {
+  init(reactor: R, flows: Flows<R>, outputs: HostOutputs<R>, inbox: Inbox<R>) {
     self.reactor = reactor
-    self.transforms = transforms
+    self.flows = flows
     self.outputs = outputs
     self.inbox = inbox
     state = reactor.initialState
@@ -32,7 +32,7 @@ struct ReducingLoop<R: Reactor> {
     if inbox.isClosed { return input.abandon() }
     switch input {
     case .action(let action, let receipt):
-      if let transform = transforms.action {
+      if let transform = flows.action.transform {
         guard let transformed = transform(action) else { return ignore(action, receipt) }
         admit(transformed, receipt, &group)
       } else {
@@ -221,14 +221,14 @@ extension ReducingLoop {
       case .action(let action, let receipt):
         _ = lanes[lane]?.waiting.removeFirst()
         if let id = start(action, receipt, lane: lane, &group) { lanes[lane]?.running.append(id) }
-      case .step(let waiting):
-        guard isTurn(of: waiting) else {
+      case .step(let step, let serialLanes):
+        guard isTurn(of: step, in: serialLanes) else {
           freed.removeLast()
           continue
         }
-        for lane in waiting.lanes { _ = lanes[lane]?.waiting.removeFirst() }
-        start(waiting.step, &group)
-        freed += waiting.lanes
+        for lane in serialLanes { _ = lanes[lane]?.waiting.removeFirst() }
+        start(step, &group)
+        freed += serialLanes
       }
     }
   }
@@ -252,7 +252,7 @@ extension ReducingLoop {
 extension ReducingLoop {
   @inlinable
   mutating func applyTransformed(_ mutation: R.Mutation) {
-    guard let transform = transforms.mutation else { return apply(mutation) }
+    guard let transform = flows.mutation.transform else { return apply(mutation) }
     if let transformed = transform(mutation) { apply(transformed) }
   }
 
@@ -260,7 +260,7 @@ extension ReducingLoop {
   mutating func apply(_ mutation: R.Mutation) {
     R.reduce(&state, mutation)
     outputs.trace?(.mutation(mutation))
-    guard let transform = transforms.state else { return show(state) }
+    guard let transform = flows.state.transform else { return show(state) }
     if let transformed = transform(state) { show(transformed) }
   }
 
@@ -273,17 +273,17 @@ extension ReducingLoop {
   }
 }
 
-/// The synchronous transforms of a reactor's flows.
+/// The flows of a reactor, with the transforms of its actions, mutations and states.
 @usableFromInline
-struct Transforms<R: Reactor>: Sendable {
-  @usableFromInline let action: Flow<R.Action>.Transform?
-  @usableFromInline let mutation: Flow<R.Mutation>.Transform?
-  @usableFromInline let state: Flow<R.State>.Transform?
+struct Flows<R: Reactor>: Sendable {
+  @usableFromInline let action: Flow<R.Action>
+  @usableFromInline let mutation: Flow<R.Mutation>
+  @usableFromInline let state: Flow<R.State>
 
-  init(_ action: Flow<R.Action>, _ mutation: Flow<R.Mutation>, _ state: Flow<R.State>) {
-    self.action = action.transform
-    self.mutation = mutation.transform
-    self.state = state.transform
+  init(of reactor: R) {
+    action = reactor.transform(action: Flow())
+    mutation = reactor.transform(mutation: Flow())
+    state = reactor.transform(state: Flow())
   }
 }
 
@@ -291,12 +291,12 @@ struct Transforms<R: Reactor>: Sendable {
 @usableFromInline
 struct HostOutputs<R: Reactor>: Sendable {
   @usableFromInline let states: Latest<R.State>
-  @usableFromInline let failures: DispatchSubject<ReactorFailure<R.Action>>
+  @usableFromInline let failures = DispatchSubject<ReactorFailure<R.Action>>()
   @usableFromInline let trace: (@Sendable (ReactorTrace<R>) -> Void)?
 
-  init(initial: R.State, trace: (@Sendable (ReactorTrace<R>) -> Void)?) {
-    states = Latest(initial)
-    failures = DispatchSubject()
-    self.trace = trace
+  @inlinable
+  func finish() {
+    states.finish()
+    failures.finish()
   }
 }

@@ -3,21 +3,9 @@
 struct Step<R: Reactor>: Sendable {
   /// In their order; `nil` where `transform(action:)` dropped one.
   @usableFromInline var actions: [R.Action?]
-  /// The condition of the step. The host checks it when the step's turn comes.
+  /// Asked when the step's turn comes.
   @usableFromInline let isWanted: @Sendable () -> Bool
   @usableFromInline let receipt: Receipt<R.State>
-}
-
-/// A step that waits until all of its serial lanes are free. It stands in the queue of each.
-@usableFromInline
-final class WaitingStep<R: Reactor> {
-  @usableFromInline let step: Step<R>
-  @usableFromInline let lanes: [Lane]
-
-  init(_ step: Step<R>, lanes: [Lane]) {
-    self.step = step
-    self.lanes = lanes
-  }
 }
 
 /// How many effects of a step have not ended. Only the reducing loop uses it.
@@ -53,11 +41,8 @@ extension ReactorHost {
   /// all of them are free. Inside a step, the effects of a serial lane run one after another.
   package func perform(_ actions: [R.Action], if isWanted: @escaping @Sendable () -> Bool) async throws {
     let step = Step<R>(actions: actions, isWanted: isWanted, receipt: Receipt())
-    switch inbox.admit(.step(step)) {
-    case .accepted: _ = try await step.receipt.reduced()
-    case .full: throw AdmissionError.full
-    case .closed: throw AdmissionError.closed
-    }
+    try inbox.admit(.step(step)).check()
+    _ = try await step.receipt.reduced()
   }
 }
 
@@ -65,31 +50,28 @@ extension ReducingLoop {
   @usableFromInline
   mutating func admit(_ step: Step<R>, _ group: inout DiscardingTaskGroup) {
     var step = step
-    if let transform = transforms.action {
+    if let transform = flows.action.transform {
       step.actions = step.actions.map { action in
-        guard let action else { return nil }
-        if let transformed = transform(action) { return transformed }
-        outputs.trace?(.ignored(action))
-        return nil
+        let transformed = action.flatMap(transform)
+        if let action, transformed == nil { outputs.trace?(.ignored(action)) }
+        return transformed
       }
     }
-    let serialLanes = step.actions.reduce(into: [Lane]()) { serialLanes, action in
-      guard let action, case .serial(let lane) = reactor.policy(for: action), !serialLanes.contains(lane) else {
-        return
-      }
+    var serialLanes: [Lane] = []
+    for case let action? in step.actions {
+      guard case .serial(let lane) = reactor.policy(for: action), !serialLanes.contains(lane) else { continue }
       serialLanes.append(lane)
     }
     if serialLanes.allSatisfy({ lanes[$0] == nil }) { return start(step, &group) }
-    let waiting = WaitingStep(step, lanes: serialLanes)
-    for lane in serialLanes { lanes[lane, default: LaneQueue()].waiting.append(.step(waiting)) }
+    for lane in serialLanes { lanes[lane, default: LaneQueue()].waiting.append(.step(step, serialLanes)) }
   }
 
   /// Whether all lanes of a waiting step are free and have it at their heads.
   @usableFromInline
-  func isTurn(of step: WaitingStep<R>) -> Bool {
-    step.lanes.allSatisfy { lane in
-      guard let queue = lanes[lane], queue.isQuiet, case .step(let first)? = queue.waiting.first else { return false }
-      return first === step
+  func isTurn(of step: Step<R>, in serialLanes: [Lane]) -> Bool {
+    serialLanes.allSatisfy { lane in
+      guard let queue = lanes[lane], queue.isQuiet, let first = queue.waiting.first else { return false }
+      return first.receipt === step.receipt
     }
   }
 
@@ -126,13 +108,13 @@ extension ReducingLoop {
 
   private mutating func reduce(_ mutation: R.Mutation, of decision: inout StepDecision<R>) {
     var reduced = mutation
-    if let transform = transforms.mutation {
+    if let transform = flows.mutation.transform {
       guard let transformed = transform(mutation) else { return }
       reduced = transformed
     }
     R.reduce(&state, reduced)
     decision.mutations.append(reduced)
-    guard let transform = transforms.state else {
+    guard let transform = flows.state.transform else {
       decision.shown = state
       return
     }
