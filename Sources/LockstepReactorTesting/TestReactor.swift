@@ -26,8 +26,7 @@ public final class TestReactor<R: Reactor> {
   private let running: Task<Void, Never>
   private var isFinished = false
 
-  /// Hosts a reactor and starts it. `failures` gets the failures; the default records issues of
-  /// Swift Testing.
+  /// Hosts a reactor and starts it. By default, failures are issues of Swift Testing.
   public init(
     _ reactor: R,
     clock: VirtualClock = VirtualClock(),
@@ -96,8 +95,7 @@ public final class TestReactor<R: Reactor> {
     }
   }
 
-  /// Asserts that an action did not reach `mutate`: an effect of its lane runs, or a transform
-  /// dropped it.
+  /// Asserts that an action was ignored: an effect of its lane runs, or a transform dropped it.
   public func receiveIgnored(
     _ description: String = "an action",
     where matches: (R.Action) -> Bool = { _ in true },

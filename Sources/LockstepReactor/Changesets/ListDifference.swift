@@ -16,9 +16,8 @@ extension ListChangeset {
   /// - Parameters:
   ///   - old: The list that the difference starts from.
   ///   - new: The list that it leads to.
-  ///   - stays: Whether an element of `new` is also in `old`, in the same order as the other
-  ///     elements that stay. If it is wrong for an element, the result is still correct, but takes
-  ///     as long as without `stays`.
+  ///   - stays: Whether an element of `new` is also in `old`, in the same order as the others that
+  ///     stay. If it is wrong, the result is still correct, but takes as long as without `stays`.
   /// - Throws: ``DuplicateIdentityError``.
   @inlinable
   public init(
@@ -107,8 +106,7 @@ struct Pairing {
     }
   }
 
-  /// A longest common subsequence stays; the other common elements move. No choice could move
-  /// fewer.
+  /// A longest common subsequence stays; the other common elements move: the fewest possible.
   @usableFromInline
   func newIndicesThatMove() -> [Bool] {
     var doesMove = oldIndexOfNew.map { $0 != Pairing.unpaired }

@@ -1,5 +1,4 @@
-/// Cancels one effect when it becomes true. A task group cannot cancel a single child task from
-/// outside.
+/// Cancels one effect when it becomes true. A task group cannot cancel a single child task.
 @usableFromInline typealias CancelSignal = AwaitableState<Bool>
 
 extension Effect {

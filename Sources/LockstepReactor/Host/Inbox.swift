@@ -56,11 +56,9 @@ final class Inbox<R: Reactor>: Sendable {
 
   @usableFromInline let contents: AwaitableState<Contents>
   @usableFromInline let capacity: Int
-  /// Set under the lock of the contents, so that nothing is queued after the end. The loop reads it
-  /// without the lock before each input.
+  /// Set under the lock of the contents, so that nothing is queued after the end. Read without it.
   @usableFromInline let closed = Atomic<Bool>(false)
-  /// How many admitted actions are settled. Only the loop writes it, so an action needs no second
-  /// lock.
+  /// How many admitted actions are settled. Only the loop writes it, so it needs no lock.
   @usableFromInline let settled = Atomic<Int>(0)
 
   @inlinable
@@ -72,7 +70,6 @@ final class Inbox<R: Reactor>: Sendable {
   @inlinable
   var isClosed: Bool { closed.load(ordering: .acquiring) }
 
-  /// Queues an action or a step.
   @inlinable
   func admit(_ input: Input<R>) -> SendResult {
     contents.change { contents in
@@ -85,7 +82,6 @@ final class Inbox<R: Reactor>: Sendable {
     }
   }
 
-  /// Queues an action of a merged stream; returns when it was handled.
   @inlinable
   func admitMerged(_ action: R.Action) async -> SendResult {
     var result = SendResult.closed
@@ -136,8 +132,7 @@ final class Inbox<R: Reactor>: Sendable {
     }
   }
 
-  /// Waits for inputs and swaps them with the emptied `batch`; returns `false` when the loop must
-  /// end.
+  /// Waits for inputs and swaps them with the empty `batch`; `false` when the loop must end.
   @inlinable
   func take(into batch: inout [Input<R>]) async -> Bool {
     let isOpen = await contents.wait { contents -> Bool? in

@@ -20,8 +20,7 @@ public final class ReactorHost<R: Reactor>: ViewModel {
   ///
   /// - Parameters:
   ///   - reactor: The reactor. Its `transform` functions are called here, once.
-  ///   - capacity: How many actions may be unsettled: waiting, or with an effect that runs. The host
-  ///     refuses further ones. The default is 1,024.
+  ///   - capacity: How many actions may be unsettled: waiting, or with an effect that runs.
   ///   - trace: Called by the loop for each of its steps. It must be quick and must not block.
   public init(
     _ reactor: R,
@@ -38,8 +37,7 @@ public final class ReactorHost<R: Reactor>: ViewModel {
   /// Ends the sequences of a host that never ran. Otherwise their readers would wait for ever.
   deinit { close() }
 
-  /// Queues an action. Actions are handled in the order of `send`, whichever threads they come
-  /// from.
+  /// Queues an action. Actions of all threads are handled in the order of `send`.
   ///
   /// `send` never blocks. An action sent while another is handled, for example by an observer of
   /// the state, is handled after it. Check the result if the action must not be lost.
@@ -104,12 +102,10 @@ public final class ReactorHost<R: Reactor>: ViewModel {
     loop.abandon()
   }
 
-  /// Closes the host: it refuses further actions, drops those in the queue and cancels every
-  /// effect.
+  /// Closes the host: it refuses further actions, drops the queued ones and cancels every effect.
   ///
   /// The action that the loop is handling is still reduced; nothing else is. Waiters on dropped
-  /// actions get a `CancellationError`. Returns at once; `run()` returns when the last effect has
-  /// ended.
+  /// actions get a `CancellationError`. `run()` returns when the last effect has ended.
   @inlinable
   public func close() {
     if !inbox.close() { outputs.finish() }

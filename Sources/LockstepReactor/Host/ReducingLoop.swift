@@ -205,8 +205,7 @@ extension ReducingLoop {
     }
   }
 
-  /// Starts the actions and steps that wait for a lane, until an effect runs in the lane again or
-  /// the host closes.
+  /// Starts what waits for a lane, until an effect runs in the lane again or the host closes.
   @inlinable
   mutating func startWaiting(in lane: Lane, _ group: inout DiscardingTaskGroup) {
     var freed = [lane]
@@ -273,7 +272,6 @@ extension ReducingLoop {
   }
 }
 
-/// The flows of a reactor, with the transforms of its actions, mutations and states.
 @usableFromInline
 struct Flows<R: Reactor>: Sendable {
   @usableFromInline let action: Flow<R.Action>

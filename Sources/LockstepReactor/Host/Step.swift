@@ -18,9 +18,7 @@ final class StepProgress {
 
 /// An action was refused at once, and with it the step that it was part of.
 package struct StepRefusal: Error {
-  /// The position of the action in the step.
   package let index: Int
-  /// The error of its effect.
   package let reason: any Error
 
   package init(index: Int, reason: any Error) {
@@ -139,7 +137,6 @@ extension ReducingLoop {
   }
 }
 
-/// The combined outcome of a step's actions.
 private struct StepDecision<R: Reactor> {
   /// One effect, or several that run one after another in their serial lane.
   struct PendingEffect {

@@ -1,7 +1,6 @@
 /// The newest element of a subject: replayed to each new watcher, then distinct.
 ///
-/// It is up to date when `dispatch` returns, because no task is involved. Releasing it ends the
-/// binding.
+/// It is up to date when `dispatch` returns: no task is involved. Releasing it ends the binding.
 public final class BoundValue<Value: Sendable & Equatable>: Sendable {
   private let subscription: SubjectSubscription<Latest<Value>>
 
@@ -26,8 +25,7 @@ extension Latest: SubjectSubscriber {
   }
 }
 
-/// The elements of a subject as they are dispatched. They are never replayed, and equal ones are
-/// kept.
+/// The elements of a subject as they are dispatched: never replayed, and with equal ones.
 public struct BoundEvents<Element: Sendable>: Sendable {
   private let subject: DispatchSubject<Element>
 

@@ -1,8 +1,8 @@
 /// A typed channel that sends each element to all of its subscribers.
 ///
-/// `dispatch` is synchronous and fixes the order: all subscribers see all elements in the same
-/// order. Dispatching runs no code of the subscribers and never waits for them. Each subscriber has
-/// a bounded queue (``events(capacity:)``) or a slot for the newest element (``BoundValue``).
+/// All subscribers see all elements in the same order. `dispatch` runs no code of the subscribers
+/// and never waits for them. Each subscriber has a bounded queue (``events(capacity:)``) or a slot
+/// for the newest element (``BoundValue``).
 public final class DispatchSubject<Element: Sendable>: Sendable {
   /// The tasks to wake after a dispatch, when no lock is held.
   struct Delivery: Sendable {
@@ -25,9 +25,7 @@ public final class DispatchSubject<Element: Sendable>: Sendable {
   public init() {}
 
   /// Sends `element` to the current subscribers.
-  public func dispatch(_ element: Element) {
-    dispatchDeferringWake(element).complete()
-  }
+  public func dispatch(_ element: Element) { dispatchDeferringWake(element).complete() }
 
   /// Dispatches without waking tasks, for a caller that holds a lock of its own.
   func dispatchDeferringWake(_ element: Element) -> Delivery {
@@ -55,9 +53,7 @@ public final class DispatchSubject<Element: Sendable>: Sendable {
   }
 
   /// The number of subscribers, for tests and metrics.
-  public var subscriberCount: Int {
-    subscribers.withState(\.list.count)
-  }
+  public var subscriberCount: Int { subscribers.withState(\.list.count) }
 
   fileprivate func subscribe(_ subscriber: any SubjectSubscriber<Element>) -> Int {
     let (id, wake) = subscribers.withState { subscribers -> (Int, Wake?) in

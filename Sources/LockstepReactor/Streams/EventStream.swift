@@ -2,11 +2,10 @@
 ///
 /// It is a bounded queue. Dispatching never waits for a reader. When a reader lags by more than the
 /// capacity, the *oldest* events are dropped and the sequence throws ``EventsLostError`` at the
-/// gap. Another loop over the same stream continues after the gap. Use ``ignoringLosses`` if gaps
-/// do not matter.
+/// gap. Another loop over the stream continues after it. If gaps do not matter, use
+/// ``ignoringLosses``.
 ///
-/// A stream has one reader; subscribe again for a second one. Releasing the stream ends the
-/// subscription.
+/// A stream has one reader; subscribe again for a second one. Releasing it ends the subscription.
 public struct EventStream<Element: Sendable>: AsyncSequence, Sendable {
   /// Reading fails only if events were lost.
   public typealias Failure = EventsLostError

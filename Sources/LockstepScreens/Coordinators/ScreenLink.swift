@@ -10,8 +10,7 @@ struct FavoritesCoordinator: Coordinator {
   }
 }
 
-/// A link to a screen: a client opens it with `POST` to its address. A coordinator may link to any
-/// screen.
+/// A link to a screen: a client opens it with `POST` to its address.
 struct ScreenLink: Presentable, Equatable {
   let name: String
   var arguments: [String: String] = [:]

@@ -85,7 +85,8 @@ final class HostedScreen<R: Reactor>: ScreenEngine {
       default: break
       }
     }
-    slot.withLock { [host] in $0.state = host.currentState }
+    let initial = host.currentState
+    slot.withLock { $0.state = initial }
   }
 
   private static func record(_ failure: ScreenFailure, _ slot: LockedState<Slot>, _ observer: ScreenObserver) {

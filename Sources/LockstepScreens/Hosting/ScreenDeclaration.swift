@@ -4,8 +4,7 @@ import LockstepJSON
 import LockstepReactor
 import LockstepSync
 
-/// Describes a screen's reactor to clients. It decodes actions, encodes states and describes both
-/// in the catalogue.
+/// Decodes the actions of a screen's reactor, encodes its states, and describes both to clients.
 struct ScreenDeclaration<R: Reactor>: Sendable {
   let name: String
   let actions: [ActionCase<R.Action>]

@@ -24,7 +24,6 @@ package final class ScreenDirectory: Sendable {
     var screens: [String: Screen] = [:]
     var bySession: [SessionID: Set<String>] = [:]
     var metrics = ScreenMetrics()
-    /// How many screens belong to no session.
     var anonymous = 0
     var nextExpiry: Int64 = 0
     var nextEviction: Int64 = 0
@@ -32,7 +31,6 @@ package final class ScreenDirectory: Sendable {
 
   /// The requests that wait, by the screen's id.
   package let waiters: WaiterRegistry<String>
-  /// The responses to requests with an idempotency key.
   package let responses = ScreenIdempotency()
   private let limits: ScreenLimits
   private let random: @Sendable () -> UInt64
@@ -58,8 +56,6 @@ package final class ScreenDirectory: Sendable {
 
   package var metrics: ScreenMetrics { contents.withLock { $0.metrics } }
 
-  /// Opens a screen and runs it.
-  ///
   /// - Throws: `TooManyScreensError`, `SessionEndedError`, and the errors of `ScreenKind.makeEngine`.
   package func open(_ kind: ScreenKind, for session: LiveSession?, arguments: JSON) async throws -> Screen {
     endExpired()
@@ -121,7 +117,6 @@ package final class ScreenDirectory: Sendable {
     waiters.wake(screen.id)
   }
 
-  /// Ends the screens of sessions that have ended.
   package func end(sessions: [SessionID]) {
     let screens = contents.withLock { contents in
       sessions.flatMap { contents.bySession[$0] ?? [] }.compactMap { contents.screens[$0] }
@@ -224,12 +219,10 @@ package enum TooManyScreensError: Error, Equatable {
   case inAll
 }
 
-/// The metrics of screens.
 package struct ScreenMetrics: Sendable {
   package fileprivate(set) var open = 0
-  /// The number of opened screens by kind.
+  /// By kind.
   package fileprivate(set) var opened: [String: Int] = [:]
-  /// The number of failures by kind.
   package fileprivate(set) var failures: [String: Int] = [:]
   package fileprivate(set) var ended: [ScreenEnd: Int] = [:]
 }

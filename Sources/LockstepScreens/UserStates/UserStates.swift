@@ -14,7 +14,6 @@ package protocol UserStates: Sendable {
   func saveProfile(_ fields: [String: String], by session: LiveSession) async throws(StateChangeError)
 }
 
-/// Why a state was not changed.
 package struct StateChangeError: Error, Equatable {
   /// A sentence for users.
   let message: String
@@ -52,33 +51,13 @@ package struct FollowedState: Sendable {
 
   var latest: UserSnapshot { published.value ?? found }
 
-  /// The newest published state, if any, then each newer one, converted by `element`.
-  func changes<Element: Sendable>(
-    as element: @escaping @Sendable (UserSnapshot) async -> Element
-  ) -> FollowedChanges<Element> {
-    FollowedChanges(states: published.values, element: element)
-  }
-}
-
-/// Published states of a user, converted. It is one sequence, because a chain of sequences would
-/// keep a frame of each in every waiting screen.
-struct FollowedChanges<Element: Sendable>: AsyncSequence, Sendable {
-  typealias Failure = Never
-
-  let states: LatestValues<UserSnapshot?>
-  let element: @Sendable (UserSnapshot) async -> Element
-
-  func makeAsyncIterator() -> Iterator { Iterator(states: states.makeAsyncIterator(), element: element) }
-
-  struct Iterator: AsyncIteratorProtocol {
-    var states: LatestValues<UserSnapshot?>.Iterator
-    let element: @Sendable (UserSnapshot) async -> Element
-
-    mutating func next(isolation actor: isolated (any Actor)?) async -> Element? {
-      while let state = await states.next(isolation: actor) {
-        if let state { return await element(state) }
-      }
-      return nil
+  /// Adds the newest published state, if any, and each newer one to a flow.
+  func merged<Element>(
+    into flow: Flow<Element>,
+    as convert: @escaping @Sendable (UserSnapshot) async -> Element
+  ) -> Flow<Element> {
+    flow.merging(published.values) { state in
+      if let state { await convert(state) } else { nil }
     }
   }
 }

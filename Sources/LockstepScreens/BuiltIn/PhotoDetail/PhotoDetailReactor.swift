@@ -9,8 +9,7 @@ import LockstepTime
 struct PhotoDetailReactor: Reactor {
   struct State: Sendable, Equatable {
     let photoId: String
-    /// Its title as a favorite. It stays after a removal, so that the photo can be added again with
-    /// the same title.
+    /// Its title as a favorite. It stays after a removal, for adding the photo again.
     var title: String?
     var isFavorite = false
     /// The date in the user's language and time zone.
@@ -81,9 +80,9 @@ struct PhotoDetailReactor: Reactor {
   }
 
   func transform(mutation: Flow<Mutation>) -> Flow<Mutation> {
-    mutation.merging(user.changes { [photoId = initialState.photoId, dates] in
+    user.merged(into: mutation) { [photoId = initialState.photoId, dates] in
       .favorite(await Self.favorite(photoId, in: $0, dates))
-    })
+    }
   }
 
   private static func favorite(_ id: String, in user: UserSnapshot, _ dates: any DateTexts) async -> Favorite? {

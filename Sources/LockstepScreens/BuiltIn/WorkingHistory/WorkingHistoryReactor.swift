@@ -132,7 +132,7 @@ struct WorkingHistoryReactor: Reactor {
   }
 
   func transform(mutation: Flow<Mutation>) -> Flow<Mutation> {
-    mutation.merging(user.changes { .profile($0) })
+    user.merged(into: mutation) { .profile($0) }
   }
 
   private func save(_ state: State, _ emit: Emitter<Mutation>) async throws {
