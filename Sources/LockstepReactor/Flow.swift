@@ -76,6 +76,12 @@ public struct Flow<Element: Sendable>: Sendable {
     compactMap { isIncluded($0) ? $0 : nil }
   }
 
+  @inlinable
+  func transformed(_ element: Element) -> Element? {
+    guard let transform else { return element }
+    return transform(element)
+  }
+
   private static func chain(_ first: Transform?, _ second: @escaping Transform) -> Transform {
     guard let first else { return second }
     return { element in first(element).flatMap(second) }

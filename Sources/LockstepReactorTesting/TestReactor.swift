@@ -65,18 +65,12 @@ public final class TestReactor<R: Reactor> {
       failures.report(FailureText.refused("\(action)"), location)
       return
     }
-    clock.settle(location: location)
-    for (index, change) in changes.enumerated() {
-      assertNextState("State \(index + 1) of \(changes.count) after send(\(action))", change, location)
-    }
+    assertStates(changes, "after send(\(action))", location)
   }
 
   /// Asserts the states that came since then, from effects and merged streams.
   public func receive(_ changes: (inout R.State) -> Void..., location: SourceLocation = #_sourceLocation) {
-    clock.settle(location: location)
-    for (index, change) in changes.enumerated() {
-      assertNextState("State \(index + 1) of \(changes.count) of receive()", change, location)
-    }
+    assertStates(changes, "of receive()", location)
   }
 
   /// Asserts that an error was reported.
@@ -135,6 +129,13 @@ public final class TestReactor<R: Reactor> {
 // MARK: Checks
 
 extension TestReactor {
+  private func assertStates(_ changes: [(inout R.State) -> Void], _ moment: String, _ location: SourceLocation) {
+    clock.settle(location: location)
+    for (index, change) in changes.enumerated() {
+      assertNextState("State \(index + 1) of \(changes.count) \(moment)", change, location)
+    }
+  }
+
   private func assertNextState(_ title: String, _ change: (inout R.State) -> Void, _ location: SourceLocation) {
     var expected = state
     change(&expected)
@@ -171,8 +172,7 @@ extension TestReactor {
     verifyNothingWaits(before: moment, location)
     let effects = record.runningEffects
     if effects.count == allowedEffects { return }
-    let text = FailureText.runningEffects(moment, effects.map { "\($0)" }, allowed: allowedEffects)
-    failures.report(text, location)
+    failures.report(FailureText.runningEffects(moment, effects, allowed: allowedEffects), location)
   }
 }
 

@@ -92,18 +92,19 @@ final class Inbox<R: Reactor>: Sendable {
     return result
   }
 
-  /// Queues an input and waits for its acknowledgement.
+  /// Queues an input; returns when it was handled. Throws if it was dropped.
   @inlinable
-  func deliver(_ input: (Acknowledgement) -> Input<R>) async -> Bool {
-    await withCheckedContinuation { acknowledgement in
+  func deliver(_ input: (Acknowledgement) -> Input<R>) async throws(CancellationError) {
+    let isHandled = await withCheckedContinuation { acknowledgement in
       let isTaken = post(input(acknowledgement))
       if !isTaken { acknowledgement.resume(returning: false) }
     }
+    if !isHandled { throw CancellationError() }
   }
 
   /// Reports a failure and waits until the loop handled it, so that reports cannot pile up.
   func report(_ origin: ReactorFailure<R.Action>.Origin, _ error: any Error) async {
-    _ = await deliver { .failed(ReactorFailure(origin: origin, error: error), $0) }
+    try? await deliver { .failed(ReactorFailure(origin: origin, error: error), $0) }
   }
 
   @discardableResult

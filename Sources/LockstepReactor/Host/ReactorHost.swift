@@ -31,7 +31,7 @@ public final class ReactorHost<R: Reactor>: ViewModel {
     inbox = Inbox(capacity: capacity)
     flows = Flows(of: reactor)
     let initial = reactor.initialState
-    outputs = HostOutputs(states: Latest(flows.state.transform?(initial) ?? initial), trace: trace)
+    outputs = HostOutputs(states: Latest(flows.state.transformed(initial) ?? initial), trace: trace)
   }
 
   /// Ends the sequences of a host that never ran. Otherwise their readers would wait for ever.
@@ -128,12 +128,12 @@ extension ReactorHost {
     }
     for source in flows.mutation.sources {
       start(source, .mutationStream, &group) { [inbox] mutation in
-        guard await inbox.deliver({ .mergedMutation(mutation, $0) }) else { throw CancellationError() }
+        try await inbox.deliver { .mergedMutation(mutation, $0) }
       }
     }
     for source in flows.state.sources {
       start(source, .stateStream, &group) { [inbox] state in
-        guard await inbox.deliver({ .mergedState(state, $0) }) else { throw CancellationError() }
+        try await inbox.deliver { .mergedState(state, $0) }
       }
     }
   }

@@ -32,12 +32,8 @@ struct ReducingLoop<R: Reactor> {
     if inbox.isClosed { return input.abandon() }
     switch input {
     case .action(let action, let receipt):
-      if let transform = flows.action.transform {
-        guard let transformed = transform(action) else { return ignore(action, receipt) }
-        admit(transformed, receipt, &group)
-      } else {
-        admit(action, receipt, &group)
-      }
+      guard let transformed = flows.action.transformed(action) else { return ignore(action, receipt) }
+      admit(transformed, receipt, &group)
     case .step(let step):
       admit(step, &group)
     case .mergedAction(let action, let acknowledgement):
@@ -87,31 +83,20 @@ extension ReducingLoop {
   ) {
     switch reactor.policy(for: action) {
     case .all:
-      _ = start(action, receipt, lane: nil, &group)
+      start(action, receipt, lane: nil, &group)
     case .latest(let lane):
       cancelEffects(of: lane)
-      enter(lane, action, receipt, &group)
+      start(action, receipt, lane: lane, &group)
     case .first(let lane):
       if lanes[lane]?.isTaken == true { return ignore(action, receipt) }
-      enter(lane, action, receipt, &group)
+      start(action, receipt, lane: lane, &group)
     case .serial(let lane):
       if lanes[lane] == nil {
-        enter(lane, action, receipt, &group)
+        start(action, receipt, lane: lane, &group)
       } else {
         lanes[lane]?.waiting.append(.action(action, receipt))
       }
     }
-  }
-
-  @inlinable
-  mutating func enter(
-    _ lane: Lane,
-    _ action: R.Action,
-    _ receipt: Receipt<R.State>?,
-    _ group: inout DiscardingTaskGroup
-  ) {
-    guard let id = start(action, receipt, lane: lane, &group) else { return }
-    lanes[lane, default: LaneQueue()].running.append(id)
   }
 
   @inlinable
@@ -133,14 +118,13 @@ extension ReducingLoop {
 // MARK: Effects
 
 extension ReducingLoop {
-  /// Handles an action; returns the id of its effect if that takes time.
   @inlinable
   mutating func start(
     _ action: R.Action,
     _ receipt: Receipt<R.State>?,
     lane: Lane?,
     _ group: inout DiscardingTaskGroup
-  ) -> EffectID? {
+  ) {
     outputs.trace?(.action(action))
     let effect = reactor.mutate(action, in: state)
     switch effect.immediate {
@@ -151,14 +135,12 @@ extension ReducingLoop {
     switch effect.rest {
     case .none:
       settle(receipt, nil)
-      return nil
     case .failure(let error):
       report(ReactorFailure(origin: .action(action), error: error))
       settle(receipt, error)
-      return nil
     case .operation(let operation):
       receipt?.markReduced(state)
-      return launch(operation, of: action, .action(receipt), lane: lane, &group)
+      launch(operation, of: action, .action(receipt), lane: lane, &group)
     }
   }
 
@@ -169,22 +151,21 @@ extension ReducingLoop {
     _ owner: EffectOwner<R>,
     lane: Lane?,
     _ group: inout DiscardingTaskGroup
-  ) -> EffectID {
+  ) {
     lastEffect += 1
     let id = lastEffect
     let signal = lane == nil ? nil : CancelSignal(false)
     running[id] = RunningEffect(action: action, owner: owner, lane: lane, signal: signal)
+    if let lane { lanes[lane, default: LaneQueue()].running.append(id) }
     outputs.trace?(.effectStarted(action, effect: id))
     group.addTask { [inbox] in
       let emit = Emitter<R.Mutation> { mutation in
         try Task.checkCancellation()
-        let isReduced = await inbox.deliver { .emitted(mutation, by: id, $0) }
-        if !isReduced { throw CancellationError() }
+        try await inbox.deliver { .emitted(mutation, by: id, $0) }
       }
       let error = await Effect.run(operation, emit: emit, cancelledBy: signal)
       inbox.post(.ended(id, error))
     }
-    return id
   }
 
   @inlinable
@@ -219,7 +200,7 @@ extension ReducingLoop {
         lanes[lane] = nil
       case .action(let action, let receipt):
         _ = lanes[lane]?.waiting.removeFirst()
-        if let id = start(action, receipt, lane: lane, &group) { lanes[lane]?.running.append(id) }
+        start(action, receipt, lane: lane, &group)
       case .step(let step, let serialLanes):
         guard isTurn(of: step, in: serialLanes) else {
           freed.removeLast()
@@ -251,16 +232,14 @@ extension ReducingLoop {
 extension ReducingLoop {
   @inlinable
   mutating func applyTransformed(_ mutation: R.Mutation) {
-    guard let transform = flows.mutation.transform else { return apply(mutation) }
-    if let transformed = transform(mutation) { apply(transformed) }
+    if let transformed = flows.mutation.transformed(mutation) { apply(transformed) }
   }
 
   @inlinable
   mutating func apply(_ mutation: R.Mutation) {
     R.reduce(&state, mutation)
     outputs.trace?(.mutation(mutation))
-    guard let transform = flows.state.transform else { return show(state) }
-    if let transformed = transform(state) { show(transformed) }
+    if let transformed = flows.state.transformed(state) { show(transformed) }
   }
 
   @inlinable

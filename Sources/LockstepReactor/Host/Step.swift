@@ -48,12 +48,10 @@ extension ReducingLoop {
   @usableFromInline
   mutating func admit(_ step: Step<R>, _ group: inout DiscardingTaskGroup) {
     var step = step
-    if let transform = flows.action.transform {
-      step.actions = step.actions.map { action in
-        let transformed = action.flatMap(transform)
-        if let action, transformed == nil { outputs.trace?(.ignored(action)) }
-        return transformed
-      }
+    step.actions = step.actions.map { action in
+      let transformed = action.flatMap { flows.action.transformed($0) }
+      if let action, transformed == nil { outputs.trace?(.ignored(action)) }
+      return transformed
     }
     var serialLanes: [Lane] = []
     for case let action? in step.actions {
@@ -105,18 +103,10 @@ extension ReducingLoop {
   }
 
   private mutating func reduce(_ mutation: R.Mutation, of decision: inout StepDecision<R>) {
-    var reduced = mutation
-    if let transform = flows.mutation.transform {
-      guard let transformed = transform(mutation) else { return }
-      reduced = transformed
-    }
-    R.reduce(&state, reduced)
-    decision.mutations.append(reduced)
-    guard let transform = flows.state.transform else {
-      decision.shown = state
-      return
-    }
-    if let transformed = transform(state) { decision.shown = transformed }
+    guard let transformed = flows.mutation.transformed(mutation) else { return }
+    R.reduce(&state, transformed)
+    decision.mutations.append(transformed)
+    if let shown = flows.state.transformed(state) { decision.shown = shown }
   }
 
   private mutating func apply(_ decision: StepDecision<R>, _ group: inout DiscardingTaskGroup) {
@@ -126,8 +116,7 @@ extension ReducingLoop {
     if decision.effects.isEmpty { return inbox.settleOne() }
     let progress = StepProgress(openEffects: decision.effects.count)
     for effect in decision.effects {
-      let id = launch(effect.operation(inbox), of: effect.action, .step(progress), lane: effect.lane, &group)
-      if let lane = effect.lane { lanes[lane, default: LaneQueue()].running.append(id) }
+      launch(effect.operation(inbox), of: effect.action, .step(progress), lane: effect.lane, &group)
     }
   }
 

@@ -27,6 +27,32 @@ package final class ScreenDirectory: Sendable {
     var anonymous = 0
     var nextExpiry: Int64 = 0
     var nextEviction: Int64 = 0
+
+    mutating func insert(_ screen: Screen, _ limits: ScreenLimits) throws(TooManyScreensError) {
+      guard screens.count < limits.inAll else { throw .inAll }
+      if let session = screen.session {
+        guard bySession[session.id]?.count ?? 0 < limits.perSession else { throw .ofSession }
+        bySession[session.id, default: []].insert(screen.id)
+      } else {
+        guard anonymous < limits.anonymous else { throw .anonymous }
+        anonymous += 1
+      }
+      screens[screen.id] = screen
+      metrics.open += 1
+      metrics.opened[screen.kind, default: 0] += 1
+    }
+
+    mutating func remove(_ screen: Screen, _ reason: ScreenEnd) {
+      guard screens.removeValue(forKey: screen.id) != nil else { return }
+      metrics.open -= 1
+      metrics.ended[reason, default: 0] += 1
+      guard let session = screen.session else {
+        anonymous -= 1
+        return
+      }
+      bySession[session.id]?.remove(screen.id)
+      if bySession[session.id]?.isEmpty == true { bySession[session.id] = nil }
+    }
   }
 
   /// The requests that wait, by the screen's id.
@@ -65,7 +91,7 @@ package final class ScreenDirectory: Sendable {
     let now = monotonic()
     let screen = Screen(id: id, tag: word(), kind: kind.name, session: session, engine: engine, now: now)
     do {
-      try contents.withLock { contents throws(TooManyScreensError) in try Self.insert(screen, limits, &contents) }
+      try contents.withLock { contents throws(TooManyScreensError) in try contents.insert(screen, limits) }
       try tasks.start { await engine.run() }
     } catch {
       end(screen, .server)
@@ -112,7 +138,7 @@ package final class ScreenDirectory: Sendable {
   /// Ends a screen and notifies its waiters.
   package func end(_ screen: Screen, _ reason: ScreenEnd) {
     screen.end()
-    contents.withLock { Self.remove(screen, reason, &$0) }
+    contents.withLock { $0.remove(screen, reason) }
     if screen.session == nil { responses.forget(.screen(screen.id)) }
     waiters.wake(screen.id)
   }
@@ -167,36 +193,6 @@ package final class ScreenDirectory: Sendable {
   private func word() -> String {
     let word = random()
     return hexadecimal((0..<8).map { UInt8(truncatingIfNeeded: word >> ($0 * 8)) })
-  }
-
-  // MARK: Under the lock
-
-  private static func insert(_ screen: Screen, _ limits: ScreenLimits, _ contents: inout Contents)
-    throws(TooManyScreensError)
-  {
-    guard contents.screens.count < limits.inAll else { throw .inAll }
-    if let session = screen.session {
-      guard contents.bySession[session.id]?.count ?? 0 < limits.perSession else { throw .ofSession }
-      contents.bySession[session.id, default: []].insert(screen.id)
-    } else {
-      guard contents.anonymous < limits.anonymous else { throw .anonymous }
-      contents.anonymous += 1
-    }
-    contents.screens[screen.id] = screen
-    contents.metrics.open += 1
-    contents.metrics.opened[screen.kind, default: 0] += 1
-  }
-
-  private static func remove(_ screen: Screen, _ reason: ScreenEnd, _ contents: inout Contents) {
-    guard contents.screens.removeValue(forKey: screen.id) != nil else { return }
-    contents.metrics.open -= 1
-    contents.metrics.ended[reason, default: 0] += 1
-    guard let session = screen.session else {
-      contents.anonymous -= 1
-      return
-    }
-    contents.bySession[session.id]?.remove(screen.id)
-    if contents.bySession[session.id]?.isEmpty == true { contents.bySession[session.id] = nil }
   }
 }
 
