@@ -1,5 +1,4 @@
-/// The consequences of an action: mutations at once, then optionally work that takes time or an
-/// error.
+/// The consequences of an action: mutations at once, then optionally work or an error.
 ///
 /// The host reduces the immediate part while it handles the action. That needs no task and, for a
 /// single mutation, no allocation. Work that takes time runs as a child task of the host. It is

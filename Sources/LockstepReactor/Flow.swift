@@ -1,8 +1,7 @@
 /// The path of a reactor's actions, mutations or states, with the streams that are merged into it.
 ///
-/// A flow is a description that a `transform` function makes once. Its transforms are synchronous.
-/// Work that takes time, such as a debounce, belongs in an effect with the policy
-/// ``EffectPolicy/latest(_:)``.
+/// A `transform` function describes it once. Its transforms are synchronous. Work that takes time,
+/// such as a debounce, belongs in an effect with the policy ``EffectPolicy/latest(_:)``.
 public struct Flow<Element: Sendable>: Sendable {
   @usableFromInline typealias Transform = @Sendable (Element) -> Element?
 
@@ -13,7 +12,7 @@ public struct Flow<Element: Sendable>: Sendable {
     var transform: Transform?
   }
 
-  private(set) var transform: Transform?
+  @usableFromInline private(set) var transform: Transform?
   private(set) var sources: [Source] = []
 
   init() {}
@@ -25,12 +24,19 @@ public struct Flow<Element: Sendable>: Sendable {
   ///
   /// A ``DispatchSubject`` does not wait. If it dispatches more events at once than the capacity of
   /// its ``EventStream``, the host reports ``EventsLostError`` and the stream continues after the
-  /// gap. If each event replaces the one before, merge a ``BoundValue`` instead. If each event
-  /// counts, choose a capacity for the largest burst, or load everything again when the host
-  /// reports the gap.
+  /// gap. If each event replaces the one before, merge a ``BoundValue`` instead. If each counts,
+  /// choose a capacity for the largest burst, or load everything again after a gap.
   public func merging<Elements: AsyncSequence & Sendable>(
     _ elements: Elements
   ) -> Flow where Elements.Element == Element {
+    merging(elements) { $0 }
+  }
+
+  /// Adds the elements of another stream, changed or dropped (`nil`) by `convert`.
+  package func merging<Elements: AsyncSequence & Sendable>(
+    _ elements: Elements,
+    _ convert: @escaping @Sendable (Elements.Element) async -> Element?
+  ) -> Flow {
     var flow = self
     flow.sources.append(
       Source(
@@ -39,7 +45,7 @@ public struct Flow<Element: Sendable>: Sendable {
           while true {
             do {
               guard let element = try await iterator.next() else { return }
-              try await handOver(.success(element))
+              if let converted = await convert(element) { try await handOver(.success(converted)) }
             } catch let gap as EventsLostError {
               try await handOver(.failure(gap))
             }
@@ -68,6 +74,12 @@ public struct Flow<Element: Sendable>: Sendable {
   /// Keeps the elements for which `isIncluded` returns `true`.
   public func filter(_ isIncluded: @escaping @Sendable (Element) -> Bool) -> Flow {
     compactMap { isIncluded($0) ? $0 : nil }
+  }
+
+  @inlinable
+  func transformed(_ element: Element) -> Element? {
+    guard let transform else { return element }
+    return transform(element)
   }
 
   private static func chain(_ first: Transform?, _ second: @escaping Transform) -> Transform {

@@ -27,8 +27,7 @@ public struct Pulse<Value> {
     }
   }
 
-  /// The pulse itself, for `states.pulse(\.$field)`. Setting it copies the pulse and does not count
-  /// as an assignment.
+  /// The pulse itself, for `states.pulse(\.$field)`. Setting it copies it, which does not count.
   public var projectedValue: Pulse {
     get { self }
     set { self = newValue }

@@ -19,15 +19,13 @@ public protocol Reactor: Sendable {
   /// Decides the effect of an action.
   ///
   /// The host calls it from one loop, one action at a time. `state` cannot change before the
-  /// effect's immediate mutations are reduced. `mutate` must not block: work that takes time
-  /// belongs in ``Effect/run(_:)``.
+  /// effect's immediate mutations are reduced. `mutate` must not block: use ``Effect/run(_:)``.
   func mutate(_ action: Action, in state: State) -> Effect<Mutation>
 
   /// Applies one mutation. Pure: the same state and mutation always give the same state.
   static func reduce(_ state: inout State, _ mutation: Mutation)
 
-  /// The policy for an action that comes while effects of earlier actions still run. Default: run
-  /// all.
+  /// The policy for an action that comes while effects of earlier ones run. Default: run all.
   func policy(for action: Action) -> EffectPolicy
 
   /// Filters or changes actions, and merges in actions from other sources.
@@ -35,12 +33,10 @@ public protocol Reactor: Sendable {
   /// A host calls the three transforms once, when it is made. Default: the flow unchanged.
   func transform(action: Flow<Action>) -> Flow<Action>
 
-  /// Filters or changes mutations, and merges in mutations from other sources, such as a service's
-  /// events.
+  /// Filters or changes mutations, and merges in those from other sources, such as events.
   func transform(mutation: Flow<Mutation>) -> Flow<Mutation>
 
-  /// Filters or changes the states that observers see. `mutate` and `reduce` are given the real
-  /// state.
+  /// Filters or changes the states that observers see. `mutate` and `reduce` get the real state.
   func transform(state: Flow<State>) -> Flow<State>
 }
 

@@ -1,5 +1,4 @@
-/// A value as lines of `path: leaf`, in the same order in every run, so that a person can compare
-/// two values.
+/// A value as lines of `path: leaf`, in the same order in every run.
 func describe(_ value: Any, path: String = "") -> [(path: String, leaf: String)] {
   let mirror = Mirror(reflecting: value)
   let here = path.isEmpty ? "state" : path

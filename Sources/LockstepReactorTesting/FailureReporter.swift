@@ -4,8 +4,7 @@ import Testing
 public struct FailureReporter: Sendable {
   private let receive: @Sendable (String, SourceLocation) -> Void
 
-  /// Passes each failure text to `receive`: for another test framework, or to test failures
-  /// themselves.
+  /// Passes each failure text to `receive`: for another test framework, or to test failures.
   public init(_ receive: @escaping @Sendable (String, SourceLocation) -> Void) {
     self.receive = receive
   }

@@ -3,139 +3,125 @@ import LockstepReactor
 /// The failure messages of a `TestReactor`: what happened, why, and how to fix it.
 enum FailureText {
   static func wrongState(_ title: String, _ difference: String) -> String {
-    """
-    \(title) is not as asserted:
-
-    \(difference)
-
-    (− expected, + actual) Correct the assertion, or the reduce function.
-    """
+    text(
+      "\(title) is not as asserted:",
+      difference,
+      "(− expected, + actual) Correct the assertion, or the reduce function."
+    )
   }
 
   static func noState(_ title: String, _ difference: String) -> String {
-    """
-    \(title) did not come. Expected:
-
-    \(difference)
-
-    (− expected, + as it is) Nothing has changed since the last asserted state. If time must pass first, \
-    call advance(by:); if nothing should change, remove the assertion.
-    """
+    text(
+      "\(title) did not come. Expected:",
+      difference,
+      "(− expected, + as it is) Nothing has changed since the last asserted state. If time must pass first, "
+        + "call advance(by:); if nothing should change, remove the assertion."
+    )
   }
 
   static func noChange(_ title: String) -> String {
-    """
-    \(title) did not come.
-
-    The closure changes nothing, and a host never shows a state that equals the one before. Remove the \
-    closure: the test reactor checks anyway that no other state comes.
-    """
+    text(
+      "\(title) did not come.",
+      "The closure changes nothing, and a host never shows a state that equals the one before. Remove the "
+        + "closure: the test reactor checks anyway that no other state comes."
+    )
   }
 
   static func unassertedStates(_ moment: String, _ differences: [String]) -> String {
-    """
-    \(count(differences.count, "state was", "states were")) not asserted before \(moment):
-
-    \(differences.joined(separator: "\n\n"))
-
-    (− before, + after) Assert each with a closure of send(_:_:) or receive(_:), or leave them with skipStates().
-    """
+    text(
+      "\(count(differences.count, "state was", "states were")) not asserted before \(moment):",
+      differences.joined(separator: "\n\n"),
+      "(− before, + after) Assert each with a closure of send(_:_:) or receive(_:), or leave them with skipStates()."
+    )
   }
 
   static func unassertedFailures<Action>(_ moment: String, _ failures: [ReactorFailure<Action>]) -> String {
-    """
-    \(count(failures.count, "error was", "errors were")) not asserted before \(moment):
-
-    \(failures.map { "    \($0.error), \(origin($0))" }.joined(separator: "\n"))
-
-    Assert each with receiveFailure(), or handle it in the effect and make it a mutation.
-    """
+    text(
+      "\(count(failures.count, "error was", "errors were")) not asserted before \(moment):",
+      lines(failures.map(line)),
+      "Assert each with receiveFailure(), or handle it in the effect and make it a mutation."
+    )
   }
 
   static func noFailure(_ description: String) -> String {
-    """
-    Expected \(description), but none was reported.
-
-    If time must pass first, call advance(by:). An error that an effect catches itself is not reported.
-    """
+    text(
+      "Expected \(description), but none was reported.",
+      "If time must pass first, call advance(by:). An error that an effect catches itself is not reported."
+    )
   }
 
   static func wrongFailure<Action>(_ description: String, _ failure: ReactorFailure<Action>) -> String {
-    """
-    Expected \(description), but another error was reported:
-
-        \(failure.error), \(origin(failure))
-
-    Correct the assertion, or what the effect throws.
-    """
+    text(
+      "Expected \(description), but another error was reported:",
+      lines([line(failure)]),
+      "Correct the assertion, or what the effect throws."
+    )
   }
 
   static func unassertedIgnored<Action>(_ moment: String, _ actions: [Action]) -> String {
-    """
-    \(count(actions.count, "action was", "actions were")) ignored, and that was not asserted before \(moment):
-
-    \(actions.map { "    \($0)" }.joined(separator: "\n"))
-
-    Another effect of its lane runs, or transform(action:) filters it out. Assert it with receiveIgnored(), or \
-    do not send it.
-    """
+    text(
+      "\(count(actions.count, "action was", "actions were")) ignored, and that was not asserted before \(moment):",
+      lines(actions),
+      "Another effect of its lane runs, or transform(action:) filters it out. Assert it with receiveIgnored(), or "
+        + "do not send it."
+    )
   }
 
   static func noneIgnored(_ description: String) -> String {
-    """
-    Expected \(description) to be ignored, but no action was.
-
-    Correct the assertion, or the policy of the action.
-    """
+    text(
+      "Expected \(description) to be ignored, but no action was.",
+      "Correct the assertion, or the policy of the action."
+    )
   }
 
   static func wrongIgnored<Action>(_ description: String, _ action: Action) -> String {
-    """
-    Expected \(description) to be ignored, but another action was:
-
-        \(action)
-
-    Correct the assertion, or the policy of the action.
-    """
+    text(
+      "Expected \(description) to be ignored, but another action was:",
+      lines([action]),
+      "Correct the assertion, or the policy of the action."
+    )
   }
 
-  static func runningEffects(_ moment: String, _ actions: [String], allowed: Int) -> String {
+  static func runningEffects<Action>(_ moment: String, _ actions: [Action], allowed: Int) -> String {
     if actions.count < allowed {
-      return """
-        Expected \(count(allowed, "running effect", "running effects")) at \(moment), but there \
-        \(actions.count == 1 ? "is" : "are") \(actions.count).
-
-        An effect has ended that should still run. Correct finish(running:), or the effect.
-        """
+      let verb = actions.count == 1 ? "is" : "are"
+      return text(
+        "Expected \(count(allowed, "running effect", "running effects")) at \(moment), but there "
+          + "\(verb) \(actions.count).",
+        "An effect has ended that should still run. Correct finish(running:), or the effect."
+      )
     }
-    return """
-      \(count(actions.count, "effect is", "effects are")) still running at \(moment):
-
-      \(actions.map { "    \($0)" }.joined(separator: "\n"))
-
-      Let them end with advance(by:), cancel them with an action, or expect them with \
-      finish(running: \(actions.count)).
-      """
+    return text(
+      "\(count(actions.count, "effect is", "effects are")) still running at \(moment):",
+      lines(actions),
+      "Let them end with advance(by:), cancel them with an action, or expect them with "
+        + "finish(running: \(actions.count))."
+    )
   }
 
   static func refused(_ action: String) -> String {
-    """
-    send(\(action)) was refused: the host has as many unsettled actions as its capacity allows.
+    text(
+      "send(\(action)) was refused: the host has as many unsettled actions as its capacity allows.",
+      "Let effects end with advance(by:) before sending more."
+    )
+  }
 
-    Let effects end with advance(by:) before sending more.
-    """
+  private static func text(_ paragraphs: String...) -> String { paragraphs.joined(separator: "\n\n") }
+
+  private static func lines<Item>(_ items: [Item]) -> String {
+    items.map { "    \($0)" }.joined(separator: "\n")
   }
 
   private static func count(_ number: Int, _ one: String, _ many: String) -> String {
     "\(number) \(number == 1 ? one : many)"
   }
 
-  private static func origin<Action>(_ failure: ReactorFailure<Action>) -> String {
+  private static func line<Action>(_ failure: ReactorFailure<Action>) -> String {
     switch failure.origin {
-    case .action(let action): "from \(action)"
-    case .actionStream: "from a stream merged into the actions"
-    case .mutationStream: "from a stream merged into the mutations"
-    case .stateStream: "from a stream merged into the states"
+    case .action(let action): "\(failure.error), from \(action)"
+    case .actionStream: "\(failure.error), from a stream merged into the actions"
+    case .mutationStream: "\(failure.error), from a stream merged into the mutations"
+    case .stateStream: "\(failure.error), from a stream merged into the states"
     }
   }
 }

@@ -26,8 +26,7 @@ public final class TestReactor<R: Reactor> {
   private let running: Task<Void, Never>
   private var isFinished = false
 
-  /// Hosts a reactor and starts it. `failures` gets the failures; the default records issues of
-  /// Swift Testing.
+  /// Hosts a reactor and starts it. By default, failures are issues of Swift Testing.
   public init(
     _ reactor: R,
     clock: VirtualClock = VirtualClock(),
@@ -66,18 +65,12 @@ public final class TestReactor<R: Reactor> {
       failures.report(FailureText.refused("\(action)"), location)
       return
     }
-    clock.settle(location: location)
-    for (index, change) in changes.enumerated() {
-      assertNextState("State \(index + 1) of \(changes.count) after send(\(action))", change, location)
-    }
+    assertStates(changes, "after send(\(action))", location)
   }
 
   /// Asserts the states that came since then, from effects and merged streams.
   public func receive(_ changes: (inout R.State) -> Void..., location: SourceLocation = #_sourceLocation) {
-    clock.settle(location: location)
-    for (index, change) in changes.enumerated() {
-      assertNextState("State \(index + 1) of \(changes.count) of receive()", change, location)
-    }
+    assertStates(changes, "of receive()", location)
   }
 
   /// Asserts that an error was reported.
@@ -96,8 +89,7 @@ public final class TestReactor<R: Reactor> {
     }
   }
 
-  /// Asserts that an action did not reach `mutate`: an effect of its lane runs, or a transform
-  /// dropped it.
+  /// Asserts that an action was ignored: an effect of its lane runs, or a transform dropped it.
   public func receiveIgnored(
     _ description: String = "an action",
     where matches: (R.Action) -> Bool = { _ in true },
@@ -137,6 +129,13 @@ public final class TestReactor<R: Reactor> {
 // MARK: Checks
 
 extension TestReactor {
+  private func assertStates(_ changes: [(inout R.State) -> Void], _ moment: String, _ location: SourceLocation) {
+    clock.settle(location: location)
+    for (index, change) in changes.enumerated() {
+      assertNextState("State \(index + 1) of \(changes.count) \(moment)", change, location)
+    }
+  }
+
   private func assertNextState(_ title: String, _ change: (inout R.State) -> Void, _ location: SourceLocation) {
     var expected = state
     change(&expected)
@@ -173,8 +172,7 @@ extension TestReactor {
     verifyNothingWaits(before: moment, location)
     let effects = record.runningEffects
     if effects.count == allowedEffects { return }
-    let text = FailureText.runningEffects(moment, effects.map { "\($0)" }, allowed: allowedEffects)
-    failures.report(text, location)
+    failures.report(FailureText.runningEffects(moment, effects, allowed: allowedEffects), location)
   }
 }
 

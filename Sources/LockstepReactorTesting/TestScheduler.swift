@@ -3,8 +3,7 @@ import Testing
 /// Tests as tables of times and events, like RxTest, for asynchronous sequences.
 ///
 /// Describe the world first (sequences, observers, scheduled actions), then call `start()`. Times
-/// are whole ticks of a ``VirtualClock``. Events of the same time happen in the order of their
-/// description.
+/// are whole ticks of a ``VirtualClock``. Events of the same time happen in the order described.
 ///
 ///     let scheduler = TestScheduler()
 ///     let taps = scheduler.createHotSequence([.next(210, 1), .next(220, 2), .completed(230)])
@@ -54,8 +53,7 @@ public final class TestScheduler: Sendable {
     ColdSequence(timelines: [events], scheduler: self)
   }
 
-  /// A sequence with one timeline for each reading, for tests of retries. Further readings use the
-  /// last one.
+  /// A sequence with a timeline for each reading, for tests of retries. The last one is repeated.
   public func createColdSequence<Element: Sendable>(
     attempts timelines: [[Recorded<Element>]]
   ) -> ColdSequence<Element> {

@@ -1,8 +1,7 @@
 import Synchronization
 import Testing
 
-/// A clock whose time moves only when a test moves it, and the executor on which a test's world
-/// runs.
+/// A clock whose time only a test moves, and the executor on which the test's world runs.
 ///
 /// Start tasks with `start`. They run when the test calls `advance` or `run`, on the calling
 /// thread, one job after another in the order in which they became ready. When the call returns,
@@ -61,8 +60,7 @@ public final class VirtualClock: Clock {
   private let time = Mutex(Time())
   private let failures: FailureReporter
 
-  /// The executor of this clock's world, for `Task(executorPreference:)` and
-  /// `withTaskExecutorPreference`.
+  /// The executor of this clock's world, for `Task(executorPreference:)`.
   public let executor = VirtualExecutor()
 
   /// Makes a clock at time zero.
@@ -79,8 +77,7 @@ public final class VirtualClock: Clock {
   /// How many tasks are asleep.
   public var sleeperCount: Int { time.withLock(\.sleepers.count) }
 
-  /// Sleeps until a test moves the time to `deadline`; throws `CancellationError` when cancelled
-  /// before.
+  /// Sleeps until a test moves the time to `deadline`; throws `CancellationError` on cancellation.
   public func sleep(until deadline: Instant, tolerance: Duration? = nil) async throws {
     let id = time.withLock { time in
       time.lastID += 1

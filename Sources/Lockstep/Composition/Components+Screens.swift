@@ -25,7 +25,7 @@ extension Components {
     return directory
   }
 
-  /// The routes of the coordinators' screens; nil if there are none.
+  /// The routes of the screens; nil if there are none.
   static func screenRoutes(
     _ configuration: Configuration,
     _ environment: Environment,
@@ -36,15 +36,10 @@ extension Components {
   ) -> ScreenRoutes? {
     guard var screens = services.screens else { return nil }
     screens.upstream = LoggingProfileUpstream(screens.upstream, logger: logger, monotonic: environment.time.monotonic)
-    let coordinators = screens.coordinators
-    let kinds = coordinators.flatMap(\.screens)
+    let kinds = screens.kinds
     return ScreenRoutes(
       kinds: kinds,
-      catalogue: Catalogue.document(
-        modules: userRoutes.users.modules,
-        screens: kinds,
-        starts: Set(coordinators.map(\.start.href))
-      ),
+      catalogue: Catalogue.document(modules: userRoutes.users.modules, screens: kinds),
       directory: directory,
       authenticator: userRoutes.authenticator,
       longestWait: configuration.longestWait,

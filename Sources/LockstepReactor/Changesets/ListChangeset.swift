@@ -1,5 +1,4 @@
-/// The difference between two lists of identified elements, in the form of a table view's batch
-/// update.
+/// The difference between two lists of identified elements, as a table view's batch update.
 ///
 /// Indices of `deletions`, of `moves.from` and of `modifications.index` are indices in the *old*
 /// list. Indices of `insertions`, `moves.to` and `modifications.newIndex` are indices in the *new*

@@ -5,7 +5,7 @@ extension ListChangeset {
   /// elements of one list have the same id.
   @inlinable
   public init(from old: [Element], to new: [Element]) throws(DuplicateIdentityError<Element.ID>) {
-    self.init(from: old, to: new, by: try Pairing(old, new))
+    try self.init(from: old, to: new, stays: { _ in false })
   }
 
   /// The difference from `old` to `new`, faster if most elements are known to stay.
@@ -16,9 +16,8 @@ extension ListChangeset {
   /// - Parameters:
   ///   - old: The list that the difference starts from.
   ///   - new: The list that it leads to.
-  ///   - stays: Whether an element of `new` is also in `old`, in the same order as the other
-  ///     elements that stay. If it is wrong for an element, the result is still correct, but takes
-  ///     as long as without `stays`.
+  ///   - stays: Whether an element of `new` is also in `old`, in the same order as the others that
+  ///     stay. If it is wrong, the result is still correct, but takes as long as without `stays`.
   /// - Throws: ``DuplicateIdentityError``.
   @inlinable
   public init(
@@ -26,15 +25,7 @@ extension ListChangeset {
     to new: [Element],
     stays: (Element) -> Bool
   ) throws(DuplicateIdentityError<Element.ID>) {
-    if let pairing = try Pairing(old, new, stays: stays) {
-      self.init(from: old, to: new, by: pairing)
-    } else {
-      try self.init(from: old, to: new)
-    }
-  }
-
-  @inlinable
-  init(from old: [Element], to new: [Element], by pairing: Pairing) {
+    let pairing = try Pairing(old, new, stays: stays)
     let movedNewIndices = pairing.newIndicesThatMove()
 
     var deletions: [Deletion] = []
@@ -67,27 +58,41 @@ struct Pairing {
   @usableFromInline var newIndexOfOld: [Int]
   @usableFromInline var oldIndexOfNew: [Int]
 
+  /// Pairs the staying elements in order and looks up only the others.
   @inlinable
-  init<Element: Identifiable>(
+  init<Element: Identifiable & Equatable>(
     _ old: [Element],
-    _ new: [Element]
+    _ new: [Element],
+    stays: (Element) -> Bool
   ) throws(DuplicateIdentityError<Element.ID>) where Element.ID: Sendable {
     newIndexOfOld = Array(repeating: Pairing.unpaired, count: old.count)
     oldIndexOfNew = Array(repeating: Pairing.unpaired, count: new.count)
 
-    var oldIndices: [Element.ID: Int] = [:]
-    oldIndices.reserveCapacity(old.count)
+    var others: [Element.ID: Int] = [:]
+    var newIndex = new.firstIndex(where: stays) ?? new.count
+    if newIndex == new.count { others.reserveCapacity(old.count) }
     for (index, element) in old.enumerated() {
-      if let first = oldIndices.updateValue(index, forKey: element.id) {
+      while newIndex < new.count, !stays(new[newIndex]) { newIndex += 1 }
+      // Equal elements are the same; for others, compare the ids.
+      if newIndex < new.count, new[newIndex] == element || new[newIndex].id == element.id {
+        newIndexOfOld[index] = newIndex
+        oldIndexOfNew[newIndex] = index
+        newIndex += 1
+      } else if let first = others.updateValue(index, forKey: element.id) {
         throw DuplicateIdentityError(id: element.id, list: .old, indices: [first, index])
       }
     }
     var insertedIndices: [Element.ID: Int] = [:]
     var expected = 0
-    for (index, element) in new.enumerated() {
+    for (index, element) in new.enumerated() where oldIndexOfNew[index] == Pairing.unpaired {
+      if stays(element) {
+        // `stays` was wrong, so the pairs may be.
+        self = try Pairing(old, new, stays: { _ in false })
+        return
+      }
       // The old successor of the last element is the likeliest. Comparing is cheaper than hashing.
       let isExpected = expected < old.count && old[expected].id == element.id
-      if let oldIndex = isExpected ? expected : oldIndices[element.id] {
+      if let oldIndex = isExpected ? expected : others[element.id] {
         expected = oldIndex + 1
         let first = newIndexOfOld[oldIndex]
         if first != Pairing.unpaired {
@@ -101,43 +106,7 @@ struct Pairing {
     }
   }
 
-  /// Pairs the staying elements in order and looks up only the others. `nil` if `stays` was wrong.
-  @inlinable
-  init?<Element: Identifiable & Equatable>(
-    _ old: [Element],
-    _ new: [Element],
-    stays: (Element) -> Bool
-  ) throws(DuplicateIdentityError<Element.ID>) where Element.ID: Sendable {
-    newIndexOfOld = Array(repeating: Pairing.unpaired, count: old.count)
-    oldIndexOfNew = Array(repeating: Pairing.unpaired, count: new.count)
-
-    var others: [Element.ID: Int] = [:]
-    var newIndex = 0
-    for (index, element) in old.enumerated() {
-      while newIndex < new.count, !stays(new[newIndex]) { newIndex += 1 }
-      // Equal elements are the same; for others, compare the ids.
-      if newIndex < new.count, new[newIndex] == element || new[newIndex].id == element.id {
-        newIndexOfOld[index] = newIndex
-        oldIndexOfNew[newIndex] = index
-        newIndex += 1
-      } else if let first = others.updateValue(index, forKey: element.id) {
-        throw DuplicateIdentityError(id: element.id, list: .old, indices: [first, index])
-      }
-    }
-    var newIndices: [Element.ID: Int] = [:]
-    for (index, element) in new.enumerated() where oldIndexOfNew[index] == Pairing.unpaired {
-      guard !stays(element) else { return nil }
-      if let first = newIndices.updateValue(index, forKey: element.id) {
-        throw DuplicateIdentityError(id: element.id, list: .new, indices: [first, index])
-      }
-      guard let oldIndex = others[element.id] else { continue }
-      newIndexOfOld[oldIndex] = index
-      oldIndexOfNew[index] = oldIndex
-    }
-  }
-
-  /// A longest common subsequence stays; the other common elements move. No choice could move
-  /// fewer.
+  /// A longest common subsequence stays; the other common elements move: the fewest possible.
   @usableFromInline
   func newIndicesThatMove() -> [Bool] {
     var doesMove = oldIndexOfNew.map { $0 != Pairing.unpaired }
@@ -151,8 +120,7 @@ struct Pairing {
 
 /// The positions of a longest strictly increasing subsequence, ascending. n log n.
 func longestIncreasingSubsequence(of values: [Int]) -> [Int] {
-  // ends[k] is the position of the smallest value that ends an increasing subsequence of length k +
-  // 1.
+  // ends[k]: the position of the smallest value that ends an increasing subsequence of length k + 1.
   var ends: [Int] = []
   var predecessors = [Int](repeating: -1, count: values.count)
   for (position, value) in values.enumerated() {

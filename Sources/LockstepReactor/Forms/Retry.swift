@@ -1,18 +1,16 @@
 /// Asks the user what to do about an error.
 public protocol RetryPrompt: Sendable {
-  /// Asks whether to try again. Returns when the user has answered.
+  /// Asks whether to try again.
   func confirmRetry(after error: any Error) async -> Bool
 
   /// Shows an error that a retry cannot fix.
   func inform(of error: any Error) async
 }
 
-/// Runs `work`. On an error, asks the user whether to run it again. Returns `nil` if the user
-/// declines.
+/// Runs `work`. On an error, asks the user whether to run it again, as often as the user agrees.
 ///
-/// An error for which `canRetry` returns `false` is only shown; the result is `nil`. If the task is
-/// cancelled, throws `CancellationError` without asking. The user decides how many attempts there
-/// are.
+/// Returns `nil` if the user declines, or after it has shown an error for which `canRetry` returns
+/// `false`. If the task is cancelled, throws `CancellationError` without asking.
 public func retryWhenConfirmed<Value>(
   _ prompt: some RetryPrompt,
   canRetry: (any Error) -> Bool = { _ in true },

@@ -55,8 +55,7 @@ extension Effect {
   /// Validation that takes time: `validating` at once, then the result of `check`.
   ///
   /// Give the action the policy ``EffectPolicy/latest(_:)``, so that the newest input wins. `pause`
-  /// lets the user finish typing. If `check` throws, the result is `unchecked` and the host reports
-  /// the error.
+  /// lets the user finish typing. If `check` throws, the result is `unchecked`.
   public static func validating(
     pause: Duration,
     clock: any Clock<Duration>,

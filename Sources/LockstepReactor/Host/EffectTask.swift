@@ -1,45 +1,32 @@
-/// Cancels one effect when it becomes true. A task group cannot cancel a single child task from
-/// outside.
+/// Cancels one effect when it becomes true. A task group cannot cancel a single child task.
 @usableFromInline typealias CancelSignal = AwaitableState<Bool>
 
 extension Effect {
-  /// Runs an operation to its end. The signal cancels it; the function still waits until it has
-  /// ended.
+  /// Runs an operation to its end, and returns its error. The signal cancels the operation; the
+  /// function still waits until it has ended.
   @inlinable
   static func run(
     _ operation: @escaping Operation,
     emit: Emitter<Mutation>,
     cancelledBy signal: CancelSignal?
   ) async -> (any Error)? {
-    guard let signal else { return await errorOf(operation, emit) }
-    return await withTaskGroup(of: EffectOutcome.self) { group in
-      group.addTask { .operation(await errorOf(operation, emit)) }
-      group.addTask {
-        _ = await signal.wait { $0 ? true : nil }
-        return .signal
-      }
-      var error: (any Error)?
-      for await outcome in group {
-        group.cancelAll()
-        if case .operation(let thrown) = outcome { error = thrown }
-      }
-      return error
-    }
-  }
-
-  @inlinable
-  static func errorOf(_ operation: Operation, _ emit: Emitter<Mutation>) async -> (any Error)? {
     do {
-      try await operation(emit)
+      guard let signal else {
+        try await operation(emit)
+        return nil
+      }
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        group.addTask { try await operation(emit) }
+        group.addTask {
+          _ = await signal.wait { $0 ? true : nil }
+          throw CancellationError()
+        }
+        defer { group.cancelAll() }
+        try await group.next()
+      }
       return nil
     } catch {
       return error
     }
   }
-}
-
-@usableFromInline
-enum EffectOutcome: Sendable {
-  case operation((any Error)?)
-  case signal
 }

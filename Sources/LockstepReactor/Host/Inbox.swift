@@ -27,6 +27,15 @@ public enum SendResult: Sendable, Hashable {
   case full
   /// The host is closed.
   case closed
+
+  @inlinable
+  func check() throws(AdmissionError) {
+    switch self {
+    case .accepted: break
+    case .full: throw .full
+    case .closed: throw .closed
+    }
+  }
 }
 
 /// The only way into a reactor: a bounded queue whose order is the order of sending.
@@ -47,11 +56,9 @@ final class Inbox<R: Reactor>: Sendable {
 
   @usableFromInline let contents: AwaitableState<Contents>
   @usableFromInline let capacity: Int
-  /// Set under the lock of the contents, so that nothing is queued after the end. The loop reads it
-  /// without the lock before each input.
+  /// Set under the lock of the contents, so that nothing is queued after the end. Read without it.
   @usableFromInline let closed = Atomic<Bool>(false)
-  /// How many admitted actions are settled. Only the loop writes it, so an action needs no second
-  /// lock.
+  /// How many admitted actions are settled. Only the loop writes it, so it needs no lock.
   @usableFromInline let settled = Atomic<Int>(0)
 
   @inlinable
@@ -63,13 +70,18 @@ final class Inbox<R: Reactor>: Sendable {
   @inlinable
   var isClosed: Bool { closed.load(ordering: .acquiring) }
 
-  /// Queues an action or a step.
   @inlinable
   func admit(_ input: Input<R>) -> SendResult {
-    contents.change { queue(input, in: &$0) }
+    contents.change { contents in
+      if isClosed { return .closed }
+      if contents.admitted - settled.load(ordering: .acquiring) >= capacity { return .full }
+      contents.admitted += 1
+      // In place: a copy of the queue would make sending quadratic.
+      contents.inputs.append(input)
+      return .accepted
+    }
   }
 
-  /// Queues an action of a merged stream; returns when it was handled.
   @inlinable
   func admitMerged(_ action: R.Action) async -> SendResult {
     var result = SendResult.closed
@@ -80,18 +92,19 @@ final class Inbox<R: Reactor>: Sendable {
     return result
   }
 
-  /// Queues an input and waits for its acknowledgement.
+  /// Queues an input; returns when it was handled. Throws if it was dropped.
   @inlinable
-  func deliver(_ input: (Acknowledgement) -> Input<R>) async -> Bool {
-    await withCheckedContinuation { acknowledgement in
+  func deliver(_ input: (Acknowledgement) -> Input<R>) async throws(CancellationError) {
+    let isHandled = await withCheckedContinuation { acknowledgement in
       let isTaken = post(input(acknowledgement))
       if !isTaken { acknowledgement.resume(returning: false) }
     }
+    if !isHandled { throw CancellationError() }
   }
 
   /// Reports a failure and waits until the loop handled it, so that reports cannot pile up.
   func report(_ origin: ReactorFailure<R.Action>.Origin, _ error: any Error) async {
-    _ = await deliver { .failed(ReactorFailure(origin: origin, error: error), $0) }
+    try? await deliver { .failed(ReactorFailure(origin: origin, error: error), $0) }
   }
 
   @discardableResult
@@ -120,8 +133,7 @@ final class Inbox<R: Reactor>: Sendable {
     }
   }
 
-  /// Waits for inputs and swaps them with the emptied `batch`; returns `false` when the loop must
-  /// end.
+  /// Waits for inputs and swaps them with the empty `batch`; `false` when the loop must end.
   @inlinable
   func take(into batch: inout [Input<R>]) async -> Bool {
     let isOpen = await contents.wait { contents -> Bool? in
@@ -145,16 +157,6 @@ final class Inbox<R: Reactor>: Sendable {
     }
     for input in abandoned { input.abandon() }
     return hasLoop
-  }
-
-  /// Called under the lock. Changes the queue in place: a copy would make sending quadratic.
-  @inlinable
-  func queue(_ input: consuming Input<R>, in contents: inout Contents) -> SendResult {
-    if isClosed { return .closed }
-    if contents.admitted - settled.load(ordering: .acquiring) >= capacity { return .full }
-    contents.admitted += 1
-    contents.inputs.append(input)
-    return .accepted
   }
 }
 

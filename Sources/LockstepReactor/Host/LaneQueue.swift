@@ -1,11 +1,11 @@
-/// An effect that takes time, from its start to its end.
+/// An effect that takes time.
 @usableFromInline
 struct RunningEffect<R: Reactor> {
   @usableFromInline let action: R.Action
   @usableFromInline let owner: EffectOwner<R>
   @usableFromInline let lane: Lane?
   @usableFromInline let signal: CancelSignal?
-  /// Set when a newer effect of the lane won. The host drops what this one still emits.
+  /// A newer effect of the lane won. The host drops what this one still emits.
   @usableFromInline var isCancelled = false
 
   @inlinable
@@ -30,12 +30,13 @@ struct LaneQueue<R: Reactor> {
   @usableFromInline
   enum Waiting {
     case action(R.Action, Receipt<R.State>?)
-    case step(WaitingStep<R>)
+    /// A step stands in the queue of each of its serial lanes until all of them are free.
+    case step(Step<R>, [Lane])
 
     @inlinable var receipt: Receipt<R.State>? {
       switch self {
       case .action(_, let receipt): receipt
-      case .step(let step): step.step.receipt
+      case .step(let step, _): step.receipt
       }
     }
   }

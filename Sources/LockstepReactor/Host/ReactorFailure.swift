@@ -7,11 +7,9 @@ public struct ReactorFailure<Action: Sendable>: Error {
     /// A stream merged by `transform(action:)`. After ``MergedActionRefusal`` or
     /// ``EventsLostError`` the stream continues; any other error has ended it.
     case actionStream
-    /// A stream merged by `transform(mutation:)`. It has ended unless the error is
-    /// ``EventsLostError``.
+    /// A stream merged by `transform(mutation:)`. It continues only after ``EventsLostError``.
     case mutationStream
-    /// A stream merged by `transform(state:)`. It has ended unless the error is
-    /// ``EventsLostError``.
+    /// A stream merged by `transform(state:)`. It continues only after ``EventsLostError``.
     case stateStream
   }
 
@@ -40,8 +38,7 @@ public struct MergedActionRefusal: Error, Hashable, CustomStringConvertible {
 public enum ReactorTrace<R: Reactor>: Sendable {
   /// The host is about to call `mutate` with an action.
   case action(R.Action)
-  /// `transform(action:)` or the policy ``EffectPolicy/first(_:)`` dropped an action before
-  /// `mutate`.
+  /// `transform(action:)` or the policy ``EffectPolicy/first(_:)`` dropped an action.
   case ignored(R.Action)
   /// A mutation was reduced.
   case mutation(R.Mutation)

@@ -14,17 +14,13 @@ public final class ReactorHost<R: Reactor>: ViewModel {
 
   @usableFromInline let inbox: Inbox<R>
   @usableFromInline let outputs: HostOutputs<R>
-  @usableFromInline let transforms: Transforms<R>
-  private let actionFlow: Flow<R.Action>
-  private let mutationFlow: Flow<R.Mutation>
-  private let stateFlow: Flow<R.State>
+  @usableFromInline let flows: Flows<R>
 
   /// Makes a host. Actions sent before `run()` are handled when it runs.
   ///
   /// - Parameters:
   ///   - reactor: The reactor. Its `transform` functions are called here, once.
-  ///   - capacity: How many actions may be unsettled: waiting, or with an effect that runs. The host
-  ///     refuses further ones. The default is 1,024.
+  ///   - capacity: How many actions may be unsettled: waiting, or with an effect that runs.
   ///   - trace: Called by the loop for each of its steps. It must be quick and must not block.
   public init(
     _ reactor: R,
@@ -33,21 +29,15 @@ public final class ReactorHost<R: Reactor>: ViewModel {
   ) {
     self.reactor = reactor
     inbox = Inbox(capacity: capacity)
-    actionFlow = reactor.transform(action: Flow())
-    mutationFlow = reactor.transform(mutation: Flow())
-    stateFlow = reactor.transform(state: Flow())
+    flows = Flows(of: reactor)
     let initial = reactor.initialState
-    transforms = Transforms(actionFlow, mutationFlow, stateFlow)
-    outputs = HostOutputs(initial: transforms.state?(initial) ?? initial, trace: trace)
+    outputs = HostOutputs(states: Latest(flows.state.transformed(initial) ?? initial), trace: trace)
   }
 
-  deinit {
-    // Ends the sequences of a host that never ran. Otherwise their readers would wait for ever.
-    close()
-  }
+  /// Ends the sequences of a host that never ran. Otherwise their readers would wait for ever.
+  deinit { close() }
 
-  /// Queues an action. Actions are handled in the order of `send`, whichever threads they come
-  /// from.
+  /// Queues an action. Actions of all threads are handled in the order of `send`.
   ///
   /// `send` never blocks. An action sent while another is handled, for example by an observer of
   /// the state, is handled after it. Check the result if the action must not be lost.
@@ -61,11 +51,8 @@ public final class ReactorHost<R: Reactor>: ViewModel {
   @inlinable
   public func submit(_ action: R.Action) throws(AdmissionError) -> Receipt<R.State> {
     let receipt = Receipt<R.State>()
-    switch inbox.admit(.action(action, receipt)) {
-    case .accepted: return receipt
-    case .full: throw .full
-    case .closed: throw .closed
-    }
+    try inbox.admit(.action(action, receipt)).check()
+    return receipt
   }
 
   /// The newest state that observers see.
@@ -95,13 +82,12 @@ public final class ReactorHost<R: Reactor>: ViewModel {
     } onCancel: {
       inbox.close()
     }
-    outputs.states.finish()
-    outputs.failures.finish()
+    outputs.finish()
   }
 
   @inlinable
   func handleInputs() async {
-    var loop = ReducingLoop(reactor: reactor, transforms: transforms, outputs: outputs, inbox: inbox)
+    var loop = ReducingLoop(reactor: reactor, flows: flows, outputs: outputs, inbox: inbox)
     await withDiscardingTaskGroup { group in
       startMergedStreams(&group)
       var batch: [Input<R>] = []
@@ -116,18 +102,13 @@ public final class ReactorHost<R: Reactor>: ViewModel {
     loop.abandon()
   }
 
-  /// Closes the host: it refuses further actions, drops those in the queue and cancels every
-  /// effect.
+  /// Closes the host: it refuses further actions, drops the queued ones and cancels every effect.
   ///
   /// The action that the loop is handling is still reduced; nothing else is. Waiters on dropped
-  /// actions get a `CancellationError`. Returns at once; `run()` returns when the last effect has
-  /// ended.
+  /// actions get a `CancellationError`. `run()` returns when the last effect has ended.
   @inlinable
   public func close() {
-    let wasRunning = inbox.close()
-    if wasRunning { return }
-    outputs.states.finish()
-    outputs.failures.finish()
+    if !inbox.close() { outputs.finish() }
   }
 }
 
@@ -136,7 +117,7 @@ public final class ReactorHost<R: Reactor>: ViewModel {
 extension ReactorHost {
   @usableFromInline
   func startMergedStreams(_ group: inout DiscardingTaskGroup) {
-    for source in actionFlow.sources {
+    for source in flows.action.sources {
       start(source, .actionStream, &group) { [inbox] action in
         switch await inbox.admitMerged(action) {
         case .accepted: break
@@ -145,14 +126,14 @@ extension ReactorHost {
         }
       }
     }
-    for source in mutationFlow.sources {
+    for source in flows.mutation.sources {
       start(source, .mutationStream, &group) { [inbox] mutation in
-        guard await inbox.deliver({ .mergedMutation(mutation, $0) }) else { throw CancellationError() }
+        try await inbox.deliver { .mergedMutation(mutation, $0) }
       }
     }
-    for source in stateFlow.sources {
+    for source in flows.state.sources {
       start(source, .stateStream, &group) { [inbox] state in
-        guard await inbox.deliver({ .mergedState(state, $0) }) else { throw CancellationError() }
+        try await inbox.deliver { .mergedState(state, $0) }
       }
     }
   }

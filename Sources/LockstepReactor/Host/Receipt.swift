@@ -14,8 +14,7 @@ public final class Receipt<State: Sendable>: Sendable {
   @inlinable
   init() { progress = AwaitableState(Progress()) }
 
-  /// Waits until the action's immediate mutations are reduced, and returns the state of that
-  /// moment.
+  /// Waits until the action's immediate mutations are reduced, and returns the state then.
   ///
   /// Work that takes time may still run; its states come later. Throws the error that refused the
   /// action, and `CancellationError` when the host closed or the waiting task is cancelled.
@@ -27,7 +26,7 @@ public final class Receipt<State: Sendable>: Sendable {
     return try (result ?? .failure(CancellationError())).get()
   }
 
-  /// Waits until the action's effect has ended, and returns the state of that moment.
+  /// Waits until the action's effect has ended, and returns the state then.
   ///
   /// Throws the error of the effect. Throws `CancellationError` when a newer effect cancelled this
   /// one, the host closed, or the waiting task is cancelled.

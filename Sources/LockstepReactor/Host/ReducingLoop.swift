@@ -5,7 +5,7 @@
 @usableFromInline
 struct ReducingLoop<R: Reactor> {
   @usableFromInline let reactor: R
-  @usableFromInline let transforms: Transforms<R>
+  @usableFromInline let flows: Flows<R>
   @usableFromInline let outputs: HostOutputs<R>
   @usableFromInline let inbox: Inbox<R>
 
@@ -17,9 +17,9 @@ struct ReducingLoop<R: Reactor> {
   @usableFromInline var lastEffect: EffectID = 0
 
   @inlinable
-  init(reactor: R, transforms: Transforms<R>, outputs: HostOutputs<R>, inbox: Inbox<R>) {
+  init(reactor: R, flows: Flows<R>, outputs: HostOutputs<R>, inbox: Inbox<R>) {
     self.reactor = reactor
-    self.transforms = transforms
+    self.flows = flows
     self.outputs = outputs
     self.inbox = inbox
     state = reactor.initialState
@@ -32,12 +32,8 @@ struct ReducingLoop<R: Reactor> {
     if inbox.isClosed { return input.abandon() }
     switch input {
     case .action(let action, let receipt):
-      if let transform = transforms.action {
-        guard let transformed = transform(action) else { return ignore(action, receipt) }
-        admit(transformed, receipt, &group)
-      } else {
-        admit(action, receipt, &group)
-      }
+      guard let transformed = flows.action.transformed(action) else { return ignore(action, receipt) }
+      admit(transformed, receipt, &group)
     case .step(let step):
       admit(step, &group)
     case .mergedAction(let action, let acknowledgement):
@@ -87,31 +83,20 @@ extension ReducingLoop {
   ) {
     switch reactor.policy(for: action) {
     case .all:
-      _ = start(action, receipt, lane: nil, &group)
+      start(action, receipt, lane: nil, &group)
     case .latest(let lane):
       cancelEffects(of: lane)
-      enter(lane, action, receipt, &group)
+      start(action, receipt, lane: lane, &group)
     case .first(let lane):
       if lanes[lane]?.isTaken == true { return ignore(action, receipt) }
-      enter(lane, action, receipt, &group)
+      start(action, receipt, lane: lane, &group)
     case .serial(let lane):
       if lanes[lane] == nil {
-        enter(lane, action, receipt, &group)
+        start(action, receipt, lane: lane, &group)
       } else {
         lanes[lane]?.waiting.append(.action(action, receipt))
       }
     }
-  }
-
-  @inlinable
-  mutating func enter(
-    _ lane: Lane,
-    _ action: R.Action,
-    _ receipt: Receipt<R.State>?,
-    _ group: inout DiscardingTaskGroup
-  ) {
-    guard let id = start(action, receipt, lane: lane, &group) else { return }
-    lanes[lane, default: LaneQueue()].running.append(id)
   }
 
   @inlinable
@@ -133,14 +118,13 @@ extension ReducingLoop {
 // MARK: Effects
 
 extension ReducingLoop {
-  /// Handles an action; returns the id of its effect if that takes time.
   @inlinable
   mutating func start(
     _ action: R.Action,
     _ receipt: Receipt<R.State>?,
     lane: Lane?,
     _ group: inout DiscardingTaskGroup
-  ) -> EffectID? {
+  ) {
     outputs.trace?(.action(action))
     let effect = reactor.mutate(action, in: state)
     switch effect.immediate {
@@ -151,14 +135,12 @@ extension ReducingLoop {
     switch effect.rest {
     case .none:
       settle(receipt, nil)
-      return nil
     case .failure(let error):
       report(ReactorFailure(origin: .action(action), error: error))
       settle(receipt, error)
-      return nil
     case .operation(let operation):
       receipt?.markReduced(state)
-      return launch(operation, of: action, .action(receipt), lane: lane, &group)
+      launch(operation, of: action, .action(receipt), lane: lane, &group)
     }
   }
 
@@ -169,22 +151,21 @@ extension ReducingLoop {
     _ owner: EffectOwner<R>,
     lane: Lane?,
     _ group: inout DiscardingTaskGroup
-  ) -> EffectID {
+  ) {
     lastEffect += 1
     let id = lastEffect
     let signal = lane == nil ? nil : CancelSignal(false)
     running[id] = RunningEffect(action: action, owner: owner, lane: lane, signal: signal)
+    if let lane { lanes[lane, default: LaneQueue()].running.append(id) }
     outputs.trace?(.effectStarted(action, effect: id))
     group.addTask { [inbox] in
       let emit = Emitter<R.Mutation> { mutation in
         try Task.checkCancellation()
-        let isReduced = await inbox.deliver { .emitted(mutation, by: id, $0) }
-        if !isReduced { throw CancellationError() }
+        try await inbox.deliver { .emitted(mutation, by: id, $0) }
       }
       let error = await Effect.run(operation, emit: emit, cancelledBy: signal)
       inbox.post(.ended(id, error))
     }
-    return id
   }
 
   @inlinable
@@ -205,8 +186,7 @@ extension ReducingLoop {
     }
   }
 
-  /// Starts the actions and steps that wait for a lane, until an effect runs in the lane again or
-  /// the host closes.
+  /// Starts what waits for a lane, until an effect runs in the lane again or the host closes.
   @inlinable
   mutating func startWaiting(in lane: Lane, _ group: inout DiscardingTaskGroup) {
     var freed = [lane]
@@ -220,15 +200,15 @@ extension ReducingLoop {
         lanes[lane] = nil
       case .action(let action, let receipt):
         _ = lanes[lane]?.waiting.removeFirst()
-        if let id = start(action, receipt, lane: lane, &group) { lanes[lane]?.running.append(id) }
-      case .step(let waiting):
-        guard isTurn(of: waiting) else {
+        start(action, receipt, lane: lane, &group)
+      case .step(let step, let serialLanes):
+        guard isTurn(of: step, in: serialLanes) else {
           freed.removeLast()
           continue
         }
-        for lane in waiting.lanes { _ = lanes[lane]?.waiting.removeFirst() }
-        start(waiting.step, &group)
-        freed += waiting.lanes
+        for lane in serialLanes { _ = lanes[lane]?.waiting.removeFirst() }
+        start(step, &group)
+        freed += serialLanes
       }
     }
   }
@@ -252,16 +232,14 @@ extension ReducingLoop {
 extension ReducingLoop {
   @inlinable
   mutating func applyTransformed(_ mutation: R.Mutation) {
-    guard let transform = transforms.mutation else { return apply(mutation) }
-    if let transformed = transform(mutation) { apply(transformed) }
+    if let transformed = flows.mutation.transformed(mutation) { apply(transformed) }
   }
 
   @inlinable
   mutating func apply(_ mutation: R.Mutation) {
     R.reduce(&state, mutation)
     outputs.trace?(.mutation(mutation))
-    guard let transform = transforms.state else { return show(state) }
-    if let transformed = transform(state) { show(transformed) }
+    if let transformed = flows.state.transformed(state) { show(transformed) }
   }
 
   @inlinable
@@ -273,17 +251,16 @@ extension ReducingLoop {
   }
 }
 
-/// The synchronous transforms of a reactor's flows.
 @usableFromInline
-struct Transforms<R: Reactor>: Sendable {
-  @usableFromInline let action: Flow<R.Action>.Transform?
-  @usableFromInline let mutation: Flow<R.Mutation>.Transform?
-  @usableFromInline let state: Flow<R.State>.Transform?
+struct Flows<R: Reactor>: Sendable {
+  @usableFromInline let action: Flow<R.Action>
+  @usableFromInline let mutation: Flow<R.Mutation>
+  @usableFromInline let state: Flow<R.State>
 
-  init(_ action: Flow<R.Action>, _ mutation: Flow<R.Mutation>, _ state: Flow<R.State>) {
-    self.action = action.transform
-    self.mutation = mutation.transform
-    self.state = state.transform
+  init(of reactor: R) {
+    action = reactor.transform(action: Flow())
+    mutation = reactor.transform(mutation: Flow())
+    state = reactor.transform(state: Flow())
   }
 }
 
@@ -291,12 +268,12 @@ struct Transforms<R: Reactor>: Sendable {
 @usableFromInline
 struct HostOutputs<R: Reactor>: Sendable {
   @usableFromInline let states: Latest<R.State>
-  @usableFromInline let failures: DispatchSubject<ReactorFailure<R.Action>>
+  @usableFromInline let failures = DispatchSubject<ReactorFailure<R.Action>>()
   @usableFromInline let trace: (@Sendable (ReactorTrace<R>) -> Void)?
 
-  init(initial: R.State, trace: (@Sendable (ReactorTrace<R>) -> Void)?) {
-    states = Latest(initial)
-    failures = DispatchSubject()
-    self.trace = trace
+  @inlinable
+  func finish() {
+    states.finish()
+    failures.finish()
   }
 }

@@ -3,21 +3,9 @@
 struct Step<R: Reactor>: Sendable {
   /// In their order; `nil` where `transform(action:)` dropped one.
   @usableFromInline var actions: [R.Action?]
-  /// The condition of the step. The host checks it when the step's turn comes.
+  /// Asked when the step's turn comes.
   @usableFromInline let isWanted: @Sendable () -> Bool
   @usableFromInline let receipt: Receipt<R.State>
-}
-
-/// A step that waits until all of its serial lanes are free. It stands in the queue of each.
-@usableFromInline
-final class WaitingStep<R: Reactor> {
-  @usableFromInline let step: Step<R>
-  @usableFromInline let lanes: [Lane]
-
-  init(_ step: Step<R>, lanes: [Lane]) {
-    self.step = step
-    self.lanes = lanes
-  }
 }
 
 /// How many effects of a step have not ended. Only the reducing loop uses it.
@@ -30,9 +18,7 @@ final class StepProgress {
 
 /// An action was refused at once, and with it the step that it was part of.
 package struct StepRefusal: Error {
-  /// The position of the action in the step.
   package let index: Int
-  /// The error of its effect.
   package let reason: any Error
 
   package init(index: Int, reason: any Error) {
@@ -53,11 +39,8 @@ extension ReactorHost {
   /// all of them are free. Inside a step, the effects of a serial lane run one after another.
   package func perform(_ actions: [R.Action], if isWanted: @escaping @Sendable () -> Bool) async throws {
     let step = Step<R>(actions: actions, isWanted: isWanted, receipt: Receipt())
-    switch inbox.admit(.step(step)) {
-    case .accepted: _ = try await step.receipt.reduced()
-    case .full: throw AdmissionError.full
-    case .closed: throw AdmissionError.closed
-    }
+    try inbox.admit(.step(step)).check()
+    _ = try await step.receipt.reduced()
   }
 }
 
@@ -65,31 +48,26 @@ extension ReducingLoop {
   @usableFromInline
   mutating func admit(_ step: Step<R>, _ group: inout DiscardingTaskGroup) {
     var step = step
-    if let transform = transforms.action {
-      step.actions = step.actions.map { action in
-        guard let action else { return nil }
-        if let transformed = transform(action) { return transformed }
-        outputs.trace?(.ignored(action))
-        return nil
-      }
+    step.actions = step.actions.map { action in
+      let transformed = action.flatMap { flows.action.transformed($0) }
+      if let action, transformed == nil { outputs.trace?(.ignored(action)) }
+      return transformed
     }
-    let serialLanes = step.actions.reduce(into: [Lane]()) { serialLanes, action in
-      guard let action, case .serial(let lane) = reactor.policy(for: action), !serialLanes.contains(lane) else {
-        return
-      }
+    var serialLanes: [Lane] = []
+    for case let action? in step.actions {
+      guard case .serial(let lane) = reactor.policy(for: action), !serialLanes.contains(lane) else { continue }
       serialLanes.append(lane)
     }
     if serialLanes.allSatisfy({ lanes[$0] == nil }) { return start(step, &group) }
-    let waiting = WaitingStep(step, lanes: serialLanes)
-    for lane in serialLanes { lanes[lane, default: LaneQueue()].waiting.append(.step(waiting)) }
+    for lane in serialLanes { lanes[lane, default: LaneQueue()].waiting.append(.step(step, serialLanes)) }
   }
 
   /// Whether all lanes of a waiting step are free and have it at their heads.
   @usableFromInline
-  func isTurn(of step: WaitingStep<R>) -> Bool {
-    step.lanes.allSatisfy { lane in
-      guard let queue = lanes[lane], queue.isQuiet, case .step(let first)? = queue.waiting.first else { return false }
-      return first === step
+  func isTurn(of step: Step<R>, in serialLanes: [Lane]) -> Bool {
+    serialLanes.allSatisfy { lane in
+      guard let queue = lanes[lane], queue.isQuiet, let first = queue.waiting.first else { return false }
+      return first.receipt === step.receipt
     }
   }
 
@@ -125,18 +103,10 @@ extension ReducingLoop {
   }
 
   private mutating func reduce(_ mutation: R.Mutation, of decision: inout StepDecision<R>) {
-    var reduced = mutation
-    if let transform = transforms.mutation {
-      guard let transformed = transform(mutation) else { return }
-      reduced = transformed
-    }
-    R.reduce(&state, reduced)
-    decision.mutations.append(reduced)
-    guard let transform = transforms.state else {
-      decision.shown = state
-      return
-    }
-    if let transformed = transform(state) { decision.shown = transformed }
+    guard let transformed = flows.mutation.transformed(mutation) else { return }
+    R.reduce(&state, transformed)
+    decision.mutations.append(transformed)
+    if let shown = flows.state.transformed(state) { decision.shown = shown }
   }
 
   private mutating func apply(_ decision: StepDecision<R>, _ group: inout DiscardingTaskGroup) {
@@ -146,8 +116,7 @@ extension ReducingLoop {
     if decision.effects.isEmpty { return inbox.settleOne() }
     let progress = StepProgress(openEffects: decision.effects.count)
     for effect in decision.effects {
-      let id = launch(effect.operation(inbox), of: effect.action, .step(progress), lane: effect.lane, &group)
-      if let lane = effect.lane { lanes[lane, default: LaneQueue()].running.append(id) }
+      launch(effect.operation(inbox), of: effect.action, .step(progress), lane: effect.lane, &group)
     }
   }
 
@@ -157,7 +126,6 @@ extension ReducingLoop {
   }
 }
 
-/// The combined outcome of a step's actions.
 private struct StepDecision<R: Reactor> {
   /// One effect, or several that run one after another in their serial lane.
   struct PendingEffect {

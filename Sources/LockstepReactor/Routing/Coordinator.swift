@@ -7,11 +7,9 @@ public protocol Presentable: Sendable {
   func present() async -> Presentation
 }
 
-/// Turns a route into a destination. A reactor names the route; only the coordinator knows the
-/// destination.
+/// Turns a route, which a reactor names, into a destination, which the reactor does not know.
 ///
-/// A route is a field of a reactor's state, and a ``Pulse``, because going to the same place twice
-/// is two events:
+/// A route is a field of a state, and a ``Pulse``: going to the same place twice is two events.
 ///
 ///     struct State { @Pulse var route: Route? }
 ///

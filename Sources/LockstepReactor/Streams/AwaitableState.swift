@@ -2,10 +2,9 @@ import Synchronization
 
 /// A value behind a lock, and the tasks that wait for it to change.
 ///
-/// It is the only concurrency primitive of this library. `Latest`, `EventStream`, a host's inbox
-/// and receipts each use it with a plain struct. Two rules prevent deadlocks. Only this library's
-/// code runs under the lock. Continuations are resumed after the lock is released, because resuming
-/// calls an executor.
+/// It is the only concurrency primitive of this library. Two rules prevent deadlocks. Only this
+/// library's code runs under the lock. Continuations are resumed after it is released, because
+/// resuming calls an executor.
 ///
 /// `@inlinable` lets the compiler specialize a reactor's loop in the module that defines the
 /// reactor. Without it, handling an action takes thirty times as long.
@@ -69,8 +68,7 @@ final class AwaitableState<State: Sendable>: Sendable {
       await withTaskCancellationHandler {
         // Resumed exactly once: the code that removes a continuation under the lock resumes it.
         await withUnsafeContinuation(isolation: isolation) { continuation in
-          // A cancellation before this point has set the flag; one after it finds the waiter
-          // parked.
+          // A cancellation before this has set the flag; one after it finds the waiter parked.
           let mustWait = withLock { guarded in
             if Task.isCancelled { return false }
             result = ready(&guarded.state)

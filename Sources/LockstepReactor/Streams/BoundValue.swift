@@ -1,39 +1,31 @@
 /// The newest element of a subject: replayed to each new watcher, then distinct.
 ///
-/// It is up to date when `dispatch` returns, because no task is involved. Releasing it ends the
-/// binding.
+/// It is up to date when `dispatch` returns: no task is involved. Releasing it ends the binding.
 public final class BoundValue<Value: Sendable & Equatable>: Sendable {
-  private let latest: Latest<Value>
-  private let unbind: @Sendable () -> Void
+  private let subscription: SubjectSubscription<Latest<Value>>
 
   /// Binds to a subject. The value is `initial` until the first dispatch.
   public init(_ subject: DispatchSubject<Value>, initial: Value) {
-    let latest = Latest(initial)
-    let id = subject.subscribe(
-      receive: { value in
-        let (replaced, wake) = latest.publishDeferringWake(value)
-        return (replaced, wake)
-      },
-      finish: { latest.finishDeferringWake() }
-    )
-    self.latest = latest
-    unbind = { subject.unsubscribe(id) }
+    subscription = SubjectSubscription(of: Latest(initial), to: subject)
   }
 
-  deinit {
-    unbind()
-    latest.finish()
-  }
+  deinit { subscription.target.finish() }
 
   /// The newest value.
-  public var value: Value { latest.value }
+  public var value: Value { subscription.target.value }
 
   /// The newest value at once, then each newer one that differs.
-  public var values: LatestValues<Value> { latest.values }
+  public var values: LatestValues<Value> { subscription.target.values }
 }
 
-/// The elements of a subject as they are dispatched. They are never replayed, and equal ones are
-/// kept.
+extension Latest: SubjectSubscriber {
+  func receive(_ value: Value) -> (replaced: (any Sendable)?, wake: Wake) {
+    let (replaced, wake) = publishDeferringWake(value)
+    return (replaced, wake)
+  }
+}
+
+/// The elements of a subject as they are dispatched: never replayed, and with equal ones.
 public struct BoundEvents<Element: Sendable>: Sendable {
   private let subject: DispatchSubject<Element>
 

@@ -1,29 +1,20 @@
 /// A typed channel that sends each element to all of its subscribers.
 ///
-/// `dispatch` is synchronous and fixes the order: all subscribers see all elements in the same
-/// order. Dispatching runs no code of the subscribers and never waits for them. Each subscriber has
-/// a bounded queue (``events(capacity:)``) or a slot for the newest element (``BoundValue``).
+/// All subscribers see all elements in the same order. `dispatch` runs no code of the subscribers
+/// and never waits for them. Each subscriber has a bounded queue (``events(capacity:)``) or a slot
+/// for the newest element (``BoundValue``).
 public final class DispatchSubject<Element: Sendable>: Sendable {
-  /// Stores an element for a subscriber. Returns the tasks to wake, and a value to release after
-  /// the lock.
-  typealias Sink = @Sendable (Element) -> (garbage: (any Sendable)?, wake: Wake)
-
   /// The tasks to wake after a dispatch, when no lock is held.
   struct Delivery: Sendable {
-    fileprivate let received: [(garbage: (any Sendable)?, wake: Wake)]
+    fileprivate let received: [(replaced: (any Sendable)?, wake: Wake)]
 
     func complete() {
       for receipt in received { receipt.wake.resume() }
     }
   }
 
-  private struct Subscriber: Sendable {
-    let receive: Sink
-    let finish: @Sendable () -> Wake
-  }
-
   private struct Subscribers: Sendable {
-    var list = NumberedList<Subscriber>()
+    var list = NumberedList<any SubjectSubscriber<Element>>()
     var nextID = 0
     var isFinished = false
   }
@@ -34,9 +25,7 @@ public final class DispatchSubject<Element: Sendable>: Sendable {
   public init() {}
 
   /// Sends `element` to the current subscribers.
-  public func dispatch(_ element: Element) {
-    dispatchDeferringWake(element).complete()
-  }
+  public func dispatch(_ element: Element) { dispatchDeferringWake(element).complete() }
 
   /// Dispatches without waking tasks, for a caller that holds a lock of its own.
   func dispatchDeferringWake(_ element: Element) -> Delivery {
@@ -49,9 +38,8 @@ public final class DispatchSubject<Element: Sendable>: Sendable {
   public func finish() {
     let wakes = subscribers.withState { subscribers in
       subscribers.isFinished = true
-      let wakes = subscribers.list.members.map { $0.finish() }
-      subscribers.list = NumberedList()
-      return wakes
+      defer { subscribers.list = NumberedList() }
+      return subscribers.list.members.map { $0.finishDeferringWake() }
     }
     for wake in wakes { wake.resume() }
   }
@@ -61,38 +49,52 @@ public final class DispatchSubject<Element: Sendable>: Sendable {
   /// `capacity` is how many events may wait for a slow reader. Beyond it the oldest is dropped and
   /// the reader gets an ``EventsLostError``.
   public func events(capacity: Int = 256) -> EventStream<Element> {
-    let queue = EventQueue<Element>(capacity: capacity)
-    let id = subscribe(
-      receive: { element in
-        let (dropped, wake) = queue.offerDeferringWake(element)
-        return (dropped, wake)
-      },
-      finish: { queue.finishDeferringWake() }
-    )
-    let subscription = EventSubscription(queue: queue) { [self] in unsubscribe(id) }
-    return EventStream(subscription: subscription)
+    EventStream(subscription: SubjectSubscription(of: EventQueue(capacity: capacity), to: self))
   }
 
   /// The number of subscribers, for tests and metrics.
-  public var subscriberCount: Int {
-    subscribers.withState(\.list.count)
-  }
+  public var subscriberCount: Int { subscribers.withState(\.list.count) }
 
-  func subscribe(receive: @escaping Sink, finish: @escaping @Sendable () -> Wake) -> Int {
+  fileprivate func subscribe(_ subscriber: any SubjectSubscriber<Element>) -> Int {
     let (id, wake) = subscribers.withState { subscribers -> (Int, Wake?) in
       let id = subscribers.nextID
       subscribers.nextID += 1
-      if subscribers.isFinished { return (id, finish()) }
-      subscribers.list.insert(Subscriber(receive: receive, finish: finish), number: id)
+      if subscribers.isFinished { return (id, subscriber.finishDeferringWake()) }
+      subscribers.list.insert(subscriber, number: id)
       return (id, nil)
     }
     wake?.resume()
     return id
   }
 
-  func unsubscribe(_ id: Int) {
+  fileprivate func unsubscribe(_ id: Int) {
     // Released after the lock, because releasing a subscriber may run a deinitializer.
     let removed = subscribers.withState { $0.list.remove(number: id) }
     withExtendedLifetime(removed) {}
   }
+}
+
+/// Stores the elements of a subject. Both functions return the tasks to wake after the lock.
+protocol SubjectSubscriber<Element>: Sendable {
+  associatedtype Element: Sendable
+
+  /// Also returns a value to release after the lock.
+  func receive(_ element: Element) -> (replaced: (any Sendable)?, wake: Wake)
+
+  func finishDeferringWake() -> Wake
+}
+
+/// Ends when it is released.
+final class SubjectSubscription<Target: SubjectSubscriber>: Sendable {
+  let target: Target
+  private let subject: DispatchSubject<Target.Element>
+  private let id: Int
+
+  init(of target: Target, to subject: DispatchSubject<Target.Element>) {
+    self.target = target
+    self.subject = subject
+    id = subject.subscribe(target)
+  }
+
+  deinit { subject.unsubscribe(id) }
 }

@@ -2,21 +2,18 @@
 ///
 /// It is a bounded queue. Dispatching never waits for a reader. When a reader lags by more than the
 /// capacity, the *oldest* events are dropped and the sequence throws ``EventsLostError`` at the
-/// gap. Another loop over the same stream continues after the gap. Use ``ignoringLosses`` if gaps
-/// do not matter.
+/// gap. Another loop over the stream continues after it. If gaps do not matter, use
+/// ``ignoringLosses``.
 ///
-/// A stream has one reader; subscribe again for a second one. Releasing the stream ends the
-/// subscription.
+/// A stream has one reader; subscribe again for a second one. Releasing it ends the subscription.
 public struct EventStream<Element: Sendable>: AsyncSequence, Sendable {
   /// Reading fails only if events were lost.
   public typealias Failure = EventsLostError
 
-  let subscription: EventSubscription<Element>
+  let subscription: SubjectSubscription<EventQueue<Element>>
 
   /// How many events were dropped because the reader was too slow.
-  public var lostCount: Int {
-    subscription.queue.lostCount
-  }
+  public var lostCount: Int { subscription.target.lostCount }
 
   /// The same events without errors at gaps: for views or logs that show the newest.
   public var ignoringLosses: some AsyncSequence<Element, Never> & Sendable {
@@ -28,19 +25,16 @@ public struct EventStream<Element: Sendable>: AsyncSequence, Sendable {
   }
 
   /// The reader. A second iterator of the same stream shares the queue with the first.
-  public func makeAsyncIterator() -> Iterator {
-    Iterator(subscription: subscription)
-  }
+  public func makeAsyncIterator() -> Iterator { Iterator(subscription: subscription) }
 
   /// Takes events from the queue.
   public struct Iterator: AsyncIteratorProtocol {
-    let subscription: EventSubscription<Element>
+    let subscription: SubjectSubscription<EventQueue<Element>>
 
-    /// The next event; `nil` when the source has finished or the task was cancelled.
-    ///
-    /// Throws once for each gap. The next call returns the event after it.
+    /// The next event; `nil` when the source has finished or the task was cancelled. Throws once for
+    /// each gap; the next call returns the event after it.
     public mutating func next(isolation actor: isolated (any Actor)?) async throws(EventsLostError) -> Element? {
-      try await subscription.queue.next(isolation: actor)
+      try await subscription.target.next(isolation: actor)
     }
   }
 }
@@ -62,21 +56,8 @@ public struct EventsLostError: Error, Hashable, CustomStringConvertible {
   }
 }
 
-/// Ends its subscription when the stream is released.
-final class EventSubscription<Element: Sendable>: Sendable {
-  let queue: EventQueue<Element>
-  private let cancel: @Sendable () -> Void
-
-  init(queue: EventQueue<Element>, cancel: @escaping @Sendable () -> Void) {
-    self.queue = queue
-    self.cancel = cancel
-  }
-
-  deinit { cancel() }
-}
-
 /// A bounded first-in-first-out queue that one task waits on.
-final class EventQueue<Element: Sendable>: Sendable {
+final class EventQueue<Element: Sendable>: SubjectSubscriber {
   private struct Buffer: Sendable {
     let capacity: Int
     var elements = FirstInFirstOut<Element>()
@@ -92,22 +73,17 @@ final class EventQueue<Element: Sendable>: Sendable {
     buffer = AwaitableState(Buffer(capacity: Swift.max(1, capacity)))
   }
 
-  var lostCount: Int {
-    buffer.withState(\.lost)
-  }
+  var lostCount: Int { buffer.withState(\.lost) }
 
-  /// Returns the dropped event, so that it is released after the lock.
-  func offerDeferringWake(_ element: Element) -> (dropped: Element?, wake: Wake) {
-    buffer.changeDeferringWake { buffer in
-      let isFull = buffer.elements.count >= buffer.capacity
-      let dropped = isFull ? buffer.elements.removeFirst() : nil
-      if isFull {
-        buffer.lost += 1
-        buffer.unreported += 1
-      }
-      buffer.elements.append(element)
-      return dropped
+  func receive(_ element: Element) -> (replaced: (any Sendable)?, wake: Wake) {
+    let (dropped, wake) = buffer.changeDeferringWake { buffer -> Element? in
+      defer { buffer.elements.append(element) }
+      guard buffer.elements.count >= buffer.capacity else { return nil }
+      buffer.lost += 1
+      buffer.unreported += 1
+      return buffer.elements.removeFirst()
     }
+    return (dropped, wake)
   }
 
   func finishDeferringWake() -> Wake {

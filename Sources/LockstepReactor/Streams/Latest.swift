@@ -25,35 +25,28 @@ public final class Latest<Value: Sendable & Equatable>: Sendable {
 
   /// The newest value.
   @inlinable
-  public var value: Value {
-    slot.withState(\.value)
-  }
+  public var value: Value { slot.withState(\.value) }
 
   /// Replaces the value and wakes the watchers. Does nothing after `finish()`.
   @inlinable
   public func publish(_ value: Value) {
-    let (_, wake) = publishDeferringWake(value)
-    wake.resume()
+    publishDeferringWake(value).wake.resume()
   }
 
   /// Ends every sequence of values, each after it has delivered the newest value.
   @inlinable
-  public func finish() {
-    slot.change { $0.isFinished = true }
-  }
+  public func finish() { finishDeferringWake().resume() }
 
+  @inlinable
   func finishDeferringWake() -> Wake {
     slot.changeDeferringWake { $0.isFinished = true }.1
   }
 
   /// The newest value at once, then each newer one that differs from the one delivered before.
   ///
-  /// Every iterator is a watcher of its own. The sequence ends when its task is cancelled or the
-  /// source is finished.
+  /// Every iterator is a watcher. It ends when its task is cancelled or the source is finished.
   @inlinable
-  public var values: LatestValues<Value> {
-    LatestValues(source: self)
-  }
+  public var values: LatestValues<Value> { LatestValues(source: self) }
 
   /// Returns the replaced value, so that it is released after the lock.
   @inlinable
@@ -67,10 +60,7 @@ public final class Latest<Value: Sendable & Equatable>: Sendable {
     }
   }
 
-  /// The slot at this moment.
-  func look() -> Slot {
-    slot.withState { $0 }
-  }
+  func look() -> Slot { slot.withState { $0 } }
 
   @inlinable
   func next(
@@ -85,11 +75,8 @@ public final class Latest<Value: Sendable & Equatable>: Sendable {
   }
 }
 
-/// The values of a ``Latest``: the newest at once, then distinct ones. Slow readers get only the
-/// latest.
+/// The values of a ``Latest``: the newest at once, then distinct ones. Slow readers skip some.
 public struct LatestValues<Value: Sendable & Equatable>: AsyncSequence, Sendable {
-  /// The element.
-  public typealias Element = Value
   /// Watching cannot fail.
   public typealias Failure = Never
 
@@ -100,9 +87,7 @@ public struct LatestValues<Value: Sendable & Equatable>: AsyncSequence, Sendable
 
   /// A new watcher.
   @inlinable
-  public func makeAsyncIterator() -> Iterator {
-    Iterator(source: source)
-  }
+  public func makeAsyncIterator() -> Iterator { Iterator(source: source) }
 
   /// One watcher, and the last value it saw.
   public struct Iterator: AsyncIteratorProtocol {
@@ -111,12 +96,9 @@ public struct LatestValues<Value: Sendable & Equatable>: AsyncSequence, Sendable
     @usableFromInline var delivered: Value?
 
     @inlinable
-    init(source: Latest<Value>) {
-      self.source = source
-    }
+    init(source: Latest<Value>) { self.source = source }
 
-    /// The next value that differs from the last one delivered; `nil` at the end or on
-    /// cancellation.
+    /// The next value that differs from the last one; `nil` at the end or on cancellation.
     @inlinable
     public mutating func next(isolation actor: isolated (any Actor)?) async -> Value? {
       while let found = await source.next(after: seen, isolation: actor) {

@@ -1,18 +1,21 @@
 import LockstepHTTP
 import LockstepReactor
 
-/// A link to a screen: a client opens it with `POST` to its address. A coordinator may link to any
-/// screen.
-package struct ScreenLink: Presentable, Equatable {
-  let name: String
-  let arguments: [String: String]
-
-  init(_ name: String, _ arguments: [String: String] = [:]) {
-    self.name = name
-    self.arguments = arguments
+/// Leads from the list of favorites to the photo of a row.
+struct FavoritesCoordinator: Coordinator {
+  func next(for route: FavoritesTopReactor.Route) -> ScreenLink? {
+    switch route {
+    case .photoDetail(let photoId): ScreenLink(name: "photoDetail", arguments: ["photoId": photoId])
+    }
   }
+}
 
-  package var href: String {
+/// A link to a screen: a client opens it with `POST` to its address.
+struct ScreenLink: Presentable, Equatable {
+  let name: String
+  var arguments: [String: String] = [:]
+
+  var href: String {
     let query = arguments.sorted { $0.key < $1.key }.map {
       "\(PercentEncoding.text($0.key))=\(PercentEncoding.text($0.value))"
     }
@@ -20,6 +23,5 @@ package struct ScreenLink: Presentable, Equatable {
     return query.isEmpty ? path : "\(path)?\(query.joined(separator: "&"))"
   }
 
-  /// On a server, a link is presented as its address.
-  package func present() -> String { href }
+  func present() -> String { href }
 }

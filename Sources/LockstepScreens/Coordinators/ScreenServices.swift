@@ -25,10 +25,23 @@ package struct ScreenServices: Sendable {
     self.dates = dates
   }
 
-  /// The coordinators of the built-in screens. Add a coordinator here.
-  package var coordinators: [any ScreenCoordinator] {
+  /// The built-in screens. Add a screen here.
+  package var kinds: [ScreenKind] {
     [
-      LoginCoordinator(services: self), ProfileCoordinator(services: self), FavoritesCoordinator(services: self),
+      .withoutSession(LoginReactor.declaration) {
+        LoginReactor(accounts: accounts, maximumPasswordBytes: maximumPasswordBytes)
+      },
+      .forSession(WorkingHistoryReactor.declaration) { session in
+        let user = try await states.follow(session)
+        return WorkingHistoryReactor(session: session, states: states, user: user, upstream: upstream)
+      },
+      .forSession(FavoritesTopReactor.declaration { FavoritesCoordinator().next(for: $0)?.href }) { session in
+        FavoritesTopReactor(user: try await states.follow(session))
+      },
+      .forSession(PhotoDetailReactor.declaration, .name("photoId")) { session, photoId in
+        let user = try await states.follow(session)
+        return await PhotoDetailReactor(photoId: photoId, session: session, states: states, user: user, dates: dates)
+      },
     ]
   }
 }

@@ -7,19 +7,15 @@ import LockstepThreading
 package protocol ScreenEngine: AnyObject, Sendable {
   /// The state that clients see now.
   var shown: EncodedState { get }
-
   /// The number of that state, without encoding it.
   var number: UInt64 { get }
-
-  /// The failures since the screen was opened.
   var failures: ScreenFailures { get }
 
   /// Performs actions as one step. It returns when all immediate changes are shown.
   ///
-  /// - Parameters:
-  ///   - actions: Actions as clients send them. All are read before the first is performed.
-  ///   - network: The client's network.
-  ///   - isWanted: Asked at the step's turn, with the number of the state shown then.
+  /// All actions are read before the first is performed. `isWanted` is asked at the step's turn,
+  /// with the number of the state shown then.
+  ///
   /// - Throws: `StepRefusal`, `StepConditionError`, `AdmissionError`; `CancellationError` when the
   ///   screen ends.
   func act(
@@ -38,21 +34,19 @@ package protocol ScreenEngine: AnyObject, Sendable {
 package struct EncodedState: Sendable {
   /// Counts the states shown, from 1.
   package let number: UInt64
-  /// Its JSON.
   package let encoded: [UInt8]
 }
 
 /// The listener for a running screen. It runs on the thread that caused the event.
 struct ScreenObserver: Sendable {
   let stateShown: @Sendable () -> Void
-  /// Called with a failure and whether it is the screen's first.
   let failed: @Sendable (_ failure: ScreenFailure, _ isFirst: Bool) -> Void
 }
 
 /// A reactor that runs as a screen.
 final class HostedScreen<R: Reactor>: ScreenEngine {
-  /// The newest state. It is encoded when a client asks. A short encoding is kept for all clients;
-  /// a long one is not, because it would take several times as much memory as the state.
+  /// The newest state. It is encoded for the first client. A short encoding is kept for all others;
+  /// a long one would take several times as much memory as the state.
   private struct Slot: Sendable {
     var number: UInt64 = 1
     var state: R.State
@@ -97,7 +91,8 @@ final class HostedScreen<R: Reactor>: ScreenEngine {
 
   private static func record(_ failure: ScreenFailure, _ slot: LockedState<Slot>, _ observer: ScreenObserver) {
     let count = slot.withLock { slot in
-      slot.failures.add(failure)
+      slot.failures.count += 1
+      slot.failures.last = failure
       return slot.failures.count
     }
     observer.failed(failure, count == 1)
@@ -133,7 +128,7 @@ final class HostedScreen<R: Reactor>: ScreenEngine {
     }
   }
 
-  /// Reads all actions. Throws the faults of all of them, as a refusal of the first that has one.
+  /// Throws the faults of all actions, as a refusal of the first that has one.
   private func read(_ actions: [JSON], from network: ClientNetwork) throws(StepRefusal) -> [R.Action] {
     var read: [R.Action] = []
     var faults: [FieldFault] = []

@@ -4,8 +4,7 @@ import LockstepJSON
 import LockstepReactor
 import LockstepSync
 
-/// Describes a screen's reactor to clients. It decodes actions, encodes states and describes both
-/// in the catalogue.
+/// Decodes the actions of a screen's reactor, encodes its states, and describes both to clients.
 struct ScreenDeclaration<R: Reactor>: Sendable {
   let name: String
   let actions: [ActionCase<R.Action>]
@@ -17,10 +16,13 @@ package struct ScreenKind: Sendable {
   package let name: String
   /// Whether opening one needs a session. The screen then belongs to that session.
   package let needsSession: Bool
+  /// Whether a client opens one without a link from another screen: it has no arguments.
+  let isStart: Bool
   package let actions: JSON
   package let arguments: JSON
   package let state: JSON
-  private let makeEngine: @Sendable (LiveSession?, _ arguments: JSON, ScreenObserver) async throws -> any ScreenEngine
+  /// Makes the engine of a new screen. Throws a `Refusal` if the arguments do not suffice.
+  let makeEngine: @Sendable (LiveSession?, _ arguments: JSON, ScreenObserver) async throws -> any ScreenEngine
 
   /// A kind of screen that any client may open.
   static func withoutSession<R>(
@@ -59,16 +61,12 @@ package struct ScreenKind: Sendable {
   ) {
     name = declaration.name
     self.needsSession = needsSession
+    isStart = arguments.isEmpty
     actions = declaration.actions.catalogue()
     self.arguments = .closedSchema(of: arguments)
     state = declaration.state.schema
     makeEngine = { session, arguments, observer in
       HostedScreen(try await make(session, arguments), declaration, observer)
     }
-  }
-
-  /// Makes the engine of a new screen. Throws a `Refusal` if the arguments do not suffice.
-  func engine(for session: LiveSession?, arguments: JSON, _ observer: ScreenObserver) async throws -> any ScreenEngine {
-    try await makeEngine(session, arguments, observer)
   }
 }

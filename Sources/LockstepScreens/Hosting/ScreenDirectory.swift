@@ -9,33 +9,54 @@ import LockstepThreading
 /// The open screens.
 ///
 /// A screen ends 15 minutes after its last request, with its session, or with the server. Screens
-/// need no timers: the directory checks a deadline when it may have passed.
+/// need no timers: the directory searches for expired ones once a minute.
 package final class ScreenDirectory: Sendable {
   /// How long a screen lives after its last request, in nanoseconds: 15 minutes.
   static let lifetime: Int64 = 15 * 60 * 1_000_000_000
 
   /// An anonymous screen without a request for this long may be evicted, in nanoseconds.
   private static let evictableAfter: Int64 = 60 * 1_000_000_000
-  /// The shortest time between two searches for evictable screens, in nanoseconds.
+  /// The shortest times between two searches, in nanoseconds. A search visits every screen.
+  private static let expiryInterval: Int64 = 60 * 1_000_000_000
   private static let evictionInterval: Int64 = 1_000_000_000
 
   private struct Contents: Sendable {
     var screens: [String: Screen] = [:]
     var bySession: [SessionID: Set<String>] = [:]
-    /// How many screens belong to no session.
+    var metrics = ScreenMetrics()
     var anonymous = 0
+    var nextExpiry: Int64 = 0
     var nextEviction: Int64 = 0
-    var expiry = ExpiryWheel()
-    /// How many screens were opened, by kind.
-    var opened: [String: Int] = [:]
-    /// How many failures screens had, by kind.
-    var failures: [String: Int] = [:]
-    var ended: [ScreenEnd: Int] = [:]
+
+    mutating func insert(_ screen: Screen, _ limits: ScreenLimits) throws(TooManyScreensError) {
+      guard screens.count < limits.inAll else { throw .inAll }
+      if let session = screen.session {
+        guard bySession[session.id]?.count ?? 0 < limits.perSession else { throw .ofSession }
+        bySession[session.id, default: []].insert(screen.id)
+      } else {
+        guard anonymous < limits.anonymous else { throw .anonymous }
+        anonymous += 1
+      }
+      screens[screen.id] = screen
+      metrics.open += 1
+      metrics.opened[screen.kind, default: 0] += 1
+    }
+
+    mutating func remove(_ screen: Screen, _ reason: ScreenEnd) {
+      guard screens.removeValue(forKey: screen.id) != nil else { return }
+      metrics.open -= 1
+      metrics.ended[reason, default: 0] += 1
+      guard let session = screen.session else {
+        anonymous -= 1
+        return
+      }
+      bySession[session.id]?.remove(screen.id)
+      if bySession[session.id]?.isEmpty == true { bySession[session.id] = nil }
+    }
   }
 
-  /// The requests that wait for a screen's state, by the screen's id.
+  /// The requests that wait, by the screen's id.
   package let waiters: WaiterRegistry<String>
-  /// The responses to requests with an idempotency key.
   package let responses = ScreenIdempotency()
   private let limits: ScreenLimits
   private let random: @Sendable () -> UInt64
@@ -59,31 +80,18 @@ package final class ScreenDirectory: Sendable {
     waiters = WaiterRegistry(waiting)
   }
 
-  var count: Int { contents.withLock { $0.screens.count } }
+  package var metrics: ScreenMetrics { contents.withLock { $0.metrics } }
 
-  package var metrics: ScreenMetrics {
-    contents.withLock { contents in
-      ScreenMetrics(
-        open: contents.screens.count,
-        opened: contents.opened,
-        failures: contents.failures,
-        ended: contents.ended
-      )
-    }
-  }
-
-  /// Opens a screen and runs it.
-  ///
-  /// - Throws: `TooManyScreensError`, `SessionEndedError`, and the errors of `ScreenKind.engine`.
+  /// - Throws: `TooManyScreensError`, `SessionEndedError`, and the errors of `ScreenKind.makeEngine`.
   package func open(_ kind: ScreenKind, for session: LiveSession?, arguments: JSON) async throws -> Screen {
     endExpired()
     if session == nil { evictAnonymous() }
     let id = word() + word()
-    let engine = try await kind.engine(for: session, arguments: arguments, observer(of: id, kind))
+    let engine = try await kind.makeEngine(session, arguments, observer(of: id, kind))
     let now = monotonic()
     let screen = Screen(id: id, tag: word(), kind: kind.name, session: session, engine: engine, now: now)
     do {
-      try contents.withLock { contents throws(TooManyScreensError) in try Self.insert(screen, limits, &contents) }
+      try contents.withLock { contents throws(TooManyScreensError) in try contents.insert(screen, limits) }
       try tasks.start { await engine.run() }
     } catch {
       end(screen, .server)
@@ -106,7 +114,7 @@ package final class ScreenDirectory: Sendable {
 
   /// Counts every failure, and logs the first of each screen.
   private func record(_ failure: ScreenFailure, of kind: ScreenKind, isFirst: Bool) {
-    contents.withLock { $0.failures[kind.name, default: 0] += 1 }
+    contents.withLock { $0.metrics.failures[kind.name, default: 0] += 1 }
     guard isFirst else { return }
     logger.log(
       .warning,
@@ -115,8 +123,7 @@ package final class ScreenDirectory: Sendable {
     )
   }
 
-  /// Finds an open screen of a kind and a session, and renews its time. Returns `nil` for the
-  /// screens of other sessions too.
+  /// Finds an open screen of this kind and session, and renews its time.
   package func find(_ id: String, kind: String, of session: LiveSession?) -> Screen? {
     endExpired()
     guard let screen = contents.withLock({ $0.screens[id] }), screen.kind == kind, !screen.isEnded,
@@ -131,12 +138,11 @@ package final class ScreenDirectory: Sendable {
   /// Ends a screen and notifies its waiters.
   package func end(_ screen: Screen, _ reason: ScreenEnd) {
     screen.end()
-    contents.withLock { Self.remove(screen, reason, &$0) }
+    contents.withLock { $0.remove(screen, reason) }
     if screen.session == nil { responses.forget(.screen(screen.id)) }
     waiters.wake(screen.id)
   }
 
-  /// Ends the screens of sessions that have ended.
   package func end(sessions: [SessionID]) {
     let screens = contents.withLock { contents in
       sessions.flatMap { contents.bySession[$0] ?? [] }.compactMap { contents.screens[$0] }
@@ -144,20 +150,12 @@ package final class ScreenDirectory: Sendable {
     for screen in screens { end(screen, .session) }
   }
 
-  func endExpired() {
+  private func endExpired() {
     let now = monotonic()
     let expired = contents.withLock { contents -> [Screen] in
-      var expired: [Screen] = []
-      for id in contents.expiry.takeDue(at: now) {
-        guard let screen = contents.screens[id] else { continue }
-        let deadline = screen.deadline
-        if deadline > now {
-          contents.expiry.schedule(id, at: min(deadline, now + Self.lifetime))
-        } else {
-          expired.append(screen)
-        }
-      }
-      return expired
+      guard now >= contents.nextExpiry else { return [] }
+      contents.nextExpiry = now + Self.expiryInterval
+      return contents.screens.values.filter { $0.deadline <= now }
     }
     for screen in expired { end(screen, .idle) }
   }
@@ -167,7 +165,6 @@ package final class ScreenDirectory: Sendable {
   private func evictAnonymous() {
     let now = monotonic()
     let idle = contents.withLock { contents -> [Screen] in
-      // A search visits every screen, so refused requests must not each cause one.
       guard contents.anonymous >= limits.anonymous, now >= contents.nextEviction else { return [] }
       contents.nextEviction = now + Self.evictionInterval
       let latestDeadline = now + Self.lifetime - Self.evictableAfter
@@ -197,35 +194,6 @@ package final class ScreenDirectory: Sendable {
     let word = random()
     return hexadecimal((0..<8).map { UInt8(truncatingIfNeeded: word >> ($0 * 8)) })
   }
-
-  // MARK: Under the lock
-
-  private static func insert(_ screen: Screen, _ limits: ScreenLimits, _ contents: inout Contents)
-    throws(TooManyScreensError)
-  {
-    guard contents.screens.count < limits.inAll else { throw .inAll }
-    if let session = screen.session {
-      guard contents.bySession[session.id]?.count ?? 0 < limits.perSession else { throw .ofSession }
-      contents.bySession[session.id, default: []].insert(screen.id)
-    } else {
-      guard contents.anonymous < limits.anonymous else { throw .anonymous }
-      contents.anonymous += 1
-    }
-    contents.screens[screen.id] = screen
-    contents.expiry.schedule(screen.id, at: screen.deadline)
-    contents.opened[screen.kind, default: 0] += 1
-  }
-
-  private static func remove(_ screen: Screen, _ reason: ScreenEnd, _ contents: inout Contents) {
-    guard contents.screens.removeValue(forKey: screen.id) != nil else { return }
-    contents.ended[reason, default: 0] += 1
-    guard let session = screen.session else {
-      contents.anonymous -= 1
-      return
-    }
-    contents.bySession[session.id]?.remove(screen.id)
-    if contents.bySession[session.id]?.isEmpty == true { contents.bySession[session.id] = nil }
-  }
 }
 
 /// Why a screen has ended.
@@ -247,28 +215,10 @@ package enum TooManyScreensError: Error, Equatable {
   case inAll
 }
 
-/// Deadlines by the minute. A screen may extend its deadline without an update of the wheel: when
-/// its key comes up, the directory schedules it again.
-struct ExpiryWheel: Sendable {
-  private static let slot: Int64 = 60 * 1_000_000_000
-
-  private var keys: [Int64: [String]] = [:]
-  /// The first slot with a key.
-  private var first = Int64.max
-
-  /// The key comes up within a minute after the deadline.
-  mutating func schedule(_ key: String, at deadline: Int64) {
-    let slot = deadline / Self.slot + 1
-    keys[slot, default: []].append(key)
-    first = min(first, slot)
-  }
-
-  mutating func takeDue(at now: Int64) -> [String] {
-    let last = now / Self.slot
-    guard first <= last else { return [] }
-    // There are at most as many slots as a screen's lifetime has minutes.
-    let due = keys.keys.filter { $0 <= last }.sorted()
-    defer { first = keys.keys.min() ?? .max }
-    return due.flatMap { keys.removeValue(forKey: $0) ?? [] }
-  }
+package struct ScreenMetrics: Sendable {
+  package fileprivate(set) var open = 0
+  /// By kind.
+  package fileprivate(set) var opened: [String: Int] = [:]
+  package fileprivate(set) var failures: [String: Int] = [:]
+  package fileprivate(set) var ended: [ScreenEnd: Int] = [:]
 }

@@ -1,7 +1,6 @@
 import LockstepReactor
 
-/// A failure that no client got as a response: of an effect, or of a stream that the reactor
-/// merges.
+/// A failure that is in no response: of an effect, or of a stream that the reactor merges.
 package struct ScreenFailure: Sendable {
   /// The part that failed: `action`, `actionStream`, `mutationStream` or `stateStream`.
   package let origin: String
@@ -26,11 +25,6 @@ extension ScreenFailure {
 
 /// The failures of one screen since it was opened.
 package struct ScreenFailures: Sendable {
-  package private(set) var count = 0
-  package private(set) var last: ScreenFailure?
-
-  mutating func add(_ failure: ScreenFailure) {
-    count += 1
-    last = failure
-  }
+  package internal(set) var count = 0
+  package internal(set) var last: ScreenFailure?
 }

@@ -6,10 +6,9 @@ import LockstepThreading
 /// The responses to requests about screens that had an idempotency key. A repeated request gets the
 /// first response again.
 ///
-/// Screens exist only in memory, and so do these responses. Each owner's newest responses are kept
-/// for a screen's lifetime. All responses together have a bound. Beyond it, the oldest are dropped.
+/// Like screens, they exist only in memory. Each owner's newest responses are kept for a screen's
+/// lifetime, and all responses together have a bound.
 package final class ScreenIdempotency: Sendable {
-  /// The owner of keys.
   package enum Owner: Sendable, Hashable {
     case session(SessionID)
     /// An anonymous screen, by its id.

@@ -9,8 +9,7 @@ public final class HTTPProfileUpstream: ProfileUpstream {
   private let url: UpstreamURL
   private let client: HTTPClient
 
-  /// An upstream with a thread of its own for transfers. Throws if libcurl or the thread is not
-  /// available.
+  /// An upstream with a thread for transfers. Throws if libcurl or the thread is not available.
   public init(
     _ url: UpstreamURL,
     _ configuration: HTTPClient.Configuration = HTTPClient.Configuration(userAgent: "lockstep/\(lockstepVersion)")
@@ -19,7 +18,6 @@ public final class HTTPProfileUpstream: ProfileUpstream {
     client = try HTTPClient(configuration)
   }
 
-  /// How many transfers are running.
   var sending: Int { client.running }
 
   /// Sends the profile as JSON.

@@ -10,9 +10,8 @@ public struct OutgoingProfile: Sendable, Equatable {
   /// The user's position; `nil` if not set.
   public let position: String?
 
-  /// The request body: `{"user","companyName","position"}`, with `null` for a field that is not
-  /// set. The user is in the body, not in a header field, because bodies are what servers queue,
-  /// log and sign.
+  /// The request body. The user is in it, not in a header field, because bodies are what servers
+  /// queue, log and sign.
   var json: JSON {
     [
       "user": .string(user.description), "companyName": companyName.map(JSON.string) ?? .null,

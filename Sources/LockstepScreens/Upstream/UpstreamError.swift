@@ -6,8 +6,7 @@ public struct UpstreamError: Error, Equatable, Sendable, CustomStringConvertible
     case unreachable
     /// The response took too long. The profile may have arrived.
     case timedOut
-    /// The upstream refused the profile with a 4xx status, or with a 3xx one (redirects are not
-    /// followed).
+    /// The upstream refused the profile with a 4xx status, or 3xx: redirects are not followed.
     case refused(status: Int)
     /// The upstream failed with a 5xx status, or with `nil` if its response was not valid HTTP.
     case failed(status: Int?)

@@ -6,8 +6,7 @@ public struct UpstreamURLError: Error, Equatable {
 
 /// The address of an upstream: a URL of `http` or `https`.
 ///
-/// Its descriptions show only the scheme, host and port. The user, password, path and query may be
-/// secret.
+/// Its descriptions show only the scheme, host and port: the other parts may be secret.
 public struct UpstreamURL: Sendable, Equatable, CustomStringConvertible, CustomDebugStringConvertible,
   CustomReflectable
 {

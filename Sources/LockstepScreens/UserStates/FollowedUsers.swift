@@ -72,7 +72,7 @@ package final class FollowedUsers: Sendable {
 
 extension UserSnapshot {
   /// The user's own values; for those not set, the registered defaults.
-  init(_ state: UserState, _ registered: RegisteredDefaults) {
+  convenience init(_ state: UserState, _ registered: RegisteredDefaults) {
     let suite = DefaultsAction.standardSuite
     let own = state.map(DefaultsAction.collection(suite))
     func text(_ key: String) -> String? {

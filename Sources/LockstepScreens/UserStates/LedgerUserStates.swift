@@ -36,9 +36,9 @@ package struct LedgerUserStates: UserStates {
   package func follow(_ session: LiveSession) async throws -> FollowedState {
     // Bound before the state is read, so that no commit in between is missed.
     let published = followed.publications(of: session.user)
-    let hot = try await cache.load(session.user)
-    followed.remember(hot.state, of: session.user)
-    return FollowedState(published, found: UserSnapshot(hot.state, registry.current))
+    let state = try await cache.load(session.user).state
+    followed.remember(state, of: session.user)
+    return FollowedState(published: published, found: UserSnapshot(state, registry.current))
   }
 
   package func toggleFavorite(_ id: String, _ content: FavoriteContent, by session: LiveSession)

@@ -14,7 +14,6 @@ package protocol UserStates: Sendable {
   func saveProfile(_ fields: [String: String], by session: LiveSession) async throws(StateChangeError)
 }
 
-/// Why a state was not changed.
 package struct StateChangeError: Error, Equatable {
   /// A sentence for users.
   let message: String
@@ -22,83 +21,43 @@ package struct StateChangeError: Error, Equatable {
 
 /// The parts of a user's state that screens show.
 ///
-/// It has the size of a reference, because each waiting screen keeps several copies in the frames
-/// of its tasks.
+/// A class, because each waiting screen keeps several references in the frames of its tasks.
 @dynamicMemberLookup
-struct UserSnapshot: Sendable, Equatable {
+final class UserSnapshot: Sendable, Equatable {
   struct Contents: Sendable, Equatable {
     var favorites = ListState()
     var profile = MapState()
-    /// The user's defaults `language` and `timeZone`, own or registered; `nil` if they are not
-    /// strings.
+    /// The user's defaults of these names, own or registered; `nil` if they are not strings.
     var language: String?
     var timeZone: String?
   }
 
-  private final class Box: Sendable {
-    let contents: Contents
+  let contents: Contents
 
-    init(_ contents: Contents) { self.contents = contents }
-  }
+  init(_ contents: Contents = Contents()) { self.contents = contents }
 
-  private var box: Box
-
-  init(_ contents: Contents = Contents()) { box = Box(contents) }
-
-  subscript<Value>(dynamicMember member: WritableKeyPath<Contents, Value>) -> Value {
-    get { box.contents[keyPath: member] }
-    set {
-      var contents = box.contents
-      contents[keyPath: member] = newValue
-      box = Box(contents)
-    }
-  }
+  subscript<Value>(dynamicMember member: KeyPath<Contents, Value>) -> Value { contents[keyPath: member] }
 
   static func == (left: UserSnapshot, right: UserSnapshot) -> Bool {
-    left.box === right.box || left.box.contents == right.box.contents
+    left === right || left.contents == right.contents
   }
 }
 
 /// A user's state at one moment and all its later states, without a gap between them.
 package struct FollowedState: Sendable {
-  private let published: BoundValue<UserSnapshot?>
-  private let found: UserSnapshot
-
-  /// `published` was bound before `found` was read.
-  init(_ published: BoundValue<UserSnapshot?>, found: UserSnapshot) {
-    self.published = published
-    self.found = found
-  }
+  /// Bound before `found` was read.
+  let published: BoundValue<UserSnapshot?>
+  let found: UserSnapshot
 
   var latest: UserSnapshot { published.value ?? found }
 
-  /// The newest published state, if any, then each newer one, converted by `element`.
-  func changes<Element: Sendable>(
-    as element: @escaping @Sendable (UserSnapshot) async -> Element
-  ) -> FollowedChanges<Element> {
-    FollowedChanges(states: published.values, element: element)
-  }
-}
-
-/// Published states of a user, converted. It is one sequence, because a chain of sequences would
-/// keep a frame of each in every waiting screen.
-struct FollowedChanges<Element: Sendable>: AsyncSequence, Sendable {
-  typealias Failure = Never
-
-  let states: LatestValues<UserSnapshot?>
-  let element: @Sendable (UserSnapshot) async -> Element
-
-  func makeAsyncIterator() -> Iterator { Iterator(states: states.makeAsyncIterator(), element: element) }
-
-  struct Iterator: AsyncIteratorProtocol {
-    var states: LatestValues<UserSnapshot?>.Iterator
-    let element: @Sendable (UserSnapshot) async -> Element
-
-    mutating func next(isolation actor: isolated (any Actor)?) async -> Element? {
-      while let state = await states.next(isolation: actor) {
-        if let state { return await element(state) }
-      }
-      return nil
+  /// Adds the newest published state, if any, and each newer one to a flow.
+  func merged<Element>(
+    into flow: Flow<Element>,
+    as convert: @escaping @Sendable (UserSnapshot) async -> Element
+  ) -> Flow<Element> {
+    flow.merging(published.values) { state in
+      if let state { await convert(state) } else { nil }
     }
   }
 }

@@ -63,7 +63,9 @@ struct OpenedScreen: Sendable {
   }
 
   /// The number of open screens.
-  static func count(of users: ServerFixture) -> Int { users.running.withLock { $0?.components.screens?.count ?? 0 } }
+  static func count(of users: ServerFixture) -> Int {
+    users.running.withLock { $0?.components.screens?.metrics.open ?? 0 }
+  }
 }
 
 extension ServerFixture {

@@ -44,9 +44,9 @@ struct PhotoDetailReactorTests {
 
   @Test("A toggle is written through the ledger, and adds the photo again with its title")
   func toggles() async {
-    var snapshot = UserSnapshot()
+    var snapshot = UserSnapshot.Contents()
     snapshot.favorites.apply(.inserted(id: "a", title: "Aurora"))
-    let states = StubUserStates(snapshot)
+    let states = StubUserStates(UserSnapshot(snapshot))
     let test = await Self.test("a", states)
     #expect(test.state.title == "Aurora")
     let date = test.state.dateAdded

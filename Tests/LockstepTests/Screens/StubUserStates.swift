@@ -16,10 +16,10 @@ final class StubUserStates: UserStates {
   }
 
   private let subject = DispatchSubject<UserSnapshot?>()
-  private let state = Mutex((snapshot: UserSnapshot(), changes: [Change](), failure: StateChangeError?.none))
+  private let state = Mutex((snapshot: UserSnapshot.Contents(), changes: [Change](), failure: StateChangeError?.none))
 
   init(_ snapshot: UserSnapshot = UserSnapshot()) {
-    state.withLock { $0.snapshot = snapshot }
+    state.withLock { $0.snapshot = snapshot.contents }
   }
 
   /// The requested changes, in order.
@@ -31,17 +31,17 @@ final class StubUserStates: UserStates {
   }
 
   /// Publishes a change of the state.
-  func announce(_ change: (inout UserSnapshot) -> Void) {
+  func announce(_ change: (inout UserSnapshot.Contents) -> Void) {
     let snapshot = state.withLock { state in
       change(&state.snapshot)
       return state.snapshot
     }
-    subject.dispatch(snapshot)
+    subject.dispatch(UserSnapshot(snapshot))
   }
 
   /// Follows the state from now on.
   var followed: FollowedState {
-    FollowedState(BoundValue(subject, initial: nil), found: state.withLock { $0.snapshot })
+    FollowedState(published: BoundValue(subject, initial: nil), found: UserSnapshot(state.withLock { $0.snapshot }))
   }
 
   func follow(_ session: LiveSession) async throws -> FollowedState { followed }
@@ -83,9 +83,9 @@ extension ListMutation {
 extension UserSnapshot {
   /// A snapshot with these favorites.
   static func favorites(_ ids: String...) -> UserSnapshot {
-    var snapshot = UserSnapshot()
-    for id in ids { snapshot.favorites.apply(.inserted(id: id)) }
-    return snapshot
+    var contents = Contents()
+    for id in ids { contents.favorites.apply(.inserted(id: id)) }
+    return UserSnapshot(contents)
   }
 }
 

@@ -18,9 +18,9 @@ struct WorkingHistoryReactorTests {
 
     init(company: String? = nil, position: String? = nil, failing failures: [UpstreamError.Kind] = []) {
       let clock = VirtualClock()
-      var snapshot = UserSnapshot()
+      var snapshot = UserSnapshot.Contents()
       snapshot.profile.set(company, position)
-      states = StubUserStates(snapshot)
+      states = StubUserStates(UserSnapshot(snapshot))
       upstream = StubUpstream(clock, failing: failures)
       let reactor = WorkingHistoryReactor(
         session: .stub(),

@@ -33,13 +33,6 @@ public struct ActionCreator<Model: Sendable>: Sendable {
   }
 
   private func count(_ change: Int) {
-    // Dispatched under the lock of the count, so that the last change is also dispatched last.
-    let delivery = runs.withState { runs in
-      let wasLoading = runs > 0
-      runs += change
-      let isLoading = runs > 0
-      return isLoading == wasLoading ? nil : loading.dispatchDeferringWake(isLoading)
-    }
-    delivery?.complete()
+    runs.add(change) { loading.dispatchDeferringWake($0) }?.complete()
   }
 }

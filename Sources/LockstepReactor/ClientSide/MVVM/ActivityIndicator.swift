@@ -25,13 +25,18 @@ public final class ActivityIndicator: Sendable {
   }
 
   private func add(_ change: Int) {
-    // Published under the lock of the count, so that the last change is also published last.
-    let wake = count.withState { count in
+    count.add(change) { busy.publishDeferringWake($0).wake }?.resume()
+  }
+}
+
+extension AwaitableState<Int> {
+  /// Changes a count of runs. If the first began or the last ended, calls `publish` with whether any
+  /// runs: under the lock, so that the last change is also published last.
+  func add<Published: Sendable>(_ change: Int, publish: (Bool) -> Published) -> Published? {
+    withState { count in
       let wasBusy = count > 0
       count += change
-      let isBusy = count > 0
-      return isBusy == wasBusy ? nil : busy.publishDeferringWake(isBusy).wake
+      return (count > 0) == wasBusy ? nil : publish(count > 0)
     }
-    wake?.resume()
   }
 }

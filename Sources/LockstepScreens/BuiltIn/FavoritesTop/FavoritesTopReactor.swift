@@ -52,7 +52,7 @@ struct FavoritesTopReactor: Reactor {
   }
 
   func transform(mutation: Flow<Mutation>) -> Flow<Mutation> {
-    mutation.merging(user.changes { .favorites(Self.ids($0)) })
+    user.merged(into: mutation) { .favorites(Self.ids($0)) }
   }
 
   /// Hides states while the client does not show the screen.

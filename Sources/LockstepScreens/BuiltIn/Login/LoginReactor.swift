@@ -4,8 +4,7 @@ import LockstepJSON
 import LockstepReactor
 import LockstepStore
 
-/// A login form as a screen. The password stays in memory until a login succeeds. No state shows
-/// it.
+/// A login form as a screen. The password stays in memory until a login succeeds.
 struct LoginReactor: Reactor {
   struct State: Sendable, Equatable {
     /// The text as typed.
@@ -39,8 +38,7 @@ struct LoginReactor: Reactor {
   }
 
   let accounts: any LogInService
-  /// The rules for new passwords do not apply, because they may have changed since the user chose a
-  /// password.
+  /// The only rule: the rules for new passwords may have changed since the user chose one.
   let maximumPasswordBytes: Int
 
   private static let usernameValidator = Validator<String>(normalise: { $0.trimmingWhitespace() }) { text in

@@ -9,8 +9,7 @@ import LockstepTime
 struct PhotoDetailReactor: Reactor {
   struct State: Sendable, Equatable {
     let photoId: String
-    /// Its title as a favorite. It stays after a removal, so that the photo can be added again with
-    /// the same title.
+    /// Its title as a favorite. It stays after a removal, for adding the photo again.
     var title: String?
     var isFavorite = false
     /// The date in the user's language and time zone.
@@ -34,32 +33,20 @@ struct PhotoDetailReactor: Reactor {
     let dateAdded: String?
   }
 
-  private let photoId: String
-  private let session: LiveSession
-  private let states: any UserStates
-  private let dates: any DateTexts
-  private let user: FollowedState
-  private let found: Favorite?
+  let session: LiveSession
+  let states: any UserStates
+  let dates: any DateTexts
+  let user: FollowedState
+  let initialState: State
 
-  init(
-    photoId: String,
-    session: LiveSession,
-    states: any UserStates,
-    user: FollowedState,
-    dates: any DateTexts
-  ) async {
-    self.photoId = photoId
+  init(photoId: String, session: LiveSession, states: any UserStates, user: FollowedState, dates: any DateTexts) async {
     self.session = session
     self.states = states
     self.user = user
     self.dates = dates
-    found = await Self.favorite(photoId, in: user.latest, dates)
-  }
-
-  var initialState: State {
     var state = State(photoId: photoId)
-    Self.reduce(&state, .favorite(found))
-    return state
+    Self.reduce(&state, .favorite(await Self.favorite(photoId, in: user.latest, dates)))
+    initialState = state
   }
 
   func mutate(_ action: Action, in state: State) -> Effect<Mutation> {
@@ -93,7 +80,9 @@ struct PhotoDetailReactor: Reactor {
   }
 
   func transform(mutation: Flow<Mutation>) -> Flow<Mutation> {
-    mutation.merging(user.changes { [photoId, dates] in .favorite(await Self.favorite(photoId, in: $0, dates)) })
+    user.merged(into: mutation) { [photoId = initialState.photoId, dates] in
+      .favorite(await Self.favorite(photoId, in: $0, dates))
+    }
   }
 
   private static func favorite(_ id: String, in user: UserSnapshot, _ dates: any DateTexts) async -> Favorite? {

@@ -70,13 +70,6 @@ struct WorkingHistoryReactor: Reactor {
   /// The last answer to a prompt. A save waits for the answer to its own.
   private let answers = Latest<PromptAnswer?>(nil)
 
-  init(session: LiveSession, states: any UserStates, user: FollowedState, upstream: any ProfileUpstream) {
-    self.session = session
-    self.states = states
-    self.user = user
-    self.upstream = upstream
-  }
-
   var initialState: State {
     var state = State()
     Self.reduce(&state, .profile(user.latest))
@@ -139,7 +132,7 @@ struct WorkingHistoryReactor: Reactor {
   }
 
   func transform(mutation: Flow<Mutation>) -> Flow<Mutation> {
-    mutation.merging(user.changes { .profile($0) })
+    user.merged(into: mutation) { .profile($0) }
   }
 
   private func save(_ state: State, _ emit: Emitter<Mutation>) async throws {
@@ -168,21 +161,11 @@ extension WorkingHistoryReactor.State {
 }
 
 /// Asks on the screen whether to try a save again.
-private final class SavePrompt: RetryPrompt {
-  private let save: Int
-  private let attempts = Latest(0)
-  private let answers: Latest<WorkingHistoryReactor.PromptAnswer?>
-  private let emit: Emitter<WorkingHistoryReactor.Mutation>
-
-  init(
-    save: Int,
-    answers: Latest<WorkingHistoryReactor.PromptAnswer?>,
-    emit: Emitter<WorkingHistoryReactor.Mutation>
-  ) {
-    self.save = save
-    self.answers = answers
-    self.emit = emit
-  }
+private struct SavePrompt: RetryPrompt {
+  let save: Int
+  let answers: Latest<WorkingHistoryReactor.PromptAnswer?>
+  let emit: Emitter<WorkingHistoryReactor.Mutation>
+  let attempts = Latest(0)
 
   func confirmRetry(after error: any Error) async -> Bool {
     attempts.publish(attempts.value + 1)
