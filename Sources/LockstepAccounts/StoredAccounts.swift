@@ -6,9 +6,8 @@ import LockstepTime
 
 /// The accounts in the store: sign up, log in, sessions and changes.
 ///
-/// A method `prepare…` does the slow part of a change and returns a `PreparedAccountsWrite`, so that a caller can write
-/// more in the same transaction. `commit(_:)` writes it. When `commit` returns, the change is on disk, and sessions that
-/// it ended are refused.
+/// A method `prepare…` does the slow part of a change. It returns a `PreparedAccountsWrite`, to which a caller can add other
+/// writes. When `commit(_:)` returns, the change is on disk, and sessions that it ended are refused.
 package final class StoredAccounts: Sendable {
   package let directory: SessionDirectory
 
@@ -54,7 +53,6 @@ package final class StoredAccounts: Sendable {
     return written.value
   }
 
-  /// The user; nil after the user was erased.
   package func user(_ id: UserID) async throws(AccountsError) -> User? {
     try await read { try UserRecords(connection: $0).account(id)?.user }
   }
@@ -65,13 +63,13 @@ package final class StoredAccounts: Sendable {
     return try await read { try SessionRecords(connection: $0).sessions(of: user, at: now) }.map(directory.latest)
   }
 
-  /// A session of the user that has not expired, or `nil` if there is none with this id.
+  /// A session of the user that has not expired.
   package func session(_ id: SessionID, of user: UserID, from connection: SQLiteConnection) throws -> Session? {
     let sessions = try SessionRecords(connection: connection).sessions(of: user, at: now)
     return sessions.first { $0.session.id == id }.map(directory.latest)
   }
 
-  /// The account's members of an export, without secrets; nil after the user was erased.
+  /// The account's members of an export, without secrets.
   package func export(_ user: UserID, from connection: SQLiteConnection) throws -> JSONObject? {
     guard let account = try UserRecords(connection: connection).account(user) else { return nil }
     let sessions = try SessionRecords(connection: connection).sessions(of: user, at: now).map(directory.latest)
@@ -86,20 +84,39 @@ package final class StoredAccounts: Sendable {
   package func read<Value: Sendable>(
     _ body: @escaping @Sendable (SQLiteConnection) throws -> Value
   ) async throws(AccountsError) -> Value {
-    do {
-      return try await readers.read(body)
-    } catch {
-      throw AccountsError(thrown: error)
-    }
+    try await AccountsError.converting { try await readers.read(body) }
   }
 
   package func commit<Value>(_ write: PreparedAccountsWrite<Value>) async throws(AccountsError) -> Value {
     directory.sessionEndings.begin()
     defer { directory.sessionEndings.finish() }
-    do {
-      return finish(try await writer.write { try write.run(in: $0) })
-    } catch {
-      throw AccountsError(thrown: error)
-    }
+    return try await AccountsError.converting { finish(try await writer.write { try write.run(in: $0) }) }
+  }
+}
+
+/// An account as JSON, without its secrets.
+package enum AccountsExport {
+  package static func json(_ account: Account, _ sessions: [Session]) -> JSONObject {
+    [
+      "user": [
+        "id": .string(account.user.id.description),
+        "email": .string(account.user.email),
+        "createdAt": .string(account.user.createdAt.description),
+        "passwordChangedAt": .string(account.passwordChangedAt.description),
+      ],
+      "sessions": .array(sessions.map { .object(json($0)) }),
+    ]
+  }
+
+  private static func json(_ session: Session) -> JSONObject {
+    var object: JSONObject = [
+      "id": .string(session.id.description),
+      "device": session.device.map(JSON.string) ?? .null,
+      "createdAt": .string(session.createdAt.description),
+      "lastSeenAt": .string(session.lastSeenAt.description),
+      "expiresAt": .string(session.expiresAt.description),
+    ]
+    if let cursor = session.cursor { object["cursor"] = .string(cursor) }
+    return object
   }
 }

@@ -22,11 +22,11 @@ extension DatabaseWriter {
 
   /// Sets the listener for health changes. It replaces an earlier one.
   ///
-  /// The writer thread calls it, so it must be short and must not wait for the writer. The start of
-  /// failures is reported at most once in ten seconds for each kind of work. The first success
-  /// after it is always reported.
+  /// The writer thread calls it, so it must be short and must not wait for the writer. Each kind of
+  /// work reports at most one start of failures in ten seconds, and always the first success after
+  /// it.
   public func onHealthChange(_ listener: @escaping @Sendable (HealthChange) -> Void) {
-    healthListener.withLock { $0 = listener }
+    shared.healthListener.withLock { $0 = listener }
   }
 }
 
@@ -37,7 +37,7 @@ extension ReaderPool {
     monotonic: @escaping @Sendable () -> Int64,
     _ listener: @escaping @Sendable (DatabaseWriter.HealthChange) -> Void
   ) {
-    let monitor = FailureMonitor(.read, LockedState(listener), monotonic)
+    let monitor = FailureMonitor(work: .read, listener: LockedState(listener), monotonic: monotonic)
     self.monitor.withLock { $0 = monitor }
   }
 
@@ -61,17 +61,11 @@ struct FailureMonitor {
   /// The shortest time between two reports of failures, in nanoseconds.
   private static let pause: Int64 = 10_000_000_000
 
-  private let work: DatabaseWriter.Work
-  private let listener: Listener
-  private let monotonic: @Sendable () -> Int64
-  private var isFailing = false
-  private var lastReport: Int64?
-
-  init(_ work: DatabaseWriter.Work, _ listener: Listener, _ monotonic: @escaping @Sendable () -> Int64) {
-    self.work = work
-    self.listener = listener
-    self.monotonic = monotonic
-  }
+  let work: DatabaseWriter.Work
+  let listener: Listener
+  let monotonic: @Sendable () -> Int64
+  private(set) var isFailing = false
+  private(set) var lastReport: Int64?
 
   mutating func noteFailure(_ error: any Error) {
     let now = monotonic()

@@ -15,11 +15,9 @@ public struct WriteOwner: Sendable, Hashable {
 ///
 /// An owner whose units took long in one group is throttled: its next units run alone. If other
 /// owners write, a throttled unit waits nine times as long as the last one took. So all throttled
-/// owners together get a tenth of the writer's time, or all of it if there are no other owners. An
-/// owner is released after a quick unit, once none of its units wait.
-///
-/// A client that sends its writes one after the other has moments without a waiting write. So an
-/// owner that wrote recently also counts as writing.
+/// owners together get a tenth of the writer's time, or all of it if no other owner writes. An owner
+/// that wrote recently counts as writing, because clients pause between two writes. A throttled owner
+/// is released after a quick unit, once none of its units wait.
 struct WriteThrottle {
   /// The time in one group that makes an owner slow, in nanoseconds.
   static let slowTime: Int64 = 10_000_000

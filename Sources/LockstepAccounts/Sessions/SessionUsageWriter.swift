@@ -9,7 +9,7 @@ import LockstepThreading
 /// writes large batches, and an idle one writes at once. A use that cannot be written is dropped,
 /// because the next one replaces it.
 final class SessionUsageWriter: Sendable {
-  /// The most uses of a batch, so that other writes do not wait long.
+  /// The largest batch. Other writes wait for it.
   private static let batch = 1_000
 
   private struct State: Sendable {
@@ -25,7 +25,6 @@ final class SessionUsageWriter: Sendable {
     self.writer = writer
   }
 
-  /// Writes the uses soon.
   func add(_ usage: [SessionUsage]) {
     if usage.isEmpty { return }
     let isFirst = state.withLock { state in

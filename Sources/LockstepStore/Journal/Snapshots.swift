@@ -14,11 +14,13 @@ package struct Snapshots {
     self.connection = connection
   }
 
-  /// The newest snapshot of a collection up to a revision; nil if there is none, because the collection was empty at first.
+  /// The newest snapshot of a collection up to a revision. Without one, the collection's history begins with an empty state.
   /// Throws `SnapshotDamagedError` if it cannot be read: a state that is rebuilt without it would be wrong.
-  package func latest(of collection: CollectionName, of user: UserID, upTo revision: Revision) throws -> (
-    revision: Revision, state: CollectionState
-  )? {
+  package func latest(
+    of collection: CollectionName,
+    of user: UserID,
+    upTo revision: Revision
+  ) throws -> (revision: Revision, state: CollectionState)? {
     let found = try connection.first(
       """
       SELECT revision, state FROM snapshots
@@ -43,9 +45,12 @@ package struct Snapshots {
     ) { Name(collection: CollectionName(text: try $0[0] as String), revision: try $0[1]) }
   }
 
-  package func keep(_ state: CollectionState, as collection: CollectionName, of user: UserID, at revision: Revision)
-    throws
-  {
+  package func keep(
+    _ state: CollectionState,
+    as collection: CollectionName,
+    of user: UserID,
+    at revision: Revision
+  ) throws {
     try connection.run(
       "INSERT OR REPLACE INTO snapshots (user_id, collection, revision, state) VALUES (?, ?, ?, ?)",
       user,
@@ -70,14 +75,14 @@ package struct Snapshots {
   }
 }
 
-/// A snapshot that this program has not written: the file was changed, or the disk is damaged.
+/// A snapshot cannot be read: the file was changed by hand, or the disk is damaged.
 package struct SnapshotDamagedError: Error, CustomStringConvertible {
   let user: UserID
   package let collection: CollectionName
   package let revision: Revision
 
   package var description: String {
-    "the snapshot of \(collection) of user \(user) at revision \(revision) can't be read: the store is damaged; restore a "
-      + "backup, or delete that row of the table snapshots and do without the past before it"
+    "the snapshot of \(collection) of user \(user) at revision \(revision) cannot be read: the store is damaged; restore a "
+      + "backup, or delete that row of the table snapshots and lose the history before it"
   }
 }
