@@ -16,22 +16,19 @@ package final class StoredAccounts: Sendable {
   package let limiter: AttemptLimiter
   let tokenIssuer: TokenIssuer
   private let ids: UUIDv7Generator
-  private let readers: ReaderPool
-  private let writer: DatabaseWriter
+  private let store: DurableStore
   private let time: TimeSource
 
   /// `random` must be unpredictable: `Sodium.randomWord`.
   package init(
-    readers: ReaderPool,
-    writer: DatabaseWriter,
+    store: DurableStore,
     tokenKey: TokenKey,
     hasher: any PasswordHashing,
     random: @escaping @Sendable () -> UInt64,
     time: TimeSource,
     configuration: AccountsConfiguration = AccountsConfiguration()
   ) {
-    self.readers = readers
-    self.writer = writer
+    self.store = store
     self.hasher = hasher
     self.time = time
     self.configuration = configuration
@@ -39,8 +36,7 @@ package final class StoredAccounts: Sendable {
     ids = UUIDv7Generator(now: time.millisecondsSince1970, random: random)
     limiter = AttemptLimiter(configuration.attempts, elapsed: time.elapsed)
     directory = SessionDirectory(
-      readers: readers,
-      writer: writer,
+      store: store,
       tokenIssuer: tokenIssuer,
       lifetime: configuration.tokenLifetime,
       capacity: configuration.sessionsInMemory
@@ -71,9 +67,7 @@ package final class StoredAccounts: Sendable {
 
   /// The account's members of an export, without secrets.
   package func export(_ user: UserID, from connection: SQLiteConnection) throws -> JSONObject? {
-    guard let account = try UserRecords(connection: connection).account(user) else { return nil }
-    let sessions = try SessionRecords(connection: connection).sessions(of: user, at: now).map(directory.latest)
-    return AccountsExport.json(account, sessions)
+    try AccountsExport.json(of: user, at: now, in: connection, latest: directory.latest)
   }
 
   var now: Timestamp { time.now() }
@@ -84,20 +78,28 @@ package final class StoredAccounts: Sendable {
   package func read<Value: Sendable>(
     _ body: @escaping @Sendable (SQLiteConnection) throws -> Value
   ) async throws(AccountsError) -> Value {
-    try await AccountsError.converting { try await readers.read(body) }
+    try await AccountsError.converting { try await store.readers.read(body) }
   }
 
   package func commit<Value>(_ write: PreparedAccountsWrite<Value>) async throws(AccountsError) -> Value {
     directory.sessionEndings.begin()
     defer { directory.sessionEndings.finish() }
-    return try await AccountsError.converting { finish(try await writer.write { try write.run(in: $0) }) }
+    return try await AccountsError.converting { finish(try await store.writer.write { try write.run(in: $0) }) }
   }
 }
 
 /// An account as JSON, without its secrets.
 package enum AccountsExport {
-  package static func json(_ account: Account, _ sessions: [Session]) -> JSONObject {
-    [
+  /// `latest` returns the present form of a stored session.
+  package static func json(
+    of user: UserID,
+    at now: Timestamp,
+    in connection: SQLiteConnection,
+    latest: (StoredSession) -> Session = \.session
+  ) throws -> JSONObject? {
+    guard let account = try UserRecords(connection: connection).account(user) else { return nil }
+    let sessions = try SessionRecords(connection: connection).sessions(of: user, at: now).map(latest)
+    return [
       "user": [
         "id": .string(account.user.id.description),
         "email": .string(account.user.email),

@@ -1,20 +1,18 @@
 extension DatabaseWriter {
-  /// The limits of a writer.
-  public struct Options: Sendable {
-    /// How many units may wait, at least 1. Default: 4,096.
-    public var capacity: Int
-    /// How many units share a transaction at most, at least 1. Default: 256.
-    public var groupLimit: Int
-    /// How many pages the WAL grows by before a checkpoint, at least 1. Default: 4,000, which is 16
-    /// MiB of 4-KiB pages. A larger value means fewer but longer pauses and less work in total,
-    /// because a page that changed many times is moved once. Up to 4,062 pages, SQLite finds a page
-    /// in the WAL in one step.
-    public var checkpointPages: Int
-    /// How long a checkpoint waits for readers once the WAL is eight times that size. Default: 0.1 s.
-    public var checkpointTimeout: Duration
+  package struct Options: Sendable {
+    /// How many units may wait, at least 1.
+    let capacity: Int
+    /// How many units share a transaction at most, at least 1.
+    let groupLimit: Int
+    /// How many pages the WAL grows by before a checkpoint, at least 1. The default is 16 MiB of 4-KiB
+    /// pages. A larger value means fewer but longer pauses and less work in total, because a page
+    /// that changed many times is moved once. Up to 4,062 pages, SQLite finds a page in the WAL in
+    /// one step.
+    let checkpointPages: Int
+    /// How long a checkpoint waits for readers once the WAL is eight times that size.
+    let checkpointTimeout: Duration
 
-    /// Options with their defaults.
-    public init(
+    package init(
       capacity: Int = 4_096,
       groupLimit: Int = 256,
       checkpointPages: Int = 4_000,
@@ -28,33 +26,30 @@ extension DatabaseWriter {
   }
 
   /// The statistics of a writer since its start.
-  public struct Statistics: Sendable, Equatable {
+  package struct Statistics: Sendable, Equatable {
     /// Units that were committed.
-    public internal(set) var units = 0
+    package internal(set) var units = 0
     /// Units that failed, alone or with their group.
-    public internal(set) var failedUnits = 0
+    package internal(set) var failedUnits = 0
     /// Groups that were committed.
-    public internal(set) var commits = 0
+    package internal(set) var commits = 0
     /// Groups that failed as a whole.
-    public internal(set) var failedCommits = 0
-    /// The size of the largest group.
-    public internal(set) var largestGroup = 0
+    package internal(set) var failedCommits = 0
+    package internal(set) var largestGroup = 0
     /// Units that wait now.
-    public internal(set) var waiting = 0
+    package internal(set) var waiting = 0
     /// The time of each commit, in nanoseconds: from the end of the last unit until the group was
     /// on disk.
-    public internal(set) var commitTime = Histogram(bounds: Self.commitTimeBounds)
-    /// The size of each committed group.
-    public internal(set) var groupSize = Histogram(bounds: Self.groupSizeBounds)
+    package internal(set) var commitTime = Histogram(bounds: Self.commitTimeBounds)
+    package internal(set) var groupSize = Histogram(bounds: Self.groupSizeBounds)
     /// The number of pages in the WAL.
-    public internal(set) var logPages = 0
+    package internal(set) var logPages = 0
     /// Checkpoints that failed. The WAL keeps its contents and grows.
-    public internal(set) var failedCheckpoints = 0
+    package internal(set) var failedCheckpoints = 0
     /// The time of each checkpoint, in nanoseconds.
-    public internal(set) var checkpointTime = Histogram(bounds: Self.commitTimeBounds)
+    package internal(set) var checkpointTime = Histogram(bounds: Self.commitTimeBounds)
 
-    /// The statistics of a new writer.
-    public init() {}
+    package init() {}
 
     mutating func countCommit(of size: Int, failed: Int, time: Int64) {
       units += size - failed
@@ -75,25 +70,22 @@ extension DatabaseWriter {
 }
 
 /// Counts measurements in fixed ranges.
-public struct Histogram: Sendable, Equatable {
+package struct Histogram: Sendable, Equatable {
   /// The upper bounds of the ranges, inclusive and ascending. The last range has no bound.
-  public let bounds: [Int64]
+  package let bounds: [Int64]
   /// The number of measurements in each range: one more than there are bounds.
-  public private(set) var counts: [Int]
+  package private(set) var counts: [Int]
   /// The sum of all measurements.
-  public private(set) var sum: Int64 = 0
+  package private(set) var sum: Int64 = 0
 
-  /// An empty histogram.
-  public init(bounds: [Int64]) {
+  package init(bounds: [Int64]) {
     self.bounds = bounds
     counts = Array(repeating: 0, count: bounds.count + 1)
   }
 
-  /// The number of measurements.
-  public var count: Int { counts.reduce(0, +) }
+  package var count: Int { counts.reduce(0, +) }
 
-  /// Adds a measurement.
-  public mutating func record(_ measure: Int64) {
+  package mutating func record(_ measure: Int64) {
     counts[bounds.firstIndex { measure <= $0 } ?? bounds.count] += 1
     sum += measure
   }

@@ -18,22 +18,15 @@ import LockstepThreading
 ///
 /// Shut a writer down when it is no longer needed. A writer that is released instead finishes the
 /// units it accepted, and its thread then ends by itself.
-public final class DatabaseWriter: Sendable {
+package final class DatabaseWriter: Sendable {
   @usableFromInline let queue: WorkQueue<WriteUnit>
   let shared: WriterShared
   /// Nil once it is joined.
   private let thread: LockedState<NamedThread?>
 
-  /// Starts the writer thread.
-  ///
-  /// - Parameters:
-  ///   - connection: A writable connection without an open transaction. The thread owns it from now
-  ///     on, and closes it at the end.
-  ///   - options: The limits.
-  ///   - monotonic: A clock in nanoseconds that never goes back.
-  /// - Throws: `NamedThread.NotStarted` if the system has no more threads; `SQLiteError` if the WAL
-  ///   cannot be set up.
-  public init(
+  /// Starts the writer thread. From now on it owns the connection, which has no open transaction, and
+  /// closes it at the end. `monotonic` is a clock in nanoseconds.
+  package init(
     connection: sending SQLiteConnection,
     options: Options = Options(),
     monotonic: @escaping @Sendable () -> Int64
@@ -59,7 +52,8 @@ public final class DatabaseWriter: Sendable {
     stopAccepting()?.detach()
   }
 
-  /// Queues a unit.
+  /// Queues a unit. Throws `PoolOverloadedError` if the queue is full, `PoolShutDownError` after
+  /// `shutDown()`. The unit then does not run, and `completion` is not called.
   ///
   /// - Parameters:
   ///   - unit: Writes, on the writer thread, in a transaction that it must not end or nest. It
@@ -67,17 +61,14 @@ public final class DatabaseWriter: Sendable {
   ///   - throwsUnwritten: Promises that the unit throws only before its first change, or because
   ///     its first writing statement failed. Such a unit needs no savepoint, which would cost as
   ///     much as a statement. If the unit breaks the promise, its whole group fails.
-  ///   - owner: The owner of the unit, or nil. An owner whose units take long is throttled: other
-  ///     units run first, and if too many of the owner's units wait, they fail with
-  ///     `PoolOverloadedError`.
+  ///   - owner: An owner whose units take long is throttled: other units run first, and if too many
+  ///     of the owner's units wait, they fail with `PoolOverloadedError`.
   ///   - completion: The completion handler. It is called exactly once, on a thread of the writer,
   ///     when the unit is on disk or has failed. After a failed group, no unit runs until all its
   ///     handlers have been called. After a committed group, units may run at the same time. The
   ///     handler must be short and must not wait for the writer.
-  /// - Throws: `PoolOverloadedError` if the queue is full, `PoolShutDownError` after
-  ///   `shutDown()`. The unit then does not run, and `completion` is not called.
   @inlinable
-  public func submit<Value: Sendable>(
+  package func submit<Value: Sendable>(
     _ unit: @escaping @Sendable (SQLiteConnection) throws -> Value,
     throwsUnwritten: Bool = false,
     of owner: WriteOwner? = nil,
@@ -99,7 +90,7 @@ public final class DatabaseWriter: Sendable {
   /// Writes a unit and returns its value once it is on disk: see `submit`. A caller whose task is
   /// cancelled still waits, because the unit may be committed.
   @inlinable
-  nonisolated(nonsending) public func write<Value: Sendable>(
+  nonisolated(nonsending) package func write<Value: Sendable>(
     _ unit: @escaping @Sendable (SQLiteConnection) throws -> Value
   ) async throws -> Value {
     try await withCompletion { completion in
@@ -107,8 +98,7 @@ public final class DatabaseWriter: Sendable {
     }
   }
 
-  /// The current statistics.
-  public var statistics: Statistics {
+  package var statistics: Statistics {
     var statistics = shared.counters.withLock { $0 }
     statistics.waiting = queue.count
     return statistics
@@ -119,7 +109,7 @@ public final class DatabaseWriter: Sendable {
   ///
   /// Blocks its caller, so do not call it in a unit or a completion handler. A second call returns
   /// at once.
-  public func shutDown() {
+  package func shutDown() {
     stopAccepting()?.join()
   }
 

@@ -1,18 +1,16 @@
 import CLockstepSQLite
 
-/// The progress of a copy.
-public struct CopyProgress: Sendable, Equatable {
-  /// The number of copied pages.
-  public let copied: Int
-  /// The total number of pages.
-  public let pages: Int
-  /// The number of bytes in a page.
-  public let pageSize: Int
+package struct CopyProgress: Sendable, Equatable {
+  /// In pages.
+  package let copied: Int
+  /// In all.
+  package let pages: Int
+  /// In bytes.
+  package let pageSize: Int
 
-  /// The number of copied bytes.
-  public var copiedBytes: Int { copied * pageSize }
+  package var copiedBytes: Int { copied * pageSize }
   /// The size of the finished copy in bytes.
-  public var bytes: Int { pages * pageSize }
+  package var bytes: Int { pages * pageSize }
 }
 
 extension SQLiteConnection {
@@ -21,14 +19,9 @@ extension SQLiteConnection {
   /// Other connections can read and write this database during the copy, without waiting. But the
   /// WAL cannot be reset until the copy ends, and grows by everything that is written.
   ///
-  /// - Parameters:
-  ///   - other: The destination, without an open transaction. After an error it holds no copied
-  ///     data.
-  ///   - stepPages: How many pages are copied at a time.
-  ///   - afterStep: Called after each step, without locks. It may pause, and stops the copy by
-  ///     throwing.
-  /// - Throws: `SQLiteError`, and errors of `afterStep`.
-  public func copy(
+  /// `other` has no open transaction. After an error it holds no copied data. `afterStep` is called
+  /// after each `stepPages`, without locks. It may pause, and stops the copy by throwing.
+  package func copy(
     to other: SQLiteConnection,
     stepPages: Int = 256,
     afterStep: (CopyProgress) throws -> Void = { _ in }
@@ -68,7 +61,7 @@ extension SQLiteConnection {
   }
 
   /// Turns the database into a single file without a WAL. Throws if another connection has it open.
-  public func leaveWriteAheadLog() throws {
+  package func leaveWriteAheadLog() throws {
     let sql: StaticString = "PRAGMA journal_mode = DELETE"
     let mode = try pragma(sql, as: String.self)
     if mode != "delete" {

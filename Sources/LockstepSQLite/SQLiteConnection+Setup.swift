@@ -3,7 +3,7 @@ import CLockstepSQLite
 extension SQLiteConnection {
   /// Switches the file to a write-ahead log permanently. Call this outside a transaction, after
   /// opening a file `asFound`. Throws on most network file systems, which do not support it.
-  public func useWriteAheadLog() throws(SQLiteError) {
+  package func useWriteAheadLog() throws(SQLiteError) {
     let sql: StaticString = "PRAGMA journal_mode = WAL"
     let mode = try pragma(sql, as: String.self)
     guard mode == "wal" else {

@@ -54,14 +54,9 @@ public final class SQLiteConnection {
     try SQLiteConnection(DatabaseHandle(), .readWriteCreate, .asFound)
   }
 
-  /// Opens a file. The path is always that of a file, even `:memory:` or `file:x`.
-  ///
-  /// - Parameters:
-  ///   - path: The file.
-  ///   - access: How the file is opened.
-  ///   - journal: The journal mode.
-  ///   - busyTimeout: How long a call blocks for another connection's lock before it throws.
-  /// - Throws: `SQLiteError` if the file cannot be opened, or a guarantee cannot be given.
+  /// Opens a file, or throws if a guarantee cannot be given. The path is always that of a file, even
+  /// `:memory:` or `file:x`. `busyTimeout` is how long a call blocks for another connection's lock
+  /// before it throws.
   public convenience init(
     path: String,
     access: Access = .readWriteCreate,
@@ -157,11 +152,8 @@ public final class SQLiteConnection {
   }
 
   /// Runs SQL made at run time with as many values as it has parameters, and ignores its rows.
-  package func run(_ sql: SQLText, _ values: [SQLiteValue]) throws(SQLiteError) {
-    let statement = try statements.statement(sql, database: database)
-    try statement.begin(with: values)
-    defer { statement.end() }
-    while try statement.step() {}
+  package func run(_ sql: SQLText, _ values: [SQLiteValue]) throws {
+    try forEach(sql, values) { _ in }
   }
 
   /// The same, and passes each row to `body`.

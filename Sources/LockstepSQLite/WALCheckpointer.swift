@@ -92,9 +92,9 @@ extension SQLiteConnection {
   }
 
   /// Moves all of the WAL into the database file and truncates it. Returns whether readers allowed it.
-  public func truncateWAL() throws(SQLiteError) -> Bool { try checkpoint(SQLITE_CHECKPOINT_TRUNCATE) }
+  package func truncateWAL() throws(SQLiteError) -> Bool { try checkpoint(SQLITE_CHECKPOINT_TRUNCATE) }
 
   /// Lets the writer truncate the WAL after the open transaction. The WAL still contains what the
   /// transaction deleted. If readers prevent it, the writer tries again after later transactions.
-  public func eraseWAL() { database.mustEraseWAL = true }
+  package func eraseWAL() { database.mustEraseWAL = true }
 }

@@ -1,11 +1,12 @@
 /// The owner of units. Units of one owner run in the order of submission, and share a limit on the
 /// writer's time.
-public struct WriteOwner: Sendable, Hashable {
+@usableFromInline
+package struct WriteOwner: Sendable, Hashable {
   private let high: UInt64
   private let low: UInt64
 
   /// An owner with a unique number of 128 bits.
-  public init(_ high: UInt64, _ low: UInt64) {
+  package init(_ high: UInt64, _ low: UInt64) {
     self.high = high
     self.low = low
   }

@@ -49,11 +49,11 @@ package final class SessionDirectory: Sendable {
   private let lifetime: Int64
 
   /// `capacity` is the number of sessions in memory, about 300 bytes each. Sessions that requests hold may exceed it.
-  init(readers: ReaderPool, writer: DatabaseWriter, tokenIssuer: TokenIssuer, lifetime: Duration, capacity: Int) {
-    self.readers = readers
+  init(store: DurableStore, tokenIssuer: TokenIssuer, lifetime: Duration, capacity: Int) {
+    readers = store.readers
     self.tokenIssuer = tokenIssuer
     self.lifetime = lifetime.wholeMilliseconds
-    usageWriter = SessionUsageWriter(writer: writer)
+    usageWriter = SessionUsageWriter(writer: store.writer)
     shards = (0..<Self.shardCount).map { _ in
       LockedState(
         Shard(

@@ -50,20 +50,16 @@ final class SessionUsageWriter: Sendable {
       try writer.submit { connection in
         try Self.write(self.state.withLock { Self.take(&$0, limit: Self.batch) }, to: connection)
       } completion: { _ in
-        self.finished()
+        let hasMore = self.state.withLock { state in
+          state.isWriting = !state.pending.isEmpty
+          return state.isWriting
+        }
+        if hasMore { self.writeNext() }
       }
     } catch {
       // The writer is overloaded or closed. The next use tries again.
       state.withLock { $0.isWriting = false }
     }
-  }
-
-  private func finished() {
-    let hasMore = state.withLock { state in
-      state.isWriting = !state.pending.isEmpty
-      return state.isWriting
-    }
-    if hasMore { writeNext() }
   }
 
   private static func take(_ state: inout State, limit: Int) -> [SessionUsage] {

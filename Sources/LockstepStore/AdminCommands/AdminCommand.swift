@@ -33,13 +33,15 @@ package struct AdminCommand: Sendable {
   }
 
   /// The work in one word, as in the table and in the log.
-  package var kind: String {
+  package var kind: String { columns.kind }
+
+  fileprivate var columns: (kind: String, email: EmailAddress?, hash: PasswordHash?) {
     switch work {
-    case .add: "add"
-    case .disable: "disable"
-    case .enable: "enable"
-    case .resetPassword: "resetPassword"
-    case .erase: "erase"
+    case .add(let email, let hash): ("add", email, hash)
+    case .disable: ("disable", nil, nil)
+    case .enable: ("enable", nil, nil)
+    case .resetPassword(let hash): ("resetPassword", nil, hash)
+    case .erase: ("erase", nil, nil)
     }
   }
 
@@ -91,20 +93,15 @@ package struct AdminCommandRecords {
   }
 
   package func insert(_ command: AdminCommand, id: String, at now: Timestamp) throws {
-    var (address, hash): (EmailAddress?, PasswordHash?) = (nil, nil)
-    switch command.work {
-    case .add(let given, let made): (address, hash) = (given, made)
-    case .resetPassword(let made): hash = made
-    case .disable, .enable, .erase: break
-    }
+    let columns = command.columns
     try connection.run(
       "INSERT INTO orders (id, at, kind, user_id, email, password_hash) VALUES (?, ?, ?, ?, ?, ?)",
       id,
       now,
-      command.kind,
+      columns.kind,
       command.user,
-      address?.text,
-      hash?.text
+      columns.email?.text,
+      columns.hash?.text
     )
   }
 

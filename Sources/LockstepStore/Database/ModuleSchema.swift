@@ -25,7 +25,10 @@ struct ModuleMigrator {
     let names = Set(known.map(\.module.name))
     let before = try outlivingTables(connection)
     for module in modules {
-      if !names.contains(module.name) { try add(module, to: connection, now: now) }
+      if !names.contains(module.name) {
+        let kind = module.kind.rawValue
+        try connection.run("INSERT INTO modules (name, kind, added_at) VALUES (?, ?, ?)", module.name, kind, now)
+      }
       for migration in module.migrations.dropFirst(try countOfApplied(module, connection)) {
         try apply(migration, of: module, to: connection, now: now)
       }
@@ -53,15 +56,6 @@ struct ModuleMigrator {
       }
       return (module, try row[1])
     }
-  }
-
-  private func add(_ module: ModuleSchema, to connection: SQLiteConnection, now: Int64) throws {
-    try connection.run(
-      "INSERT INTO modules (name, kind, added_at) VALUES (?, ?, ?)",
-      module.name,
-      module.kind.rawValue,
-      now
-    )
   }
 
   private func countOfApplied(_ module: ModuleSchema, _ connection: SQLiteConnection) throws -> Int {

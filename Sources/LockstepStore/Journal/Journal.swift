@@ -46,19 +46,14 @@ package struct Journal {
     ) { End(revision: try $0[0], written: try $0[1]) } ?? End()
   }
 
-  /// The first revision at which the whole history is longer than `written` bytes.
-  package func firstRevision(of user: UserID, past written: Int) throws -> Revision? {
+  /// The first revision at which the whole history is longer than `written` bytes. By default, the first revision that is not
+  /// pruned.
+  package func firstRevision(of user: UserID, past written: Int = -1) throws -> Revision? {
     try connection.first(
       "SELECT revision FROM journal WHERE user_id = ? AND written > ? ORDER BY revision, position LIMIT 1",
       user,
       written
     ) { try $0[0] }
-  }
-
-  /// The first revision that is not pruned.
-  package func firstRevision(of user: UserID) throws -> Revision? {
-    try connection.first("SELECT min(revision) FROM journal WHERE user_id = ?", user) { try $0[0] as Revision? }
-      .flatMap { $0 }
   }
 
   /// Whether the part of the user's history that is kept contains this revision.
