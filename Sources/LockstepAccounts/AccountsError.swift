@@ -1,18 +1,15 @@
 import LockstepCollections
 import LockstepJSON
-import LockstepSQLite
 import LockstepStore
 import LockstepThreading
 
 /// Why a change to an account failed. Nothing was changed.
-public enum AccountsError: Error, Sendable, Equatable {
+package enum AccountsError: Error, Sendable, Equatable {
   /// Every fault of the request.
   case invalid([FieldFault])
-  /// Another user has this address.
   case addressTaken
-  /// Signing up is not allowed here.
   case registrationClosed
-  /// The address or the password is wrong; the client must not learn which.
+  /// The address or the password is wrong. The client must not learn which.
   case wrongCredentials
   /// The password that confirms a change is wrong.
   case wrongPassword
@@ -20,18 +17,15 @@ public enum AccountsError: Error, Sendable, Equatable {
   case disabled
   /// The session has ended, or its user was erased.
   case sessionEnded
-  /// The user has no such session.
   case noSuchSession
   /// The account or the session does not meet a precondition of the request. Has the present
   /// document and its tag.
   case changed(current: JSON, tag: String)
-  /// Too many wrong passwords or sign-ups; wait this many seconds, at least 1.
+  /// Too many wrong passwords or sign-ups. Wait this many seconds, at least 1.
   case tooManyAttempts(retryAfter: Int)
-  /// The server has too much work. Retry in a moment.
   case overloaded
-  /// The store failed or is closed.
   case store(StoreError)
-  /// There was not enough memory to hash a password.
+  /// Not enough memory to hash a password.
   case outOfMemory
 }
 
@@ -41,18 +35,21 @@ extension AccountsError {
     self =
       switch error {
       case let error as AccountsError: error
-      case let error as SQLiteError: .store(.database(error))
       case is PoolOverloadedError: .overloaded
-      case is PoolShutDownError: .store(.closed)
-      // Worker threads and the store throw no other errors.
-      default: .store(.database(SQLiteError(extendedCode: 1, message: "\(error)", path: "")))
+      default: .store(StoreError(thrown: error))
       }
+  }
+
+  /// Runs `body` on a worker thread or in the store, and converts its errors.
+  nonisolated(nonsending) static func converting<Value>(
+    _ body: nonisolated(nonsending) () async throws -> Value
+  ) async throws(AccountsError) -> Value {
+    do { return try await body() } catch { throw AccountsError(thrown: error) }
   }
 }
 
 extension AccountsError: CustomStringConvertible {
-  /// The cause, and what to do.
-  public var description: String {
+  package var description: String {
     switch self {
     case .invalid(let faults): faults.map { "\($0.pointer): \($0.detail)" }.joined(separator: " ")
     case .addressTaken: "An account with this e-mail address exists already. Log in instead."

@@ -22,3 +22,26 @@ package struct SignedIn: Sendable, Equatable {
   /// The session's token, which only this response contains.
   package let token: Token
 }
+
+/// Collects all faults of a request, so that one response has them all.
+struct FieldCheck {
+  private(set) var faults: [FieldFault] = []
+
+  /// The value that `read` returns. If it throws, that is a fault, and the value is nil.
+  mutating func value<Value>(at pointer: String, _ read: () throws -> Value) -> Value? {
+    do {
+      return try read()
+    } catch {
+      add(["\(error)"], at: pointer)
+      return nil
+    }
+  }
+
+  mutating func add(_ details: [String], at pointer: String) {
+    faults += details.map { FieldFault(pointer: pointer, detail: $0) }
+  }
+
+  func finish() throws(AccountsError) {
+    if !faults.isEmpty { throw .invalid(faults) }
+  }
+}

@@ -3,9 +3,9 @@ import LockstepStore
 
 /// A change to accounts after its slow part: passwords are hashed and verified, and only the write is left.
 ///
-/// `run(in:)` runs in a transaction on the writer thread. The transaction may contain more, such as
-/// a stored response. `run(in:)` checks again everything that may have changed since the slow part.
-/// After the commit, the caller must call `StoredAccounts.finish(_:)`.
+/// `run(in:)` runs in a transaction on the writer thread, which may contain other writes. It checks
+/// again everything that may have changed since the slow part. After the commit, the caller must
+/// call `StoredAccounts.finish(_:)`.
 package struct PreparedAccountsWrite<Value: Sendable>: Sendable {
   /// The result of a write that may not be committed yet.
   package struct Written: Sendable {

@@ -3,7 +3,7 @@ import LockstepSQLite
 import LockstepStore
 
 extension StoredAccounts {
-  /// Ends a session. Throws `noSuchSession` if the user has no such session.
+  /// Ends a session. Throws `noSuchSession`.
   package func revoking(_ session: SessionID, of user: UserID) -> PreparedAccountsWrite<Void> {
     PreparedAccountsWrite { connection in
       guard let ended = try SessionRecords(connection: connection).end(session, of: user) else {
@@ -59,8 +59,8 @@ extension StoredAccounts {
     }
   }
 
-  /// Verifies the password that confirms a change. This counts as one of a limited number of
-  /// attempts. `condition` is checked first, because verifying is slow.
+  /// Verifies the password that confirms a change. The number of attempts is limited. `condition` is
+  /// checked first, because verifying is slow.
   private func confirmed(
     _ password: Password,
     in session: LiveSession,

@@ -3,7 +3,7 @@ import LockstepStore
 import LockstepTime
 
 extension StoredAccounts {
-  /// How long an expired session stays in the store, in milliseconds: a day. Its last use may only be in memory, and must be
+  /// How long an expired session stays in the store, in milliseconds: a day. The memory may have a later use, which must be
   /// written before the session is deleted.
   private static let expiryGrace: Int64 = 86_400_000
 
@@ -25,8 +25,9 @@ extension StoredAccounts {
   /// Creates a user and the first session.
   ///
   /// Throws `invalid` with every fault, `addressTaken`, `registrationClosed`, `tooManyAttempts`.
-  package func prepareSignUp(_ credentials: Credentials) async throws(AccountsError) -> PreparedAccountsWrite<SignedIn>
-  {
+  package func prepareSignUp(
+    _ credentials: Credentials
+  ) async throws(AccountsError) -> PreparedAccountsWrite<SignedIn> {
     guard configuration.registration == .open else { throw .registrationClosed }
     let (given, device, faults) = check(signingUp: credentials)
     guard let address = given, faults.isEmpty else { throw .invalid(faults) }
@@ -120,7 +121,6 @@ extension StoredAccounts {
     try await read { try UserRecords(connection: $0).account(withKey: key) }
   }
 
-  /// A session to store, and its response.
   private struct NewSession: Sendable {
     let stored: StoredSession
     let signedIn: SignedIn
@@ -139,6 +139,42 @@ extension StoredAccounts {
       stored: StoredSession(session: session, user: user.id, tokenHash: token.hash),
       signedIn: SignedIn(user: user, session: session, token: token)
     )
+  }
+}
+
+// MARK: - Sealed responses
+
+extension StoredAccounts {
+  /// The key of the credentials' address, or the beginning of a text that is not an address.
+  package func addressKey(of credentials: Credentials) -> String {
+    (try? EmailAddress(credentials.email))?.key
+      ?? String(decoding: credentials.email.utf8.prefix(EmailAddress.maximumBytes), as: UTF8.self)
+  }
+
+  /// Seals a response under the credentials' password, for one idempotency key.
+  package func seal(for credentials: Credentials, key: String) async throws(AccountsError) -> PasswordSeal {
+    let salt = DomainHash.of("seal", Array(addressKey(of: credentials).utf8), Array(key.utf8), count: 16)
+    return try await PasswordSeal(credentials.password, salt: salt, hasher: hasher)
+  }
+
+  /// Returns the value that `open` finds with the seal. `nil` counts against the limits like a login
+  /// with a wrong password, because a client could try passwords in this way.
+  package func opening<Value>(
+    _ credentials: Credentials,
+    key: String,
+    _ open: (PasswordSeal) -> Value?
+  ) async throws(AccountsError) -> Value? {
+    let attempt = try limiter.logIn(account: addressKey(of: credentials), from: credentials.network)
+    let seal: PasswordSeal
+    do throws(AccountsError) {
+      seal = try await self.seal(for: credentials, key: key)
+    } catch {
+      limiter.abandoned(attempt)
+      throw error
+    }
+    guard let value = open(seal) else { return nil }
+    limiter.succeeded(attempt)
+    return value
   }
 }
 

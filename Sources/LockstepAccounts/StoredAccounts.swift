@@ -6,9 +6,8 @@ import LockstepTime
 
 /// The accounts in the store: sign up, log in, sessions and changes.
 ///
-/// A method `prepare…` does the slow part of a change and returns a `PreparedAccountsWrite`, so that a caller can write
-/// more in the same transaction. `commit(_:)` writes it. When `commit` returns, the change is on disk, and sessions that
-/// it ended are refused.
+/// A method `prepare…` does the slow part of a change. It returns a `PreparedAccountsWrite`, to which a caller can add other
+/// writes. When `commit(_:)` returns, the change is on disk, and sessions that it ended are refused.
 package final class StoredAccounts: Sendable {
   package let directory: SessionDirectory
 
@@ -17,22 +16,19 @@ package final class StoredAccounts: Sendable {
   package let limiter: AttemptLimiter
   let tokenIssuer: TokenIssuer
   private let ids: UUIDv7Generator
-  private let readers: ReaderPool
-  private let writer: DatabaseWriter
+  private let store: DurableStore
   private let time: TimeSource
 
   /// `random` must be unpredictable: `Sodium.randomWord`.
   package init(
-    readers: ReaderPool,
-    writer: DatabaseWriter,
+    store: DurableStore,
     tokenKey: TokenKey,
     hasher: any PasswordHashing,
     random: @escaping @Sendable () -> UInt64,
     time: TimeSource,
     configuration: AccountsConfiguration = AccountsConfiguration()
   ) {
-    self.readers = readers
-    self.writer = writer
+    self.store = store
     self.hasher = hasher
     self.time = time
     self.configuration = configuration
@@ -40,8 +36,7 @@ package final class StoredAccounts: Sendable {
     ids = UUIDv7Generator(now: time.millisecondsSince1970, random: random)
     limiter = AttemptLimiter(configuration.attempts, elapsed: time.elapsed)
     directory = SessionDirectory(
-      readers: readers,
-      writer: writer,
+      store: store,
       tokenIssuer: tokenIssuer,
       lifetime: configuration.tokenLifetime,
       capacity: configuration.sessionsInMemory
@@ -54,7 +49,6 @@ package final class StoredAccounts: Sendable {
     return written.value
   }
 
-  /// The user; nil after the user was erased.
   package func user(_ id: UserID) async throws(AccountsError) -> User? {
     try await read { try UserRecords(connection: $0).account(id)?.user }
   }
@@ -65,17 +59,15 @@ package final class StoredAccounts: Sendable {
     return try await read { try SessionRecords(connection: $0).sessions(of: user, at: now) }.map(directory.latest)
   }
 
-  /// A session of the user that has not expired, or `nil` if there is none with this id.
+  /// A session of the user that has not expired.
   package func session(_ id: SessionID, of user: UserID, from connection: SQLiteConnection) throws -> Session? {
     let sessions = try SessionRecords(connection: connection).sessions(of: user, at: now)
     return sessions.first { $0.session.id == id }.map(directory.latest)
   }
 
-  /// The account's members of an export, without secrets; nil after the user was erased.
+  /// The account's members of an export, without secrets.
   package func export(_ user: UserID, from connection: SQLiteConnection) throws -> JSONObject? {
-    guard let account = try UserRecords(connection: connection).account(user) else { return nil }
-    let sessions = try SessionRecords(connection: connection).sessions(of: user, at: now).map(directory.latest)
-    return AccountsExport.json(account, sessions)
+    try AccountsExport.json(of: user, at: now, in: connection, latest: directory.latest)
   }
 
   var now: Timestamp { time.now() }
@@ -86,20 +78,47 @@ package final class StoredAccounts: Sendable {
   package func read<Value: Sendable>(
     _ body: @escaping @Sendable (SQLiteConnection) throws -> Value
   ) async throws(AccountsError) -> Value {
-    do {
-      return try await readers.read(body)
-    } catch {
-      throw AccountsError(thrown: error)
-    }
+    try await AccountsError.converting { try await store.readers.read(body) }
   }
 
   package func commit<Value>(_ write: PreparedAccountsWrite<Value>) async throws(AccountsError) -> Value {
     directory.sessionEndings.begin()
     defer { directory.sessionEndings.finish() }
-    do {
-      return finish(try await writer.write { try write.run(in: $0) })
-    } catch {
-      throw AccountsError(thrown: error)
-    }
+    return try await AccountsError.converting { finish(try await store.writer.write { try write.run(in: $0) }) }
+  }
+}
+
+/// An account as JSON, without its secrets.
+package enum AccountsExport {
+  /// `latest` returns the present form of a stored session.
+  package static func json(
+    of user: UserID,
+    at now: Timestamp,
+    in connection: SQLiteConnection,
+    latest: (StoredSession) -> Session = \.session
+  ) throws -> JSONObject? {
+    guard let account = try UserRecords(connection: connection).account(user) else { return nil }
+    let sessions = try SessionRecords(connection: connection).sessions(of: user, at: now).map(latest)
+    return [
+      "user": [
+        "id": .string(account.user.id.description),
+        "email": .string(account.user.email),
+        "createdAt": .string(account.user.createdAt.description),
+        "passwordChangedAt": .string(account.passwordChangedAt.description),
+      ],
+      "sessions": .array(sessions.map { .object(json($0)) }),
+    ]
+  }
+
+  private static func json(_ session: Session) -> JSONObject {
+    var object: JSONObject = [
+      "id": .string(session.id.description),
+      "device": session.device.map(JSON.string) ?? .null,
+      "createdAt": .string(session.createdAt.description),
+      "lastSeenAt": .string(session.lastSeenAt.description),
+      "expiresAt": .string(session.expiresAt.description),
+    ]
+    if let cursor = session.cursor { object["cursor"] = .string(cursor) }
+    return object
   }
 }

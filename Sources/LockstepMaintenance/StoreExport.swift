@@ -30,11 +30,7 @@ package struct StoreExport: Sendable {
     let (states, time) = (ModuleTables(ofStoreWith: modules), time)
     let export = UserExport(
       store: identity,
-      account: { user, connection in
-        guard let account = try UserRecords(connection: connection).account(user) else { return nil }
-        let sessions = try SessionRecords(connection: connection).sessions(of: user, at: time.now())
-        return AccountsExport.json(account, sessions.map(\.session))
-      },
+      account: { try AccountsExport.json(of: $0, at: time.now(), in: $1) },
       states: states,
       present: { user in try await readers.read { try states.load(user, from: $0) } },
       registered: { registered },

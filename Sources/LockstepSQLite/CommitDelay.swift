@@ -1,8 +1,7 @@
 /// Decides how long a commit waits for more units.
 ///
-/// A client whose write is on disk often writes again. Without a delay, half of many clients would
-/// return while the other half's commit runs. Each group would then be half as large as it could
-/// be, which costs a slow disk many writes a second.
+/// A client whose write is on disk often writes again. Without a delay, half of the clients would
+/// write while the commit of the other half runs, and each group would have half the size.
 ///
 /// So a commit waits for as many units as the last group had, but at most half the time that a
 /// commit takes. Quick commits are not delayed, because the wake-ups would cost more. A lone writer
@@ -13,7 +12,8 @@ struct CommitDelay {
   /// In nanoseconds. Quicker commits are not delayed.
   private static let slowCommit: Int64 = 2_000_000
 
-  /// The estimated number of writers: the last group's, and those that arrived during its commit.
+  /// The estimated number of writers: the units of the last group, and those that arrived during its
+  /// commit.
   private var expected = 0
   private var commitTime: Int64 = 0
   private var end: Int64?

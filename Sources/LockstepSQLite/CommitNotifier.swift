@@ -49,14 +49,14 @@ final class CommitNotifier: Sendable {
     contents.wait { contents -> Void? in contents.isIdle ? () : nil }
   }
 
-  /// Calls the queued handlers and ends the thread. Call this once, from the thread that queues
-  /// handlers.
+  /// Calls the queued handlers and ends the thread. Call this once, on the writer thread.
   func close() {
     contents.withLock { $0.isClosed = true }
     contents.wakeAll()
     thread.join()
   }
 
+  /// The next group, or nil if the queue is closed and empty.
   private static func next(_ contents: LockedState<Contents>) -> [Notification]? {
     let next = contents.wait { contents -> [Notification]?? in
       if contents.groups.isEmpty { return contents.isClosed ? .some(nil) : nil }

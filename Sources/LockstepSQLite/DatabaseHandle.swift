@@ -12,8 +12,7 @@ final class DatabaseHandle {
   var expectsTransaction = false
   /// Whether the writer should truncate the WAL: see `SQLiteConnection.eraseWAL()`.
   var mustEraseWAL = false
-  /// The number of pages in the WAL after this connection's last commit. Requires
-  /// `countLogPages()`.
+  /// The pages in the WAL after this connection's last commit, if `countLogPages()` was called.
   private(set) var logPages = 0
 
   init(path: String, access: SQLiteConnection.Access) throws(SQLiteError) {
@@ -75,8 +74,7 @@ final class DatabaseHandle {
 
   private static func lastError(of pointer: OpaquePointer, sql: String?, path: String) -> SQLiteError {
     let code = sqlite3_extended_errcode(pointer)
-    // `sqlite3_errmsg` is never null for an open database. The text is copied before the next call
-    // can change it.
+    // Never null for an open database. The text is copied before the next call can change it.
     var message = String(cString: sqlite3_errmsg(pointer))
     let systemError = sqlite3_system_errno(pointer)
     if systemError != 0, [SQLITE_CANTOPEN, SQLITE_IOERR].contains(code & 0xFF) {
@@ -89,7 +87,7 @@ final class DatabaseHandle {
   private static func open(_ name: String, _ flags: Int32, path: String) throws(SQLiteError) -> OpaquePointer {
     var opened: OpaquePointer?
     let code = sqlite3_open_v2(name, &opened, flags, nil)
-    guard let opened else { throw SQLiteError(extendedCode: code, message: text(of: code), path: path) }
+    guard let opened else { throw SQLiteError(extendedCode: code, message: resultText(code), path: path) }
     guard code == SQLITE_OK else {
       let error = lastError(of: opened, sql: nil, path: path)
       sqlite3_close_v2(opened)
@@ -108,8 +106,8 @@ final class DatabaseHandle {
   }
 
   /// Creates an empty file, which is an empty database, that only its owner can read. SQLite would
-  /// create it readable for everyone. `mknod` opens nothing: closing a descriptor would drop the
-  /// locks of all connections of this process.
+  /// make it readable for everyone. `mknod` opens no descriptor: closing one would drop the locks of
+  /// all connections of this process.
   private static func createIfMissing(_ path: String) throws(SQLiteError) {
     guard mknod(path, S_IFREG | 0o600, 0) != 0 else { return }
     let code = errno
@@ -121,13 +119,27 @@ final class DatabaseHandle {
     )
   }
 
-  /// SQLite gives names like `:memory:` and `file:…` a special meaning. Here they are names of
-  /// files.
+  /// SQLite gives names like `:memory:` and `file:…` a special meaning. Here they are files.
   private static func asFileName(_ path: String) -> String {
     path.hasPrefix("/") ? path : "./" + path
   }
+}
 
-  private static func text(of code: Int32) -> String {
-    sqlite3_errstr(code).map { String(cString: $0) } ?? "unknown error"
-  }
+/// SQLite's text for a result code.
+func resultText(_ code: Int32) -> String {
+  sqlite3_errstr(code).map { String(cString: $0) } ?? "unknown error"
+}
+
+/// Settings of libsqlite3 for the whole process, to be made before its first use. Later they have no
+/// effect, and the library is slower.
+enum SQLiteLibrary {
+  static let isSetUp: Bool = {
+    // Memory statistics take a lock that all connections share, at each allocation: a twentieth of
+    // the writer's time.
+    let counting = lockstep_sqlite_configure(SQLITE_CONFIG_MEMSTATUS, 0)
+    // Keeps the rollback data of savepoints in memory. Beyond 64 KiB it would go to a temporary
+    // file, and a container may have no folder for these.
+    let spilling = lockstep_sqlite_configure(SQLITE_CONFIG_STMTJRNL_SPILL, -1)
+    return counting == SQLITE_OK && spilling == SQLITE_OK
+  }()
 }

@@ -3,12 +3,12 @@ import LockstepThreading
 
 /// The only writer of a database: a thread with its own connection that commits in groups.
 ///
-/// A transaction with a hundred changes reaches the disk in about the same time as one with a
-/// single change. So everything submitted during a commit goes into the next transaction together.
+/// A sync to disk takes about the same time for a hundred changes as for one. So all units that are
+/// submitted during a commit go into the next transaction together.
 ///
 /// - A **unit** is one caller's write. It is applied completely or not at all, and runs at most
-///   once. Units run in the order of submission, and each sees the changes of earlier units.
-///   Throttled owners are the exception: see `submit`.
+///   once. Units run in the order of submission, except those of throttled owners (see `submit`).
+///   Each sees the changes of earlier units.
 /// - A unit that throws fails alone. Its changes are rolled back, and its caller gets the error.
 /// - A unit's **completion handler** is called once the transaction is on disk
 ///   (`synchronous=FULL`). Handlers are called exactly once, in the order in which the units ran.
@@ -16,49 +16,32 @@ import LockstepThreading
 ///   back. All its units get that error, even units that had failed alone: the state they saw may
 ///   have been rolled back. Units that have not run yet go into the next transaction.
 ///
-/// The queue is bounded: if it is full, `submit` and `write` throw at once.
-///
 /// Shut a writer down when it is no longer needed. A writer that is released instead finishes the
 /// units it accepted, and its thread then ends by itself.
-public final class DatabaseWriter: Sendable {
+package final class DatabaseWriter: Sendable {
   @usableFromInline let queue: WorkQueue<WriteUnit>
-  private let counters = LockedState(Statistics())
-  let healthListener = FailureMonitor.Listener(nil)
+  let shared: WriterShared
   /// Nil once it is joined.
   private let thread: LockedState<NamedThread?>
 
-  /// Starts the writer thread.
-  ///
-  /// - Parameters:
-  ///   - connection: A writable connection without an open transaction. The thread owns it from now
-  ///     on, and closes it at the end.
-  ///   - options: The limits.
-  ///   - monotonic: A clock in nanoseconds that never goes back.
-  /// - Throws: `NamedThread.NotStarted` if the system has no more threads; `SQLiteError` if the WAL
-  ///   cannot be set up.
-  public init(
+  /// Starts the writer thread. From now on it owns the connection, which has no open transaction, and
+  /// closes it at the end. `monotonic` is a clock in nanoseconds.
+  package init(
     connection: sending SQLiteConnection,
     options: Options = Options(),
     monotonic: @escaping @Sendable () -> Int64
   ) throws {
     try WALCheckpointer.prepare(connection, options: options)
-    let queue = WorkQueue<WriteUnit>(name: options.name, capacity: options.capacity)
-    self.queue = queue
+    let shared = WriterShared(options: options, monotonic: monotonic)
+    self.shared = shared
+    queue = shared.queue
     let handedOver = Mutex<SQLiteConnection?>(connection)
-    let notifier = try CommitNotifier(name: "\(options.name)-notifier")
+    let notifier = try CommitNotifier(name: "writer-notifier")
     // The thread does not hold the writer, so that an unused writer is released.
-    let thread = try NamedThread(name: options.name) { [counters, healthListener] in
+    let thread = try NamedThread(name: "writer") {
       handedOver.withLock { connection in
         guard let own = connection.take() else { return }
-        var groups = GroupCommit(
-          connection: own,
-          queue: queue,
-          counters: counters,
-          notifier: notifier,
-          healthListener: healthListener,
-          options: options,
-          monotonic: monotonic
-        )
+        var groups = GroupCommit(own, shared, notifier)
         groups.run()
       }
     }
@@ -69,7 +52,8 @@ public final class DatabaseWriter: Sendable {
     stopAccepting()?.detach()
   }
 
-  /// Queues a unit.
+  /// Queues a unit. Throws `PoolOverloadedError` if the queue is full, `PoolShutDownError` after
+  /// `shutDown()`. The unit then does not run, and `completion` is not called.
   ///
   /// - Parameters:
   ///   - unit: Writes, on the writer thread, in a transaction that it must not end or nest. It
@@ -77,17 +61,14 @@ public final class DatabaseWriter: Sendable {
   ///   - throwsUnwritten: Promises that the unit throws only before its first change, or because
   ///     its first writing statement failed. Such a unit needs no savepoint, which would cost as
   ///     much as a statement. If the unit breaks the promise, its whole group fails.
-  ///   - owner: The owner of the unit, or nil. An owner whose units take long is throttled: other
-  ///     units run first, and if too many of the owner's units wait, they fail with
-  ///     `PoolOverloadedError`.
+  ///   - owner: An owner whose units take long is throttled: other units run first, and if too many
+  ///     of the owner's units wait, they fail with `PoolOverloadedError`.
   ///   - completion: The completion handler. It is called exactly once, on a thread of the writer,
   ///     when the unit is on disk or has failed. After a failed group, no unit runs until all its
-  ///     handlers have been called. After a committed group, units may run in the meantime. The
+  ///     handlers have been called. After a committed group, units may run at the same time. The
   ///     handler must be short and must not wait for the writer.
-  /// - Throws: `PoolOverloadedError` if the queue is full, `PoolShutDownError` after
-  ///   `shutDown()`. The unit then does not run, and `completion` is not called.
   @inlinable
-  public func submit<Value: Sendable>(
+  package func submit<Value: Sendable>(
     _ unit: @escaping @Sendable (SQLiteConnection) throws -> Value,
     throwsUnwritten: Bool = false,
     of owner: WriteOwner? = nil,
@@ -106,12 +87,10 @@ public final class DatabaseWriter: Sendable {
     )
   }
 
-  /// Writes a unit and returns its value once it is on disk: see
-  /// `submit(_:throwsUnwritten:of:completion:)`.
-  ///
-  /// A caller whose task is cancelled still waits, because the unit may be committed.
+  /// Writes a unit and returns its value once it is on disk: see `submit`. A caller whose task is
+  /// cancelled still waits, because the unit may be committed.
   @inlinable
-  nonisolated(nonsending) public func write<Value: Sendable>(
+  nonisolated(nonsending) package func write<Value: Sendable>(
     _ unit: @escaping @Sendable (SQLiteConnection) throws -> Value
   ) async throws -> Value {
     try await withCompletion { completion in
@@ -119,9 +98,8 @@ public final class DatabaseWriter: Sendable {
     }
   }
 
-  /// The current statistics.
-  public var statistics: Statistics {
-    var statistics = counters.withLock { $0 }
+  package var statistics: Statistics {
+    var statistics = shared.counters.withLock { $0 }
     statistics.waiting = queue.count
     return statistics
   }
@@ -129,9 +107,9 @@ public final class DatabaseWriter: Sendable {
   /// Accepts no more units. Returns when all completion handlers have been called and the
   /// connection is closed.
   ///
-  /// Blocks its caller, which must not be a unit or a completion handler. A second call returns at
-  /// once.
-  public func shutDown() {
+  /// Blocks its caller, so do not call it in a unit or a completion handler. A second call returns
+  /// at once.
+  package func shutDown() {
     stopAccepting()?.join()
   }
 
@@ -139,5 +117,20 @@ public final class DatabaseWriter: Sendable {
   private func stopAccepting() -> NamedThread? {
     queue.close()
     return thread.withLock { $0.take() }
+  }
+}
+
+/// What a writer's thread shares with its callers.
+struct WriterShared: Sendable {
+  let options: DatabaseWriter.Options
+  let monotonic: @Sendable () -> Int64
+  let queue: WorkQueue<WriteUnit>
+  let counters = LockedState(DatabaseWriter.Statistics())
+  let healthListener = FailureMonitor.Listener(nil)
+
+  init(options: DatabaseWriter.Options, monotonic: @escaping @Sendable () -> Int64) {
+    self.options = options
+    self.monotonic = monotonic
+    queue = WorkQueue(name: "writer", capacity: options.capacity)
   }
 }

@@ -34,8 +34,7 @@ struct GroupCommit {
   private static let fullDiskPause: Int64 = 1_000_000_000
 
   private let connection: SQLiteConnection
-  private let queue: WorkQueue<WriteUnit>
-  private let counters: LockedState<DatabaseWriter.Statistics>
+  private let shared: WriterShared
   private let notifier: CommitNotifier
   private var checkpointer: WALCheckpointer
   private var commitMonitor: FailureMonitor
@@ -43,8 +42,6 @@ struct GroupCommit {
   /// Whether the last transaction failed because the disk is full.
   private var isDiskFull = false
   private var lastFullDiskCheckpoint: Int64?
-  private let groupLimit: Int
-  private let monotonic: @Sendable () -> Int64
   /// Units that were taken from the queue and have not run yet, in order.
   private var taken: ArraySlice<WriteUnit> = []
   private var delay = CommitDelay()
@@ -52,24 +49,14 @@ struct GroupCommit {
   /// The units that ran in the open transaction, in order.
   private var group: [Entry] = []
 
-  init(
-    connection: SQLiteConnection,
-    queue: WorkQueue<WriteUnit>,
-    counters: LockedState<DatabaseWriter.Statistics>,
-    notifier: CommitNotifier,
-    healthListener: FailureMonitor.Listener,
-    options: DatabaseWriter.Options,
-    monotonic: @escaping @Sendable () -> Int64
-  ) {
+  init(_ connection: SQLiteConnection, _ shared: WriterShared, _ notifier: CommitNotifier) {
     self.connection = connection
-    self.queue = queue
-    self.counters = counters
+    self.shared = shared
     self.notifier = notifier
-    checkpointer = WALCheckpointer(connection, options: options)
-    commitMonitor = FailureMonitor(.commit, healthListener, monotonic)
-    checkpointMonitor = FailureMonitor(.checkpoint, healthListener, monotonic)
-    groupLimit = options.groupLimit
-    self.monotonic = monotonic
+    checkpointer = WALCheckpointer(connection, options: shared.options)
+    let (listener, monotonic) = (shared.healthListener, shared.monotonic)
+    commitMonitor = FailureMonitor(work: .commit, listener: listener, monotonic: monotonic)
+    checkpointMonitor = FailureMonitor(work: .checkpoint, listener: listener, monotonic: monotonic)
   }
 
   /// Runs units until the queue is closed and empty.
@@ -79,12 +66,12 @@ struct GroupCommit {
         writeGroup(startingWith: unit, alone: true)
       } else if let unit = nextTaken() {
         writeGroup(startingWith: unit)
-      } else if let time = timeToRest(), !queue.isClosed {
-        if let unit = queue.next(withinNanoseconds: time) { taken = [unit] }
+      } else if let time = timeToRest(), !shared.queue.isClosed {
+        if let unit = shared.queue.next(withinNanoseconds: time) { taken = [unit] }
         continue
       } else if let unit = nextThrottled(othersWait: false) {
         writeGroup(startingWith: unit, alone: true)
-      } else if let unit = queue.next() {
+      } else if let unit = shared.queue.next() {
         // Not run at once: its owner may be throttled.
         taken = [unit]
         continue
@@ -96,18 +83,18 @@ struct GroupCommit {
     notifier.close()
   }
 
-  /// How long to wait for other owners before the next throttled unit. Nil if there is none or it
-  /// may run now.
-  private func timeToRest() -> Int64? { throttle.isEmpty ? nil : throttle.timeToRest(now: monotonic()) }
+  /// How long other owners come first, before the next throttled unit. Nil if there is none or it may
+  /// run now.
+  private func timeToRest() -> Int64? { throttle.isEmpty ? nil : throttle.timeToRest(now: shared.monotonic()) }
 
   private mutating func nextThrottled(othersWait: Bool) -> WriteUnit? {
-    throttle.isEmpty ? nil : throttle.next(now: monotonic(), othersWait: othersWait)
+    throttle.isEmpty ? nil : throttle.next(now: shared.monotonic(), othersWait: othersWait)
   }
 
   /// The oldest waiting unit that is not throttled. Units are taken from the queue in bulk, to keep
   /// contention for its lock low.
   private mutating func nextTaken() -> WriteUnit? {
-    if taken.isEmpty { taken = queue.takeWaiting(atMost: groupLimit)[...] }
+    if taken.isEmpty { taken = shared.queue.takeWaiting(atMost: shared.options.groupLimit)[...] }
     while let unit = taken.popFirst() {
       if let admitted = admitted(unit) { return admitted }
     }
@@ -135,7 +122,7 @@ struct GroupCommit {
       try connection.begin()
     } catch {
       // Each waiting unit would wait for the same lock or disk, one after the other, and fail too.
-      let others = taken + queue.takeWaiting()
+      let others = taken + shared.queue.takeWaiting()
       taken = []
       noteFailedCommit(error)
       fail([first] + others, with: error)
@@ -143,7 +130,7 @@ struct GroupCommit {
     }
     guard runFirst(first) else { return checkpointFullDisk() }
     var failure: SQLiteError?
-    while !alone, failure == nil, group.count < groupLimit, let unit = nextTaken() ?? nextDelayed() {
+    while !alone, failure == nil, group.count < shared.options.groupLimit, let unit = nextTaken() ?? nextDelayed() {
       failure = runNext(unit)
     }
     commit(unless: failure)
@@ -151,12 +138,12 @@ struct GroupCommit {
 
   /// Waits for a unit as long as delaying the commit is worthwhile.
   private mutating func nextDelayed() -> WriteUnit? {
-    guard let time = delay.timeToWait(with: group.count, now: monotonic()) else { return nil }
-    return queue.next(withinNanoseconds: time).flatMap { admitted($0) }
+    guard let time = delay.timeToWait(with: group.count, now: shared.monotonic()) else { return nil }
+    return shared.queue.next(withinNanoseconds: time).flatMap { admitted($0) }
   }
 
   /// Runs the first unit of a transaction, without a savepoint: if it fails, the whole transaction
-  /// is rolled back. Its error is final at once, because it saw only committed data.
+  /// is rolled back. The unit saw only committed data, so it need not wait for a commit to fail.
   private mutating func runFirst(_ unit: WriteUnit) -> Bool {
     do {
       group.append((unit, .success(try perform(unit))))
@@ -173,7 +160,7 @@ struct GroupCommit {
   }
 
   /// Runs another unit so that it can fail alone. Returns an error if the whole transaction must be
-  /// rolled back, or if SQLite has done so, for example because the disk is full.
+  /// rolled back, or if SQLite has done so already, for example because the disk is full.
   private mutating func runNext(_ unit: WriteUnit) -> SQLiteError? {
     let written = connection.changedRowsInAll
     do {
@@ -194,9 +181,9 @@ struct GroupCommit {
   /// Runs a unit and checks deferred foreign keys. SQLite would check them on COMMIT and fail the
   /// whole group.
   private mutating func perform(_ unit: WriteUnit) throws -> CommitNotifier.Notification {
-    let start = monotonic()
+    let start = shared.monotonic()
     defer {
-      let end = monotonic()
+      let end = shared.monotonic()
       throttle.note(unit, took: end - start, now: end)
     }
     let notify = try unit.run(connection)
@@ -207,7 +194,7 @@ struct GroupCommit {
   /// Commits the group, or fails all its units if there was a failure.
   private mutating func commit(unless failure: SQLiteError?) {
     defer { group.removeAll(keepingCapacity: true) }
-    let start = monotonic()
+    let start = shared.monotonic()
     do {
       if let failure { throw failure }
       try connection.commit()
@@ -219,10 +206,10 @@ struct GroupCommit {
       return
     }
     commitMonitor.noteSuccess()
-    let time = monotonic() - start
-    delay.noteCommit(of: group.count, time: time, waiting: queue.count + taken.count)
+    let time = shared.monotonic() - start
+    delay.noteCommit(of: group.count, time: time, waiting: shared.queue.count + taken.count)
     let failed = group.count { if case .failure = $0.outcome { true } else { false } }
-    counters.withLock { counters in
+    shared.counters.withLock { counters in
       counters.countCommit(of: group.count, failed: failed, time: time)
       counters.logPages = connection.database.logPages
     }
@@ -243,7 +230,7 @@ struct GroupCommit {
   private mutating func checkpointFullDisk() {
     guard isDiskFull else { return }
     isDiskFull = false
-    let now = monotonic()
+    let now = shared.monotonic()
     // If the database file must grow for it, the checkpoint fails as well.
     if let lastFullDiskCheckpoint, now - lastFullDiskCheckpoint < Self.fullDiskPause { return }
     lastFullDiskCheckpoint = now
@@ -252,28 +239,27 @@ struct GroupCommit {
 
   private mutating func noteFailedCommit(_ error: any Error) {
     isDiskFull = (error as? SQLiteError)?.kind == .full
-    counters.withLock { $0.failedCommits += 1 }
+    shared.counters.withLock { $0.failedCommits += 1 }
     commitMonitor.noteFailure(error)
   }
 
   private mutating func checkpoint() {
-    let start = monotonic()
+    let start = shared.monotonic()
     do {
       try checkpointer.checkpoint()
       checkpointMonitor.noteSuccess()
-      counters.withLock { $0.checkpointTime.record(monotonic() - start) }
+      shared.counters.withLock { $0.checkpointTime.record(shared.monotonic() - start) }
     } catch {
       checkpointMonitor.noteFailure(error)
-      counters.withLock { $0.failedCheckpoints += 1 }
+      shared.counters.withLock { $0.failedCheckpoints += 1 }
     }
   }
 
-  /// Fails units after all earlier handlers were called, and before any other unit runs. A handler
-  /// may have passed a failed unit's result on to later units. It can drop the result before they
-  /// run.
+  /// Fails units after all earlier handlers were called, and before any other unit runs. So a handler
+  /// can drop the result of a failed unit before later units use it.
   private func fail(_ units: [WriteUnit], with error: any Error) {
     notifier.waitUntilIdle()
-    counters.withLock { $0.failedUnits += units.count }
+    shared.counters.withLock { $0.failedUnits += units.count }
     for unit in units { unit.fail(error) }
   }
 }

@@ -2,7 +2,7 @@ import LockstepThreading
 
 extension DatabaseWriter {
   /// A change in the health of the store, for the operator.
-  public enum HealthChange: Sendable {
+  package enum HealthChange: Sendable {
     /// This kind of work has begun to fail. Further failures of the kind are not reported.
     case began(Work, any Error)
     /// This kind of work succeeds again.
@@ -10,47 +10,33 @@ extension DatabaseWriter {
   }
 
   /// Work that can fail as a whole.
-  public enum Work: Sendable, Equatable {
-    /// Commit a group.
+  package enum Work: Sendable, Equatable {
     case commit
-    /// Move the WAL's contents into the database file. If it fails, the WAL keeps its contents and
-    /// grows.
+    /// If it fails, the WAL keeps its contents and grows.
     case checkpoint
-    /// Read, on a thread of `ReaderPool`.
+    /// On a thread of `ReaderPool`.
     case read
   }
 
   /// Sets the listener for health changes. It replaces an earlier one.
   ///
-  /// The writer thread calls it, so it must be short and must not wait for the writer. The start of
-  /// failures is reported at most once in ten seconds for each kind of work. The first success
-  /// after it is always reported.
-  public func onHealthChange(_ listener: @escaping @Sendable (HealthChange) -> Void) {
-    healthListener.withLock { $0 = listener }
+  /// The writer thread calls it, so it must be short and must not wait for the writer. Each kind of
+  /// work reports at most one start of failures in ten seconds, and always the first success after
+  /// it.
+  package func onHealthChange(_ listener: @escaping @Sendable (HealthChange) -> Void) {
+    shared.healthListener.withLock { $0 = listener }
   }
 }
 
 extension ReaderPool {
   /// Sets the listener for failures of the disk or the file, as `DatabaseWriter.onHealthChange(_:)`
   /// does. A reader thread calls it. `monotonic` is a clock in nanoseconds that never goes back.
-  public func onHealthChange(
+  package func onHealthChange(
     monotonic: @escaping @Sendable () -> Int64,
     _ listener: @escaping @Sendable (DatabaseWriter.HealthChange) -> Void
   ) {
-    let monitor = FailureMonitor(.read, LockedState(listener), monotonic)
+    let monitor = FailureMonitor(work: .read, listener: LockedState(listener), monotonic: monotonic)
     self.monitor.withLock { $0 = monitor }
-  }
-
-  /// Runs `body`, which reads, and records whether it fails.
-  static func monitor<Value>(_ monitor: LockedState<FailureMonitor?>, _ body: () throws -> Value) throws -> Value {
-    do {
-      let value = try body()
-      monitor.withLock { $0?.noteSuccess() }
-      return value
-    } catch let error as SQLiteError where error.isStoreFailure {
-      monitor.withLock { $0?.noteFailure(error) }
-      throw error
-    }
   }
 }
 
@@ -61,17 +47,11 @@ struct FailureMonitor {
   /// The shortest time between two reports of failures, in nanoseconds.
   private static let pause: Int64 = 10_000_000_000
 
-  private let work: DatabaseWriter.Work
-  private let listener: Listener
-  private let monotonic: @Sendable () -> Int64
-  private var isFailing = false
-  private var lastReport: Int64?
-
-  init(_ work: DatabaseWriter.Work, _ listener: Listener, _ monotonic: @escaping @Sendable () -> Int64) {
-    self.work = work
-    self.listener = listener
-    self.monotonic = monotonic
-  }
+  let work: DatabaseWriter.Work
+  let listener: Listener
+  let monotonic: @Sendable () -> Int64
+  private(set) var isFailing = false
+  private(set) var lastReport: Int64?
 
   mutating func noteFailure(_ error: any Error) {
     let now = monotonic()

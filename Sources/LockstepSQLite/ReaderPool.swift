@@ -2,59 +2,55 @@ import LockstepThreading
 
 /// A pool of threads that read a database, each with its own read-only connection.
 ///
-/// Each `read` sees one consistent snapshot with everything that was committed when it began.
-/// Readers do not wait for the writer, and the writer does not wait for them. But the WAL cannot be
-/// reset while a reader uses it, so keep reads short.
+/// Each `read` sees everything that was committed when it began, and nothing later. Readers and the
+/// writer do not wait for each other. But the WAL cannot be reset while a reader uses it, so keep
+/// reads short.
 ///
 /// Shut the readers down before the writer, which then moves the WAL into the database file. A pool
 /// that is released instead finishes the reads it accepted.
-public final class ReaderPool: Sendable {
+package final class ReaderPool: Sendable {
   private let pool: ResourcePool<Reader>
   /// Nil without a listener.
   let monitor = LockedState<FailureMonitor?>(nil)
 
-  /// Starts the threads, named `name-1`, `name-2` and so on. Each opens its connection when it
-  /// first reads.
-  ///
-  /// - Parameters:
-  ///   - path: The database file, which must exist.
-  ///   - name: The name of the threads and in errors.
-  ///   - threads: How many reads run at a time, at least 1.
-  ///   - capacity: How many more may wait, at least 1.
-  ///   - busyTimeout: How long to wait for a lock. Readers of a WAL rarely need one.
-  /// - Throws: `NamedThread.NotStarted` if the system has no more threads.
-  public init(
+  /// Starts the threads. Each opens its connection to the file, which must exist, when it first reads.
+  /// `capacity` is how many reads may wait. Readers of a WAL rarely wait for a lock.
+  package init(
     path: String,
-    name: String = "reader",
     threads: Int = 2,
     capacity: Int = 4_096,
     busyTimeout: Duration = .seconds(5)
   ) throws(NamedThread.NotStarted) {
-    pool = try ResourcePool(name: name, threads: threads, capacity: capacity) {
+    pool = try ResourcePool(name: "reader", threads: threads, capacity: capacity) {
       Reader(path: path, busyTimeout: busyTimeout)
     }
   }
 
-  /// How many reads wait, without those that run.
-  public var waiting: Int { pool.waiting }
+  /// Without the reads that run.
+  package var waiting: Int { pool.waiting }
 
   /// Runs `body` on one of the threads, in a read transaction that it must not end or nest.
   ///
-  /// - Throws: Errors of `body`; `SQLiteError` if the file cannot be opened;
-  ///   `PoolOverloadedError` if the queue is full; `PoolShutDownError` after `shutDown()`.
-  nonisolated(nonsending) public func read<Value: Sendable>(
+  /// Throws errors of `body`; `SQLiteError` if the file cannot be opened; `PoolOverloadedError` if
+  /// the queue is full; `PoolShutDownError` after `shutDown()`.
+  nonisolated(nonsending) package func read<Value: Sendable>(
     _ body: @escaping @Sendable (SQLiteConnection) throws -> Value
   ) async throws -> Value {
     try await pool.run { [monitor] reader in
-      try ReaderPool.monitor(monitor) { try reader.read(body) }
+      do {
+        let value = try reader.read(body)
+        monitor.withLock { $0?.noteSuccess() }
+        return value
+      } catch let error as SQLiteError where error.isStoreFailure {
+        monitor.withLock { $0?.noteFailure(error) }
+        throw error
+      }
     }
   }
 
   /// Accepts no more reads. Returns when all accepted reads are done and the connections are
-  /// closed.
-  ///
-  /// Blocks its caller, which must not be a read. A second call returns at once.
-  public func shutDown() { pool.shutDown() }
+  /// closed. Blocks its caller, so do not call it in a read. A second call returns at once.
+  package func shutDown() { pool.shutDown() }
 }
 
 /// A reader thread's connection, opened on demand.

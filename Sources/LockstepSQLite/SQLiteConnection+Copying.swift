@@ -1,43 +1,35 @@
 import CLockstepSQLite
 
-/// The progress of a copy.
-public struct CopyProgress: Sendable, Equatable {
-  /// The number of copied pages.
-  public let copied: Int
-  /// The total number of pages.
-  public let pages: Int
-  /// The number of bytes in a page.
-  public let pageSize: Int
+package struct CopyProgress: Sendable, Equatable {
+  /// In pages.
+  package let copied: Int
+  /// In all.
+  package let pages: Int
+  /// In bytes.
+  package let pageSize: Int
 
-  /// The number of copied bytes.
-  public var copiedBytes: Int { copied * pageSize }
+  package var copiedBytes: Int { copied * pageSize }
   /// The size of the finished copy in bytes.
-  public var bytes: Int { pages * pageSize }
+  package var bytes: Int { pages * pageSize }
 }
 
 extension SQLiteConnection {
   /// Replaces the contents of another database with a snapshot of this one.
   ///
   /// Other connections can read and write this database during the copy, without waiting. But the
-  /// WAL cannot be reset until the copy ends, and grows by everything that is written. SQLite's
-  /// backup would start again after each write of another connection. One read transaction around
-  /// the whole copy prevents that.
+  /// WAL cannot be reset until the copy ends, and grows by everything that is written.
   ///
-  /// - Parameters:
-  ///   - other: The destination, without an open transaction. After an error it holds no copied
-  ///     data.
-  ///   - stepPages: How many pages are copied at a time.
-  ///   - afterStep: Called after each step, without locks: to pause, to show progress, or to stop
-  ///     by throwing.
-  /// - Throws: `SQLiteError`, and errors of `afterStep`.
-  public func copy(
+  /// `other` has no open transaction. After an error it holds no copied data. `afterStep` is called
+  /// after each `stepPages`, without locks. It may pause, and stops the copy by throwing.
+  package func copy(
     to other: SQLiteConnection,
     stepPages: Int = 256,
     afterStep: (CopyProgress) throws -> Void = { _ in }
   ) throws {
+    // Without a read transaction, the backup would start again after each write of another connection.
     try snapshot {
       let pageSize = try pageSize()
-      // Starts the read transaction: BEGIN alone does not.
+      // BEGIN alone does not start the read transaction.
       _ = try first("SELECT 1 FROM sqlite_schema") { _ in true }
       guard let backup = sqlite3_backup_init(other.database.pointer, "main", database.pointer, "main") else {
         throw other.database.lastError(sql: nil)
@@ -64,19 +56,16 @@ extension SQLiteConnection {
   /// all others the destination's.
   private func copyError(_ code: Int32, to other: SQLiteConnection) -> SQLiteError {
     let isSource = [SQLITE_CORRUPT, SQLITE_NOTADB].contains(code & 0xFF) || code == SQLITE_IOERR | (1 << 8)
-    let message = sqlite3_errstr(code).map { String(cString: $0) } ?? "the copy failed"
-    return SQLiteError(extendedCode: code, message: message, sql: "backup", path: isSource ? path : other.path)
+    let path = isSource ? path : other.path
+    return SQLiteError(extendedCode: code, message: resultText(code), sql: "backup", path: path)
   }
 
   /// Turns the database into a single file without a WAL. Throws if another connection has it open.
-  public func leaveWriteAheadLog() throws {
-    let mode = try first("PRAGMA journal_mode = DELETE") { row in try row[0] as String }
-    guard mode == "delete" else {
-      throw database.error(
-        SQLITE_BUSY,
-        "the journal mode stayed \"\(mode ?? "")\"",
-        sql: "PRAGMA journal_mode = DELETE"
-      )
+  package func leaveWriteAheadLog() throws {
+    let sql: StaticString = "PRAGMA journal_mode = DELETE"
+    let mode = try pragma(sql, as: String.self)
+    if mode != "delete" {
+      throw database.error(SQLITE_BUSY, "the journal mode stayed \"\(mode)\"", sql: sql.description)
     }
   }
 }

@@ -1,16 +1,15 @@
 /// A row that violates a foreign key.
-public struct MissingReference: Sendable, Equatable {
-  /// The row's table.
-  public let table: String
-  /// The row's number, or nil in a table without row numbers.
-  public let row: Int64?
+package struct MissingReference: Sendable, Equatable {
+  package let table: String
+  /// Nil in a table without row numbers.
+  package let row: Int64?
   /// The table with the missing row.
-  public let parent: String
+  package let parent: String
 }
 
 extension SQLiteConnection {
   /// How thoroughly a file is checked.
-  public enum Thoroughness: Sendable {
+  package enum Thoroughness: Sendable {
     /// The position and the format of every page.
     case pages
     /// Also that each index matches its table and each row satisfies its constraints. Takes several
@@ -20,7 +19,7 @@ extension SQLiteConnection {
 
   /// Up to a hundred descriptions of damage, in SQLite's words. Reads the whole file, on a
   /// snapshot.
-  public func damage(_ thoroughness: Thoroughness) throws -> [String] {
+  package func damage(_ thoroughness: Thoroughness) throws -> [String] {
     let sql: StaticString =
       switch thoroughness {
       case .pages: "PRAGMA quick_check(100)"
@@ -37,7 +36,7 @@ extension SQLiteConnection {
   }
 
   /// Rows that violate a foreign key, up to `limit`.
-  public func missingReferences(limit: Int = 100) throws -> [MissingReference] {
+  package func missingReferences(limit: Int = 100) throws -> [MissingReference] {
     try all("SELECT \"table\", rowid, parent FROM pragma_foreign_key_check LIMIT ?", limit) { row in
       MissingReference(table: try row[0], row: try row[1], parent: try row[2])
     }

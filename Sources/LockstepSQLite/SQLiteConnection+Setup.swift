@@ -2,9 +2,8 @@ import CLockstepSQLite
 
 extension SQLiteConnection {
   /// Switches the file to a write-ahead log permanently. Call this outside a transaction, after
-  /// opening a file `asFound`. Throws if the file system does not support it, as most network file
-  /// systems do not.
-  public func useWriteAheadLog() throws(SQLiteError) {
+  /// opening a file `asFound`. Throws on most network file systems, which do not support it.
+  package func useWriteAheadLog() throws(SQLiteError) {
     let sql: StaticString = "PRAGMA journal_mode = WAL"
     let mode = try pragma(sql, as: String.self)
     guard mode == "wal" else {
@@ -16,13 +15,12 @@ extension SQLiteConnection {
     }
   }
 
-  /// Applies and checks the settings that the type guarantees: SQLite silently ignores settings
+  /// Applies the settings that the type guarantees, and checks them, because SQLite ignores settings
   /// that it does not know.
   func configure(_ access: Access, _ journal: Journal) throws(SQLiteError) {
     setBusyTimeout(busyTimeout)
-    // SQLite opens a file that it cannot write as read-only, without an error. This must be checked
-    // before the first read: that may fail because SQLite cannot write the files beside it, with a
-    // message that does not help.
+    // SQLite opens a file that it cannot write as read-only, without an error. The first read may
+    // then fail with a message that does not help.
     if access == .readWriteCreate, sqlite3_db_readonly(database.pointer, "main") == 1 {
       throw database.error(SQLITE_READONLY, "this process may only read the file")
     }
@@ -50,7 +48,7 @@ extension SQLiteConnection {
     }
   }
 
-  private func pragma<Value: SQLiteConvertible>(_ sql: StaticString, as type: Value.Type) throws(SQLiteError) -> Value {
+  func pragma<Value: SQLiteConvertible>(_ sql: StaticString, as type: Value.Type) throws(SQLiteError) -> Value {
     do {
       if let value = try first(sql, transform: { row in try row[0] as Value }) { return value }
       throw database.error(SQLITE_ERROR, "the setting is unknown to this libsqlite3", sql: sql.description)

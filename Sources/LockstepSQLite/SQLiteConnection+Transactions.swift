@@ -5,9 +5,8 @@ extension SQLiteConnection {
   /// commits it.
   ///
   /// When this returns, all changes are on disk. When it throws, all changes are rolled back. After
-  /// some errors, such as a full disk or an I/O error, SQLite rolls back the whole transaction on
-  /// its own. Then this throws even if `body` caught the error, and so does every further statement
-  /// in `body`.
+  /// some errors, such as a full disk, SQLite rolls back the whole transaction on its own. Then this
+  /// throws even if `body` caught the error, and so does every further statement in `body`.
   ///
   /// Transactions do not nest: within one, use `savepoint(_:)`.
   public func transaction<Result>(_ body: () throws -> Result) throws -> Result {
@@ -100,11 +99,8 @@ extension SQLiteConnection {
 
   private func expectNoTransaction(for sql: StaticString) throws(SQLiteError) {
     guard isInTransaction else { return }
-    throw database.error(
-      SQLITE_MISUSE,
-      "a transaction is open already: use a savepoint within it",
-      sql: sql.description
-    )
+    let message = "a transaction is open already: use a savepoint within it"
+    throw database.error(SQLITE_MISUSE, message, sql: sql.description)
   }
 
   private func expectTransaction(for sql: StaticString) throws(SQLiteError) {

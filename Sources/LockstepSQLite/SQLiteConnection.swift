@@ -47,42 +47,33 @@ public final class SQLiteConnection {
 
   let database: DatabaseHandle
   let busyTimeout: Duration
-  private(set) var statements: StatementCache
+  private(set) var statements = StatementCache(capacity: 128)
 
   /// A new database in memory that is deleted with its connection.
   public static func inMemory() throws(SQLiteError) -> SQLiteConnection {
     try SQLiteConnection(DatabaseHandle(), .readWriteCreate, .asFound)
   }
 
-  /// Opens a file. The path is always that of a file, even `:memory:` or `file:x`.
-  ///
-  /// - Parameters:
-  ///   - path: The file.
-  ///   - access: How the file is opened.
-  ///   - journal: The journal mode.
-  ///   - busyTimeout: How long a call blocks for another connection's lock before it throws.
-  ///   - statementCapacity: How many compiled statements are cached, at least 1.
-  /// - Throws: `SQLiteError` if the file cannot be opened, or a guarantee cannot be given.
+  /// Opens a file, or throws if a guarantee cannot be given. The path is always that of a file, even
+  /// `:memory:` or `file:x`. `busyTimeout` is how long a call blocks for another connection's lock
+  /// before it throws.
   public convenience init(
     path: String,
     access: Access = .readWriteCreate,
     journal: Journal = .writeAheadLog,
-    busyTimeout: Duration = .seconds(5),
-    statementCapacity: Int = 128
+    busyTimeout: Duration = .seconds(5)
   ) throws(SQLiteError) {
-    try self.init(DatabaseHandle(path: path, access: access), access, journal, busyTimeout, statementCapacity)
+    try self.init(DatabaseHandle(path: path, access: access), access, journal, busyTimeout)
   }
 
   private init(
     _ database: DatabaseHandle,
     _ access: Access,
     _ journal: Journal,
-    _ busyTimeout: Duration = .seconds(5),
-    _ statementCapacity: Int = 128
+    _ busyTimeout: Duration = .seconds(5)
   ) throws(SQLiteError) {
     self.database = database
     self.busyTimeout = busyTimeout
-    statements = StatementCache(capacity: statementCapacity)
     do throws(SQLiteError) {
       try configure(access, journal)
     } catch {
@@ -147,10 +138,8 @@ public final class SQLiteConnection {
     return results
   }
 
-  /// Runs the statement up to its first row and returns it, transformed, or nil without a row.
-  ///
-  /// The statement is reset after the row. That is safe for `RETURNING`, which gives its rows after
-  /// all changes.
+  /// Runs the statement up to its first row and returns it, transformed, or nil without a row. This is
+  /// safe for `RETURNING`, which gives its rows after all changes.
   @inlinable
   public func first<Result, each Value: SQLiteConvertible>(
     _ sql: StaticString,
@@ -163,15 +152,11 @@ public final class SQLiteConnection {
   }
 
   /// Runs SQL made at run time with as many values as it has parameters, and ignores its rows.
-  package func run(_ sql: SQLText, _ values: [SQLiteValue]) throws(SQLiteError) {
-    let statement = try statements.statement(sql, database: database)
-    try statement.begin(with: values)
-    defer { statement.end() }
-    while try statement.step() {}
+  package func run(_ sql: SQLText, _ values: [SQLiteValue]) throws {
+    try forEach(sql, values) { _ in }
   }
 
-  /// Runs SQL made at run time with as many values as it has parameters, and passes each row to
-  /// `body`.
+  /// The same, and passes each row to `body`.
   package func forEach(_ sql: SQLText, _ values: [SQLiteValue], body: (borrowing SQLiteRow) throws -> Void) throws {
     let statement = try statements.statement(sql, database: database)
     try statement.begin(with: values)
@@ -179,23 +164,20 @@ public final class SQLiteConnection {
     while try statement.step() { try body(statement.row) }
   }
 
-  /// Runs the statements of a script in order, up to the first failure. Rows are ignored.
-  ///
-  /// A failure rolls nothing back, unless the caller has opened a transaction. The text must not
-  /// come from outside.
+  /// Runs the statements of a script in order, up to the first failure. Rows are ignored. A failure
+  /// rolls nothing back. The text must not come from outside.
   public func execute(_ script: String) throws(SQLiteError) {
-    let compiler = StatementCompiler(database: database)
     let text = [UInt8](script.utf8)
     var position = 0
     while position < text.count {
-      try database.expectTransaction(for: compiler.excerpt(text, from: position))
-      let step = try compiler.compile(text, from: position, isCached: false)
+      try database.expectTransaction(for: database.excerpt(text, from: position))
+      let step = try database.compile(text, from: position, isCached: false)
       if let statement = step.statement {
         defer { sqlite3_finalize(statement) }
         var code = SQLITE_ROW
         while code == SQLITE_ROW { code = sqlite3_step(statement) }
         if code != SQLITE_DONE {
-          throw database.lastError(sql: compiler.excerpt([UInt8](text[..<step.end]), from: position))
+          throw database.lastError(sql: database.excerpt([UInt8](text[..<step.end]), from: position))
         }
       }
       position = step.end

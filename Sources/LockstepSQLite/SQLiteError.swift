@@ -68,9 +68,7 @@ public struct SQLiteError: Error, Sendable, Equatable {
     default: .other
     }
   }
-}
 
-extension SQLiteError {
   /// Whether the disk or the file failed, and not the statement.
   public var isStoreFailure: Bool {
     switch kind {
@@ -97,7 +95,7 @@ extension SQLiteError: CustomStringConvertible {
       "The disk is full, or the database has reached its size limit. The transaction was rolled back. Free some space and "
         + "try again."
     case .readOnly where extendedCode == SQLITE_READONLY | (3 << 8):
-      "The last writer crashed in mid-transaction, and a read-only connection cannot recover. Start the server once, and "
+      "The last writer crashed in the middle of a transaction, and a read-only connection cannot recover. Start the server once, and "
         + "try again."
     case .readOnly:
       "The database can be read but not written: check the permissions of the file and its folder, and whether the "
@@ -115,8 +113,7 @@ extension SQLiteError: CustomStringConvertible {
     }
   }
 
-  /// The error without the statement of the setup that met it, unless the statement itself is the
-  /// cause.
+  /// The error without the setup's statement, unless the statement itself is the cause.
   var whileOpening: SQLiteError {
     kind == .other ? self : SQLiteError(extendedCode: extendedCode, message: message, path: path)
   }

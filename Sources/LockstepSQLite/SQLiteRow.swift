@@ -53,8 +53,7 @@ public struct SQLiteRow: ~Copyable {
       // SQLite had no memory for the text.
       throw owner.error(SQLITE_NOMEM, "out of memory")
     }
-    // SQLite keeps `sqlite3_column_bytes` bytes at `start` until the next step. They are copied
-    // here.
+    // SQLite keeps these bytes until the next step. They are copied here.
     let bytes = UnsafeBufferPointer(start: start, count: Int(sqlite3_column_bytes(statement, index)))
     guard let text = String(validating: bytes, as: UTF8.self) else {
       throw owner.error(SQLITE_MISMATCH, "column \(column) (\(name(of: column))) holds text that is not UTF-8")
@@ -63,8 +62,8 @@ public struct SQLiteRow: ~Copyable {
   }
 
   private func blob(at index: Int32) -> [UInt8] {
-    // Null is an empty blob. Otherwise SQLite keeps `sqlite3_column_bytes` bytes until the next
-    // step. They are copied here.
+    // Null is an empty blob. Otherwise SQLite keeps these bytes until the next step. They are copied
+    // here.
     let start = sqlite3_column_blob(statement, index)
     return Array(UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(statement, index))))
   }

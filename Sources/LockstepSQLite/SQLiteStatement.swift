@@ -1,17 +1,12 @@
 import CLockstepSQLite
 
-/// A compiled SQL statement that can run many times.
+/// A compiled SQL statement that can run many times, on its connection's thread.
 ///
 /// Each run binds its values, steps through the rows and resets the statement. Between runs a
-/// statement holds no lock, no snapshot and no bound values.
-///
-/// The number of values must match the statement's parameters (`?`); otherwise `begin` throws.
-///
-/// A statement belongs to its connection's thread. The file stays open until the connection and all
-/// statements are released.
+/// statement holds no lock, no snapshot and no bound values. The number of values must match the
+/// statement's parameters (`?`); otherwise `begin` throws.
 @usableFromInline
 final class SQLiteStatement {
-  /// The statement's text.
   let sql: String
   /// True while a caller reads rows.
   private(set) var isRunning = false
@@ -28,7 +23,7 @@ final class SQLiteStatement {
     self.sql = sql
     self.database = database
     self.owner = owner
-    pointer = try StatementCompiler(database: database).compileOnly(sql)
+    pointer = try database.compileOnly(sql)
   }
 
   deinit {

@@ -7,13 +7,10 @@ import CLockstepSQLite
 ///
 /// After a complete checkpoint, the next transaction writes at the start of the WAL again, unless a
 /// reader uses the WAL at that moment. Overlapping readers could prevent this forever. So when the
-/// WAL is many times its size, the checkpoint waits a short time for readers. New readers then use
-/// the database file and do not prolong the wait.
-///
-/// To erase the WAL, a checkpoint moves all of it and truncates the file, as soon as readers
-/// permit.
+/// WAL is many times its usual size, the checkpoint waits a short time for readers. New readers then
+/// use the database file and do not prolong the wait.
 struct WALCheckpointer {
-  /// The checkpoint waits for readers if the WAL is this many times its size.
+  /// The checkpoint waits for readers if the WAL is this many times its usual size.
   static let tolerance = 8
   /// How often the checkpoint is tried within the timeout.
   private static let attempts = 10
@@ -70,9 +67,8 @@ struct WALCheckpointer {
 
   /// Waits for readers. Returns whether the checkpoint was complete.
   ///
-  /// SQLite waits until a position of the WAL has no reader. New readers may share that position
-  /// once it is the end of the WAL. So the wait is split into several attempts, each of which looks
-  /// at the readers again.
+  /// SQLite waits until no reader uses a position of the WAL. New readers may use the same position
+  /// once it is the end of the WAL. So the wait is split into several attempts.
   private func checkpointWithReaders(_ mode: Int32) throws(SQLiteError) -> Bool {
     try connection.withBusyTimeout(timeout / Self.attempts) { () throws(SQLiteError) in
       for _ in 0..<Self.attempts where try connection.checkpoint(mode) { return true }
@@ -82,10 +78,9 @@ struct WALCheckpointer {
 }
 
 extension SQLiteConnection {
-  /// Moves the WAL's contents into the database file and syncs the file. Must be called outside a
-  /// transaction. A failure loses nothing: committed data stays in the WAL until it is in the file.
-  ///
-  /// Returns whether everything was moved.
+  /// Moves the WAL's contents into the database file and syncs the file. Returns whether everything was
+  /// moved. Call this outside a transaction. A failure loses nothing: committed data stays in the WAL
+  /// until it is in the file.
   @discardableResult
   func checkpoint(_ mode: Int32) throws(SQLiteError) -> Bool {
     var inLog: Int32 = 0
@@ -96,11 +91,10 @@ extension SQLiteConnection {
     return code == SQLITE_OK && inLog == moved
   }
 
-  /// Moves all of the WAL into the database file and truncates the WAL. Returns whether that was
-  /// possible.
-  public func truncateWAL() throws(SQLiteError) -> Bool { try checkpoint(SQLITE_CHECKPOINT_TRUNCATE) }
+  /// Moves all of the WAL into the database file and truncates it. Returns whether readers allowed it.
+  package func truncateWAL() throws(SQLiteError) -> Bool { try checkpoint(SQLITE_CHECKPOINT_TRUNCATE) }
 
   /// Lets the writer truncate the WAL after the open transaction. The WAL still contains what the
   /// transaction deleted. If readers prevent it, the writer tries again after later transactions.
-  public func eraseWAL() { database.mustEraseWAL = true }
+  package func eraseWAL() { database.mustEraseWAL = true }
 }

@@ -1,11 +1,12 @@
 /// The owner of units. Units of one owner run in the order of submission, and share a limit on the
 /// writer's time.
-public struct WriteOwner: Sendable, Hashable {
+@usableFromInline
+package struct WriteOwner: Sendable, Hashable {
   private let high: UInt64
   private let low: UInt64
 
   /// An owner with a unique number of 128 bits.
-  public init(_ high: UInt64, _ low: UInt64) {
+  package init(_ high: UInt64, _ low: UInt64) {
     self.high = high
     self.low = low
   }
@@ -15,11 +16,9 @@ public struct WriteOwner: Sendable, Hashable {
 ///
 /// An owner whose units took long in one group is throttled: its next units run alone. If other
 /// owners write, a throttled unit waits nine times as long as the last one took. So all throttled
-/// owners together get a tenth of the writer's time, or all of it if there are no other owners. An
-/// owner is released after a quick unit, once none of its units wait.
-///
-/// A client that sends its writes one after the other has moments without a waiting write. So an
-/// owner that wrote recently also counts as writing.
+/// owners together get a tenth of the writer's time, or all of it if no other owner writes. An owner
+/// that wrote recently counts as writing, because clients pause between two writes. A throttled owner
+/// is released after a quick unit, once none of its units wait.
 struct WriteThrottle {
   /// The time in one group that makes an owner slow, in nanoseconds.
   static let slowTime: Int64 = 10_000_000

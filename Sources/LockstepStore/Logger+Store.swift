@@ -10,13 +10,13 @@ extension Logger {
     case .ended(.commit):
       log(.info, "the store can be written again")
     case .began(.checkpoint, let error):
-      log(.warning, "the store's log can't be emptied, and grows", ["error": .string("\(error)")])
+      log(.warning, "the write-ahead log cannot be checkpointed, and grows", ["error": .string("\(error)")])
     case .began(.read, let error):
-      log(.error, "the store can't be read", ["error": .string("\(error)")])
+      log(.error, "the store cannot be read", ["error": .string("\(error)")])
     case .ended(.read):
       log(.info, "the store can be read again")
     case .ended(.checkpoint):
-      log(.info, "the store's log can be emptied again")
+      log(.info, "the write-ahead log can be checkpointed again")
     }
   }
 }

@@ -121,7 +121,7 @@ struct ShoppingListTests {
       name: "other"
     )
     #expect(await other.ended() == .exit(74))
-    #expect(other.errors.contains("was served with the module shopping, which this server doesn't have"))
+    #expect(other.errors.contains("was served with the module shopping, which this server does not have"))
     let again = try await Shop(in: folder, name: "again", token: shop.token)
     #expect(try await again.json("/v1/shopping")["count"] == 1)
     await again.stop()

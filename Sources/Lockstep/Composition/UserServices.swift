@@ -101,8 +101,7 @@ struct UserServices: Sendable {
     self.readers = readers
     writer = store.writer
     accounts = StoredAccounts(
-      readers: store.readers,
-      writer: store.writer,
+      store: store,
       tokenKey: try store.write { try TokenKey.findOrMake(in: $0, random: sodium.randomWord) },
       hasher: Argon2Hasher(sodium, strength: configuration.passwordStrength, workers: hashing),
       random: sodium.randomWord,

@@ -14,10 +14,8 @@ import LockstepThreading
 /// - A login gives back only its own attempt. So an attacker in the owner's network does not profit
 ///   from the owner's logins.
 ///
-/// The limits do not depend on whether the account exists: the tried address counts. A refusal says how long to wait
-/// (`tooManyAttempts`).
+/// The limits do not depend on whether the account exists: the tried address counts.
 package final class AttemptLimiter: Sendable {
-  /// A counted attempt.
   package struct Attempt: Sendable {
     fileprivate let uses: [Use]
     fileprivate let login: Login?
@@ -51,16 +49,15 @@ package final class AttemptLimiter: Sendable {
   }
 
   private let limits: AttemptLimits
+  /// A monotonic clock.
   private let elapsed: @Sendable () -> Duration
   private let state: LockedState<State>
 
-  /// `elapsed` is a monotonic clock.
   package init(_ limits: AttemptLimits = AttemptLimits(), elapsed: @escaping @Sendable () -> Duration) {
     self.limits = limits
     self.elapsed = elapsed
-    state = LockedState(
-      State(used: RateTable(capacity: limits.remembered), known: GenerationalCache(capacity: limits.remembered))
-    )
+    let capacity = limits.remembered
+    state = LockedState(State(used: RateTable(capacity: capacity), known: GenerationalCache(capacity: capacity)))
   }
 
   package var metrics: Metrics { state.withLock { $0.metrics } }
@@ -92,7 +89,7 @@ package final class AttemptLimiter: Sendable {
     if let login = attempt.login { state.withLock { $0.known.insert(login) } }
   }
 
-  /// Call this if the password was wrong. The attempt stays counted.
+  /// Call this if the password was wrong.
   package func failed(_: Attempt) {
     state.withLock { $0.metrics.failed += 1 }
   }

@@ -1,16 +1,16 @@
 import Synchronization
 
-/// How much of a limit one client has used: the moment at which its whole burst is available again. It needs no lock.
-/// Moments are of the server's monotonic clock, in nanoseconds.
+/// How much of a limit one client has used. It needs no lock. Moments are of the server's monotonic clock, in nanoseconds.
 package final class RateBucket: Sendable {
   package enum Outcome: Equatable {
     case taken
-    /// The limit is reached; a request is allowed after this many nanoseconds.
+    /// The limit is reached. A request is allowed after this many nanoseconds.
     case wait(Int64)
-    /// The bucket was evicted; there may be a new one.
+    /// The bucket was evicted. There may be a new one.
     case closed
   }
 
+  /// When the whole burst is available again.
   private let restoredAt = Atomic(Int64.min)
 
   package init() {}

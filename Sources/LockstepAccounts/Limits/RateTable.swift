@@ -1,10 +1,10 @@
-/// The use of rate limits by keys. For each key it keeps the moment at which the whole burst is
-/// available again, in nanoseconds. A key with its whole burst takes no room.
+/// The use of rate limits by keys. A key with its whole burst takes no room.
 ///
 /// The table never has more than `capacity` keys. Beyond that it evicts the keys with the most
 /// requests left. So a flood of new keys cannot evict a key that is at its limit.
 struct RateTable<Key: Hashable & Sendable>: Sendable {
   private let capacity: Int
+  /// When the whole burst of a key is available again, in nanoseconds.
   private var restored: [Key: Int64] = [:]
 
   init(capacity: Int) {
@@ -24,7 +24,6 @@ struct RateTable<Key: Hashable & Sendable>: Sendable {
     restored[key] = limit.restored(after: restored[key] ?? now, at: now)
   }
 
-  /// Gives a use back.
   mutating func giveBack(_ key: Key, _ limit: RateLimit, at now: Int64) {
     guard let moment = restored[key] else { return }
     restored[key] = moment - limit.interval > now ? moment - limit.interval : nil

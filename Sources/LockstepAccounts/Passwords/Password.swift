@@ -2,15 +2,14 @@ import CLockstepSodium
 import LockstepStore
 import Synchronization
 
-/// A password as the user typed it. It never appears in logs. Its bytes are wiped when it is
-/// released.
+/// A password as the user typed it. It never appears in logs.
 ///
-/// Only this copy is wiped; the buffers of the request are freed like all memory. Release it after hashing.
-public final class Password: Sendable, Redacted {
+/// Its bytes are wiped when it is released, so release it after hashing. The buffers of the request
+/// are not wiped.
+package final class Password: Sendable, Redacted {
   private let bytes: Mutex<[CChar]>
 
-  /// A password with the bytes of a text.
-  public init(_ text: String) {
+  package init(_ text: String) {
     bytes = Mutex(text.utf8.map(CChar.init(bitPattern:)))
   }
 
@@ -21,11 +20,10 @@ public final class Password: Sendable, Redacted {
     }
   }
 
-  /// Its length in bytes of UTF-8.
-  public var byteCount: Int { bytes.withLock { $0.count } }
+  package var byteCount: Int { bytes.withLock { $0.count } }
 
-  /// Its length in characters (Unicode scalars).
-  public var characterCount: Int {
+  /// In Unicode scalars.
+  package var characterCount: Int {
     // All bytes except those that continue a character.
     bytes.withLock { bytes in bytes.count { UInt8(bitPattern: $0) & 0xC0 != 0x80 } }
   }

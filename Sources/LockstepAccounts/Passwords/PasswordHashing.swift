@@ -1,21 +1,118 @@
+import CLockstepSodium
 import LockstepStore
+import LockstepThreading
 
 /// Hashes and verifies passwords, which is slow on purpose and runs on other threads.
 ///
 /// Each call may throw `overloaded` if too many are waiting, `store(.closed)` after shutting down, and `outOfMemory`.
-public protocol PasswordHashing: Sendable {
-  /// A hash that no password matches; verifying against it takes as long as against any other.
+package protocol PasswordHashing: Sendable {
+  /// A hash that no password matches. Verifying against it takes as long as against any other.
   var dummy: PasswordHash { get }
 
   /// Hashes a password with a new salt.
   func hash(_ password: Password) async throws(AccountsError) -> PasswordHash
 
-  /// Whether the password matches. Nothing matches a text that is not a hash.
+  /// Whether the password matches. No password matches a text that is not a hash.
   func verify(_ password: Password, against hash: PasswordHash) async throws(AccountsError) -> Bool
 
   /// Derives bytes from a password and 16 bytes of salt, at the cost of a hash.
   func derive(_ count: Int, from password: Password, salt: [UInt8]) async throws(AccountsError) -> [UInt8]
 
-  /// Whether the hash was made with other parameters than the present ones.
+  /// Whether the hash was made with another strength.
   func isOutdated(_ hash: PasswordHash) -> Bool
+}
+
+/// The amount of work for one hash, and so for each guess.
+public struct Argon2Strength: Sendable, Equatable {
+  /// The memory of each hash in KiB. Default: 19 MiB, as OWASP recommends for two passes.
+  public var memoryKiB: Int
+  /// How many times a hash passes over its memory. Default: 2.
+  public var passes: Int
+
+  /// libsodium's minimum is 8 KiB and one pass.
+  public init(memoryKiB: Int = 19 * 1024, passes: Int = 2) {
+    self.memoryKiB = memoryKiB
+    self.passes = passes
+  }
+}
+
+/// argon2id by libsodium on its own pool, so that many logins at once slow down only logins. The pool's number of threads
+/// limits the memory. The caller shuts the pool down.
+package struct Argon2Hasher: PasswordHashing {
+  private let strength: Argon2Strength
+  private let workers: WorkerPool
+
+  /// `sodium` shows that libsodium is initialised: hashing draws salts from it.
+  package init(_ sodium: Sodium, strength: Argon2Strength = Argon2Strength(), workers: WorkerPool) {
+    self.strength = strength
+    self.workers = workers
+  }
+
+  /// The salt and the output are zeros. No password with that output is known or can be found.
+  package var dummy: PasswordHash {
+    let salt = String(repeating: "A", count: 22)
+    let output = String(repeating: "A", count: 43)
+    return PasswordHash("$argon2id$v=19$m=\(strength.memoryKiB),t=\(strength.passes),p=1$\(salt)$\(output)")
+  }
+
+  package func hash(_ password: Password) async throws(AccountsError) -> PasswordHash {
+    let (passes, memory) = (UInt64(strength.passes), strength.memoryKiB * 1024)
+    return try await run {
+      try password.withBytes { bytes in
+        var text = [CChar](repeating: 0, count: Int(crypto_pwhash_STRBYTES))
+        let code = crypto_pwhash_str_alg(
+          &text,
+          bytes,
+          UInt64(bytes.count),
+          passes,
+          memory,
+          crypto_pwhash_argon2id_ALG_ARGON2ID13
+        )
+        guard code == 0 else { throw AccountsError.outOfMemory }
+        // libsodium fills the array after the text with zero bytes.
+        return PasswordHash(String(decoding: text.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self))
+      }
+    }
+  }
+
+  /// libsodium compares in constant time.
+  package func verify(_ password: Password, against hash: PasswordHash) async throws(AccountsError) -> Bool {
+    try await run {
+      password.withBytes { crypto_pwhash_str_verify(hash.text, $0, UInt64($0.count)) == 0 }
+    }
+  }
+
+  package func derive(_ count: Int, from password: Password, salt: [UInt8]) async throws(AccountsError) -> [UInt8] {
+    let (passes, memory) = (UInt64(strength.passes), strength.memoryKiB * 1024)
+    return try await run {
+      try password.withBytes { bytes in
+        var derived = [UInt8](repeating: 0, count: count)
+        // libsodium always reads this many bytes of salt.
+        let length = Int(crypto_pwhash_SALTBYTES)
+        let salt = Array((salt + [UInt8](repeating: 0, count: length)).prefix(length))
+        let code = crypto_pwhash(
+          &derived,
+          UInt64(count),
+          bytes,
+          UInt64(bytes.count),
+          salt,
+          passes,
+          memory,
+          crypto_pwhash_ALG_ARGON2ID13
+        )
+        guard code == 0 else { throw AccountsError.outOfMemory }
+        return derived
+      }
+    }
+  }
+
+  package func isOutdated(_ hash: PasswordHash) -> Bool {
+    crypto_pwhash_str_needs_rehash(hash.text, UInt64(strength.passes), strength.memoryKiB * 1024) != 0
+  }
+
+  private func run<Result: Sendable>(
+    _ work: @escaping @Sendable () throws -> Result
+  ) async throws(AccountsError) -> Result {
+    try await AccountsError.converting { try await workers.run(work) }
+  }
 }

@@ -10,7 +10,7 @@ public struct PasswordRules: Sendable, Equatable {
 
   /// A sentence for each rule that the password breaks. `address` is the user's e-mail address, if
   /// known.
-  public func faults(in password: Password, of address: EmailAddress?) -> [String] {
+  package func faults(in password: Password, of address: EmailAddress?) -> [String] {
     var faults: [String] = []
     if password.characterCount < minimumCharacters {
       faults.append("The password is shorter than \(minimumCharacters) characters.")

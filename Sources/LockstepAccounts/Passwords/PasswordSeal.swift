@@ -1,11 +1,11 @@
 import CLockstepSodium
 import LockstepStore
 
-/// Encrypts a response so that only a client with the password can get it again. It also recognises
-/// the same request.
+/// Encrypts a recorded response so that only a client with the password can get it again. It also
+/// recognises the same request.
 ///
-/// Both keys are derived from the password as slowly as its hash. So sealed bytes and fingerprints
-/// do not help an attacker who has the store: a guess costs as much as with the hash.
+/// Both keys are derived from the password as slowly as its hash. So an attacker who has the store
+/// guesses no faster with sealed bytes and fingerprints than with the hash.
 package struct PasswordSeal: Sendable, Redacted {
   private let sealingKey: [UInt8]
   private let fingerprintKey: [UInt8]

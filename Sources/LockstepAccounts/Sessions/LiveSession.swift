@@ -2,14 +2,10 @@ import LockstepCollections
 import LockstepStore
 import Synchronization
 
-/// A session in memory, which authenticated requests hold.
-///
-/// All requests of a session share one object, so that ending the session reaches them all.
-public final class LiveSession: Sendable {
-  /// The session's id.
-  public let id: SessionID
-  /// The session's user.
-  public let user: UserID
+/// A session in memory. All its requests share one object, so that ending the session reaches them all.
+package final class LiveSession: Sendable {
+  package let id: SessionID
+  package let user: UserID
   let tokenHash: TokenHash
   private let ended = Atomic(false)
   /// Milliseconds since 1970.
@@ -23,17 +19,32 @@ public final class LiveSession: Sendable {
     self.tokenHash = tokenHash
   }
 
-  /// Whether the session was revoked or has expired. A request that waits must check this again
-  /// after it has registered its waiter. Otherwise it could miss the end.
-  public var isEnded: Bool { ended.load(ordering: .acquiring) }
+  /// Whether the session was revoked or has expired. A request that waits must check this after it
+  /// has registered its waiter. Otherwise it could miss the end.
+  package var isEnded: Bool { ended.load(ordering: .acquiring) }
 
   /// Whether a connection that sends the same token again may skip the directory. It may if the
   /// session has not ended and its use was recorded less than a minute ago.
-  public func isFresh(at now: Int64) -> Bool {
+  package func isFresh(at now: Int64) -> Bool {
     !isEnded && now < freshUntil.load(ordering: .relaxed)
   }
 
   func setFresh(until moment: Int64) { freshUntil.store(moment, ordering: .relaxed) }
 
   func end() { ended.store(true, ordering: .releasing) }
+}
+
+/// Whether writes that may end sessions are in progress. A session ends in memory only after its
+/// end is committed. In the meantime, a write of the session must check the store.
+package final class SessionEndingTracker: Sendable {
+  private let underWay = Atomic(0)
+
+  /// Whether a session may have ended in the store but not yet in memory.
+  package var areUnderWay: Bool { underWay.load(ordering: .acquiring) > 0 }
+
+  /// Call this before a write that may end sessions.
+  package func begin() { underWay.add(1, ordering: .acquiringAndReleasing) }
+
+  /// Call this once for each `begin()`, after the sessions have ended in memory.
+  package func finish() { underWay.subtract(1, ordering: .acquiringAndReleasing) }
 }

@@ -8,16 +8,14 @@ import LockstepTime
 ///
 /// - A session in memory costs a hash of the token and one short lock. Its use and last cursor are written once a minute.
 /// - Other sessions are read from the store, in a single flight for all requests with the same token.
-/// - Its tag shows that an invented token is invalid. A bounded set remembers tokens that were
+/// - An invented token is refused because of its tag, and a bounded set remembers tokens that were
 ///   valid once. So guesses neither fill the memory nor read the store.
-/// - When `end(_:)` returns, the session is out of memory, even if it was being loaded, and
+/// - When `end(_:)` returns, the session is not in memory, even if it was being loaded, and
 ///   listeners were notified.
 ///
 /// All event loops share one directory. Times are in milliseconds since 1970.
-public final class SessionDirectory: Sendable {
-  /// The result of a lookup in memory.
-  public enum Lookup: Sendable {
-    /// The token's session.
+package final class SessionDirectory: Sendable {
+  package enum Lookup: Sendable {
     case session(LiveSession)
     /// The token is not valid.
     case refused
@@ -26,7 +24,7 @@ public final class SessionDirectory: Sendable {
   }
 
   /// A token that this store has made, without a session in memory.
-  public struct UnknownToken: Sendable {
+  package struct UnknownToken: Sendable {
     fileprivate let hash: TokenHash
   }
 
@@ -50,12 +48,12 @@ public final class SessionDirectory: Sendable {
   private let tokenIssuer: TokenIssuer
   private let lifetime: Int64
 
-  /// `capacity` is the number of sessions in memory, about 300 bytes each; more only while requests hold them.
-  init(readers: ReaderPool, writer: DatabaseWriter, tokenIssuer: TokenIssuer, lifetime: Duration, capacity: Int) {
-    self.readers = readers
+  /// `capacity` is the number of sessions in memory, about 300 bytes each. Sessions that requests hold may exceed it.
+  init(store: DurableStore, tokenIssuer: TokenIssuer, lifetime: Duration, capacity: Int) {
+    readers = store.readers
     self.tokenIssuer = tokenIssuer
     self.lifetime = lifetime.wholeMilliseconds
-    usageWriter = SessionUsageWriter(writer: writer)
+    usageWriter = SessionUsageWriter(writer: store.writer)
     shards = (0..<Self.shardCount).map { _ in
       LockedState(
         Shard(
@@ -78,8 +76,8 @@ public final class SessionDirectory: Sendable {
     return result ?? (tokenIssuer.hasMade(token) ? .unknown(UnknownToken(hash: hash)) : .refused)
   }
 
-  /// The session of a token that is not in memory, from the store; nil if the token is not valid.
-  public func load(_ token: UnknownToken, at now: Int64) async throws(AccountsError) -> LiveSession? {
+  /// Reads a token's session from the store; nil if the token is not valid.
+  package func load(_ token: UnknownToken, at now: Int64) async throws(AccountsError) -> LiveSession? {
     let hash = token.hash
     var usage: [SessionUsage] = []
     let entry = try await flights.value(of: hash) { entry in
@@ -97,38 +95,32 @@ public final class SessionDirectory: Sendable {
     } _: { () async throws(AccountsError) in
       let (known, isRefused) = shard(of: hash).withLock { ($0.table.peek(hash), $0.refused.contains(hash)) }
       if known != nil || isRefused { return known }
-      do {
-        return try await readers.read { try SessionRecords(connection: $0).session(withToken: hash) }
-          .map { SessionEntry($0) }
-      } catch {
-        throw AccountsError(thrown: error)
+      return try await AccountsError.converting {
+        try await readers.read { try SessionRecords(connection: $0).session(withToken: hash) }
       }
+      .map { SessionEntry($0) }
     }
     usageWriter.add(usage)
     return entry?.live
   }
 
-  /// Records the cursor of a session's request; it is written with the session's next use.
-  public func note(cursor: String, of session: LiveSession) {
+  /// Records the cursor of a session's request. It is written with the session's next use.
+  package func note(cursor: String, of session: LiveSession) {
     _ = shard(of: session.tokenHash).withLock { shard in
       shard.table.use(session.tokenHash) { $0.setCursor(cursor) }
     }
   }
 
-  /// Notifies `listener` of ended sessions from now on, after their `isEnded` is true. It runs on the thread that ends them
-  /// and must be quick. Expired sessions are not included.
-  public func whenEnded(_ listener: @escaping @Sendable ([SessionID]) -> Void) {
+  /// Notifies `listener` of sessions that were ended, after their `isEnded` is true, but not of expired sessions. It runs on
+  /// the thread that ends them and must be quick.
+  package func whenEnded(_ listener: @escaping @Sendable ([SessionID]) -> Void) {
     listeners.withLock { $0.append(listener) }
   }
 
   /// Writes cursors and times of use that are only in memory. Call it before the writer shuts down.
-  public func flush() async throws(AccountsError) {
+  package func flush() async throws(AccountsError) {
     let usage = shards.flatMap { $0.withLock { $0.table.takeEvictedUsage() + $0.table.takeUsage() } }
-    do {
-      try await usageWriter.write(usage)
-    } catch {
-      throw AccountsError(thrown: error)
-    }
+    try await AccountsError.converting { try await usageWriter.write(usage) }
   }
 
   /// Ends sessions in memory after their deletion is committed.
@@ -162,7 +154,7 @@ public final class SessionDirectory: Sendable {
     shards[Int(truncatingIfNeeded: hash.words.y % UInt64(Self.shardCount))]
   }
 
-  /// The result for a token, nil if it is unknown; and uses for the store.
+  /// The result for a token, or nil if it is unknown, and uses for the store.
   private static func find(
     _ hash: TokenHash,
     in shard: inout Shard,

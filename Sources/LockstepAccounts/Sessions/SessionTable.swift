@@ -1,4 +1,5 @@
 import LockstepStore
+import LockstepTime
 
 /// A bounded table of sessions, found by the hash of their token. It keeps at least the
 /// `capacity / 2` most recently used sessions, and all sessions that a request holds.
@@ -18,7 +19,7 @@ struct SessionTable: Sendable {
 
   var count: Int { young.count + old.count }
 
-  /// Passes the entry to `body` and marks it as recently used; nil without an entry.
+  /// Passes the entry, if there is one, to `body` and marks it as recently used.
   mutating func use<Result>(_ hash: TokenHash, _ body: (inout SessionEntry) -> Result) -> Result? {
     if let index = young.index(forKey: hash) { return body(&young.values[index]) }
     guard var entry = old.removeValue(forKey: hash) else { return nil }
@@ -30,7 +31,6 @@ struct SessionTable: Sendable {
   /// The entry, without marking it as used.
   func peek(_ hash: TokenHash) -> SessionEntry? { young[hash] ?? old[hash] }
 
-  /// Adds an entry, which may evict others.
   mutating func insert(_ entry: SessionEntry) {
     if young.count >= half { evictOld() }
     young[entry.live.tokenHash] = entry
@@ -81,5 +81,59 @@ struct SessionTable: Sendable {
       body(&entries.values[index])
       entries.formIndex(after: &index)
     }
+  }
+}
+
+/// A session in memory with its use. Times are in milliseconds since 1970.
+struct SessionEntry: Sendable {
+  /// The shortest time between two recorded uses.
+  static let recordInterval: Int64 = 60_000
+
+  private(set) var live: LiveSession
+  private(set) var lastSeenAt: Int64
+  private(set) var expiresAt: Int64
+  private(set) var cursor: String?
+  /// Whether the cursor is not in the store yet.
+  private(set) var isUnwritten = false
+
+  init(_ stored: StoredSession) {
+    live = LiveSession(id: stored.session.id, user: stored.user, tokenHash: stored.tokenHash)
+    lastSeenAt = stored.session.lastSeenAt.millisecondsSince1970
+    expiresAt = stored.session.expiresAt.millisecondsSince1970
+    cursor = stored.session.cursor
+    live.setFresh(until: min(lastSeenAt + Self.recordInterval, expiresAt))
+  }
+
+  /// Whether a request holds the session.
+  var isHeld: Bool {
+    mutating get { !isKnownUniquelyReferenced(&live) }
+  }
+
+  /// Records a use at most once a minute, and then returns it for the store.
+  mutating func use(at now: Int64, lifetime: Int64) -> SessionUsage? {
+    guard now - lastSeenAt >= Self.recordInterval else { return nil }
+    lastSeenAt = now
+    expiresAt = now + lifetime
+    live.setFresh(until: now + Self.recordInterval)
+    return takeUsage()
+  }
+
+  /// Records the cursor of a request. It is written with the next use.
+  mutating func setCursor(_ cursor: String) {
+    guard self.cursor != cursor else { return }
+    self.cursor = cursor
+    isUnwritten = true
+  }
+
+  /// The use for the store. Its cursor then counts as written.
+  mutating func takeUsage() -> SessionUsage {
+    isUnwritten = false
+    return SessionUsage(
+      id: live.id,
+      user: live.user,
+      lastSeenAt: Timestamp(millisecondsSince1970: lastSeenAt),
+      expiresAt: Timestamp(millisecondsSince1970: expiresAt),
+      cursor: cursor
+    )
   }
 }

@@ -9,7 +9,7 @@ import LockstepThreading
 /// writes large batches, and an idle one writes at once. A use that cannot be written is dropped,
 /// because the next one replaces it.
 final class SessionUsageWriter: Sendable {
-  /// The most uses of a batch, so that other writes do not wait long.
+  /// The largest batch. Other writes wait for it.
   private static let batch = 1_000
 
   private struct State: Sendable {
@@ -25,7 +25,6 @@ final class SessionUsageWriter: Sendable {
     self.writer = writer
   }
 
-  /// Writes the uses soon.
   func add(_ usage: [SessionUsage]) {
     if usage.isEmpty { return }
     let isFirst = state.withLock { state in
@@ -51,20 +50,16 @@ final class SessionUsageWriter: Sendable {
       try writer.submit { connection in
         try Self.write(self.state.withLock { Self.take(&$0, limit: Self.batch) }, to: connection)
       } completion: { _ in
-        self.finished()
+        let hasMore = self.state.withLock { state in
+          state.isWriting = !state.pending.isEmpty
+          return state.isWriting
+        }
+        if hasMore { self.writeNext() }
       }
     } catch {
       // The writer is overloaded or closed. The next use tries again.
       state.withLock { $0.isWriting = false }
     }
-  }
-
-  private func finished() {
-    let hasMore = state.withLock { state in
-      state.isWriting = !state.pending.isEmpty
-      return state.isWriting
-    }
-    if hasMore { writeNext() }
   }
 
   private static func take(_ state: inout State, limit: Int) -> [SessionUsage] {

@@ -7,7 +7,7 @@ package struct AdministratorToken: Sendable, Redacted {
 
   /// With nil or an empty text there is no administrator.
   package init(_ text: String?) {
-    hash = text.flatMap { $0.isEmpty ? nil : Self.hash($0.utf8) }
+    hash = text.flatMap { $0.isEmpty ? nil : sha256(Array($0.utf8)) }
   }
 
   package var isSet: Bool { hash != nil }
@@ -15,13 +15,6 @@ package struct AdministratorToken: Sendable, Redacted {
   /// Compares in constant time.
   package func matches(_ token: some Sequence<UInt8>) -> Bool {
     guard let hash else { return false }
-    return sodium_memcmp(Self.hash(token), hash, hash.count) == 0
-  }
-
-  private static func hash(_ token: some Sequence<UInt8>) -> [UInt8] {
-    let bytes = Array(token)
-    var digest = [UInt8](repeating: 0, count: Int(crypto_hash_sha256_BYTES))
-    crypto_hash_sha256(&digest, bytes, UInt64(bytes.count))
-    return digest
+    return sodium_memcmp(sha256(Array(token)), hash, hash.count) == 0
   }
 }

@@ -3,9 +3,8 @@ import LockstepStore
 
 /// A session's token: `ls_` and 64 characters of base64url. It never appears in logs or errors.
 ///
-/// It contains 256 random bits, the secret, and a tag of 128 bits. By the tag the server refuses most invalid tokens without
-/// reading the store (`TokenIssuer`).
-public struct Token: Sendable, Equatable, Redacted {
+/// It contains a secret of 256 random bits and a tag of 128 bits (`TokenIssuer`).
+package struct Token: Sendable, Equatable, Redacted {
   /// The prefix by which people and scanners for leaked secrets recognise a token.
   static let prefix = Array("ls_".utf8)
   static let byteCount = prefix.count + 64
@@ -19,7 +18,7 @@ public struct Token: Sendable, Equatable, Redacted {
   }
 
   /// Parses a token; nil if the text has another form. Allocates nothing.
-  public init?(_ text: some Collection<UInt8>) {
+  package init?(_ text: some Collection<UInt8>) {
     guard text.count == Self.byteCount else { return nil }
     var bytes = text.makeIterator()
     for expected in Self.prefix where bytes.next() != expected { return nil }
@@ -38,13 +37,13 @@ public struct Token: Sendable, Equatable, Redacted {
     (groups.x << 16 | groups.y >> 32, groups.y << 32 | groups.z >> 16, groups.z << 48 | groups.w)
   }
 
-  /// The text, for the one response that contains it.
-  public var text: String {
+  /// For the one response that contains it.
+  package var text: String {
     let words = [secret.x, secret.y, secret.z, secret.w, tag.x, tag.y]
     return String(decoding: Self.prefix + Base64URL.encode(words), as: UTF8.self)
   }
 
-  /// The form in the store.
+  /// Stored instead of the token.
   var hash: TokenHash {
     let bits = lockstep_bits384(words: (secret.x, secret.y, secret.z, secret.w, tag.x, tag.y))
     let words = lockstep_digest(bits).words

@@ -1,19 +1,12 @@
 import CLockstepSodium
 import LockstepStore
 
-/// Makes a store's tokens and recognises them.
-///
-/// The tag distinguishes real tokens from invented ones, so that a guess costs the server one hash and no read of the store.
-/// Only the store knows whether a token is valid: an attacker with the key still has 256 bits to guess.
+/// Makes a store's tokens and recognises them by their tags, so that a guess costs the server one hash and no read of the
+/// store. Only the store knows whether a token is valid: an attacker with the key still has 256 bits to guess.
 struct TokenIssuer: Sendable {
-  private let key: TokenKey
-  private let random: @Sendable () -> UInt64
-
-  /// `random` must be unpredictable.
-  init(key: TokenKey, random: @escaping @Sendable () -> UInt64) {
-    self.key = key
-    self.random = random
-  }
+  let key: TokenKey
+  /// Must be unpredictable.
+  let random: @Sendable () -> UInt64
 
   func make() -> Token {
     let secret = SIMD4(random(), random(), random(), random())

@@ -229,7 +229,7 @@ enum UserCommands {
 
 extension OptionFormat where Value == String {
   fileprivate static let emailAddress = OptionFormat(placeholder: "<address>") { value throws(OptionValueError) in
-    do throws(EmailAddressError) {
+    do throws(AccountTextError) {
       return try EmailAddress(value).text
     } catch {
       throw OptionValueError(reason: String("\(error)".dropLast()))

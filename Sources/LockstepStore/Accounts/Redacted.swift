@@ -1,13 +1,21 @@
 /// A secret that must not appear in logs, errors or debugger output: printed in any way, it shows only its type's name.
-public protocol Redacted: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {}
+package protocol Redacted: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {}
 
 extension Redacted {
-  /// The type's name, for example `(Password)`.
-  public var description: String { "(\(Self.self))" }
+  /// For example `(Password)`.
+  package var description: String { "(\(Self.self))" }
 
-  /// The type's name.
-  public var debugDescription: String { description }
+  package var debugDescription: String { description }
 
-  /// A mirror that shows nothing.
-  public var customMirror: Mirror { Mirror(self, children: [:]) }
+  package var customMirror: Mirror { Mirror(self, children: [:]) }
+}
+
+/// The stored form of a password, from which the password cannot be computed.
+package struct PasswordHash: Sendable, Equatable, Redacted {
+  /// The hash with its parameters.
+  package let text: String
+
+  package init(_ text: String) {
+    self.text = text
+  }
 }

@@ -16,9 +16,8 @@ package struct StoredSession: Sendable {
 }
 
 /// An ended session, with what is needed to evict it from memory.
-public struct EndedSession: Sendable, Equatable {
-  /// The session's id.
-  public let id: SessionID
+package struct EndedSession: Sendable, Equatable {
+  package let id: SessionID
   package let tokenHash: TokenHash
 }
 

@@ -1,37 +1,36 @@
 import LockstepCollections
 import LockstepThreading
 
-/// Makes ids, each greater than the one before, also within a millisecond and after the clock goes back.
+/// Makes ids. Each is greater than the one before, also within a millisecond and after the clock goes back.
 ///
 /// Within one millisecond the random part increases by a random step, so that ids cannot be predicted (RFC 9562, 6.2,
 /// method 2). Any thread may call it.
-public final class UUIDv7Generator: Sendable {
+package final class UUIDv7Generator: Sendable {
   private struct Last: Sendable {
     var milliseconds: Int64 = -1
-    /// The random part: 74 bits.
+    /// 74 bits.
     var random: UInt128 = 0
   }
-
-  private static let randomBits: UInt128 = 74
 
   private let last = LockedState(Last())
   private let now: @Sendable () -> Int64
   private let random: @Sendable () -> UInt64
 
   /// `now` is in milliseconds since 1970; `random` must be unpredictable.
-  public init(now: @escaping @Sendable () -> Int64, random: @escaping @Sendable () -> UInt64) {
+  package init(now: @escaping @Sendable () -> Int64, random: @escaping @Sendable () -> UInt64) {
     self.now = now
     self.random = random
   }
 
-  /// The next id.
-  public func next() -> UUIDv7 {
+  package func next() -> UUIDv7 {
     let (milliseconds, first, second) = (now(), random(), random())
     return last.withLock { last in
       // 48 bits reach to the year 10,889; a clock beyond that or before 1970 is wrong, but must not break the id.
       let milliseconds = min(max(milliseconds, 0), 1 << 48 - 1)
       if milliseconds > last.milliseconds {
-        last = Last(milliseconds: milliseconds, random: Self.fresh(first, second))
+        // 74 random bits. The highest is zero, which leaves room for steps.
+        let random = (UInt128(first) << 64 | UInt128(second)) & (1 << 73 - 1)
+        last = Last(milliseconds: milliseconds, random: random)
       } else {
         // There is room for 2^41 such steps, more than any clock stands still for.
         last.random += UInt128(first >> 32) + 1
@@ -42,10 +41,5 @@ public final class UUIDv7Generator: Sendable {
         random62: UInt64(truncatingIfNeeded: last.random)
       )
     }
-  }
-
-  /// 74 random bits; the highest is zero, which leaves room for steps.
-  private static func fresh(_ first: UInt64, _ second: UInt64) -> UInt128 {
-    (UInt128(first) << 64 | UInt128(second)) & (1 << (randomBits - 1) - 1)
   }
 }

@@ -4,17 +4,16 @@ import LockstepTime
 
 /// A user in the store.
 package struct Account: Sendable {
-  package var user: User
-  var emailKey: String
-  package var passwordHash: PasswordHash
+  package let user: User
+  let emailKey: String
+  package let passwordHash: PasswordHash
   /// Increases with each change of the password, but not when the same password gets a new hash.
-  package var passwordVersion: Int
-  package var passwordChangedAt: Timestamp
-  package var isDisabled: Bool
+  package let passwordVersion: Int
+  package let passwordChangedAt: Timestamp
+  package let isDisabled: Bool
 }
 
 extension Account {
-  /// A new user.
   package init(_ id: UserID, _ address: EmailAddress, _ hash: PasswordHash, at now: Timestamp) {
     self.init(
       user: User(id: id, email: address.text, createdAt: now),

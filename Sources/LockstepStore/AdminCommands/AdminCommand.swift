@@ -33,20 +33,23 @@ package struct AdminCommand: Sendable {
   }
 
   /// The work in one word, as in the table and in the log.
-  package var kind: String {
+  package var kind: String { columns.kind }
+
+  fileprivate var columns: (kind: String, email: EmailAddress?, hash: PasswordHash?) {
     switch work {
-    case .add: "add"
-    case .disable: "disable"
-    case .enable: "enable"
-    case .resetPassword: "resetPassword"
-    case .erase: "erase"
+    case .add(let email, let hash): ("add", email, hash)
+    case .disable: ("disable", nil, nil)
+    case .enable: ("enable", nil, nil)
+    case .resetPassword(let hash): ("resetPassword", nil, hash)
+    case .erase: ("erase", nil, nil)
     }
   }
 
   /// Runs the command within the connection's transaction. Returns the outcome and the sessions that have ended.
-  package func run(in connection: SQLiteConnection, at now: Timestamp) throws -> (
-    outcome: Outcome, ended: [EndedSession]
-  ) {
+  package func run(
+    in connection: SQLiteConnection,
+    at now: Timestamp
+  ) throws -> (outcome: Outcome, ended: [EndedSession]) {
     let users = UserRecords(connection: connection)
     if case .add(let address, let hash) = work {
       return (try users.insert(Account(user, address, hash, at: now)) ? .done : .addressTaken, [])
@@ -65,5 +68,107 @@ package struct AdminCommand: Sendable {
     case .add, .enable: break
     }
     return (.done, ended)
+  }
+}
+
+/// The admin commands in the table `orders`, within the connection's transaction.
+package struct AdminCommandRecords {
+  /// How long a row is kept, in milliseconds: ten minutes, far longer than `lockstep user` waits.
+  static let lifetime: Int64 = 600_000
+  /// How long a command stays valid, in milliseconds. `lockstep user` may have been killed. A server that starts hours
+  /// later must not run the command that it left.
+  static let validity: Int64 = 60_000
+
+  package struct Status: Sendable, Equatable {
+    /// Nil while the command is pending.
+    package let outcome: AdminCommand.Outcome?
+    /// Whether its effects have reached the server's memory.
+    package let isComplete: Bool
+  }
+
+  let connection: SQLiteConnection
+
+  package init(connection: SQLiteConnection) {
+    self.connection = connection
+  }
+
+  package func insert(_ command: AdminCommand, id: String, at now: Timestamp) throws {
+    let columns = command.columns
+    try connection.run(
+      "INSERT INTO orders (id, at, kind, user_id, email, password_hash) VALUES (?, ?, ?, ?, ?, ?)",
+      id,
+      now,
+      columns.kind,
+      command.user,
+      columns.email?.text,
+      columns.hash?.text
+    )
+  }
+
+  /// The commands that are not complete, oldest first.
+  package func incomplete() throws -> [String] {
+    try connection.all("SELECT id FROM orders WHERE settled_at IS NULL ORDER BY at, id") { row in try row[0] }
+  }
+
+  /// Deletes pending commands that are no longer valid.
+  package func deleteStale(at now: Timestamp) throws {
+    try connection.run(
+      "DELETE FROM orders WHERE outcome IS NULL AND at < ?",
+      now.millisecondsSince1970 - Self.validity
+    )
+  }
+
+  /// A pending command; nil if it was withdrawn, has run, or cannot be read.
+  package func pending(_ id: String) throws -> AdminCommand? {
+    try connection.first(
+      "SELECT kind, user_id, email, password_hash FROM orders WHERE id = ? AND outcome IS NULL",
+      id
+    ) { row -> AdminCommand? in
+      let (kind, user): (String, UserID) = (try row[0], try row[1])
+      let address = try (row[2] as String?).flatMap { try? EmailAddress($0) }
+      let hash = try (row[3] as String?).map { PasswordHash($0) }
+      switch (kind, address, hash) {
+      case ("add", let address?, let hash?): return AdminCommand(.add(address, hash), user)
+      case ("disable", _, _): return AdminCommand(.disable, user)
+      case ("enable", _, _): return AdminCommand(.enable, user)
+      case ("resetPassword", _, let hash?): return AdminCommand(.resetPassword(hash), user)
+      case ("erase", _, _): return AdminCommand(.erase, user)
+      default: return nil
+      }
+    }
+    .flatMap { $0 }
+  }
+
+  /// Records the outcome, and deletes the user and the secrets from the row.
+  package func setOutcome(_ outcome: AdminCommand.Outcome, of id: String) throws {
+    try connection.run(
+      "UPDATE orders SET outcome = ?, user_id = NULL, email = NULL, password_hash = NULL WHERE id = ?",
+      outcome.rawValue,
+      id
+    )
+  }
+
+  /// Marks a command as complete, and deletes old rows.
+  package func complete(_ id: String, at now: Timestamp) throws {
+    try connection.run("UPDATE orders SET settled_at = ? WHERE id = ?", now, id)
+    try connection.run("DELETE FROM orders WHERE at < ?", now.millisecondsSince1970 - Self.lifetime)
+  }
+
+  package func status(of id: String) throws -> Status? {
+    try connection.first("SELECT outcome, settled_at FROM orders WHERE id = ?", id) { row in
+      Status(
+        outcome: try (row[0] as String?).flatMap(AdminCommand.Outcome.init(rawValue:)),
+        isComplete: try (row[1] as Timestamp?) != nil
+      )
+    }
+  }
+
+  /// Deletes a pending command. Whether it was still pending.
+  package func withdraw(_ id: String) throws -> Bool {
+    try connection.run("DELETE FROM orders WHERE id = ? AND outcome IS NULL", id) == 1
+  }
+
+  package func delete(_ id: String) throws {
+    try connection.run("DELETE FROM orders WHERE id = ?", id)
   }
 }

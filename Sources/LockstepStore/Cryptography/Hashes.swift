@@ -2,8 +2,8 @@ import CLockstepSodium
 
 /// Hashes with a purpose, so that two purposes never have the same hash.
 package enum DomainHash {
-  /// The BLAKE2b hash of the parts, of 16 to 64 bytes. Each part is hashed with its length, so that no two lists of parts give
-  /// the same bytes.
+  /// A BLAKE2b hash of 16 to 64 bytes. Each part is hashed with its length, so that no two lists of parts have the same
+  /// hash.
   package static func of(_ purpose: String, _ parts: [UInt8]..., count: Int = 32) -> [UInt8] {
     var bytes = Array("lockstep \(purpose) ".utf8)
     for part in parts { bytes += Array("\(part.count) ".utf8) + part }
@@ -11,7 +11,7 @@ package enum DomainHash {
   }
 }
 
-/// A short digest that tells bytes apart.
+/// A short digest of bytes, which differs for different bytes.
 package enum Digest {
   /// `d` and 24 hexadecimal digits.
   package static func text(of bytes: [UInt8]) -> String {
@@ -20,12 +20,13 @@ package enum Digest {
 }
 
 /// The SHA-256 of a text in 64 hexadecimal digits, as `sha256sum` prints it.
-func checksum(of text: String) -> String {
+func checksum(of text: String) -> String { hexadecimal(sha256(Array(text.utf8))) }
+
+package func sha256(_ bytes: [UInt8]) -> [UInt8] {
   var digest = [UInt8](repeating: 0, count: Int(crypto_hash_sha256_BYTES))
-  let bytes = Array(text.utf8)
   // Cannot fail, and does not need `sodium_init`.
   crypto_hash_sha256(&digest, bytes, UInt64(bytes.count))
-  return hexadecimal(digest)
+  return digest
 }
 
 /// Two lower-case digits for each byte.

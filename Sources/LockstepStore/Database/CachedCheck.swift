@@ -1,9 +1,7 @@
 import LockstepThreading
 
-/// An expensive check that many callers ask for.
-///
-/// One check runs at a time. Its outcome goes to every caller that arrives while it runs or within
-/// `lifetime` after it. A caller whose task is cancelled still waits for the outcome.
+/// An expensive check with many callers. One check runs at a time. All callers that arrive while it runs, or within
+/// `lifetime` after it, get its outcome. A caller whose task is cancelled still waits for the outcome.
 final class CachedCheck<Outcome: Sendable>: Sendable {
   private let flights = SingleFlight<Bool, Outcome, Never>()
   private let last = LockedState<(outcome: Outcome, at: Duration)?>(nil)
@@ -15,7 +13,6 @@ final class CachedCheck<Outcome: Sendable>: Sendable {
     self.elapsed = elapsed
   }
 
-  /// Returns the outcome of `check`, which this or another caller runs, or a recent outcome.
   nonisolated(nonsending) func outcome(of check: () async -> Outcome) async -> Outcome {
     if let recent { return recent }
     return await flights.value(of: true) {

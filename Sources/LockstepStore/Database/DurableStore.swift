@@ -9,14 +9,33 @@ import LockstepTime
 /// used from any thread: blocking work happens on its own threads.
 ///
 /// Close a store when it is no longer needed.
-public final class DurableStore: Sendable {
+package final class DurableStore: Sendable {
+  package struct Options: Sendable {
+    /// How long to wait for an SQLite lock of another process.
+    var busyTimeout: Duration
+    /// About how long to wait until another server or command releases the store.
+    var lockPatience: Duration
+    var writer: DatabaseWriter.Options
+    /// At least 1.
+    var readingThreads: Int
+
+    package init(
+      busyTimeout: Duration = .seconds(5),
+      lockPatience: Duration = .zero,
+      writer: DatabaseWriter.Options = DatabaseWriter.Options(),
+      readingThreads: Int = 2
+    ) {
+      self.busyTimeout = busyTimeout
+      self.lockPatience = lockPatience
+      self.writer = writer
+      self.readingThreads = readingThreads
+    }
+  }
+
   /// 32 random hexadecimal digits, created with the file and never changed.
-  public let id: String
-  /// The writer.
-  public let writer: DatabaseWriter
-  /// The readers.
-  public let readers: ReaderPool
-  /// The number of reader threads.
+  package let id: String
+  package let writer: DatabaseWriter
+  package let readers: ReaderPool
   package let readingThreads: Int
 
   private let path: String
@@ -27,18 +46,11 @@ public final class DurableStore: Sendable {
   private let lock: LockedState<StoreLock?>
   private let check: CachedCheck<Result<Void, StoreError>>
 
-  /// Opens the store and migrates its schema. Creates the file if there is none, readable by its owner only (0600).
+  /// Opens the store and migrates its schema. Creates the file if there is none, readable by its owner only (0600). Its
+  /// folder must exist.
   ///
-  /// Blocks its caller. If it throws, the file is unchanged.
-  ///
-  /// - Parameters:
-  ///   - path: The file. Its folder must exist.
-  ///   - time: The clocks.
-  ///   - options: The limits.
-  ///   - migrator: The schema.
-  ///   - random: Makes the id of a new store.
-  /// - Throws: `StoreError`, which says what to do.
-  public init(
+  /// Blocks its caller. If it throws, the file is unchanged. `random` makes the id of a new store.
+  package init(
     path: String,
     time: TimeSource = .system,
     options: Options = Options(),
@@ -50,7 +62,7 @@ public final class DurableStore: Sendable {
     guard Self.canBeStore(path) else { throw .notAFile(path: path) }
     try Self.expectNoOrphanedWAL(of: path)
     do {
-      // As found, so that another program's database is not even switched to a log before it is refused.
+      // In the journal mode that it has: a database of another program is refused before it is switched to a WAL.
       let connection = try SQLiteConnection(path: path, journal: .asFound, busyTimeout: options.busyTimeout)
       file = FileIdentity(path: path)
       let file = connection.resolvedPath
@@ -60,17 +72,13 @@ public final class DurableStore: Sendable {
         try Self.findOrMakeIdentity(connection, newID: newID, now: now)
       }
       try connection.useWriteAheadLog()
-      // Deleted data is overwritten, so that the file's free space contains nothing of an erased user. This is the default of
-      // Debian's SQLite, but not of others.
+      // Overwrites deleted data, so that the file's free space contains nothing of an erased user. Debian's SQLite does so
+      // by default, but others do not.
       try connection.execute("PRAGMA secure_delete = ON")
       writer = try DatabaseWriter(connection: connection, options: options.writer, monotonic: time.monotonic)
-      readers = try ReaderPool(
-        path: file,
-        threads: options.readingThreads,
-        busyTimeout: options.busyTimeout
-      )
+      readers = try ReaderPool(path: file, threads: options.readingThreads, busyTimeout: options.busyTimeout)
     } catch {
-      throw Self.storeError(error)
+      throw StoreError(thrown: error)
     }
     readingThreads = options.readingThreads
     self.path = path
@@ -81,33 +89,37 @@ public final class DurableStore: Sendable {
   /// Writes a row and returns when it is on disk.
   ///
   /// At most one check a second runs. Callers that arrive while it runs, or within a second after it, share its outcome.
-  nonisolated(nonsending) public func checkWritable() async throws(StoreError) {
+  nonisolated(nonsending) package func checkWritable() async throws(StoreError) {
     let outcome = await check.outcome {
       do {
-        try await write()
+        try await writeCheck()
         return .success(())
       } catch {
-        return .failure(Self.storeError(error))
+        return .failure(StoreError(thrown: error))
       }
     }
     try outcome.get()
   }
 
+  /// Writes a unit and blocks until it is on disk. For what a server needs before it serves.
+  package func write<Value: Sendable>(_ unit: @escaping @Sendable (SQLiteConnection) throws -> Value) throws -> Value {
+    let outcome = LockedState<Result<Value, any Error>?>(nil)
+    try writer.submit(unit) { result in
+      outcome.withLock { $0 = result }
+      outcome.wakeAll()
+    }
+    return try outcome.wait { $0 }.get()
+  }
+
   /// Finishes all accepted work, moves the WAL into the file and releases the store for another server. After that, reads and
   /// writes throw `PoolShutDownError`, and checks throw `StoreError.closed`.
-  public func close() {
+  package func close() {
     readers.shutDown()
     writer.shutDown()
     lock.withLock { $0 = nil }
   }
 
-  /// Whether the path is a regular file or free. SQLite would take a device for an empty database.
-  private static func canBeStore(_ path: String) -> Bool {
-    var status = stat()
-    return stat(path, &status) != 0 || status.st_mode & S_IFMT == S_IFREG
-  }
-
-  nonisolated(nonsending) private func write() async throws {
+  nonisolated(nonsending) private func writeCheck() async throws {
     let time = time
     let rows = try await writer.write { connection in
       try connection.run("UPDATE store SET checked_at = ?", time.millisecondsSince1970())
@@ -127,16 +139,40 @@ public final class DurableStore: Sendable {
     var random = random
     return hexadecimal((0..<16).map { _ in UInt8.random(in: .min ... .max, using: &random) })
   }
+}
 
-  private static func storeError(_ error: any Error) -> StoreError {
-    switch error {
-    case let error as StoreError: error
-    case let error as SQLiteError: .database(error)
-    case let error as NamedThread.NotStarted: .noThread(error)
-    case is PoolOverloadedError: .overloaded
-    case is PoolShutDownError: .closed
-    // No other error is thrown above.
-    default: .database(SQLiteError(extendedCode: 1, message: "\(error)", path: ""))
-    }
+// MARK: - The file
+
+extension DurableStore {
+  /// Whether the path is a regular file or free. SQLite would take a device for an empty database.
+  private static func canBeStore(_ path: String) -> Bool {
+    var status = stat()
+    return stat(path, &status) != 0 || status.st_mode & S_IFMT == S_IFREG
+  }
+
+  /// Throws if the WAL is there without its store. SQLite would take the empty file for a new database and delete the WAL. A
+  /// Lockstep store never has a WAL before it has contents.
+  private static func expectNoOrphanedWAL(of path: String) throws(StoreError) {
+    // SQLite may make an empty file one byte long.
+    if fileSize(path) <= 1, fileSize(walPath(of: path)) > 0 { throw .onlyWAL(path: path) }
+  }
+
+  /// Throws if the file does not end with a whole page. Such a file was truncated, and SQLite would read zeros for the missing
+  /// bytes. Only a WAL that contains the page can repair that.
+  private static func expectWholePages(of connection: SQLiteConnection) throws {
+    let path = connection.resolvedPath
+    let size = fileSize(path)
+    guard size > 1, fileSize(path + "-wal") == 0 else { return }
+    let page = try connection.integer("PRAGMA page_size")
+    guard size % max(1, page) != 0 else { return }
+    throw StoreError.inconsistent(path: path, what: "its file was truncated, because it ends in the middle of a page")
+  }
+
+  /// SQLite looks for the WAL beside the file itself, not beside a link to it.
+  private static func walPath(of path: String) -> String {
+    guard let resolved = realpath(path, nil) else { return path + "-wal" }
+    defer { free(resolved) }
+    // `realpath` returns a terminated string that the caller must free.
+    return String(cString: resolved) + "-wal"
   }
 }

@@ -1,19 +1,18 @@
 import LockstepSQLite
 
 extension Migrator {
-  /// How the schema of an examined store differs from the schema that its migrations create, in sentences. A difference was
-  /// made by hand or by an attacker: a trigger could write on its own, and a missing table makes requests fail.
+  /// How the schema of a store differs from the one that its migrations create, in sentences. Only a person or an attacker
+  /// can have changed it. A trigger could write on its own, and without a table requests fail.
   ///
-  /// SQLite's automatic indexes and the tables of `ANALYZE` are not compared.
-  ///
-  /// - Throws: `StoreError` if the store has a module that is not here; `SQLiteError`.
+  /// SQLite's automatic indexes and the tables of `ANALYZE` are not compared. Throws `StoreError` if the store has a module
+  /// that is not here.
   package func schemaFaults(of connection: SQLiteConnection) throws -> [String] {
     let scratch = try SQLiteConnection.inMemory()
     let version = try examine(connection)
     for migration in migrations.prefix(version) { try scratch.execute(migration.sql) }
     let (made, found) = (try SchemaPart.all(of: scratch), try SchemaPart.all(of: connection))
     guard made["modules"] == nil || found["modules"] == made["modules"] else {
-      return ["the table modules isn't as lockstep makes it"]
+      return ["the table modules is not as Lockstep creates it"]
     }
     if made["modules"] != nil { try ModuleMigrator(modules: modules).repeatApplied(of: connection, in: scratch) }
     return SchemaPart.differences(between: try SchemaPart.all(of: scratch), and: found)
@@ -40,8 +39,8 @@ private struct SchemaPart: Equatable {
     Set(made.keys).union(found.keys).sorted().compactMap { name in
       switch (made[name], found[name]) {
       case (let made?, nil): "the \(made.kind) \(name) is missing"
-      case (nil, let found?): "the \(found.kind) \(name) isn't one that lockstep makes"
-      case (let made?, let found?) where made != found: "the \(found.kind) \(name) isn't as lockstep makes it"
+      case (nil, let found?): "the \(found.kind) \(name) is not one that Lockstep creates"
+      case (let made?, let found?) where made != found: "the \(found.kind) \(name) is not as Lockstep creates it"
       default: nil
       }
     }
@@ -52,12 +51,11 @@ extension SQLiteConnection {
   /// The faults of the store's id and of its token key, in sentences.
   package func identityFaults() throws -> [String] {
     var faults: [String] = []
-    let stores = try first("SELECT count(*) FROM store") { row in try row[0] as Int } ?? 0
+    let stores = try integer("SELECT count(*) FROM store")
     if stores != 1 { faults.append("the table store has \(stores) rows, not one") }
-    let keys = try first("SELECT count(*) FROM token_key") { row in try row[0] as Int } ?? 0
-    let sessions = try first("SELECT count(*) FROM sessions") { row in try row[0] as Int } ?? 0
-    if keys == 0, sessions > 0 {
-      faults.append("the table token_key is empty: none of the \(sessions) sessions' tokens is taken")
+    let sessions = try integer("SELECT count(*) FROM sessions")
+    if try integer("SELECT count(*) FROM token_key") == 0, sessions > 0 {
+      faults.append("the table token_key is empty: the server refuses the tokens of all \(sessions) sessions")
     }
     return faults
   }

@@ -4,39 +4,29 @@ import LockstepSQLite
 
 /// Migrates a store's schema, or refuses the store unchanged.
 ///
-/// A store records the migrations that were applied, each with a checksum of its text. So a store and a program that do not
-/// belong together are recognised before anything is written.
-public struct Migrator: Sendable {
+/// A store records the migrations that were applied, each with a checksum of its text. So a store that this program does not
+/// know is refused before anything is written.
+package struct Migrator: Sendable {
   /// "LKST": SQLite's `application_id` of a Lockstep store, which the first migration sets.
-  public static let applicationID = 0x4C4B_5354
+  static let applicationID = 0x4C4B_5354
 
   let migrations: [Migration]
   let modules: [ModuleSchema]
 
-  /// A migrator of the product's migrations, numbered from 1, and those of modules.
-  public init(_ migrations: [Migration] = Migration.all, modules: [ModuleSchema] = []) {
+  /// The product's migrations are numbered from 1.
+  package init(_ migrations: [Migration] = Migration.all, modules: [ModuleSchema] = []) {
     self.migrations = migrations
     self.modules = modules
   }
 
-  /// A migrator of the product's migrations and those of these modules.
   package init(of modules: [UserModule]) {
     self.init(modules: modules.map { ModuleSchema(name: $0.name, kind: $0.kind, migrations: $0.table.migrations) })
   }
 
-  /// Applies missing migrations, then runs `body`, all in one transaction.
+  /// Applies missing migrations, then runs `body`, all in one transaction. `now` is in milliseconds since 1970.
   ///
-  /// - Parameters:
-  ///   - connection: A writable connection without an open transaction.
-  ///   - now: The time of the migrations, in milliseconds since 1970.
-  ///   - body: Writes what else a current store contains.
-  /// - Returns: The result of `body`.
-  /// - Throws: `StoreError` if the store and these migrations do not belong together; `SQLiteError`; errors of `body`.
-  public func migrate<Result>(
-    _ connection: SQLiteConnection,
-    now: Int64,
-    then body: () throws -> Result = {}
-  ) throws -> Result {
+  /// Throws `StoreError` if the store has other migrations; `SQLiteError`; errors of `body`.
+  func migrate<Result>(_ connection: SQLiteConnection, now: Int64, then body: () throws -> Result) throws -> Result {
     try connection.transaction {
       let applied = try isNew(connection) ? 0 : try countOfApplied(connection)
       for migration in migrations.dropFirst(applied) { try apply(migration, to: connection, now: now) }
@@ -48,12 +38,11 @@ public struct Migrator: Sendable {
     }
   }
 
-  /// Checks that a file is a store that these migrations know. Changes nothing.
+  /// Returns how many of the migrations were applied to a store. Changes nothing.
   ///
-  /// - Returns: How many of the migrations were applied to it.
-  /// - Throws: `StoreError` if it is empty, no Lockstep store, or has other migrations; `SQLiteError`.
+  /// Throws `StoreError` if the file is empty, no Lockstep store, or has other migrations; `SQLiteError`.
   @discardableResult
-  public func examine(_ connection: SQLiteConnection) throws -> Int {
+  package func examine(_ connection: SQLiteConnection) throws -> Int {
     if try isNew(connection) { throw StoreError.notAStore(path: connection.path) }
     return try countOfApplied(connection)
   }
@@ -65,10 +54,10 @@ public struct Migrator: Sendable {
   private func isNew(_ connection: SQLiteConnection) throws -> Bool {
     let id = try connection.integer("PRAGMA application_id")
     if id == Self.applicationID { return false }
-    let isEmpty =
-      try connection.integer("SELECT count(*) FROM sqlite_schema") == 0
-      && connection.integer("PRAGMA user_version") == 0
-    guard id == 0, isEmpty else { throw StoreError.notAStore(path: connection.path) }
+    let parts = try connection.integer("SELECT count(*) FROM sqlite_schema")
+    guard id == 0, parts == 0, try connection.integer("PRAGMA user_version") == 0 else {
+      throw StoreError.notAStore(path: connection.path)
+    }
     return true
   }
 
@@ -82,16 +71,13 @@ public struct Migrator: Sendable {
     guard try connection.integer("SELECT count(*) FROM sqlite_schema WHERE name = 'migrations'") == 1 else {
       throw StoreError.inconsistent(path: path, what: "it has no table of migrations")
     }
-    let applied = try connection.all("SELECT number, name, checksum FROM migrations ORDER BY number") { row in
-      AppliedMigration(number: try row[0], name: try row[1], checksum: try row[2])
+    let applied = try connection.all("SELECT number, name, checksum FROM migrations ORDER BY number") {
+      try AppliedMigration($0)
     }
     try migrations.check(applied, path: path)
     guard version > 0, applied.map(\.number) == Array(1...version) else {
-      let numbers = applied.map { "\($0.number)" }.joined(separator: ", ")
-      throw StoreError.inconsistent(
-        path: path,
-        what: "its schema is \(version), and its migrations are \(numbers.isEmpty ? "none" : numbers)"
-      )
+      let what = "its schema is \(version), and its migrations are \(applied.numbers)"
+      throw StoreError.inconsistent(path: path, what: what)
     }
     return version
   }
@@ -114,6 +100,14 @@ struct AppliedMigration {
   let number: Int
   let name: String
   let checksum: String
+
+  init(_ row: borrowing SQLiteRow) throws {
+    (number, name, checksum) = (try row[0], try row[1], try row[2])
+  }
+}
+
+extension [AppliedMigration] {
+  var numbers: String { isEmpty ? "none" : map { "\($0.number)" }.joined(separator: ", ") }
 }
 
 extension [Migration] {
@@ -131,7 +125,7 @@ extension [Migration] {
 
 extension SQLiteConnection {
   /// The only value of a statement.
-  fileprivate func integer(_ sql: StaticString) throws -> Int {
+  func integer(_ sql: StaticString) throws -> Int {
     try first(sql) { row in try row[0] as Int } ?? 0
   }
 }

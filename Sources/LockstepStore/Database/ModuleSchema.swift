@@ -3,7 +3,7 @@ import LockstepMigrations
 import LockstepSQLite
 
 /// The name and kind of a module, and the migrations of its own tables.
-public struct ModuleSchema: Sendable {
+package struct ModuleSchema: Sendable {
   let name: String
   let kind: CollectionMutation.Kind
   let migrations: [Migration]
@@ -12,24 +12,23 @@ public struct ModuleSchema: Sendable {
 /// Migrates the tables of modules, in the transaction of the product's own migrations.
 ///
 /// A store that was ever served with a module is refused without it. Cursors, journal and snapshots contain the module's state.
-/// A server without the module would respond as if nothing had changed there, omit it in exports, and lose its history when the
-/// journal is pruned.
+/// A server without the module would omit its changes from responses and its state from exports. It would lose the module's
+/// history when it prunes the journal.
 struct ModuleMigrator {
   let modules: [ModuleSchema]
 
   func migrate(_ connection: SQLiteConnection, now: Int64) throws {
     let known = try known(to: connection)
-    for (name, kind) in known {
-      guard let module = modules.first(where: { $0.name == name }) else {
-        throw StoreError.missingModule(path: connection.path, module: name)
-      }
-      guard module.kind.rawValue == kind else {
-        throw StoreError.otherKindOfModule(path: connection.path, module: name, kind: kind)
-      }
+    for (module, kind) in known where module.kind.rawValue != kind {
+      throw StoreError.otherKindOfModule(path: connection.path, module: module.name, kind: kind)
     }
+    let names = Set(known.map(\.module.name))
     let before = try outlivingTables(connection)
     for module in modules {
-      if known[module.name] == nil { try add(module, to: connection, now: now) }
+      if !names.contains(module.name) {
+        let kind = module.kind.rawValue
+        try connection.run("INSERT INTO modules (name, kind, added_at) VALUES (?, ?, ?)", module.name, kind, now)
+      }
       for migration in module.migrations.dropFirst(try countOfApplied(module, connection)) {
         try apply(migration, of: module, to: connection, now: now)
       }
@@ -41,49 +40,36 @@ struct ModuleMigrator {
 
   /// Applies the applied migrations of the store's modules to an empty database.
   func repeatApplied(of connection: SQLiteConnection, in scratch: SQLiteConnection) throws {
-    for (name, _) in try known(to: connection) {
-      guard let module = modules.first(where: { $0.name == name }) else {
-        throw StoreError.missingModule(path: connection.path, module: name)
-      }
+    for (module, _) in try known(to: connection) {
       for migration in module.migrations.prefix(try countOfApplied(module, connection)) {
         try scratch.execute(migration.sql)
       }
     }
   }
 
-  /// The modules in the store with their kinds.
-  private func known(to connection: SQLiteConnection) throws -> [String: String] {
-    let rows = try connection.all("SELECT name, kind FROM modules") { (try $0[0] as String, try $0[1] as String) }
-    return Dictionary(rows) { _, last in last }
-  }
-
-  private func add(_ module: ModuleSchema, to connection: SQLiteConnection, now: Int64) throws {
-    try connection.run(
-      "INSERT INTO modules (name, kind, added_at) VALUES (?, ?, ?)",
-      module.name,
-      module.kind.rawValue,
-      now
-    )
+  /// The modules in the store, with their kinds there. Throws if one of them is missing here.
+  private func known(to connection: SQLiteConnection) throws -> [(module: ModuleSchema, kind: String)] {
+    try connection.all("SELECT name, kind FROM modules ORDER BY name") { row in
+      let name: String = try row[0]
+      guard let module = modules.first(where: { $0.name == name }) else {
+        throw StoreError.missingModule(path: connection.path, module: name)
+      }
+      return (module, try row[1])
+    }
   }
 
   private func countOfApplied(_ module: ModuleSchema, _ connection: SQLiteConnection) throws -> Int {
-    let path = connection.path
+    let (path, name, known) = (connection.path, module.name, module.migrations.count)
     let applied = try connection.all(
       "SELECT number, name, checksum FROM module_migrations WHERE module = ? ORDER BY number",
-      module.name
-    ) { AppliedMigration(number: try $0[0], name: try $0[1], checksum: try $0[2]) }
-    try module.migrations.check(applied, path: path, module: module.name)
-    guard applied.count <= module.migrations.count else {
-      throw StoreError.newerModule(
-        path: path,
-        module: module.name,
-        found: applied.count,
-        known: module.migrations.count
-      )
+      name
+    ) { try AppliedMigration($0) }
+    try module.migrations.check(applied, path: path, module: name)
+    guard applied.count <= known else {
+      throw StoreError.newerModule(path: path, module: name, found: applied.count, known: known)
     }
     guard applied.map(\.number) == Array(1..<(applied.count + 1)) else {
-      let numbers = applied.map { "\($0.number)" }.joined(separator: ", ")
-      throw StoreError.inconsistent(path: path, what: "the migrations of its module \(module.name) are \(numbers)")
+      throw StoreError.inconsistent(path: path, what: "the migrations of its module \(name) are \(applied.numbers)")
     }
     return applied.count
   }

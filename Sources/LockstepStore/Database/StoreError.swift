@@ -40,6 +40,20 @@ public enum StoreError: Error, Sendable, Equatable {
   case overloaded
   /// The store is closed.
   case closed
+
+  /// Converts an error that the store's own parts have thrown.
+  package init(thrown error: any Error) {
+    self =
+      switch error {
+      case let error as StoreError: error
+      case let error as SQLiteError: .database(error)
+      case let error as NamedThread.NotStarted: .noThread(error)
+      case is PoolOverloadedError: .overloaded
+      case is PoolShutDownError: .closed
+      // They throw no other errors.
+      default: .database(SQLiteError(extendedCode: 1, message: "\(error)", path: ""))
+      }
+  }
 }
 
 extension StoreError: CustomStringConvertible {
@@ -47,49 +61,48 @@ extension StoreError: CustomStringConvertible {
   public var description: String {
     switch self {
     case .notAFile(let path):
-      "\(path) is no regular file, and a store is one. Name another, or the place of one that is to be made."
+      "\(path) is no regular file. Name a file, or a path where a new store can be created."
     case .onlyWAL(let path):
-      "The store \(path) is gone or empty, but its log \(path)-wal isn't: what was written last is there. Nothing was "
-        + "changed. Put the store back beside it, or restore a backup; to start with a new store, move the log out of the way."
+      "The store \(path) is missing or empty, but its write-ahead log \(path)-wal contains recent writes. Nothing was "
+        + "changed. Put the store back, or restore a backup. To start with a new store, move the log away."
     case .notAStore(let path):
-      "\(path) is a SQLite database, but not a Lockstep store. Nothing in it was changed. Name another file, or move "
-        + "this one out of the way."
+      "\(path) is a SQLite database, but not a Lockstep store. Nothing was changed. Name another file, or move it away."
     case .newerSchema(let path, let found, let known):
-      "The store \(path) has schema \(found), and this lockstep knows those up to \(known): a newer lockstep has used "
+      "The store \(path) has schema \(found), and this lockstep knows schemas up to \(known): a newer lockstep has used "
         + "it. Run that one, or restore a backup from before the upgrade."
     case .unknownMigration(let path, let number, let name):
-      "The store \(path) has been through a migration \(number) named \(name), which this lockstep doesn't know. Run "
-        + "the lockstep that made it."
+      "This lockstep does not know the migration \(number) (\(name)), which was applied to the store \(path). Run the "
+        + "lockstep that applied it."
     case .changedMigration(let path, let number, let name):
-      "The store \(path) has been through migration \(number) (\(name)) with another text than the one this lockstep "
-        + "carries. Run the lockstep that made it, or restore the migration's text and make the change in a new one."
+      "The migration \(number) (\(name)) of this lockstep has another text than the one that was applied to the store "
+        + "\(path). Run the lockstep that applied it. Or restore the migration's text, and make the change in a new one."
     case .missingModule(let path, let module):
-      "The store \(path) was served with the module \(module), which this server doesn't have: what its users keep there "
-        + "would be missing from its responses, and its history would be lost. Run a server that has it."
+      "The store \(path) was served with the module \(module), which this server does not have. Responses would not "
+        + "contain the module's state, and its history would be lost. Run a server that has it."
     case .otherKindOfModule(let path, let module, let kind):
-      "The store \(path) has the module \(module) as a \(kind), and in this server it's none. Run the server that made "
-        + "it, or give the module another name."
+      "The module \(module) is a \(kind) in the store \(path), but not in this server. Run the server that created it, or "
+        + "give the module another name."
     case .newerModule(let path, let module, let found, let known):
-      "The store \(path) has schema \(found) of the module \(module), and this server knows those up to \(known): a newer "
-        + "one has used it. Run that one, or restore a backup from before the upgrade."
+      "The store \(path) has schema \(found) of the module \(module), and this server knows schemas up to \(known): a "
+        + "newer server has used it. Run that one, or restore a backup from before the upgrade."
     case .outlivesUsers(let path, let table):
-      "The table \(table) of the store \(path) would keep rows of users who are erased. Nothing was changed. Declare its "
-        + "column: user_id TEXT NOT NULL REFERENCES users (id) ON DELETE CASCADE."
+      "The table \(table) of the store \(path) would keep rows of erased users. Nothing was changed. Declare its column: "
+        + "user_id TEXT NOT NULL REFERENCES users (id) ON DELETE CASCADE."
     case .inconsistent(let path, let what):
-      "The store \(path) doesn't fit together: \(what). It was changed by hand or is damaged: restore it from a backup."
+      "The store \(path) contradicts itself: \(what). It is damaged or was changed by hand. Restore a backup."
     case .database(let error):
       error.description
     case .inUse(let path):
-      "Another lockstep is using the store \(path), and one at a time may. Stop that one first, or name another file."
+      "Another lockstep is using the store \(path). Stop it first, or name another file."
     case .cannotLock(let path, let reason):
-      "The file \(path), which keeps a second lockstep away from the store, can't be locked: "
+      "The file \(path), which prevents that two servers use the store, cannot be locked: "
         + "\(String(cString: strerror(reason))). Check that this process may write the file and its folder, and that they "
-        + "lie on a local disk."
+        + "are on a local disk."
     case .replaced(let path):
-      "The file \(path) has been deleted, moved or replaced since this server opened it: what it writes goes to the old "
-        + "one. Stop the server, put the right file in its place, and start it again."
+      "The file \(path) was deleted, moved or replaced after this server had opened it. Writes still go to the old file. "
+        + "Stop the server, put the right file at the path, and start the server again."
     case .noThread(let error):
-      "The store has no thread to work on: \(error). Raise the limits on threads and memory."
+      "The store cannot start a thread: \(error). Raise the limits on threads and memory."
     case .overloaded:
       "Too much work waits for the store. Try again later."
     case .closed:

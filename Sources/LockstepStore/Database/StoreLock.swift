@@ -3,18 +3,18 @@ import LockstepSQLite
 import LockstepThreading
 import LockstepTime
 
-/// The right to be the only server of a store. It ends when the object is released or the process ends, however it ends.
+/// The right to be the only server of a store. It ends when the object is released, and when the process ends or crashes.
 ///
-/// It is a `flock` lock on a file beside the store. SQLite's own locks are short, and a process loses its locks on a database
-/// file when it closes any descriptor of that file. Programs that only read, such as the `sqlite3` shell, do not need the lock.
+/// It is a `flock` lock on a file beside the store. SQLite's own locks are too short, and a process loses its locks on a
+/// database file when it closes any descriptor of that file. Programs that only read, such as the `sqlite3` shell, do not
+/// need the lock.
 package final class StoreLock: Sendable {
   private let path: String
   private let descriptor: Int32
 
-  /// The time between two attempts.
   private static let interval = Duration.milliseconds(20)
 
-  /// Takes the lock, and waits for about `patience` if it is taken. An admin command may hold it for a moment, and a server
+  /// Takes the lock, and waits for about `patience` if it is taken. `lockstep user` may hold it for a moment, and a server
   /// that starts at that time must not fail.
   static func take(
     store: String,

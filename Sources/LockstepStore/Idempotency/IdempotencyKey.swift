@@ -1,6 +1,7 @@
 import LockstepCollections
+import LockstepThreading
 
-/// An `Idempotency-Key`, with a fingerprint that tells whether a request is the same one again.
+/// An `Idempotency-Key`, with a fingerprint by which a repeated request is recognised.
 package struct IdempotencyKey: Sendable, Hashable {
   /// The longest key that a client may send.
   package static let maximumBytes = 256
@@ -14,14 +15,10 @@ package struct IdempotencyKey: Sendable, Hashable {
     self.fingerprint = fingerprint
   }
 
-  /// - Parameters:
-  ///   - key: The client's text.
-  ///   - method: The request's method.
-  ///   - target: Its path and query.
-  ///   - meaning: Tells requests with the same body and different meanings apart; usually empty.
-  ///   - body: Its body.
-  ///   - secret: If the body contains a password: an unpredictable value that is not in the store, such as the request's
-  ///     token. Otherwise the fingerprint could be used to guess the password.
+  /// `target` is the request's path and query. `meaning` distinguishes requests with the same body and different meanings.
+  ///
+  /// If the body contains a password, pass a `secret`: an unpredictable value that is not in the store, such as the request's
+  /// token. Otherwise the fingerprint could be used to guess the password.
   package init(
     _ key: String,
     method: String,
@@ -43,7 +40,7 @@ package struct IdempotencyKey: Sendable, Hashable {
 package enum IdempotencyKeyOwner: Sendable, Hashable {
   /// A user, with all of the user's devices.
   case user(UserID)
-  /// A client that is not in the store, or will not be when the response is recorded, identified by a hash.
+  /// A client that is not in the store, or not any more when the response is recorded. A hash identifies it.
   case outsider([UInt8])
 
   package static let administrator = outsider(DomainHash.of("administrator", []))
@@ -65,4 +62,26 @@ package struct IdempotencyKeyInUseError: Error {
 /// Another request was sent with the same key.
 package struct IdempotencyKeyReusedError: Error {
   package init() {}
+}
+
+/// The idempotency keys of writes that have begun and have no outcome yet, so that none of them begins twice.
+package final class InFlightKeys: Sendable {
+  private struct OwnedKey: Hashable {
+    let owner: IdempotencyKeyOwner
+    let key: ElementKey
+  }
+
+  private let keys = LockedState<Set<OwnedKey>>([])
+
+  package init() {}
+
+  /// Marks a key as in flight, or throws if it is already. Release it once the write has an outcome.
+  package func claim(_ key: IdempotencyKey, of owner: IdempotencyKeyOwner) throws(IdempotencyKeyInUseError) {
+    let isNew = keys.withLock { $0.insert(OwnedKey(owner: owner, key: ElementKey(key.key))).inserted }
+    if !isNew { throw IdempotencyKeyInUseError() }
+  }
+
+  package func release(_ key: IdempotencyKey, of owner: IdempotencyKeyOwner) {
+    _ = keys.withLock { $0.remove(OwnedKey(owner: owner, key: ElementKey(key.key))) }
+  }
 }

@@ -41,20 +41,13 @@ package struct IdempotencyRecords {
     self.connection = connection
   }
 
-  /// Runs a write once for its key: if the key has a response, that is the result. Otherwise `write` runs, and its response is
-  /// recorded with it.
+  /// Returns the recorded response to a key, or runs `write` and records its response.
   ///
-  /// A refusal is recorded too, because the same request sent again must not meet another state.
+  /// `write` throws a refusal before its first change. `refusal` makes the response to it, which is recorded too: a retry must
+  /// get the same response, even if the state has changed. For any other error it returns nil. `recorded` returns the part of
+  /// a response that is recorded.
   ///
-  /// - Parameters:
-  ///   - key: The client's key.
-  ///   - owner: The owner of the key.
-  ///   - now: The time.
-  ///   - write: Writes and returns the response. It throws a refusal before its first change.
-  ///   - refusal: The response to a refusal; nil for any other error, which is thrown and not recorded.
-  ///   - recorded: The part of a response that is recorded.
-  /// - Returns: The response.
-  /// - Throws: `IdempotencyKeyReusedError` if the key belongs to another request; errors of `write` and of SQLite.
+  /// Throws `IdempotencyKeyReusedError` if the key belongs to another request; errors of `write` and of SQLite.
   package func once(
     _ key: IdempotencyKey,
     of owner: IdempotencyKeyOwner,
@@ -63,9 +56,8 @@ package struct IdempotencyRecords {
     refusal: (any Error) -> StoredResponse?,
     recorded: (StoredResponse) -> StoredResponse = { $0 }
   ) throws -> KeyedResponse {
-    if let known = try self.response(to: key, of: owner, at: now) {
-      return KeyedResponse(answer: known, isReplay: true)
-    }
+    let known = try self.response(to: key, of: owner, at: now)
+    if let known { return KeyedResponse(answer: known, isReplay: true) }
     let response: StoredResponse
     do {
       response = try write()
@@ -77,10 +69,12 @@ package struct IdempotencyRecords {
     return KeyedResponse(answer: response)
   }
 
-  /// The recorded response to a key; nil if there is none. Throws `IdempotencyKeyReusedError` if it belongs to another request.
-  package func response(to key: IdempotencyKey, of owner: IdempotencyKeyOwner, at now: Timestamp) throws
-    -> StoredResponse?
-  {
+  /// The recorded response to a key. Throws `IdempotencyKeyReusedError` if it belongs to another request.
+  package func response(
+    to key: IdempotencyKey,
+    of owner: IdempotencyKeyOwner,
+    at now: Timestamp
+  ) throws -> StoredResponse? {
     guard let (fingerprint, response) = try recorded(key.key, of: owner, at: now) else { return nil }
     guard fingerprint == key.fingerprint else { throw IdempotencyKeyReusedError() }
     return response

@@ -46,8 +46,9 @@ package struct Journal {
     ) { End(revision: try $0[0], written: try $0[1]) } ?? End()
   }
 
-  /// The first revision with whose entries more than this many bytes were written; nil if there is none.
-  package func firstRevision(of user: UserID, past written: Int) throws -> Revision? {
+  /// The first revision at which the whole history is longer than `written` bytes. By default, the first revision that is not
+  /// pruned.
+  package func firstRevision(of user: UserID, past written: Int = -1) throws -> Revision? {
     try connection.first(
       "SELECT revision FROM journal WHERE user_id = ? AND written > ? ORDER BY revision, position LIMIT 1",
       user,
@@ -55,26 +56,18 @@ package struct Journal {
     ) { try $0[0] }
   }
 
-  /// The first revision that is not pruned; nil if the journal is empty.
-  package func firstRevision(of user: UserID) throws -> Revision? {
-    try connection.first("SELECT min(revision) FROM journal WHERE user_id = ?", user) { try $0[0] as Revision? }
-      .flatMap { $0 }
-  }
-
   /// Whether the part of the user's history that is kept contains this revision.
   package func knows(_ revision: Revision, of user: UserID) throws -> Bool {
     // The empty state before the first entry is known as long as that entry is kept.
     if revision == .none { return try firstRevision(of: user).map { $0.number == 1 } ?? true }
-    let found = try connection.first(
+    return try connection.first(
       "SELECT 1 FROM journal WHERE user_id = ? AND revision = ? LIMIT 1",
       user,
       revision
-    ) { _ in true }
-    return found ?? false
+    ) { _ in true } ?? false
   }
 
-  /// The revision of each entry after `revision`, oldest first. They are read from the index, not from the entries, which may be
-  /// long.
+  /// The revision of each entry after `revision`, oldest first. Only the index is read, because entries may be long.
   package func revisions(of user: UserID, after revision: Revision, limit: Int) throws -> [Revision] {
     try connection.all(
       "SELECT revision FROM journal WHERE user_id = ? AND revision > ? ORDER BY revision, position LIMIT ?",
@@ -112,8 +105,8 @@ package struct Journal {
     }
   }
 
-  /// Passes the mutations of each entry after one revision, up to another, in order: the collection, the revision, and a function
-  /// that parses the mutations on demand. With `collection`, the entries of other collections are not read.
+  /// Passes each entry after one revision, up to another, in order: its collection, its revision, and a function that parses its
+  /// mutations on demand. With `collection`, entries of other collections are not read.
   package func forEachMutation(
     of user: UserID,
     in collection: CollectionName? = nil,

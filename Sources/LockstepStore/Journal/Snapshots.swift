@@ -1,4 +1,5 @@
 import LockstepCollections
+import LockstepJSON
 import LockstepSQLite
 
 /// The table `snapshots`: collections at past revisions, within the connection's transaction.
@@ -14,11 +15,13 @@ package struct Snapshots {
     self.connection = connection
   }
 
-  /// The newest snapshot of a collection up to a revision; nil if there is none, because the collection was empty at first.
+  /// The newest snapshot of a collection up to a revision. Without one, the collection's history begins with an empty state.
   /// Throws `SnapshotDamagedError` if it cannot be read: a state that is rebuilt without it would be wrong.
-  package func latest(of collection: CollectionName, of user: UserID, upTo revision: Revision) throws -> (
-    revision: Revision, state: CollectionState
-  )? {
+  package func latest(
+    of collection: CollectionName,
+    of user: UserID,
+    upTo revision: Revision
+  ) throws -> (revision: Revision, state: CollectionState)? {
     let found = try connection.first(
       """
       SELECT revision, state FROM snapshots
@@ -43,9 +46,12 @@ package struct Snapshots {
     ) { Name(collection: CollectionName(text: try $0[0] as String), revision: try $0[1]) }
   }
 
-  package func keep(_ state: CollectionState, as collection: CollectionName, of user: UserID, at revision: Revision)
-    throws
-  {
+  package func keep(
+    _ state: CollectionState,
+    as collection: CollectionName,
+    of user: UserID,
+    at revision: Revision
+  ) throws {
     try connection.run(
       "INSERT OR REPLACE INTO snapshots (user_id, collection, revision, state) VALUES (?, ?, ?, ?)",
       user,
@@ -70,14 +76,70 @@ package struct Snapshots {
   }
 }
 
-/// A snapshot that this program has not written: the file was changed, or the disk is damaged.
+/// A snapshot cannot be read: the file was changed by hand, or the disk is damaged.
 package struct SnapshotDamagedError: Error, CustomStringConvertible {
   let user: UserID
   package let collection: CollectionName
   package let revision: Revision
 
   package var description: String {
-    "the snapshot of \(collection) of user \(user) at revision \(revision) can't be read: the store is damaged; restore a "
-      + "backup, or delete that row of the table snapshots and do without the past before it"
+    "the snapshot of \(collection) of user \(user) at revision \(revision) cannot be read: the store is damaged; restore a "
+      + "backup, or delete that row of the table snapshots and lose the history before it"
   }
+}
+
+// The format of collections in the table `snapshots`:
+// `{"kind":"list","revision":7,"items":[[3,{…}],…]}`, `{"kind":"map","revision":7,"values":[["key",3,…],…]}`.
+
+extension CollectionState {
+  /// The text form.
+  var snapshot: [UInt8] {
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(self.bytes + count * 16 + 64)
+    switch self {
+    case .list(let list):
+      bytes.append(contentsOf: #"{"kind":"list","revision":\#(list.revision.rawValue),"items":["#.utf8)
+      for (index, item) in list.items.enumerated() {
+        bytes.append(contentsOf: "\(index > 0 ? "," : "")[\(item.revision.rawValue),".utf8)
+        bytes.append(contentsOf: item.encoded)
+        bytes.append(UInt8(ascii: "]"))
+      }
+    case .map(let map):
+      bytes.append(contentsOf: #"{"kind":"map","revision":\#(map.revision.rawValue),"values":["#.utf8)
+      for (index, entry) in map.values.sorted(by: { $0.key < $1.key }).enumerated() {
+        bytes.append(contentsOf: index > 0 ? ",[".utf8 : "[".utf8)
+        bytes.append(json: entry.key.text)
+        bytes.append(contentsOf: ",\(entry.value.revision.rawValue),".utf8)
+        bytes.append(contentsOf: entry.value.encoded)
+        bytes.append(UInt8(ascii: "]"))
+      }
+    }
+    bytes.append(contentsOf: "]}".utf8)
+    return bytes
+  }
+
+  /// Reads the text form; nil if it is malformed.
+  init?(snapshot: [UInt8]) {
+    let json = JSON(trusting: snapshot)
+    guard let revision = json["revision"]?.revision else { return nil }
+    if json["kind"]?.stringValue == "list", let rows = json["items"]?.arrayValue {
+      let items = rows.compactMap { row -> ListItem? in
+        guard let item = row[1], let id = item["id"]?.stringValue, let revision = row[0]?.revision else { return nil }
+        return ListItem(id: ElementKey(id), encoded: item.encoded(), revision: revision)
+      }
+      self = .list(ListState(items, revision: revision))
+    } else if let rows = json["values"]?.arrayValue {
+      let values = rows.compactMap { row -> (ElementKey, MapValue)? in
+        guard let key = row[0]?.stringValue, let revision = row[1]?.revision, let value = row[2] else { return nil }
+        return (ElementKey(key), MapValue(encoded: value.encoded(), revision: revision))
+      }
+      self = .map(MapState(Dictionary(values) { _, last in last }, revision: revision))
+    } else {
+      return nil
+    }
+  }
+}
+
+extension JSON {
+  fileprivate var revision: Revision? { intValue.map(Revision.init(rawValue:)) }
 }

@@ -3,17 +3,13 @@ import LockstepMigrations
 import LockstepSQLite
 
 /// A module's tables. A person can read the module's collections there with the `sqlite3` shell.
-/// The server reads them when a state is not in memory.
-///
-/// The tables store the changes of a reactor and decide nothing. All writes run in the transaction
-/// that also writes the journal.
+/// The server reads them when a state is not in memory. All writes run in the transaction that also
+/// writes the journal.
 package protocol CollectionTable: ModuleStorage {
-  /// The module of these tables.
   var module: String { get }
-  /// Whether the collections are lists or maps.
   var kind: CollectionMutation.Kind { get }
 
-  /// The migrations of the module's own tables.
+  /// Empty by default, for tables that are part of the product's schema.
   var migrations: [Migration] { get }
 
   /// All collections of a user that have ever been changed, each with the last revision that changed it.
@@ -24,19 +20,44 @@ package protocol CollectionTable: ModuleStorage {
 }
 
 extension CollectionTable {
-  /// Writes the changes of one collection. If the rows do not show the revision of the change, this
-  /// writes it too.
-  package func apply(
-    _ edits: CollectionEdits,
-    at location: MutationLocation,
-    to connection: SQLiteConnection
-  ) throws {
+  /// Writes the changes of one collection, and their revision if no row shows it.
+  package func apply(_ edits: CollectionEdits, at location: MutationLocation, to connection: SQLiteConnection) throws {
     try write(edits, at: location, to: connection)
     if edits.needRemovalRecord { try RemovalRecords.note(at: location, in: connection) }
   }
 
-  /// No migrations, because these tables are part of the product's schema.
   package var migrations: [Migration] { [] }
+
+  /// The module's lists with these items, in their order. Lists that were never changed are missing.
+  package func lists(
+    _ items: [CollectionName: [ListItem]],
+    of user: UserID,
+    from connection: SQLiteConnection
+  ) throws -> [CollectionName: CollectionState] {
+    let revisions = try lastChanges(items.mapValues { $0.lazy.map(\.revision).max() }, of: user, from: connection)
+    return revisions.reduce(into: [:]) { $0[$1.key] = .list(ListState(items[$1.key] ?? [], revision: $1.value)) }
+  }
+
+  /// The module's maps with these values. Maps that were never changed are missing.
+  package func maps(
+    _ values: [CollectionName: [ElementKey: MapValue]],
+    of user: UserID,
+    from connection: SQLiteConnection
+  ) throws -> [CollectionName: CollectionState] {
+    let last = values.mapValues { $0.values.lazy.map(\.revision).max() }
+    let revisions = try lastChanges(last, of: user, from: connection)
+    return revisions.reduce(into: [:]) { $0[$1.key] = .map(MapState(values[$1.key] ?? [:], revision: $1.value)) }
+  }
+
+  /// The revision that last changed each collection: that wrote one of its rows, or removed one.
+  private func lastChanges(
+    _ written: [CollectionName: Revision?],
+    of user: UserID,
+    from connection: SQLiteConnection
+  ) throws -> [CollectionName: Revision] {
+    let removed = try RemovalRecords.all(of: user, in: module, from: connection)
+    return written.compactMapValues { $0 }.merging(removed) { max($0, $1) }
+  }
 }
 
 /// The collection and the revision of a change.
@@ -52,10 +73,9 @@ package struct MutationLocation: Sendable {
   }
 }
 
-/// The table `removals`, which all modules share.
+/// The table `removals`, which all modules share: the revision of the last removal from a collection.
 package enum RemovalRecords {
-  /// Records that an element was removed.
-  package static func note(at place: MutationLocation, in connection: SQLiteConnection) throws {
+  static func note(at place: MutationLocation, in connection: SQLiteConnection) throws {
     try connection.run(
       """
       INSERT INTO removals (user_id, collection, revision) VALUES (?, ?, ?)
@@ -77,7 +97,7 @@ package enum RemovalRecords {
   }
 
   /// The revisions of the last removals from a user's collections of a module.
-  package static func all(
+  fileprivate static func all(
     of user: UserID,
     in module: String,
     from connection: SQLiteConnection

@@ -3,15 +3,15 @@ import LockstepJSON
 import LockstepSQLite
 
 /// A module's lists or maps in a table with a given layout. It makes all its statements once.
-package final class LayoutTable: CollectionTable {
-  package let module: String
-  package let kind: CollectionMutation.Kind
+final class LayoutTable: CollectionTable {
+  let module: String
+  let kind: CollectionMutation.Kind
   private let layout: TableLayout
   /// Whether the module's own type can read an element that is stored as JSON.
   private let canRead: @Sendable ([UInt8]) -> Bool
   private let statements: LayoutStatements
 
-  package init(of module: UserModule, _ layout: TableLayout) {
+  init(of module: UserModule, _ layout: TableLayout) {
     self.module = module.name
     kind = module.kind
     self.layout = layout
@@ -21,21 +21,21 @@ package final class LayoutTable: CollectionTable {
 
   // MARK: Loading
 
-  package func load(of user: UserID, from connection: SQLiteConnection) throws -> [CollectionName: CollectionState] {
+  func load(of user: UserID, from connection: SQLiteConnection) throws -> [CollectionName: CollectionState] {
     switch kind {
     case .list:
       var items: [CollectionName: [ListItem]] = [:]
       try connection.forEach(statements.load, owner(user)) { row in
-        let (id, revision) = (try Self.text(row, 0), try Self.revision(row))
-        let item = ListItem(id: ElementKey(id), encoded: try encoded(id, row), revision: revision)
+        let id: String = try row[0]
+        let item = ListItem(id: ElementKey(id), encoded: try encoded(id, row), revision: try row[1])
         items[try collection(row), default: []].append(item)
       }
       return try lists(items, of: user, from: connection)
     case .map:
       var values: [CollectionName: [ElementKey: MapValue]] = [:]
       try connection.forEach(statements.load, owner(user)) { row in
-        let (key, revision) = (try Self.text(row, 0), try Self.revision(row))
-        let value = MapValue(encoded: try encoded(key, row), revision: revision)
+        let key: String = try row[0]
+        let value = MapValue(encoded: try encoded(key, row), revision: try row[1])
         values[try collection(row), default: [:]][ElementKey(key)] = value
       }
       return try maps(values, of: user, from: connection)
@@ -43,16 +43,16 @@ package final class LayoutTable: CollectionTable {
   }
 
   private func collection(_ row: borrowing SQLiteRow) throws -> CollectionName {
-    layout.part == nil ? CollectionName(module) : CollectionName(module, part: try Self.text(row, 2))
+    layout.part == nil ? CollectionName(module) : CollectionName(module, part: try row[2] as String)
   }
 
-  /// The element or value as clients get it: what was written, byte for byte.
+  /// The element or value, byte for byte as it was written.
   private func encoded(_ id: String, _ row: borrowing SQLiteRow) throws -> [UInt8] {
     let first = statements.firstContentColumn
     switch layout.content {
     case .json:
-      let encoded = Array(try Self.text(row, first).utf8)
-      guard canRead(encoded) else { throw ModuleError(module, "an element in the store can't be read") }
+      let encoded = Array((try row[first] as String).utf8)
+      guard canRead(encoded) else { throw ModuleError(module, "an element in the store cannot be read") }
       return encoded
     case .members(let members):
       var bytes = Array(#"{"id":"#.utf8)
@@ -69,13 +69,9 @@ package final class LayoutTable: CollectionTable {
     }
   }
 
-  private static func text(_ row: borrowing SQLiteRow, _ column: Int) throws -> String { try row[column] }
-
-  private static func revision(_ row: borrowing SQLiteRow) throws -> Revision { try row[1] }
-
   // MARK: Writing
 
-  package func write(_ edits: CollectionEdits, at location: MutationLocation, to connection: SQLiteConnection) throws {
+  func write(_ edits: CollectionEdits, at location: MutationLocation, to connection: SQLiteConnection) throws {
     let owner = owner(location.user, location.collection.part)
     let revision = location.revision.sqliteValue
     switch edits {
@@ -133,16 +129,13 @@ package final class LayoutTable: CollectionTable {
     case .members(let members):
       let object = element.json.objectValue ?? JSONObject()
       for member in members {
-        guard let value = object[member.name] else {
-          values.append(.null)
-          continue
-        }
-        values.append((member.isJSON ? value.description : value.stringValue).sqliteValue)
+        let value = object[member.name]
+        values.append((member.isJSON ? value?.description : value?.stringValue).sqliteValue)
       }
     }
   }
 
-  /// The values of the columns that say whose rows these are.
+  /// The values of the owner's columns.
   private func owner(_ user: UserID, _ part: String? = nil) -> [SQLiteValue] {
     var owner = [user.sqliteValue]
     if layout.isShared { owner.append(.text(module)) }

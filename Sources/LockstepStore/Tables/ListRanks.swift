@@ -1,32 +1,22 @@
 import LockstepCollections
 
-/// The ranks that keep a list in order in its table. Ranks have gaps between them, so that an insertion anywhere writes one
-/// row. When a gap is used up, the whole list is numbered again.
-package struct ListRanks {
-  /// The distance between neighbors while there is room: 40 halvings, and four million elements at either end.
+/// The ranks that keep a list in order in its table. There are gaps between them, so that an insertion anywhere writes one
+/// row. When a gap is used up, the whole list gets new ranks.
+struct ListRanks {
+  /// The distance between new neighbors. There is room for 40 insertions at one place, and for four million elements at
+  /// either end.
   private static let gap = 1 << 40
-  /// The largest rank, either side of 0. Small enough that the distance of two ranks never overflows.
+  /// The largest rank, on either side of 0. The distance of two ranks never overflows.
   private static let bound = 1 << 62
 
-  /// The rank of an element in the table.
   let rank: (ElementKey) throws -> Int?
   /// All elements in the table, in order.
   let order: () throws -> [ElementKey]
-  /// Changes the ranks of elements, and nothing else.
+  /// Changes only the ranks of these elements.
   let setRanks: ([ElementKey: Int]) throws -> Void
 
-  package init(
-    rank: @escaping (ElementKey) throws -> Int?,
-    order: @escaping () throws -> [ElementKey],
-    setRanks: @escaping ([ElementKey: Int]) throws -> Void
-  ) {
-    self.rank = rank
-    self.order = order
-    self.setRanks = setRanks
-  }
-
-  /// The rank for an element between two others. This may renumber the list.
-  package func rank(of key: ElementKey, in place: ListGap) throws -> Int {
+  /// The rank for an element between two others. The list may get new ranks for it.
+  func rank(of key: ElementKey, in place: ListGap) throws -> Int {
     let (previous, next) = (try place.previous.flatMap(rank), try place.next.flatMap(rank))
     let rank: Int? =
       switch (previous, next) {

@@ -1,10 +1,10 @@
 import LockstepCollections
+import LockstepJSON
 import LockstepMigrations
 import LockstepSQLite
 
 /// A module's own table for its list. A person can read it with the `sqlite3` shell, and other
-/// programs can query it. A table consists of five functions, and Lockstep calls them in the right
-/// order.
+/// programs can query it.
 ///
 /// All calls happen in the transaction that also writes the journal, on the writer thread. Lockstep
 /// calls `rows` on reader threads too. The column `user_id` must refer to
@@ -28,7 +28,7 @@ public protocol ListTable<Element>: Sendable {
   func put(_ row: ListRow<Element>, of user: UserID, in connection: SQLiteConnection) throws
 
   /// Gives a row another rank and revision. The default reads all rows and writes this one. A table
-  /// may implement it with one statement.
+  /// may do this in one statement.
   func move(_ id: String, to rank: Int, revision: Revision, of user: UserID, in connection: SQLiteConnection) throws
 
   /// Deletes the row with this id.
@@ -68,5 +68,64 @@ public struct ListRow<Element: ListElement>: Sendable {
     self.element = element
     self.rank = rank
     self.revision = revision
+  }
+}
+
+struct ListTableAdapter<Table: ListTable>: CollectionTable {
+  let module: String
+  let kind = CollectionMutation.Kind.list
+  let table: Table
+
+  var migrations: [Migration] { table.migrations }
+
+  func load(of user: UserID, from connection: SQLiteConnection) throws -> [CollectionName: CollectionState] {
+    let items = try table.rows(of: user, in: connection).map { row in
+      ListItem(id: ElementKey(row.element.id), encoded: row.element.json.encoded(), revision: row.revision)
+    }
+    return try lists(items.isEmpty ? [:] : [CollectionName(module): items], of: user, from: connection)
+  }
+
+  func write(_ edits: CollectionEdits, at location: MutationLocation, to connection: SQLiteConnection) throws {
+    guard case .list(let edits) = edits else { return }
+    for edit in edits { try write(edit, at: location, to: connection) }
+  }
+
+  private func write(_ edit: ListEdit, at location: MutationLocation, to connection: SQLiteConnection) throws {
+    let (user, revision) = (location.user, location.revision)
+    switch edit {
+    case .inserted(let id, let item, let gap):
+      let rank = try ranks(of: user, connection).rank(of: id, in: gap)
+      try table.put(ListRow(element: try element(item), rank: rank, revision: revision), of: user, in: connection)
+    case .modified(let id, let item):
+      guard let rank = try table.rank(of: id.text, of: user, in: connection) else { return }
+      try table.put(ListRow(element: try element(item), rank: rank, revision: revision), of: user, in: connection)
+    case .moved(let id, let gap):
+      let rank = try ranks(of: user, connection).rank(of: id, in: gap)
+      try table.move(id.text, to: rank, revision: revision, of: user, in: connection)
+    case .removed(let id):
+      try table.remove(id.text, of: user, in: connection)
+    case .cleared:
+      try table.removeAll(of: user, in: connection)
+    }
+  }
+
+  private func ranks(of user: UserID, _ connection: SQLiteConnection) -> ListRanks {
+    ListRanks(
+      rank: { try table.rank(of: $0.text, of: user, in: connection) },
+      order: { try table.rows(of: user, in: connection).map { ElementKey($0.element.id) } },
+      setRanks: { ranks in
+        for row in try table.rows(of: user, in: connection) {
+          let rank = ranks[ElementKey(row.element.id)] ?? row.rank
+          try table.put(ListRow(element: row.element, rank: rank, revision: row.revision), of: user, in: connection)
+        }
+      }
+    )
+  }
+
+  private func element(_ item: EncodedJSON) throws -> Table.Element {
+    guard let element = item.json.objectValue.flatMap({ Table.Element($0) }) else {
+      throw ModuleError(module, "an element that \(Table.Element.self) cannot read")
+    }
+    return element
   }
 }

@@ -25,8 +25,8 @@ public protocol MapTable: Sendable {
 public struct MapRow: Sendable {
   /// The key.
   public let key: String
-  /// The value. Its JSON must read back with exactly the same bytes, because equal ETags mean equal
-  /// bytes.
+  /// The value. A table must return the JSON that it got byte for byte, because equal ETags mean
+  /// equal bytes.
   public let value: JSON
   /// The user's revision of the row's last change. Store it as an integer.
   public let revision: Revision
@@ -36,5 +36,36 @@ public struct MapRow: Sendable {
     self.key = key
     self.value = value
     self.revision = revision
+  }
+}
+
+struct MapTableAdapter: CollectionTable {
+  let module: String
+  let kind = CollectionMutation.Kind.map
+  let table: any MapTable
+
+  var migrations: [Migration] { table.migrations }
+
+  func load(of user: UserID, from connection: SQLiteConnection) throws -> [CollectionName: CollectionState] {
+    let values = try table.rows(of: user, in: connection).map { row in
+      (ElementKey(row.key), MapValue(encoded: row.value.encoded(), revision: row.revision))
+    }
+    let map = Dictionary(values) { _, last in last }
+    return try maps([CollectionName(module): map], of: user, from: connection)
+  }
+
+  func write(_ edits: CollectionEdits, at location: MutationLocation, to connection: SQLiteConnection) throws {
+    guard case .map(let edits) = edits else { return }
+    for edit in edits {
+      switch edit {
+      case .set(let key, let value):
+        let row = MapRow(key: key.text, value: value.json, revision: location.revision)
+        try table.put(row, of: location.user, in: connection)
+      case .removed(let key):
+        try table.remove(key.text, of: location.user, in: connection)
+      case .cleared:
+        try table.removeAll(of: location.user, in: connection)
+      }
+    }
   }
 }

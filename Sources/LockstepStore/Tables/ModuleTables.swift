@@ -3,11 +3,11 @@ import LockstepSQLite
 
 /// All modules' tables together: a user's whole state on disk.
 package struct ModuleTables: Sendable {
-  /// The parts of a module that a transaction needs. A class, because each write looks at one.
+  /// The parts of a module that a transaction needs. A class, because each write gets one, and copying a reference is cheap.
   package final class Entry: Sendable {
     /// How its collections change.
     package let reducer: CollectionReducer
-    /// How much a user may have; nil if its reactor checks that.
+    /// Nil if the module's reactor checks how much a user may have.
     package let quota: CollectionQuota?
     fileprivate let table: any CollectionTable
 
@@ -19,7 +19,7 @@ package struct ModuleTables: Sendable {
   }
 
   private let entries: [String: Entry]
-  /// The collections that every user has, with their kinds: those of modules that have just one.
+  /// The collections of modules with exactly one collection: every user has them.
   package let fixed: [(name: CollectionName, kind: CollectionMutation.Kind)]
 
   package init(_ modules: [UserModule]) {
@@ -27,7 +27,6 @@ package struct ModuleTables: Sendable {
     entries = Dictionary(uniqueKeysWithValues: modules.map { ($0.name, Entry($0)) })
   }
 
-  /// The module with this name, if there is one.
   package subscript(module: String) -> Entry? { entries[module] }
 
   /// A user's present state, which is empty if the store has nothing of the user.

@@ -5,6 +5,7 @@ import LockstepTime
 /// The table `registered_defaults`.
 package struct RegisteredDefaultsTable: Sendable {
   package init() {}
+
   /// The registered defaults with their history.
   package func load(from connection: SQLiteConnection) throws -> RegisteredDefaults {
     var registered = RegisteredDefaults()

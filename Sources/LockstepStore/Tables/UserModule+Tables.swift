@@ -2,16 +2,8 @@ import LockstepCollections
 import LockstepJSON
 
 extension UserModule {
-  /// A module whose state is one list in a table of its own: see the other `list`, which this is but for the table.
-  ///
-  /// - Parameters:
-  ///   - name: Its name.
-  ///   - table: Where its elements are kept.
-  ///   - quota: How much a user may have of it.
-  ///   - actions: The actions that clients can request.
-  ///   - verbs: The actions that the verbs of an element perform.
-  ///   - reactor: Makes the reactor that decides on an action.
-  /// - Returns: The module.
+  /// A module whose state is one list in a table of its own. The other parameters are those of
+  /// `list(_:of:quota:actions:verbs:reactor:)`.
   public static func list<R: ModuleReactor, Table: ListTable>(
     _ name: String,
     table: Table,
@@ -20,29 +12,13 @@ extension UserModule {
     verbs: [ElementVerb: VerbAction<R.Action>] = [:],
     reactor: @escaping @Sendable (ActionContext) -> R
   ) -> UserModule where R.State == ListState, R.Mutation == ListMutation {
-    var module = list(
-      name,
-      of: Table.Element.self,
-      quota: quota,
-      actions: actions,
-      verbs: verbs,
-      reactor: reactor
-    )
+    var module = list(name, of: Table.Element.self, quota: quota, actions: actions, verbs: verbs, reactor: reactor)
     module.storage = ListTableAdapter(module: name, table: table)
     return module
   }
 
-  /// A module whose state is one map in a table of its own: see the other `map`, which this is but for the table.
-  ///
-  /// - Parameters:
-  ///   - name: Its name.
-  ///   - value: The JSON Schema of a value. Default: any.
-  ///   - table: Where its values are kept.
-  ///   - quota: How much a user may have of it.
-  ///   - actions: The actions that clients can request.
-  ///   - verbs: The actions that `put` and `delete` perform.
-  ///   - reactor: Makes the reactor that decides on an action.
-  /// - Returns: The module.
+  /// A module whose state is one map in a table of its own. The other parameters are those of
+  /// `map(_:value:quota:actions:verbs:reactor:)`.
   public static func map<R: ModuleReactor>(
     _ name: String,
     value: JSON = [:],
@@ -57,7 +33,6 @@ extension UserModule {
     return module
   }
 
-  /// Where the store keeps it.
   package var table: any CollectionTable {
     if let table = storage as? any CollectionTable { return table }
     let shared: TableLayout = kind == .list ? .sharedList : .sharedMap

@@ -122,7 +122,7 @@ package struct AccountsLedger: Sendable {
     request: [UInt8],
     address: String
   ) async throws -> StoredResponse? {
-    guard let user = try await accounts.user(withAddressKey: address) else { return nil }
+    guard let user = try await accounts.account(withKey: address)?.user.id else { return nil }
     let now = now()
     let found = try await readers.read { connection in
       // A response from before a change of the password contains a token that has ended.

@@ -108,8 +108,7 @@ final class AccountsFixture: Sendable {
     let sodium = try Sodium()
     let key = try await store.writer.write { try TokenKey.findOrMake(in: $0, random: sodium.randomWord) }
     return StoredAccounts(
-      readers: store.readers,
-      writer: store.writer,
+      store: store,
       tokenKey: key,
       hasher: hasher,
       random: sodium.randomWord,

@@ -29,6 +29,6 @@ struct DeviceNameTests {
     ]
   )
   func refused(text: String, reason: String) {
-    #expect(throws: DeviceNameError(description: reason)) { try DeviceName(text) }
+    #expect(throws: AccountTextError(reason)) { try DeviceName(text) }
   }
 }

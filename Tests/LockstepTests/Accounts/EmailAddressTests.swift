@@ -72,7 +72,7 @@ struct EmailAddressTests {
     ]
   )
   func refused(text: String, reason: String) {
-    #expect(throws: EmailAddressError(reason)) { try EmailAddress(text) }
+    #expect(throws: AccountTextError(reason)) { try EmailAddress(text) }
   }
 
   @Test(
@@ -85,7 +85,7 @@ struct EmailAddressTests {
   )
   func invisible(text: String) {
     let reason = "The address contains a space or an invisible character."
-    #expect(throws: EmailAddressError(reason)) { try EmailAddress(text) }
+    #expect(throws: AccountTextError(reason)) { try EmailAddress(text) }
   }
 
   @Test("An address of exactly 254 bytes is accepted")

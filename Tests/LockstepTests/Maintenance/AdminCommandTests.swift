@@ -430,8 +430,7 @@ struct UnservedAdminCommandTests {
     let sodium = try Sodium()
     let store = fixture.store
     return StoredAccounts(
-      readers: store.readers,
-      writer: store.writer,
+      store: store,
       tokenKey: try await store.writer.write { try TokenKey.findOrMake(in: $0, random: sodium.randomWord) },
       hasher: StubHasher(),
       random: sodium.randomWord,

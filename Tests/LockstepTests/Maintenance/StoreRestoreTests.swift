@@ -99,14 +99,14 @@ struct StoreRestoreTests {
   private static let changes: [(sql: String, words: String)] = [
     (
       "CREATE TRIGGER evil AFTER UPDATE ON store BEGIN DELETE FROM users; END",
-      "the trigger evil isn't one that lockstep makes"
+      "the trigger evil is not one that Lockstep creates"
     ),
-    ("CREATE VIEW extra AS SELECT * FROM users", "the view extra isn't one that lockstep makes"),
-    ("CREATE TABLE extra (a INTEGER)", "the table extra isn't one that lockstep makes"),
+    ("CREATE VIEW extra AS SELECT * FROM users", "the view extra is not one that Lockstep creates"),
+    ("CREATE TABLE extra (a INTEGER)", "the table extra is not one that Lockstep creates"),
     ("DROP TABLE removals", "the table removals is missing"),
-    ("DROP TABLE removals; CREATE VIEW removals AS SELECT 1", "the view removals isn't as lockstep makes it"),
-    ("ALTER TABLE favorites ADD COLUMN extra TEXT", "the table favorites isn't as lockstep makes it"),
-    ("DROP TABLE modules; CREATE VIEW modules AS SELECT 1", "the table modules isn't as lockstep makes it"),
+    ("DROP TABLE removals; CREATE VIEW removals AS SELECT 1", "the view removals is not as Lockstep creates it"),
+    ("ALTER TABLE favorites ADD COLUMN extra TEXT", "the table favorites is not as Lockstep creates it"),
+    ("DROP TABLE modules; CREATE VIEW modules AS SELECT 1", "the table modules is not as Lockstep creates it"),
     ("DELETE FROM store", "the table store has 0 rows, not one"),
   ]
 

@@ -135,7 +135,7 @@ struct DurableStoreTests {
     try fixture.store().close()
     let rest = Array(try fixture.folder.contents(of: "lockstep.db").dropLast(missing))
     try fixture.folder.write(rest, to: "lockstep.db")
-    #expect(errorOpening(fixture.path)?.contains("its file ends in the midst of a page") == true)
+    #expect(errorOpening(fixture.path)?.contains("it ends in the middle of a page") == true)
     #expect(try fixture.folder.contents(of: "lockstep.db") == rest)
   }
 
@@ -152,7 +152,7 @@ struct DurableStoreTests {
       path = fixture.folder.file("link.db")
       try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: fixture.path)
     }
-    #expect(errorOpening(path)?.contains("is gone or empty, but its log \(path)-wal isn't") == true)
+    #expect(errorOpening(path)?.contains("is missing or empty, but its write-ahead log \(path)-wal") == true)
     #expect(try fixture.folder.contents(of: "lockstep.db-wal") == log)
     #expect(FileManager.default.fileExists(atPath: fixture.path) == (kind != "gone"))
   }
@@ -178,8 +178,7 @@ struct DurableStoreTests {
     let store = try fixture.store()
     #expect(
       errorOpening(fixture.path)
-        == "Another lockstep is using the store \(fixture.path), and one at a time may. Stop that one first, or name "
-        + "another file."
+        == "Another lockstep is using the store \(fixture.path). Stop it first, or name another file."
     )
     try await store.checkWritable()
     store.close()
@@ -191,7 +190,7 @@ struct DurableStoreTests {
     let store = try fixture.store()
     let name = fixture.folder.file("other.db")
     try FileManager.default.createSymbolicLink(atPath: name, withDestinationPath: fixture.path)
-    #expect(errorOpening(name)?.hasPrefix("Another lockstep is using the store \(fixture.path),") == true)
+    #expect(errorOpening(name)?.hasPrefix("Another lockstep is using the store \(fixture.path).") == true)
     store.close()
     try fixture.store(name).close()
   }
@@ -228,8 +227,8 @@ struct DurableStoreTests {
     try FileManager.default.createDirectory(atPath: lock, withIntermediateDirectories: false)
     #expect(
       errorOpening(fixture.path)
-        == "The file \(lock), which keeps a second lockstep away from the store, can't be locked: Is a directory. Check "
-        + "that this process may write the file and its folder, and that they lie on a local disk."
+        == "The file \(lock), which prevents that two servers use the store, cannot be locked: Is a directory. Check "
+        + "that this process may write the file and its folder, and that they are on a local disk."
     )
   }
 
@@ -316,8 +315,8 @@ struct DurableStoreTests {
     let error = await #expect(throws: StoreError.self) { try await store.checkWritable() }
     #expect(
       error?.description
-        == "The file \(fixture.path) has been deleted, moved or replaced since this server opened it: what it writes "
-        + "goes to the old one. Stop the server, put the right file in its place, and start it again."
+        == "The file \(fixture.path) was deleted, moved or replaced after this server had opened it. Writes still go to "
+        + "the old file. Stop the server, put the right file at the path, and start the server again."
     )
     store.close()
   }

@@ -96,8 +96,8 @@ struct MigratorTests {
     let other = Migration(number: 2, name: "0002_notes", sql: second.sql + "\n")
     #expect(
       try refusal(withFirst(other))
-        == "The store \(fixture.path) has been through migration 2 (0002_notes) with another text than the one this "
-        + "lockstep carries. Run the lockstep that made it, or restore the migration's text and make the change in a "
+        == "The migration 2 (0002_notes) of this lockstep has another text than the one that was applied to the store "
+        + "\(fixture.path). Run the lockstep that applied it. Or restore the migration's text, and make the change in a "
         + "new one."
     )
   }
@@ -108,8 +108,8 @@ struct MigratorTests {
     let other = Migration(number: 2, name: "0002_tags", sql: "CREATE TABLE tags (text TEXT) STRICT;")
     #expect(
       try refusal(withFirst(other))
-        == "The store \(fixture.path) has been through a migration 2 named 0002_notes, which this lockstep doesn't "
-        + "know. Run the lockstep that made it."
+        == "This lockstep does not know the migration 2 (0002_notes), which was applied to the store \(fixture.path). "
+        + "Run the lockstep that applied it."
     )
   }
 
@@ -118,7 +118,7 @@ struct MigratorTests {
     try open(withFirst(second))
     #expect(
       try refusal(withFirst())
-        == "The store \(fixture.path) has schema 2, and this lockstep knows those up to 1: a newer lockstep has used "
+        == "The store \(fixture.path) has schema 2, and this lockstep knows schemas up to 1: a newer lockstep has used "
         + "it. Run that one, or restore a backup from before the upgrade."
     )
   }
@@ -134,8 +134,8 @@ struct MigratorTests {
     try change(script)
     #expect(
       try refusal()
-        == "\(fixture.path) is a SQLite database, but not a Lockstep store. Nothing in it was changed. Name another "
-        + "file, or move this one out of the way."
+        == "\(fixture.path) is a SQLite database, but not a Lockstep store. Nothing was changed. Name another file, "
+        + "or move it away."
     )
     #expect(try fixture.sqlite().first("PRAGMA journal_mode") { row in try row[0] as String } == "delete")
   }
@@ -157,8 +157,7 @@ struct MigratorTests {
     try change(script)
     #expect(
       try refusal()
-        == "The store \(fixture.path) doesn't fit together: \(what). It was changed by hand or is damaged: "
-        + "restore it from a backup."
+        == "The store \(fixture.path) contradicts itself: \(what). It is damaged or was changed by hand. Restore a backup."
     )
   }
 }

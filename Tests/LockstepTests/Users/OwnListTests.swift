@@ -312,7 +312,7 @@ struct OwnListTests {
       try store.run(#"UPDATE list_elements SET element = '{"id":"a"}' WHERE user_id = ?"#, ada.user)
       try await users.restart()
       #expect(try await ada.get("/v1/notes").problem == Told("internal"))
-      #expect(users.log.text.contains("a mistake in the module notes: an element in the store can't be read"))
+      #expect(users.log.text.contains("a mistake in the module notes: an element in the store cannot be read"))
       #expect(Self.ids(try await bob.get("/v1/notes")) == ["a"])
     }
   }

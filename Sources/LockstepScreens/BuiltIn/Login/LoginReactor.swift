@@ -43,7 +43,7 @@ struct LoginReactor: Reactor {
 
   private static let usernameValidator = Validator<String>(normalise: { $0.trimmingWhitespace() }) { text in
     if text.isEmpty { return .empty }
-    do throws(EmailAddressError) {
+    do throws(AccountTextError) {
       _ = try EmailAddress(text)
       return .ok
     } catch {

@@ -1,10 +1,7 @@
 import CLockstepSQLite
 
-/// Compiles SQL into prepared statements.
-struct StatementCompiler {
-  let database: DatabaseHandle
-
-  /// A statement of a longer text, and the position after it.
+extension DatabaseHandle {
+  /// A compiled statement of a longer text, and the position after it.
   struct Step {
     /// The caller must finalize it. Nil if the text has only spaces and comments.
     let statement: OpaquePointer?
@@ -14,11 +11,8 @@ struct StatementCompiler {
   /// Compiles the statement at `start`.
   func compile(_ text: [UInt8], from start: Int = 0, isCached: Bool) throws(SQLiteError) -> Step {
     if text.contains(0) {
-      throw database.error(
-        SQLITE_MISUSE,
-        "the SQL contains a NUL character, after which SQLite reads nothing",
-        sql: excerpt(text, from: start)
-      )
+      let message = "the SQL contains a NUL character, after which SQLite reads nothing"
+      throw error(SQLITE_MISUSE, message, sql: excerpt(text, from: start))
     }
     var statement: OpaquePointer?
     var end = text.count
@@ -30,7 +24,7 @@ struct StatementCompiler {
       guard let base = bytes.baseAddress?.assumingMemoryBound(to: CChar.self) else { return SQLITE_OK }
       var tail: UnsafePointer<CChar>?
       let code = sqlite3_prepare_v3(
-        database.pointer,
+        pointer,
         base + start,
         Int32(clamping: bytes.count - start),
         flags,
@@ -40,7 +34,7 @@ struct StatementCompiler {
       if let tail { end = tail - base }
       return code
     }
-    guard code == SQLITE_OK else { throw database.lastError(sql: excerpt(text, from: start)) }
+    guard code == SQLITE_OK else { throw lastError(sql: excerpt(text, from: start)) }
     return Step(statement: statement, end: end)
   }
 
@@ -49,11 +43,11 @@ struct StatementCompiler {
     let text = [UInt8](sql.utf8)
     let step = try compile(text, isCached: true)
     guard let statement = step.statement else {
-      throw database.error(SQLITE_MISUSE, "there is no statement in the SQL", sql: sql)
+      throw error(SQLITE_MISUSE, "there is no statement in the SQL", sql: sql)
     }
     guard text[step.end...].allSatisfy({ [0x20, 0x0A, 0x0D, 0x09].contains($0) }) else {
       sqlite3_finalize(statement)
-      throw database.error(SQLITE_MISUSE, "there is more than one statement in the SQL", sql: sql)
+      throw error(SQLITE_MISUSE, "there is more than one statement in the SQL", sql: sql)
     }
     return statement
   }

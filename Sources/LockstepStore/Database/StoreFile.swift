@@ -1,0 +1,50 @@
+import Glibc
+
+/// The identity of a file. Two paths with equal identities lead to the same file.
+package struct FileIdentity: Equatable, Sendable {
+  private let device: dev_t
+  private let number: ino_t
+
+  /// The file at this path; nil if there is none.
+  package init?(path: String) {
+    self.init { stat(path, &$0) }
+  }
+
+  /// The file behind an open descriptor.
+  package init?(descriptor: Int32) {
+    self.init { fstat(descriptor, &$0) }
+  }
+
+  private init?(_ read: (inout stat) -> Int32) {
+    var status = stat()
+    guard read(&status) == 0 else { return nil }
+    device = status.st_dev
+    number = status.st_ino
+  }
+}
+
+/// The size of a file in bytes; 0 if there is none.
+func fileSize(_ path: String) -> Int {
+  var status = stat()
+  return stat(path, &status) == 0 ? Int(status.st_size) : 0
+}
+
+/// The disk space of a store.
+package struct StoreSize: Sendable, Equatable {
+  /// The size of the database file.
+  package let bytes: Int
+  /// The size of the WAL.
+  package let logBytes: Int
+  /// The free space for the server's user; nil if it is unknown.
+  package var freeBytes: Int?
+
+  /// Reads no file: the system has the sizes in memory.
+  package init(ofStoreAt path: String) {
+    bytes = fileSize(path)
+    logBytes = fileSize(path + "-wal")
+    var disk = statvfs()
+    if statvfs(path, &disk) == 0 {
+      freeBytes = Int(clamping: disk.f_bavail.multipliedReportingOverflow(by: disk.f_frsize).0)
+    }
+  }
+}
