@@ -10,10 +10,10 @@
 /// so unlike in `String`, a composed `é` differs from a decomposed one. The order of members does
 /// not matter. To compare spelling, compare `encoded()`.
 ///
-/// **Depth.** `JSONLimits` bounds the depth of a parsed value. Values of any depth can be built,
-/// measured, written, compared and hashed, without recursion. But Swift releases nested arrays
-/// recursively, with about 150 bytes of stack for each level. So release a value deeper than a few
-/// thousand levels only on a large stack.
+/// **Depth.** Parsing bounds the depth of a value. Values of any depth can be built, measured,
+/// written, compared and hashed, without recursion. But Swift releases nested arrays recursively,
+/// with about 150 bytes of stack for each level. So release a value deeper than a few thousand
+/// levels only on a large stack.
 public enum JSON: Sendable {
   /// The literal `null`.
   case null

@@ -32,7 +32,6 @@ struct JSONMeasure {
     }
   }
 
-  /// The size of a string with its quotation marks and escapes.
   static func byteCount(ofString string: String) -> Int {
     var counter = ByteCounter()
     counter.append(string: string)

@@ -32,7 +32,6 @@ public struct JSONObject: Sendable {
     index = NameIndex()
   }
 
-  /// Takes any members. The last value of a repeated name wins.
   init(repeatable members: consuming [Member]) {
     self.init()
     reserveCapacity(members.count)

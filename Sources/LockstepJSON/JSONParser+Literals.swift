@@ -1,5 +1,4 @@
 extension JSONParser {
-  /// Parses `true`, `false` or `null`, or throws.
   mutating func parseLiteral(orElse missing: ParseProblem) throws(ParseFault) -> JSON {
     switch bytes[position] {
     case Ascii.letter("t") where skipWord("true"): return .bool(true)

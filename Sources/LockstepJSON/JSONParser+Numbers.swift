@@ -1,5 +1,4 @@
 extension JSONParser {
-  /// Parses the number at the position.
   mutating func parseNumber() throws(ParseFault) -> JSON {
     let start = position
     let isNegative = bytes[position] == Ascii.minus

@@ -6,7 +6,6 @@ struct ParsedName {
 }
 
 extension JSONParser {
-  /// Parses the string at the position.
   @inline(__always)
   mutating func parseString() throws(ParseFault) -> String {
     let start = position &+ 1
@@ -19,7 +18,6 @@ extension JSONParser {
     return makeUnescapedString()
   }
 
-  /// Parses the name at the position.
   @inline(__always)
   mutating func parseNameString() throws(ParseFault) -> ParsedName {
     let start = position &+ 1
@@ -111,7 +109,6 @@ extension JSONParser {
     }
   }
 
-  /// Unescapes the escape at the position.
   private mutating func unescape(stringStart: Int) throws(ParseFault) {
     let backslash = position
     position += 1

@@ -3,11 +3,10 @@
 ///
 /// `bytes` must stay valid as long as the parser lives. Each read checks `position < count` first.
 struct JSONParser: ~Copyable {
-  /// An open array or object.
   private struct Container {
     /// The number of values on the stack at its start.
     var firstValue: Int
-    /// The number of names on the stack at its start, or -1 for an array.
+    /// The same for names, or -1 for an array.
     var firstName: Int
     var isObject: Bool { firstName >= 0 }
   }
@@ -23,10 +22,10 @@ struct JSONParser: ~Copyable {
   private var values = MovableStack<JSON>()
   private var names = MovableStack<ParsedName>()
 
-  init(_ bytes: UnsafePointer<UInt8>, count: Int, limits: JSONLimits) {
+  init(_ bytes: UnsafePointer<UInt8>, count: Int, maximumDepth: Int) {
     self.bytes = bytes
     self.count = count
-    maximumDepth = limits.maximumDepth
+    self.maximumDepth = maximumDepth
   }
 
   mutating func parseText() throws(ParseFault) -> JSON {

@@ -1,7 +1,5 @@
 extension JSONPatch {
-  /// Returns the document after all operations. The document itself does not change.
-  ///
-  /// - Throws: `JSONPatchError` for the first operation that fails.
+  /// The document after all operations. Throws for the first operation that fails.
   public func applied(to document: JSON, limits: JSONPatchLimits = .standard) throws(JSONPatchError) -> JSON {
     guard operations.count <= limits.maximumOperations else {
       throw JSONPatchError(
@@ -23,9 +21,9 @@ extension JSONPatch {
   }
 }
 
-/// Why an operation failed, and which of its members is the cause.
 private struct PatchFault: Error {
   var kind: JSONPatchError.Kind
+  /// The member of the operation that is the cause.
   var member = "path"
 }
 
@@ -49,7 +47,7 @@ private struct PatchApplication {
     case .remove(let path): try remove(at: path)
     case .replace(let path, let value):
       _ = try resolve(path)
-      try replace(at: path, with: value)
+      try add(value, at: path, replaces: true)
     case .move(let source, let path): try move(from: source, to: path)
     case .copy(let source, let path): try add(try resolve(source, member: "from"), at: path)
     case .test(let path, let value):
@@ -75,15 +73,25 @@ private struct PatchApplication {
     }
   }
 
-  /// Sets a member, inserts an element, or replaces the document.
-  private mutating func add(_ value: JSON, at path: JSONPointer) throws(PatchFault) {
+  /// Sets a member, inserts an element, or replaces the document. `replaces`: the value exists, and
+  /// an element is replaced.
+  private mutating func add(_ value: JSON, at path: JSONPointer, replaces: Bool = false) throws(PatchFault) {
     let size = try measure(value, at: path)
-    guard !path.tokens.isEmpty else { return try replaceDocument(with: value, size: size) }
+    guard !path.tokens.isEmpty else {
+      document = value
+      return try resize(to: size)
+    }
     let change = try changeParent(of: path) { (object, name) in
       let old = object.updateValue(value, named: name)
       let nameSize = JSONMeasure.byteCount(ofString: name) + 1
       return Change(old: old, grownBy: old == nil ? nameSize + (object.count > 1 ? 1 : 0) : 0)
     } array: { (elements) throws(JSONPointerError) in
+      if replaces {
+        let index = try path.elementIndex(at: path.tokens.count - 1, count: elements.count)
+        let old = elements[index]
+        elements[index] = value
+        return Change(old: old)
+      }
       let index = try path.insertionIndex(count: elements.count)
       elements.insert(value, at: index)
       return Change(grownBy: elements.count > 1 ? 1 : 0, placesMoved: elements.count - index)
@@ -108,24 +116,6 @@ private struct PatchApplication {
     try account(for: change, newSize: 0)
   }
 
-  /// Replaces an existing value.
-  private mutating func replace(at path: JSONPointer, with value: JSON) throws(PatchFault) {
-    let size = try measure(value, at: path)
-    guard !path.tokens.isEmpty else { return try replaceDocument(with: value, size: size) }
-    let change = try changeParent(of: path) { (object, name) in
-      Change(old: object.updateValue(value, named: name))
-    } array: { (elements) throws(JSONPointerError) in
-      let index = try path.elementIndex(at: path.tokens.count - 1, count: elements.count)
-      let old = elements[index]
-      elements[index] = value
-      return Change(old: old)
-    }
-    try account(for: change, newSize: size)
-  }
-}
-
-// The rest of `PatchApplication`: finding the target, and accounting.
-extension PatchApplication {
   /// The effect of an operation on the parent of its target.
   private struct Change {
     /// The removed value.
@@ -170,11 +160,6 @@ extension PatchApplication {
       throw PatchFault(kind: .tooDeep(limit: limits.maximumDepth))
     }
     return measure.byteCount
-  }
-
-  private mutating func replaceDocument(with value: JSON, size: Int) throws(PatchFault) {
-    document = value
-    try resize(to: size)
   }
 
   private mutating func account(for change: Change, newSize: Int) throws(PatchFault) {

@@ -31,13 +31,13 @@ public struct JSONPatchLimits: Sendable, Hashable {
   public var maximumOperations: Int
   /// The greatest size of the document as compact JSON, after each operation. Default: 16 MiB.
   public var maximumByteCount: Int
-  /// The greatest nesting depth, at most `JSONLimits.highestDepth`. Default: 128.
+  /// The greatest nesting depth, clamped to 0…`JSON.highestDepth`. Default: 128.
   public let maximumDepth: Int
   /// The greatest amount of work of all operations together. A unit is a byte of JSON read, or a
   /// place of an array or object moved. Default: 64 Mi units, about a tenth of a second.
   public var maximumWork: Int
 
-  /// Limits. The depth is clamped to 0…`JSONLimits.highestDepth`.
+  /// Limits, each with its default.
   public init(
     maximumOperations: Int = 10_000,
     maximumByteCount: Int = 16 << 20,
@@ -46,7 +46,7 @@ public struct JSONPatchLimits: Sendable, Hashable {
   ) {
     self.maximumOperations = maximumOperations
     self.maximumByteCount = maximumByteCount
-    self.maximumDepth = JSONLimits(maximumDepth: maximumDepth).maximumDepth
+    self.maximumDepth = min(max(maximumDepth, 0), JSON.highestDepth)
     self.maximumWork = maximumWork
   }
 

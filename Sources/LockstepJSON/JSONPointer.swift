@@ -14,8 +14,6 @@ public struct JSONPointer: Sendable {
 
   /// Parses a pointer: empty text, or tokens with a slash before each, with `~1` for `/` and `~0`
   /// for `~`.
-  ///
-  /// - Throws: `JSONPointerError` if the text has another form.
   public init(parsing text: String) throws(JSONPointerError) {
     guard !text.isEmpty else {
       self = .root
@@ -30,13 +28,17 @@ public struct JSONPointer: Sendable {
     self.tokens = tokens
   }
 
-  /// The value at the pointer.
-  ///
-  /// - Throws: `JSONPointerError`, which names the token without a value.
+  /// The value at the pointer. The error names the token without a value.
   public func resolve(in document: JSON) throws(JSONPointerError) -> JSON {
     var value = document
     for position in tokens.indices {
-      value = try child(of: value, at: position)
+      switch value {
+      case .object(let object):
+        guard let child = object[tokens[position]] else { throw error(.noSuchMember, at: position) }
+        value = child
+      case .array(let elements): value = elements[try elementIndex(at: position, count: elements.count)]
+      default: throw error(.notAContainer, at: position)
+      }
     }
     return value
   }
@@ -49,21 +51,7 @@ public struct JSONPointer: Sendable {
 
   /// Whether this pointer's value contains the other's.
   public func isProperPrefix(of other: JSONPointer) -> Bool {
-    tokens.count < other.tokens.count
-      && zip(tokens, other.tokens).allSatisfy { $0.hasSameBytes(as: $1) }
-  }
-
-  private func child(of value: JSON, at position: Int) throws(JSONPointerError) -> JSON {
-    let token = tokens[position]
-    switch value {
-    case .object(let object):
-      guard let child = object[token] else { throw error(.noSuchMember, at: position) }
-      return child
-    case .array(let elements):
-      let index = try elementIndex(at: position, count: elements.count)
-      return elements[index]
-    default: throw error(.notAContainer, at: position)
-    }
+    tokens.count < other.tokens.count && JSONPointer(tokens: Array(other.tokens.prefix(tokens.count))) == self
   }
 
   /// A token as the index of one of `count` elements.
@@ -106,7 +94,7 @@ public struct JSONPointer: Sendable {
   }
 }
 
-extension JSONPointer: CustomStringConvertible {
+extension JSONPointer: CustomStringConvertible, Hashable {
   /// The pointer as RFC 6901 spells it; reading it again gives the same pointer.
   public var description: String {
     var bytes: [UInt8] = []
@@ -122,9 +110,7 @@ extension JSONPointer: CustomStringConvertible {
     }
     return String(decoding: bytes, as: UTF8.self)
   }
-}
 
-extension JSONPointer: Hashable {
   /// Compares the tokens byte by byte.
   public static func == (left: JSONPointer, right: JSONPointer) -> Bool {
     left.tokens.count == right.tokens.count

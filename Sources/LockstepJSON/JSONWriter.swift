@@ -10,12 +10,8 @@ struct JSONWriter: ~Copyable {
     var next = 0
   }
 
-  private(set) var output: JSONOutputBuffer
+  private(set) var output = JSONOutputBuffer()
   private var containers: [Container] = []
-
-  init(capacity: Int) {
-    output = JSONOutputBuffer(capacity: capacity)
-  }
 
   mutating func write(_ value: JSON) {
     guard !output.append(leaf: value) else { return }

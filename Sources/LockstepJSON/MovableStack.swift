@@ -4,14 +4,9 @@
 /// The pointer is safe because the stack is not copyable, so it is the only owner, and exactly the
 /// first `count` elements are initialized.
 struct MovableStack<Element>: ~Copyable {
-  private var base: UnsafeMutablePointer<Element>
-  private var capacity: Int
+  private var base = UnsafeMutablePointer<Element>.allocate(capacity: 16)
+  private var capacity = 16
   private(set) var count = 0
-
-  init() {
-    capacity = 16
-    base = UnsafeMutablePointer<Element>.allocate(capacity: capacity)
-  }
 
   deinit {
     base.deinitialize(count: count)
