@@ -1,7 +1,6 @@
 /// Why a transfer has no complete response.
-public struct TransferError: Error, Equatable, Sendable, CustomStringConvertible {
-  /// The kinds of failures.
-  public enum Kind: Sendable, Equatable, CaseIterable {
+package struct TransferError: Error, Equatable, Sendable, CustomStringConvertible {
+  package enum Kind: Sendable, Equatable, CaseIterable {
     /// The host name cannot be resolved.
     case name
     /// The host does not accept the connection.
@@ -22,17 +21,15 @@ public struct TransferError: Error, Equatable, Sendable, CustomStringConvertible
     case notBegun
   }
 
-  /// The kind of failure.
-  public let kind: Kind
+  package let kind: Kind
   /// A message for the operator. It may name the host, but never credentials or the body.
-  public let detail: String
+  package let detail: String
 
-  /// A failure with a message for the operator.
-  public init(_ kind: Kind, _ detail: String) {
+  package init(_ kind: Kind, _ detail: String) {
     self.kind = kind
     self.detail = detail
   }
 
   /// For example: `Connection refused (connection)`.
-  public var description: String { "\(detail) (\(kind))" }
+  package var description: String { "\(detail) (\(kind))" }
 }

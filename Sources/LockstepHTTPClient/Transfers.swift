@@ -79,7 +79,6 @@ final class Transfers: @unchecked Sendable {
 
   // MARK: For the thread alone
 
-  /// Runs transfers until the client is closed.
   func run() {
     // OpenSSL writes to closed sockets without turning off the signal.
     var signals = sigset_t()
@@ -137,7 +136,7 @@ final class Transfers: @unchecked Sendable {
       lockstep_bounds(
         connect_milliseconds: Self.milliseconds(bounds.connectTime),
         total_milliseconds: Self.milliseconds(bounds.totalTime),
-        answer_bytes: bounds.responseBytes,
+        response_bytes: bounds.responseBytes,
         ignores_proxies: configuration.usesProxies ? 0 : 1
       )
     )
@@ -148,7 +147,6 @@ final class Transfers: @unchecked Sendable {
     }
   }
 
-  /// Completes the transfers that have ended.
   private func finish(_ running: inout [Handle: Transfer]) {
     while case let ending = lockstep_multi_ended(curl.functions, multi), let handle = ending.transfer {
       if ending.code == CURLE_OK {
@@ -175,7 +173,6 @@ final class Transfers: @unchecked Sendable {
   private static func milliseconds(_ time: Duration) -> Int { Int(min(max(time / .milliseconds(1), 1), 86_400_000)) }
 }
 
-/// The request of a transfer.
 final class TransferRequest: Sendable {
   let body: [UInt8]
   let type: String

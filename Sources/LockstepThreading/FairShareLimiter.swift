@@ -25,10 +25,8 @@ public final class FairShareLimiter<Owner: Hashable & Sendable>: Sendable {
   private let waiting: Int
   private let contents = LockedState(Contents())
 
-  /// - Parameters:
-  ///   - name: The name in errors.
-  ///   - atOnce: How many pieces of an owner's work run at once, at least 1.
-  ///   - waiting: How many more of them may wait.
+  /// Errors have the name. At least 1 piece of an owner's work runs at once, and `waiting` more may
+  /// wait.
   public init(name: String, atOnce: Int, waiting: Int) {
     self.name = name
     self.atOnce = max(1, atOnce)
@@ -38,8 +36,8 @@ public final class FairShareLimiter<Owner: Hashable & Sendable>: Sendable {
   /// Runs `work` when the owner is below the limit. `work` must not run more work of the same
   /// owner, because it could wait for itself.
   ///
-  /// - Throws: Errors of `work`; `PoolOverloadedError` if the owner's queue is full;
-  ///   `CancellationError` if the task was cancelled while it waited.
+  /// Throws `PoolOverloadedError` if the owner's queue is full, and `CancellationError` if the task
+  /// was cancelled while it waited.
   nonisolated(nonsending) public func run<Result>(
     for owner: Owner,
     _ work: () async throws -> Result

@@ -23,16 +23,19 @@ public struct NamedThread: Sendable {
   public init(name: String, _ body: @escaping @Sendable () -> Void) throws(NotStarted) {
     var handle = pthread_t()
     // The new thread takes over this reference. If there is no thread, it is released below.
-    let start = Unmanaged.passRetained(Start(name: name, body: body))
+    let start = Unmanaged.passRetained(
+      Start {
+        Self.nameCurrent(name)
+        body()
+      }
+    )
     let code = pthread_create(
       &handle,
       nil,
       { argument in
         guard let argument else { return nil }
         // The reference that `passRetained` made, taken exactly once.
-        let start = Unmanaged<Start>.fromOpaque(argument).takeRetainedValue()
-        NamedThread.nameCurrent(start.name)
-        start.body()
+        Unmanaged<Start>.fromOpaque(argument).takeRetainedValue().body()
         return nil
       },
       start.toOpaque()
@@ -82,12 +85,8 @@ public struct NamedThread: Sendable {
   }
 
   private final class Start: Sendable {
-    let name: String
     let body: @Sendable () -> Void
 
-    init(name: String, body: @escaping @Sendable () -> Void) {
-      self.name = name
-      self.body = body
-    }
+    init(_ body: @escaping @Sendable () -> Void) { self.body = body }
   }
 }

@@ -17,15 +17,14 @@ public final class ResourcePool<Resource>: Sendable {
   private let queue: WorkQueue<@Sendable (inout Resource) -> Void>
   private let threads: LockedState<[NamedThread]>
 
-  /// Starts the threads, named `name-1`, `name-2` and so on.
+  /// Starts the threads, named `name-1`, `name-2` and so on. Linux keeps the first 15 bytes of a
+  /// name.
   ///
   /// - Parameters:
-  ///   - name: The purpose of the pool. Linux keeps the first 15 bytes of a thread's name.
   ///   - threads: How many pieces of work run at a time, at least 1.
   ///   - capacity: How many more may wait, at least 1.
   ///   - resource: Makes a thread's resource, on that thread, before its first work.
-  /// - Throws: `NamedThread.NotStarted` if the system has no more threads. Threads that were
-  ///   started have ended.
+  /// - Throws: If the system has no more threads. Threads that were started have ended.
   public init(
     name: String,
     threads: Int,

@@ -11,10 +11,12 @@
 /// - `invalidate(_:)` marks the result of running work as outdated. Its caller then runs the work
 ///   again.
 public final class SingleFlight<Key: Hashable & Sendable, Value: Sendable, Failure: Error>: Sendable {
+  private typealias Outcome = Result<Value, Failure>
+
   private enum Turn: Sendable {
     /// The caller runs the work.
     case lead
-    case share(Result<Value, Failure>)
+    case share(Outcome)
     /// The caller that ran the work was cancelled.
     case retry
   }
@@ -31,13 +33,8 @@ public final class SingleFlight<Key: Hashable & Sendable, Value: Sendable, Failu
 
   /// Runs `work`, or waits for another caller that runs it for the same key.
   ///
-  /// - Parameters:
-  ///   - key: Identifies the work.
-  ///   - keep: Stores a result that is not outdated, and returns what all callers get. It runs
-  ///     under a lock that `invalidate(_:)` takes too, so it must be short.
-  ///   - work: Makes the result.
-  /// - Returns: The result.
-  /// - Throws: Errors of `work`.
+  /// `keep` stores a result that is not outdated, and returns what all callers get. It runs under a
+  /// lock that `invalidate(_:)` takes too, so it must be short.
   nonisolated(nonsending) public func value(
     of key: Key,
     keep: (Value) -> Value = { $0 },
@@ -68,18 +65,16 @@ public final class SingleFlight<Key: Hashable & Sendable, Value: Sendable, Failu
     _ work: () async throws(Failure) -> Value
   ) async throws(Failure) -> Value {
     while true {
-      let result: Result<Value, Failure>
+      let result: Outcome
       do throws(Failure) { result = .success(try await work()) } catch { result = .failure(error) }
       if let shared = finish(key, result, keep) { return try shared.get() }
     }
   }
 
   /// Ends the flight and passes its result on. Returns nil if the work must run again.
-  private func finish(_ key: Key, _ result: Result<Value, Failure>, _ keep: (Value) -> Value) -> Result<Value, Failure>?
-  {
+  private func finish(_ key: Key, _ result: Outcome, _ keep: (Value) -> Value) -> Outcome? {
     let isCancelled = if case .failure(is CancellationError) = result { true } else { false }
-    let (waiting, shared) = flights.withLock {
-      flights -> ([CheckedContinuation<Turn, Never>], Result<Value, Failure>?) in
+    let (waiting, shared) = flights.withLock { flights -> ([CheckedContinuation<Turn, Never>], Outcome?) in
       if flights[key]?.isOutdated == true, !isCancelled {
         flights[key]?.isOutdated = false
         return ([], nil)

@@ -11,10 +11,9 @@ package struct SystemDateTexts: DateTexts {
 
   package init(_ zones: TimeZones) { self.zones = zones }
 
-  /// See `DateTexts`.
   package func text(_ timestamp: Timestamp, language: String?, timeZone: String?) async -> String {
     var rules: TimeZoneRules?
     if let timeZone { rules = try? await zones.rules(of: timeZone) }
-    return DateText(timestamp, language: language ?? "", timeZone: rules).description
+    return timestamp.text(language: language ?? "", timeZone: rules)
   }
 }

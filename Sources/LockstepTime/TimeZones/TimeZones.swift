@@ -21,7 +21,6 @@ package final class TimeZones: Sendable {
     self.workers = workers
   }
 
-  /// The number of zones in memory.
   var count: Int { cache.withLock { $0.count } }
 
   /// A zone's rules, for a name in IANA's form. Throws if there is no such zone, its file cannot be
