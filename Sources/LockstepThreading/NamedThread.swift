@@ -5,13 +5,10 @@ import Glibc
 public struct NamedThread: Sendable {
   /// The system could not start a thread.
   public struct NotStarted: Error, Equatable, CustomStringConvertible {
-    /// The thread's name.
-    public let name: String
-    /// The `errno` that `pthread_create` returned.
-    public let code: Int32
+    package let name: String
+    package let code: Int32
 
-    /// For example: `cannot start the thread hasher-1: Resource temporarily unavailable
-    /// (pthread_create, errno 11)`.
+    /// The name and the reason.
     public var description: String {
       "cannot start the thread \(name): \(String(cString: strerror(code))) (pthread_create, errno \(code))"
     }
@@ -47,12 +44,9 @@ public struct NamedThread: Sendable {
     self.handle = handle
   }
 
-  /// Checks that the system can run `count` more threads: starts them, ends them, and throws if one
-  /// did not start.
-  ///
-  /// Call this before using an API that waits forever if it gets no thread, such as Swift's own
-  /// thread pools.
-  public static func expectRoom(
+  /// Checks that the system can run `count` more threads. Call this before using an API that waits
+  /// forever if it gets no thread, such as Swift's own thread pools.
+  package static func expectRoom(
     for count: Int,
     start: (String, @escaping @Sendable () -> Void) throws(NotStarted) -> NamedThread = NamedThread.init(name:_:)
   ) throws(NotStarted) {
@@ -68,11 +62,9 @@ public struct NamedThread: Sendable {
     }
   }
 
-  /// Returns when the thread has ended.
-  public func join() { pthread_join(handle, nil) }
+  package func join() { pthread_join(handle, nil) }
 
-  /// Lets the thread end by itself.
-  public func detach() { pthread_detach(handle) }
+  package func detach() { pthread_detach(handle) }
 
   /// Names the calling thread through `/proc`, because Swift's Glibc has no `pthread_setname_np`.
   /// Without `/proc` the thread has no name.

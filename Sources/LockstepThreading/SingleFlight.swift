@@ -1,16 +1,15 @@
 /// Shares asynchronous work among all callers that need its result at the same time.
 ///
 /// The first caller for a key runs the work, and callers that arrive meanwhile get its result too.
-/// The result is not kept: the next caller runs the work again. A caller with a cache looks there
-/// first, and once more inside the work, because an earlier flight may have filled the cache in
-/// between.
+/// The next caller runs the work again. A caller with a cache looks there first, and once more
+/// inside the work, because an earlier flight may have filled the cache in between.
 ///
 /// - A waiting caller stays until the flight ends, even if its task is cancelled.
 /// - If the work throws `CancellationError`, only the caller that ran it fails. Another caller runs
 ///   the work instead.
 /// - `invalidate(_:)` marks the result of running work as outdated. Its caller then runs the work
 ///   again.
-public final class SingleFlight<Key: Hashable & Sendable, Value: Sendable, Failure: Error>: Sendable {
+package final class SingleFlight<Key: Hashable & Sendable, Value: Sendable, Failure: Error>: Sendable {
   private typealias Outcome = Result<Value, Failure>
 
   private enum Turn: Sendable {
@@ -28,14 +27,13 @@ public final class SingleFlight<Key: Hashable & Sendable, Value: Sendable, Failu
 
   private let flights = LockedState<[Key: Flight]>([:])
 
-  /// Starts without any flight.
-  public init() {}
+  package init() {}
 
   /// Runs `work`, or waits for another caller that runs it for the same key.
   ///
   /// `keep` stores a result that is not outdated, and returns what all callers get. It runs under a
   /// lock that `invalidate(_:)` takes too, so it must be short.
-  nonisolated(nonsending) public func value(
+  nonisolated(nonsending) package func value(
     of key: Key,
     keep: (Value) -> Value = { $0 },
     _ work: () async throws(Failure) -> Value
@@ -51,13 +49,13 @@ public final class SingleFlight<Key: Hashable & Sendable, Value: Sendable, Failu
 
   /// Marks work that runs for the key as outdated. Call this after the source has changed and
   /// before the change is cached.
-  public func invalidate(_ key: Key) {
+  package func invalidate(_ key: Key) {
     // Mostly nothing runs, and this code is not specialized for the key.
     flights.withLock { if !$0.isEmpty { $0[key]?.isOutdated = true } }
   }
 
   /// The number of callers that wait for another caller's work.
-  public var waitingCount: Int { flights.withLock { $0.values.reduce(0) { $0 + $1.waiting.count } } }
+  package var waitingCount: Int { flights.withLock { $0.values.reduce(0) { $0 + $1.waiting.count } } }
 
   nonisolated(nonsending) private func lead(
     _ key: Key,

@@ -3,7 +3,7 @@ extension Timestamp {
   /// a time zone the text is in UTC and says so.
   func text(language: String, timeZone: TimeZoneRules?) -> String {
     let seconds = millisecondsSince1970 / 1000
-    let offset = (timeZone ?? .utc).offset(at: seconds)
+    let offset = timeZone?.offset(at: seconds) ?? 0
     let language = DateLanguage(tag: language)
     if language == .standard { return Self.standard(Int(seconds), offset) }
     let text = LocalTime(Int(seconds) + offset).text(in: language)

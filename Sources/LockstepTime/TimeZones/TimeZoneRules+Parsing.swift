@@ -1,7 +1,5 @@
 extension TimeZoneRules {
-  /// Parses a TZif file of versions 1 to 4 (RFC 8536, RFC 9636).
-  ///
-  /// From version 2, the 64-bit part and the rule after it are used. Files with leap seconds are
+  /// Parses a TZif file of versions 1 to 4 (RFC 8536, RFC 9636). Files with leap seconds are
   /// rejected, because timestamps here have none.
   init(parsing bytes: [UInt8]) throws(TimeZoneError) {
     var reader = BigEndianReader(bytes)
@@ -10,6 +8,7 @@ extension TimeZoneRules {
       self = try Self(header, ofBytes: 4, &reader, hasRule: false)
       return
     }
+    // A part with 64-bit times and the rule follow.
     _ = try reader.bytes(header.size(ofTimes: 4))
     header = try Header(&reader)
     self = try Self(header, ofBytes: 8, &reader, hasRule: true)
