@@ -1,4 +1,3 @@
-/// A destination for JSON text.
 protocol ByteSink: ~Copyable {
   mutating func append(_ byte: UInt8)
   mutating func append(bytes: UnsafeBufferPointer<UInt8>)

@@ -30,7 +30,6 @@ extension JSON: Equatable {
     }
   }
 
-  /// Compares the children of two containers of the same size.
   private static func contentsEqualSoFar(_ left: JSON, _ right: JSON, _ pending: inout [(JSON, JSON)]) -> Bool {
     switch (left, right) {
     case (.array(let left), .array(let right)):
@@ -83,7 +82,6 @@ extension JSON: Hashable {
   }
 }
 
-/// A number in a form that equal numbers share.
 private enum NumberValue: Hashable {
   case integer(Int64)
   case unsigned(UInt64)

@@ -7,7 +7,7 @@ extension JSON {
   public var depth: Int { JSONMeasure(of: self).depth }
 }
 
-/// The size of a value as compact text, and its depth, computed in one pass without recursion.
+/// Computed in one pass without recursion.
 struct JSONMeasure {
   private var counter = ByteCounter()
   private(set) var depth = 0
@@ -38,7 +38,6 @@ struct JSONMeasure {
     return counter.count
   }
 
-  /// Counts the brackets and the commas of a container.
   private mutating func enter(depth: Int, childCount: Int) {
     self.depth = max(self.depth, depth + 1)
     counter.count += 2 + max(0, childCount - 1)

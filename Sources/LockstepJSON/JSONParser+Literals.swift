@@ -8,7 +8,6 @@ extension JSONParser {
     }
   }
 
-  /// Moves past the word if it is at the position.
   private mutating func skipWord(_ word: StaticString) -> Bool {
     let length = word.utf8CodeUnitCount
     guard count - position >= length else { return false }

@@ -1,5 +1,5 @@
-/// The name of a member, with a fingerprint made from its length and some of its bytes. Equal names
-/// have equal fingerprints, so names with different fingerprints are not repeated.
+/// The name of a member, with a fingerprint of its length and some of its bytes. Names with
+/// different fingerprints are not equal.
 struct ParsedName {
   var string: String
   var fingerprint: UInt64
@@ -71,8 +71,7 @@ extension JSONParser {
   @inline(__always)
   private static func makeString(of source: UnsafePointer<UInt8>, count: Int) -> String {
     String(unsafeUninitializedCapacity: count) { buffer in
-      // The buffer has room for at least `count` bytes, and the caller guarantees as many at the
-      // source.
+      // The buffer has room for `count` bytes, and the caller guarantees as many at the source.
       buffer.baseAddress?.update(from: source, count: count)
       return count
     }

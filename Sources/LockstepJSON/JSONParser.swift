@@ -1,7 +1,6 @@
 /// Parses one value. It keeps a list of open containers instead of recursing, and collects their
-/// children on two stacks, so that each array is allocated once.
-///
-/// `bytes` must stay valid as long as the parser lives. Each read checks `position < count` first.
+/// children on two stacks, so that each array is allocated once. `bytes` must stay valid as long as
+/// the parser lives. Each read checks `position < count` first.
 struct JSONParser: ~Copyable {
   private struct Container {
     /// The number of values on the stack at its start.
@@ -74,8 +73,8 @@ struct JSONParser: ~Copyable {
     }
   }
 
-  /// Continues after a complete value: closes containers, or skips the comma before the next value.
-  /// Returns the problem if no value follows the comma, or nil if the outermost value is complete.
+  /// Closes containers, or skips the comma before the next value. Returns the problem if no value
+  /// follows, or nil if the outermost value is complete.
   private mutating func finishValue() throws(ParseFault) -> ParseProblem? {
     while let container = containers.last {
       skipWhitespace()

@@ -23,21 +23,20 @@ extension JSONPatch {
 
 private struct PatchFault: Error {
   var kind: JSONPatchError.Kind
-  /// The member of the operation that is the cause.
   var member = "path"
 }
 
 /// Applies operations to a document, and keeps account of its size and of the work done.
 private struct PatchApplication {
   private(set) var document: JSON
-  /// The size of the document as compact JSON.
   private var byteCount: Int
   private var work = 0
-  private let limits: JSONPatchLimits
+  private var limits: JSONPatchLimits
 
   init(_ document: JSON, limits: JSONPatchLimits) {
     self.document = document
     self.limits = limits
+    self.limits.maximumDepth = min(max(limits.maximumDepth, 0), JSON.highestDepth)
     byteCount = document.encodedByteCount
   }
 
@@ -118,7 +117,6 @@ private struct PatchApplication {
 
   /// The effect of an operation on the parent of its target.
   private struct Change {
-    /// The removed value.
     var old: JSON?
     /// The growth of the parent in bytes, without its values: a name, a colon, a comma.
     var grownBy = 0
@@ -126,7 +124,6 @@ private struct PatchApplication {
     var placesMoved = 0
   }
 
-  /// Changes the parent of a path's target in place.
   private mutating func changeParent(
     of path: JSONPointer,
     member: String = "path",
@@ -183,8 +180,8 @@ private struct PatchApplication {
 }
 
 extension JSONPointer {
-  /// Passes the parent of the target and the last token to `body`, which changes the parent in
-  /// place. The pointer has at least one token. Recurses no deeper than the document.
+  /// Passes the parent of the target and the last token to `body`. The pointer has at least one
+  /// token. Recurses no deeper than the document.
   fileprivate func modifyParent<Result>(
     in value: inout JSON,
     from position: Int,

@@ -2,8 +2,7 @@
 ///
 /// Pointers are equal if their tokens have the same UTF-8 bytes.
 public struct JSONPointer: Sendable {
-  /// The names and indices of the path, unescaped. Without any, the pointer means the whole
-  /// document.
+  /// The names and indices of the path, unescaped; none for the whole document.
   public let tokens: [String]
 
   /// The pointer to the whole document.
@@ -54,7 +53,6 @@ public struct JSONPointer: Sendable {
     tokens.count < other.tokens.count && JSONPointer(tokens: Array(other.tokens.prefix(tokens.count))) == self
   }
 
-  /// A token as the index of one of `count` elements.
   func elementIndex(at position: Int, count: Int) throws(JSONPointerError) -> Int {
     guard let index = Self.index(of: tokens[position]) else { throw error(.invalidIndex, at: position) }
     guard index < count else { throw error(.noSuchElement(count: count), at: position) }
@@ -113,8 +111,7 @@ extension JSONPointer: CustomStringConvertible, Hashable {
 
   /// Compares the tokens byte by byte.
   public static func == (left: JSONPointer, right: JSONPointer) -> Bool {
-    left.tokens.count == right.tokens.count
-      && zip(left.tokens, right.tokens).allSatisfy { $0.hasSameBytes(as: $1) }
+    left.tokens.elementsEqual(right.tokens) { $0.hasSameBytes(as: $1) }
   }
 
   /// Hashes the tokens.

@@ -46,8 +46,7 @@ struct JSONWriter: ~Copyable {
     }
   }
 
-  /// Writes children up to the first that has children itself. Returns that child, whose name has
-  /// been written.
+  /// Writes children up to the first that has children itself, and returns that child.
   private mutating func writeChildren(of container: inout Container) -> JSON? {
     switch container.children {
     case .elements(let elements):

@@ -1,5 +1,4 @@
-/// A stack whose top elements can be moved into an array without copies and reference counting. The
-/// parser collects the children of open containers on it.
+/// A stack whose top elements can be moved into an array without copies and reference counting.
 ///
 /// The pointer is safe because the stack is not copyable, so it is the only owner, and exactly the
 /// first `count` elements are initialized.
@@ -33,7 +32,6 @@ struct MovableStack<Element>: ~Copyable {
     return (base + count).move()
   }
 
-  /// Moves out all elements from `start`.
   mutating func moveTail(from start: Int) -> [Element] {
     precondition(start >= 0 && start <= count)
     let moved = count - start
