@@ -2,16 +2,13 @@ import LockstepThreading
 
 /// Sends HTTP requests to other servers, with libcurl.
 ///
-/// - One thread runs all transfers concurrently, so a slow transfer delays no other transfer and no
-///   event loop.
+/// - One thread runs all transfers concurrently, so a slow transfer delays no other.
 /// - At most `Bounds.transfers` run at a time. If there are more, `post` throws at once.
 /// - Cancelling the task aborts its transfer. The server may have received the request by then.
 /// - TLS 1.2 or newer is required, and certificates are verified. Redirects are not followed. Only
 ///   the status of the response is returned.
 /// - libcurl is loaded for the first client and stays loaded.
-///
-/// Shut a client down when it is no longer needed. A client that is released instead cancels its
-/// transfers, and its thread then ends by itself.
+/// - A client that is released without `shutDown()` cancels its transfers.
 package final class HTTPClient: Sendable {
   package struct Bounds: Sendable, Equatable {
     /// How long connecting may take, with name resolution and TLS.

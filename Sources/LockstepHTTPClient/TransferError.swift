@@ -1,19 +1,14 @@
 /// Why a transfer has no complete response.
 package struct TransferError: Error, Equatable, Sendable, CustomStringConvertible {
   package enum Kind: Sendable, Equatable, CaseIterable {
-    /// The host name cannot be resolved.
     case name
-    /// The host does not accept the connection.
     case connection
     /// TLS failed: the certificate is not trusted, or the host does not use TLS.
     case encryption
     /// The connection broke before the response was complete, or the response is not HTTP.
     case broken
-    /// The response is longer than the limit.
     case tooLong
-    /// Connecting or the whole transfer took longer than the limit.
     case timeOut
-    /// Too many transfers run already.
     case overloaded
     /// The waiting task was cancelled, or the client was shut down.
     case cancelled

@@ -6,8 +6,7 @@ import Synchronization
 /// The transfers of a client, and the loop that runs them.
 ///
 /// `@unchecked Sendable`: only the thread in `run()` uses the multi handle, except to wake it,
-/// which libcurl permits from any thread. The handle lives as long as this object, which the thread
-/// and all callers hold. Shared state is locked.
+/// which libcurl permits from any thread. The handle lives as long as this object.
 final class Transfers: @unchecked Sendable {
   typealias Continuation = CheckedContinuation<Result<Int, TransferError>, Never>
 
@@ -19,9 +18,9 @@ final class Transfers: @unchecked Sendable {
   }
 
   private struct Shared: Sendable {
-    /// Transfers that the thread has not started yet.
+    /// Not started yet.
     var new: [Transfer] = []
-    /// All transfers, new or running.
+    /// New or running.
     var count = 0
     var isClosed = false
   }
@@ -96,8 +95,7 @@ final class Transfers: @unchecked Sendable {
       finish(&running)
       guard !running.isEmpty else { continue }
       if !isWell || lockstep_multi_wait(curl.functions, multi) == 0 {
-        // Out of memory or of descriptors. Without this, the callers would wait and the loop would
-        // spin.
+        // Out of memory or descriptors. Otherwise the callers would wait and the loop would spin.
         for handle in running.keys {
           end(handle, &running, .failure(TransferError(.broken, "libcurl cannot continue")))
         }

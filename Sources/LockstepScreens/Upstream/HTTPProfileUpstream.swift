@@ -11,7 +11,7 @@ public final class HTTPProfileUpstream: ProfileUpstream {
 
   /// An upstream with a thread of its own for transfers. Throws if libcurl or the thread is not
   /// available.
-  public init(
+  package init(
     _ url: UpstreamURL,
     _ configuration: HTTPClient.Configuration = HTTPClient.Configuration(userAgent: "lockstep/\(lockstepVersion)")
   ) throws {
