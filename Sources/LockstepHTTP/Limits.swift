@@ -17,12 +17,11 @@ public struct Limits: Sendable, Equatable {
   /// The most memory for the bodies of all running requests of the server. Past it: 503 with
   /// `Retry-After`. Default 256 MiB.
   public var bodyMemory = 256 * 1024 * 1024
-  /// The most memory for output that clients have not read yet, in the whole server.
-  /// Default 256 MiB.
+  /// The most memory for output that clients have not read yet, in the server. Default 256 MiB.
   ///
-  /// Past it, the server responds to a `GET` with a long response with 503 and `Retry-After`. It
-  /// closes a connection with other output that the kernel does not take. One connection may
-  /// exceed the limit if no other connection has unread output.
+  /// Past it, a `GET` with a long response gets 503 with `Retry-After`, and the server closes a
+  /// connection with other output that the kernel does not take. One connection may exceed the
+  /// limit if no other connection has unread output.
   public var outputMemory = 256 * 1024 * 1024
   /// The longest line of the chunked coding: a chunk size with its extensions, or a trailer field.
   /// Past it: 400. Default 1 KiB.
@@ -51,8 +50,7 @@ public struct Limits: Sendable, Equatable {
   /// How long a closing connection waits for the client to read the last response. Default 2 s.
   public var lingerTime: Duration = .seconds(2)
 
-  /// Open connections of the whole server. Past it: 503 with `Retry-After`, then close.
-  /// Default 10,000.
+  /// Open connections of the server. Past it: 503 with `Retry-After`, then close. Default 10,000.
   public var connections = 10_000
   /// How long running requests may take after the server begins to drain. Past it, the server cuts
   /// their connections. Default 8 s.

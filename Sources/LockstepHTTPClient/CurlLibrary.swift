@@ -2,15 +2,13 @@ import CLockstepCurl
 import Glibc
 
 /// libcurl cannot be loaded, or is incomplete.
-public struct LibraryUnavailableError: Error, Equatable, CustomStringConvertible {
-  /// The file that was loaded.
-  public let file: String
-  /// Why it cannot be used.
-  public let reason: String
+package struct LibraryUnavailableError: Error, Equatable, CustomStringConvertible {
+  package let file: String
+  package let reason: String
 
   /// For example: `cannot use libcurl.so.4 (Debian's package libcurl4 or libcurl3-gnutls): … No
   /// such file or directory`.
-  public var description: String { "cannot use \(file) (Debian's package libcurl4 or libcurl3-gnutls): \(reason)" }
+  package var description: String { "cannot use \(file) (Debian's package libcurl4 or libcurl3-gnutls): \(reason)" }
 }
 
 /// The functions of libcurl, loaded at run time.

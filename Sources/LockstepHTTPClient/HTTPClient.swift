@@ -2,53 +2,43 @@ import LockstepThreading
 
 /// Sends HTTP requests to other servers, with libcurl.
 ///
-/// - One thread runs all transfers concurrently, so a slow transfer delays no other transfer and no
-///   event loop.
+/// - One thread runs all transfers concurrently, so a slow transfer delays no other.
 /// - At most `Bounds.transfers` run at a time. If there are more, `post` throws at once.
 /// - Cancelling the task aborts its transfer. The server may have received the request by then.
 /// - TLS 1.2 or newer is required, and certificates are verified. Redirects are not followed. Only
 ///   the status of the response is returned.
 /// - libcurl is loaded for the first client and stays loaded.
-///
-/// Shut a client down when it is no longer needed. A client that is released instead cancels its
-/// transfers, and its thread then ends by itself.
-public final class HTTPClient: Sendable {
-  /// The limits of a client.
-  public struct Bounds: Sendable, Equatable {
-    /// How long connecting may take, with name resolution and TLS. Default: 5 seconds.
-    public var connectTime = Duration.seconds(5)
-    /// How long a whole transfer may take. Default: 15 seconds.
-    public var totalTime = Duration.seconds(15)
-    /// How long a response may be, with its header. Default: 64 KiB.
-    public var responseBytes = 64 * 1024
-    /// How many transfers run at a time, each with a connection. Default: 32.
-    public var transfers = 32
+/// - A client that is released without `shutDown()` cancels its transfers.
+package final class HTTPClient: Sendable {
+  package struct Bounds: Sendable, Equatable {
+    /// How long connecting may take, with name resolution and TLS.
+    package var connectTime = Duration.seconds(5)
+    /// How long a whole transfer may take.
+    package var totalTime = Duration.seconds(15)
+    /// How long a response may be, with its header.
+    package var responseBytes = 64 * 1024
+    /// How many transfers run at a time, each with a connection.
+    package var transfers = 32
   }
 
-  /// The configuration of a client.
-  public struct Configuration: Sendable {
-    /// The `User-Agent` header.
-    public var userAgent: String
-    /// The limits.
-    public var bounds = Bounds()
-    /// A PEM file of certificates to trust instead of the system's. Default: nil.
-    public var authorities: String?
+  package struct Configuration: Sendable {
+    package var userAgent: String
+    package var bounds = Bounds()
+    /// A PEM file of certificates to trust instead of the system's.
+    package var authorities: String?
     /// Whether the client uses the proxies in `https_proxy`, `http_proxy` and `no_proxy`, as curl
-    /// does. Default: true.
-    public var usesProxies = true
+    /// does.
+    package var usesProxies = true
 
-    /// A configuration with its defaults.
-    public init(userAgent: String) { self.userAgent = userAgent }
+    package init(userAgent: String) { self.userAgent = userAgent }
   }
 
   let transfers: Transfers
   private let thread: LockedState<NamedThread?>
 
-  /// Loads libcurl and starts the thread.
-  ///
   /// Throws `LibraryUnavailableError` if there is no libcurl, and `NamedThread.NotStarted` if the
   /// system has no more threads.
-  public init(_ configuration: Configuration) throws {
+  package init(_ configuration: Configuration) throws {
     let transfers = try Transfers(configuration)
     self.transfers = transfers
     // The thread holds the transfers and not the client, so that an unused client is released.
@@ -57,18 +47,11 @@ public final class HTTPClient: Sendable {
 
   deinit { stop()?.detach() }
 
-  /// The number of running transfers.
-  public var running: Int { transfers.count }
+  package var running: Int { transfers.count }
 
-  /// Sends a `POST` request. An error status does not throw.
-  ///
-  /// - Parameters:
-  ///   - body: The body.
-  ///   - type: Its media type.
-  ///   - url: An `http` or `https` URL. A user and a password in it are sent as basic credentials.
-  /// - Returns: The status of the response.
-  /// - Throws: `TransferError` if there is no complete response.
-  nonisolated(nonsending) public func post(
+  /// Sends a `POST` request and returns the status of the response. Throws only if there is no
+  /// complete response. A user and a password in the URL are sent as basic credentials.
+  nonisolated(nonsending) package func post(
     _ body: [UInt8],
     type: String,
     to url: String
@@ -85,7 +68,7 @@ public final class HTTPClient: Sendable {
   /// Cancels all transfers, running and later ones, and returns when the thread has ended.
   ///
   /// Blocks its caller for a moment. A second call returns at once.
-  public func shutDown() { stop()?.join() }
+  package func shutDown() { stop()?.join() }
 
   /// Ends the thread and returns it. The caller must join or detach it.
   private func stop() -> NamedThread? {

@@ -1,20 +1,14 @@
 /// Why a transfer has no complete response.
-public struct TransferError: Error, Equatable, Sendable, CustomStringConvertible {
-  /// The kinds of failures.
-  public enum Kind: Sendable, Equatable, CaseIterable {
-    /// The host name cannot be resolved.
+package struct TransferError: Error, Equatable, Sendable, CustomStringConvertible {
+  package enum Kind: Sendable, Equatable, CaseIterable {
     case name
-    /// The host does not accept the connection.
     case connection
     /// TLS failed: the certificate is not trusted, or the host does not use TLS.
     case encryption
     /// The connection broke before the response was complete, or the response is not HTTP.
     case broken
-    /// The response is longer than the limit.
     case tooLong
-    /// Connecting or the whole transfer took longer than the limit.
     case timeOut
-    /// Too many transfers run already.
     case overloaded
     /// The waiting task was cancelled, or the client was shut down.
     case cancelled
@@ -22,17 +16,15 @@ public struct TransferError: Error, Equatable, Sendable, CustomStringConvertible
     case notBegun
   }
 
-  /// The kind of failure.
-  public let kind: Kind
+  package let kind: Kind
   /// A message for the operator. It may name the host, but never credentials or the body.
-  public let detail: String
+  package let detail: String
 
-  /// A failure with a message for the operator.
-  public init(_ kind: Kind, _ detail: String) {
+  package init(_ kind: Kind, _ detail: String) {
     self.kind = kind
     self.detail = detail
   }
 
   /// For example: `Connection refused (connection)`.
-  public var description: String { "\(detail) (\(kind))" }
+  package var description: String { "\(detail) (\(kind))" }
 }

@@ -6,8 +6,7 @@ import Synchronization
 /// The transfers of a client, and the loop that runs them.
 ///
 /// `@unchecked Sendable`: only the thread in `run()` uses the multi handle, except to wake it,
-/// which libcurl permits from any thread. The handle lives as long as this object, which the thread
-/// and all callers hold. Shared state is locked.
+/// which libcurl permits from any thread. The handle lives as long as this object.
 final class Transfers: @unchecked Sendable {
   typealias Continuation = CheckedContinuation<Result<Int, TransferError>, Never>
 
@@ -19,9 +18,9 @@ final class Transfers: @unchecked Sendable {
   }
 
   private struct Shared: Sendable {
-    /// Transfers that the thread has not started yet.
+    /// Not started yet.
     var new: [Transfer] = []
-    /// All transfers, new or running.
+    /// New or running.
     var count = 0
     var isClosed = false
   }
@@ -79,7 +78,6 @@ final class Transfers: @unchecked Sendable {
 
   // MARK: For the thread alone
 
-  /// Runs transfers until the client is closed.
   func run() {
     // OpenSSL writes to closed sockets without turning off the signal.
     var signals = sigset_t()
@@ -97,8 +95,7 @@ final class Transfers: @unchecked Sendable {
       finish(&running)
       guard !running.isEmpty else { continue }
       if !isWell || lockstep_multi_wait(curl.functions, multi) == 0 {
-        // Out of memory or of descriptors. Without this, the callers would wait and the loop would
-        // spin.
+        // Out of memory or descriptors. Otherwise the callers would wait and the loop would spin.
         for handle in running.keys {
           end(handle, &running, .failure(TransferError(.broken, "libcurl cannot continue")))
         }
@@ -137,7 +134,7 @@ final class Transfers: @unchecked Sendable {
       lockstep_bounds(
         connect_milliseconds: Self.milliseconds(bounds.connectTime),
         total_milliseconds: Self.milliseconds(bounds.totalTime),
-        answer_bytes: bounds.responseBytes,
+        response_bytes: bounds.responseBytes,
         ignores_proxies: configuration.usesProxies ? 0 : 1
       )
     )
@@ -148,7 +145,6 @@ final class Transfers: @unchecked Sendable {
     }
   }
 
-  /// Completes the transfers that have ended.
   private func finish(_ running: inout [Handle: Transfer]) {
     while case let ending = lockstep_multi_ended(curl.functions, multi), let handle = ending.transfer {
       if ending.code == CURLE_OK {
@@ -175,7 +171,6 @@ final class Transfers: @unchecked Sendable {
   private static func milliseconds(_ time: Duration) -> Int { Int(min(max(time / .milliseconds(1), 1), 86_400_000)) }
 }
 
-/// The request of a transfer.
 final class TransferRequest: Sendable {
   let body: [UInt8]
   let type: String

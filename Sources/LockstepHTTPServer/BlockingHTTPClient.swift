@@ -3,17 +3,14 @@ import Glibc
 import LockstepHTTP
 import LockstepTime
 
-/// Sends one request over a socket of its own and waits for the response.
-///
-/// It needs no event loop and no thread, so a health check that uses it starts fast.
+/// Sends one request and waits for the response, without an event loop, so that a health check
+/// starts fast.
 package struct BlockingHTTPClient {
   package struct Response: Sendable, Equatable {
     package let status: Int
     /// The beginning of the body: at most 64 KiB, less the head.
     package let body: String
   }
-
-  private static let longestResponse = 64 * 1024
 
   private let purpose: String
   private let deadline: Int64
@@ -91,7 +88,7 @@ package struct BlockingHTTPClient {
   private func response(from socket: Socket) throws(SystemError) -> Response {
     var bytes: [UInt8] = []
     var buffer = [UInt8](repeating: 0, count: 4096)
-    reading: while bytes.count < Self.longestResponse {
+    reading: while bytes.count < 64 * 1024 {
       try limitTime(of: socket)
       switch buffer.withUnsafeMutableBytes({ socket.read(into: $0) }) {
       case .bytes(let count): bytes.append(contentsOf: buffer[..<count])
@@ -106,7 +103,7 @@ package struct BlockingHTTPClient {
       throw SystemError("recv", purpose: purpose, code: EPROTO, reason: "the response is not HTTP")
     }
     let lines = text.split(separator: "\r\n", omittingEmptySubsequences: false)
-    let headEnd = lines.firstIndex(of: "") ?? lines.endIndex
-    return Response(status: status, body: lines[headEnd...].dropFirst().joined(separator: "\r\n"))
+    let head = lines.prefix { !$0.isEmpty }
+    return Response(status: status, body: lines.dropFirst(head.count + 1).joined(separator: "\r\n"))
   }
 }

@@ -1,6 +1,6 @@
 import LockstepHTTP
 
-/// Takes the body of the present request out of the input, and counts how much of it has arrived.
+/// Takes the body of the present request out of the input.
 struct BodyReader {
   private enum Coding {
     case length(remaining: Int)
@@ -8,9 +8,8 @@ struct BodyReader {
   }
 
   private var coding: Coding
-  /// How many bytes of the body have arrived, without the chunked coding.
+  /// Without the chunked coding.
   private(set) var received = 0
-  /// The client waits for `100 Continue`, which it has not got.
   var awaitsContinue: Bool
   /// The body could not be read to its end, so the start of the next request is unknown.
   var isBroken = false
@@ -31,7 +30,7 @@ struct BodyReader {
     }
   }
 
-  /// The number of bytes that have arrived, plus the rest of the present chunk.
+  /// `received` plus the rest of the present chunk.
   var announced: Int {
     switch coding {
     case .length: received
@@ -44,8 +43,7 @@ struct BodyReader {
     if case .length(let remaining) = coding { remaining } else { 0 }
   }
 
-  /// Whether the server can read on to the next request, if at most `bound` bytes are known to
-  /// follow.
+  /// Whether the server can read on to the next request.
   func canBeSkipped(within bound: Int) -> Bool {
     // A client without its 100 may never send the body: what follows could be the body or a
     // request.
@@ -69,11 +67,8 @@ struct BodyReader {
   }
 }
 
-/// Decides whether a body makes progress.
-///
-/// Arriving bytes are only counted; the rate is checked at the deadline. A body makes progress if
-/// it was never silent for the grace period, and if enough bytes have arrived since the last check.
-/// A fast start earns no extra time.
+/// Decides at each deadline whether a body makes progress: it was never silent for the grace
+/// period, and enough bytes have arrived since the last check. A fast start earns no extra time.
 struct BodyRateCheck {
   private let bounds: ConnectionBounds
   /// The time and the count of bytes at the last check.
@@ -90,10 +85,9 @@ struct BodyRateCheck {
 
   mutating func bytesArrived(_ now: Int64) { lastArrival = now }
 
-  /// When the rate is checked next.
   var deadline: Int64 { min(start, lastArrival) + bounds.bodyGrace }
 
-  /// Checks the rate. `count`: how many bytes of the body have arrived.
+  /// `count`: how many bytes of the body have arrived.
   mutating func passes(_ count: Int, now: Int64) -> Bool {
     guard now < lastArrival + bounds.bodyGrace else { return false }
     guard now >= start + bounds.bodyGrace else { return true }

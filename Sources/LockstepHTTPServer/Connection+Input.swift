@@ -1,7 +1,6 @@
 import LockstepHTTP
 
 extension Connection {
-  /// The outcome of reading.
   enum Arrival {
     case bytes
     /// No bytes at the moment.
@@ -37,7 +36,6 @@ extension Connection {
     case refused(Problem)
   }
 
-  /// Reads until a head is complete or nothing more has come.
   func readHead() -> Action {
     var parsed = input.isEmpty ? Parsed.incomplete : parse(arrived: UnsafeRawBufferPointer(start: nil, count: 0))
     while true {
@@ -61,8 +59,7 @@ extension Connection {
     }
   }
 
-  /// Parses the input with new bytes. Most often these are one whole request, which is never copied
-  /// to the input.
+  /// Most often the new bytes are one whole request, which is never copied to the input.
   private func parse(arrived bytes: UnsafeRawBufferPointer) -> Parsed {
     guard input.isEmpty else {
       input.append(bytes)
@@ -90,8 +87,7 @@ extension Connection {
     }
   }
 
-  /// Whether a part of a head has arrived. Empty lines before it do not count, not even half of one
-  /// (RFC 9112, 2.2).
+  /// Empty lines before a head do not count, not even half of one (RFC 9112, 2.2).
   var hasBegunHead: Bool {
     switch input.count {
     case 0: false
@@ -109,7 +105,7 @@ extension Connection {
     do throws(Problem) {
       try progress.take(from: &input, sink: sink)
     } catch {
-      loop.counters.malformed.addAsOnlyWriter(1)
+      loop.counters.add(1, to: .malformed)
       progress.isBroken = true
       throw error
     }
@@ -128,14 +124,12 @@ extension Connection {
     }
   }
 
-  /// Discards what has arrived of a body that no handler read. If its coding is broken, the
-  /// response can still announce that the connection closes.
+  /// Called before the response: if the coding is broken, it can announce that the connection ends.
   func discardArrivedBody() {
     guard let body, !body.isDone, !body.isBroken, body.knownRemainder <= loop.limits.discardedBody else { return }
     _ = try? takeArrivedBody(upTo: body.received + loop.limits.discardedBody) { _ in }
   }
 
-  /// Discards the rest of the body.
   func discardBody(upTo bound: Int) -> Action {
     do throws(Problem) {
       while try !takeArrivedBody(upTo: bound, { _ in }) {
@@ -151,7 +145,7 @@ extension Connection {
     }
   }
 
-  /// Discards input of a closing connection.
+  /// For a closing connection.
   func discardInput() -> Action {
     var count = 0
     switch receive({ count = $0.count }) {
@@ -160,9 +154,7 @@ extension Connection {
     case .end: return machine.inputEnded()
     }
   }
-}
 
-extension Connection {
   /// Reads the whole body for a handler. Throws if it arrives too slowly.
   func collectBody(upTo limit: Int) async throws(Problem) -> [UInt8] {
     guard let progress = body, !progress.isDone else { return [] }
@@ -186,14 +178,13 @@ extension Connection {
       case .end: throw .incompleteBody
       case .dry:
         guard !machine.bodyRatePasses(received: body?.received ?? 0, now: loop.now) else { break }
-        loop.counters.timedOut.addAsOnlyWriter(1)
+        loop.counters.add(1, to: .timedOut)
         throw Problem(.requestTimeout)
       }
     }
   }
 
-  /// Waits for more input; returns `dry` when the deadline has passed. Sends all output first,
-  /// because the client may wait for it.
+  /// Returns `dry` when the deadline has passed. Sends all output first, as the client may wait.
   private func awaitInput() async -> Arrival {
     guard await flushAll() else { return .end }
     while true {
@@ -219,7 +210,6 @@ extension Connection {
 }
 
 extension Problem {
-  /// A problem for lack of room.
   static func noRoom(_ detail: String) -> Problem {
     var fields = HeaderFields()
     fields.append(.retryAfter, "1")

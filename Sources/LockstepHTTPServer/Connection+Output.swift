@@ -7,8 +7,7 @@ extension Connection {
     output.gather(write)
   }
 
-  /// Sends as much as the client takes. The rest counts as in memory; if there is no room for it,
-  /// the connection is cut.
+  /// Sends as much as the client takes. If there is no memory for the rest, cuts the connection.
   func flush() {
     guard !output.isEmpty else { return }
     if machine.client != .gone {
@@ -18,10 +17,10 @@ extension Connection {
       case .wouldBlock, .end: break
       case .broken: _ = machine.cut()
       }
-      loop.counters.sent.addAsOnlyWriter(before - output.count)
+      loop.counters.add(before - output.count, to: .sent)
     }
     if machine.client != .gone, !settleOutput(output.memory) {
-      loop.counters.slowReaders.addAsOnlyWriter(1)
+      loop.counters.add(1, to: .slowReaders)
       _ = machine.cut()
     }
     if machine.client == .gone { discardOutput() }
@@ -32,8 +31,7 @@ extension Connection {
     settleOutput(0)
   }
 
-  /// Sets how much output counts as in memory. Returns whether there is room; if not, nothing
-  /// changes.
+  /// Sets how much output counts as in memory, if there is room.
   @discardableResult
   func settleOutput(_ count: Int) -> Bool {
     guard count != heldOutput else { return true }
@@ -73,9 +71,7 @@ extension Connection {
 
   /// Adds a whole response, or the head of a streamed one.
   func add(_ response: Response, for exchange: ResponseSerializer.Exchange) {
-    gather {
-      ResponseSerializer.appendHead(of: response, for: exchange, dateField: loop.dateField, to: &$0)
-    }
+    gather { ResponseSerializer.appendHead(of: response, for: exchange, dateField: loop.dateField, to: &$0) }
     guard case .bytes(let bytes) = response.body, !exchange.isHead, !response.status.forbidsBody else { return }
     output.add(body: bytes)
   }
@@ -86,12 +82,10 @@ extension Connection {
     flush()
   }
 
-  /// Adds a piece of a streamed body.
   func gather(piece: [UInt8]) {
     gather { if machine.exchange.isVersion11 { $0.append(chunk: piece) } else { $0.append(contentsOf: piece) } }
   }
 
-  /// Adds the end of a streamed body.
   func gatherEnd() {
     if machine.exchange.isVersion11 { gather { $0.appendLastChunk() } }
   }

@@ -1,10 +1,9 @@
 import LockstepHTTP
 
 extension Connection {
-  /// Responds to the request whose head has arrived.
   func respond(isRepetition: Bool) -> Action {
     guard let head else { return .wait }
-    loop.counters.requests.addAsOnlyWriter(1)
+    loop.counters.add(1, to: .requests)
     if isRepetition, let reusable, reusable.validity.holds(at: loop.now) { return write(reusable.complete) }
     reusable = nil
     var request = Request(head: head, body: beginBody(head), peer: peer, arrival: loop.now, loop: loop.index)
@@ -52,15 +51,13 @@ extension Connection {
   /// would deny: like a stream, it is always sent and counted afterwards.
   private func hasRoom(for response: Response) -> Bool {
     guard case .bytes(let bytes) = response.body, bytes.count >= OutputBuffer.longBody else { return true }
-    return head?.method != .get || settleOutput(output.memory + bytes.count + Self.roomForHead)
+    // A head has usually at most 1024 bytes.
+    return head?.method != .get || settleOutput(output.memory + bytes.count + 1024)
   }
-
-  /// The usual size of a head, at most.
-  private static var roomForHead: Int { 1024 }
 
   /// Responds with 503 in place of a response that there is no memory for. The connection goes on.
   private func refuseForOutput() -> Action {
-    loop.counters.refusedResponses.addAsOnlyWriter(1)
+    loop.counters.add(1, to: .refusedResponses)
     let detail = "Responses that clients have not read yet use all memory that this server has for them."
     var response = Problem.noRoom(detail).response
     response.fields.append(contentsOf: loop.noteRefusal(.overloaded, of: peer, origin: head?[.origin]))
@@ -92,8 +89,7 @@ extension Connection {
 
   // MARK: Handlers that wait
 
-  /// Starts a handler's task, which ends with its response. It is no child task, because it is
-  /// cancelled on its own when the client goes away.
+  /// It is no child task, because it is cancelled on its own when the client goes away.
   private func startTask(_ work: @escaping @Sendable () async -> Action) -> Action {
     // Earlier responses must not wait for this handler.
     flush()
@@ -185,12 +181,11 @@ extension Connection {
 
   /// Responds to invalid input. The connection ends after it.
   func refuse(_ problem: Problem) -> Action {
-    loop.counters.malformed.addAsOnlyWriter(1)
+    loop.counters.add(1, to: .malformed)
     return refuse(problem, to: nil, mayBeSending: true)
   }
 
-  /// Responds on a surplus connection. If its request has arrived in time, the response depends on
-  /// it, and the connection need not linger.
+  /// Responds on a surplus connection. If its request has arrived, the connection need not linger.
   func turnAway(_ head: RequestHead?) -> Action {
     let problem = Problem.noRoom("The server has as many connections as it allows.")
     return refuse(problem, to: head, mayBeSending: head.map { $0.body != .none } ?? hasBegunHead)
@@ -206,9 +201,8 @@ extension Connection {
   }
 }
 
-/// A response that may be sent again: see `ResponseValidity`.
-///
-/// A class, because a connection looks at it for each request: copying a response costs more.
+/// A response that may be sent again: see `ResponseValidity`. A class, because copying a response
+/// for each request costs more.
 final class ReusableResponse {
   private let response: Response
   let validity: any ResponseValidity
@@ -218,7 +212,6 @@ final class ReusableResponse {
     self.validity = validity
   }
 
-  /// The response with the fields of this moment.
   var complete: Response {
     let fields = validity.fields
     if fields.isEmpty { return response }
@@ -227,8 +220,7 @@ final class ReusableResponse {
     return response
   }
 
-  /// Longer bodies are not kept: sending one costs more than making it, and thousands of
-  /// connections may each keep one.
+  /// Longer bodies are not kept, because thousands of connections may each keep one.
   var isShort: Bool {
     switch response.body {
     case .none: true

@@ -5,8 +5,8 @@ import LockstepHTTP
 /// A client's connection: its socket, its buffers and its handler's task.
 ///
 /// `ConnectionStateMachine` decides what happens. The connection reports events to it and performs
-/// the actions that it returns (`perform`), as far as they need no waiting. Only a handler that has
-/// to wait gets a task, so an idle connection is this object and nothing else.
+/// the actions that it returns, as far as they need no waiting. Only a handler that waits gets a
+/// task, so an idle connection is this object and nothing else.
 ///
 /// `@unchecked Sendable`: only the loop's thread touches it. Handler tasks and `ConnectionHandle`
 /// are isolated to the loop.
@@ -22,7 +22,7 @@ final class Connection: @unchecked Sendable {
   var parser: RequestParser
   var input = InputBuffer()
   var output = OutputBuffer()
-  /// The head of the last request.
+  /// Of the last request.
   var head: RequestHead?
   /// The body of the last request, unless it arrived with its head.
   var body: BodyReader?
@@ -30,17 +30,12 @@ final class Connection: @unchecked Sendable {
   var reusable: ReusableResponse?
   var parked: (any ParkedRequest)?
   var source: (any EventSource)?
-  /// The task of the running handler.
   var task: Task<Void, Never>?
-  /// Whether a read may succeed. epoll reports each change once, so this stays true until a read
-  /// finds nothing.
+  /// epoll reports each change once, so this stays true until a read finds nothing.
   var canRead = false
-  /// How much of the body counts as in memory.
   var heldBody = 0
-  /// How much output counts as in memory.
   var heldOutput = 0
   private var waiter: UnsafeContinuation<Void, Never>?
-  /// When the loop checks the deadline.
   private var deadlineCheck = Int64.max
 
   /// How many requests are handled before other connections get their turn.
@@ -57,7 +52,6 @@ final class Connection: @unchecked Sendable {
 
   // MARK: Events of the loop
 
-  /// Goes on as far as possible without waiting.
   func advance() { perform(machine.next) }
 
   func handle(_ event: EventPoll.Event) {
@@ -74,14 +68,12 @@ final class Connection: @unchecked Sendable {
 
   func wake() { perform(machine.woken()) }
 
-  /// The server drains: idle connections close, and waiting requests respond.
   func drain() {
     // A request may have arrived without an event so far, so the socket is read once more.
     canRead = true
     perform(machine.drain())
   }
 
-  /// Stops all reading and writing.
   func cut() { perform(machine.cut()) }
 
   // MARK: Actions
@@ -103,7 +95,7 @@ final class Connection: @unchecked Sendable {
       case .respond(let isRepetition): action = respond(isRepetition: isRepetition)
       case .turnAway(let hasHead): action = turnAway(hasHead ? head : nil)
       case .timeOutHead(let hasBegun):
-        loop.counters.timedOut.addAsOnlyWriter(1)
+        loop.counters.add(1, to: .timedOut)
         action = hasBegun ? refuse(Problem(.requestTimeout)) : machine.inputEnded()
       case .discardBody(let bound): action = discardBody(upTo: bound)
       case .finishWriting:
@@ -120,8 +112,8 @@ final class Connection: @unchecked Sendable {
         resumeIfPossible()
         return scheduleDeadline()
       case .giveUp:
-        loop.counters.timedOut.addAsOnlyWriter(1)
-        loop.counters.slowReaders.addAsOnlyWriter(1)
+        loop.counters.add(1, to: .timedOut)
+        loop.counters.add(1, to: .slowReaders)
         discardOutput()
         action = machine.next
       case .close:

@@ -15,7 +15,6 @@ final class ConnectionBounds: Sendable {
   let linger: Int64
   let drain: Int64
   let drainSilence: Int64
-  /// How much of a body that no handler read is discarded.
   let discardedBody: Int
   /// How much a closing client may still send.
   let body: Int

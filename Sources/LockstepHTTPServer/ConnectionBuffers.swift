@@ -37,8 +37,7 @@ struct OutputBuffer {
   private var body: [UInt8] = []
   private var sent = 0
 
-  /// From this size on a body is not copied: for a shorter one, the copy costs less than a second
-  /// buffer.
+  /// Copying a body below this size costs less than a second buffer.
   static let longBody = 16 * 1024
 
   var isEmpty: Bool { gathered.isEmpty && body.isEmpty }
@@ -49,20 +48,15 @@ struct OutputBuffer {
   var hasLongBody: Bool { !body.isEmpty }
 
   /// Lends a buffer to gather in.
-  mutating func borrow(_ buffer: consuming [UInt8]) {
-    gathered = buffer
-  }
+  mutating func borrow(_ buffer: consuming [UInt8]) { gathered = buffer }
 
-  /// Gathers what `write` appends. Not allowed while there is a long body, which would follow it.
-  mutating func gather(_ write: (inout [UInt8]) -> Void) {
-    write(&gathered)
-  }
+  /// Not allowed while there is a long body, which would follow what `write` appends.
+  mutating func gather(_ write: (inout [UInt8]) -> Void) { write(&gathered) }
 
   mutating func add(body bytes: [UInt8]) {
     if bytes.count < Self.longBody { gathered.append(contentsOf: bytes) } else { body = bytes }
   }
 
-  /// Sends as much as the socket takes.
   mutating func send(to socket: Socket) -> Socket.Outcome {
     var outcome = Socket.Outcome.bytes(0)
     while !isEmpty {

@@ -1,7 +1,6 @@
 import LockstepHTTP
 
-/// A handler's access to its connection from any thread: the request's body, and a streamed
-/// response.
+/// A handler's access to its connection from any thread.
 final class ConnectionHandle: BodySource, BodyWriter {
   private let connection: Connection
   private let isolation: LoopIsolation
@@ -30,9 +29,7 @@ final class ConnectionHandle: BodySource, BodyWriter {
   }
 }
 
-/// Wakes a parked connection from any thread.
-///
-/// It has the token of the connection and does not retain it: a closed connection is ignored.
+/// Wakes a parked connection from any thread. It does not retain the connection.
 final class ConnectionWaker: Waker {
   private let loop: EventLoop
   private let token: UInt64
@@ -55,7 +52,5 @@ actor LoopIsolation {
 
   nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
-  init(_ loop: EventLoop) {
-    self.loop = loop
-  }
+  init(_ loop: EventLoop) { self.loop = loop }
 }

@@ -7,61 +7,6 @@ import LockstepHTTP
 /// the server's monotonic clock. An event that does not belong to the state changes nothing and
 /// returns `wait`.
 struct ConnectionStateMachine: Sendable {
-  enum State: Equatable, Sendable {
-    /// Between two requests, or in the middle of a head. `hasBegun` is what the deadline was set
-    /// for; nil if it was not set.
-    case readingHead(hasBegun: Bool?)
-    /// The responder or a parked request makes the response.
-    case responding
-    case handling(HandlerWait)
-    case parked(isWoken: Bool)
-    case streaming(isWoken: Bool)
-    /// The client must take the output before anything else happens.
-    case writing
-    /// The rest of a body that no handler read is discarded, up to this size of the whole body.
-    case discardingBody(bound: Int)
-    /// The response is sent, and further input is discarded.
-    case lingering(discarded: Int)
-    case closed
-  }
-
-  enum HandlerWait: Sendable {
-    case nothing, input, output
-  }
-
-  enum Client: Sendable {
-    case open
-    /// It sends no more, but may still read: a half-closed connection gets its response.
-    case finished
-    case gone
-  }
-
-  enum Action: Equatable, Sendable {
-    case wait
-    /// Send the output, then report `drained` or `blocked`.
-    case flush
-    case readHead
-    /// Respond to the head that was read.
-    case respond(isRepetition: Bool)
-    /// Respond with 503 on a surplus connection. Without a head, the client took too long to send
-    /// it.
-    case turnAway(hasHead: Bool)
-    /// The head timed out: respond with 408 if it has begun.
-    case timeOutHead(hasBegun: Bool)
-    case discardBody(bound: Int)
-    case discardInput
-    /// Shut down the writing side, then discard all input.
-    case finishWriting
-    case askParked(WakeReason)
-    case askSource(WakeReason)
-    case endStream
-    /// Resume the handler's task if it can go on; cancel it first if its wait is useless.
-    case serveHandler(cancels: Bool)
-    /// The client reads too slowly: drop the output and close.
-    case giveUp
-    case close
-  }
-
   private(set) var state = State.readingHead(hasBegun: nil)
   private(set) var client = Client.open
   /// The parts of the exchange that the response depends on, and whether the connection is kept
@@ -90,7 +35,7 @@ struct ConnectionStateMachine: Sendable {
     self.isSurplus = isSurplus
   }
 
-  /// The action of the state without an event.
+  /// Without an event.
   var next: Action {
     switch state {
     case .readingHead: .readHead
@@ -168,7 +113,6 @@ struct ConnectionStateMachine: Sendable {
     }
   }
 
-  /// The client sends no more, or its input cannot be read.
   mutating func inputEnded() -> Action {
     switch state {
     case .readingHead, .discardingBody: end()
@@ -183,7 +127,6 @@ struct ConnectionStateMachine: Sendable {
     return awaitHead()
   }
 
-  /// This many bytes were discarded while the connection closes.
   mutating func inputDiscarded(_ count: Int) -> Action {
     guard case .lingering(let discarded) = state else { return .wait }
     guard discarded + count <= bounds.body else { return close() }
@@ -254,13 +197,11 @@ struct ConnectionStateMachine: Sendable {
     return next
   }
 
-  /// The handler's task has its result, from which the response is made.
   mutating func taskEnded() {
     if case .handling = state { state = .responding }
   }
 
-  /// A streamed body failed. The connection closes without its end, so the client sees that the
-  /// body is incomplete.
+  /// The connection closes without the body's end, so the client sees that it is incomplete.
   mutating func streamFailed() -> Action { close() }
 
   /// The handler's task is suspended, or resumed (`nothing`).
@@ -268,7 +209,7 @@ struct ConnectionStateMachine: Sendable {
     if case .handling = state { state = .handling(wait) }
   }
 
-  /// Whether the suspended handler can go on, or waits in vain.
+  /// Also if it waits in vain.
   func canResumeHandler(hasInput: Bool, isDrained: Bool) -> Bool {
     switch state {
     case .handling(.input): hasInput || client == .gone || isTimedOut
@@ -285,7 +226,6 @@ struct ConnectionStateMachine: Sendable {
     return ask(isWoken: false, until: deadline)
   }
 
-  /// The head of a streamed body is in the output.
   mutating func streamBegan() -> Action {
     guard state == .responding else { return .wait }
     state = .streaming(isWoken: true)
@@ -308,8 +248,7 @@ struct ConnectionStateMachine: Sendable {
 
   private var isLeaving: Bool { client != .open || isDraining }
 
-  /// Asks the parked request or the event source if there is a cause. Otherwise waits until
-  /// `deadline`.
+  /// Asks the parked request or the event source if there is a cause.
   private mutating func ask(isWoken: Bool, until deadline: Int64) -> Action {
     if client == .gone { return close() }
     guard isLeaving || isTimedOut || isWoken else {
@@ -328,8 +267,7 @@ struct ConnectionStateMachine: Sendable {
 
   // MARK: Output
 
-  /// The client has taken all output. `hasUnreadInput`: there is input that stays unread if the
-  /// connection ends.
+  /// The client has taken all output.
   mutating func drained(hasUnreadInput: Bool, sourceDeadline: Int64, now: Int64) -> Action {
     switch state {
     case .writing:
@@ -349,9 +287,8 @@ struct ConnectionStateMachine: Sendable {
     }
   }
 
-  /// The client has not taken all output; `pending` includes what the kernel holds. At the deadline
-  /// the client must have taken enough of it. No output is added meanwhile, so the difference is
-  /// what the client has taken.
+  /// The client has not taken all output; `pending` includes what the kernel holds. No output is
+  /// added until the deadline, so the difference is what the client has taken by then.
   mutating func blocked(pending: Int, now: Int64) -> Action {
     switch state {
     case .readingHead: _ = write()
@@ -371,7 +308,6 @@ struct ConnectionStateMachine: Sendable {
     return .wait
   }
 
-  /// The handler's output is taken. Its previous deadline is valid again.
   mutating func handlerDrained(restoring deadline: Int64) {
     pendingOutput = 0
     isTimedOut = false

@@ -1,8 +1,6 @@
-/// Deadlines that nearly always move before they are due (a timer wheel). All operations cost O(1).
-///
-/// A key is in the slot of its tick and comes up after that tick. Moving a deadline to a later time
-/// needs no call: when the key comes up, its owner schedules it again. A connection that serves a
-/// million requests is touched once an idle time, not a million times.
+/// A timer wheel for deadlines that nearly always move before they are due. All operations cost
+/// O(1), and moving a deadline to a later time needs none: when the key comes up, its owner
+/// schedules it again.
 struct DeadlineWheel<Key: Sendable> {
   // 2^26 ns = 67 ms a tick: fine enough for every time-out here, and a shift finds the tick.
   private static var tickShift: Int64 { 26 }
@@ -10,7 +8,6 @@ struct DeadlineWheel<Key: Sendable> {
 
   private var slots: [[Key]]
   private var count = 0
-  /// The first tick that has not come up yet.
   private var current: Int64
   private var nextOccupied = Int64.max
 
@@ -50,7 +47,7 @@ struct DeadlineWheel<Key: Sendable> {
     return due
   }
 
-  /// Nanoseconds until the next key comes up, or nil if the wheel is empty.
+  /// Nanoseconds; nil if the wheel is empty.
   func timeUntilNext(from now: Int64) -> Int64? {
     nextOccupied == .max ? nil : max(0, (nextOccupied << Self.tickShift) - now)
   }

@@ -4,11 +4,8 @@ import LockstepHTTP
 import Synchronization
 import LockstepTime
 
-/// One thread that serves a share of the connections: it waits for events and runs the jobs of
-/// tasks.
-///
-/// It is the executor of the tasks of its connections. A handler that awaits something elsewhere
-/// comes back here, and so do its child tasks.
+/// One thread that serves a share of the connections: it waits for events and is the executor of
+/// the connections' tasks. A handler that awaits something elsewhere comes back here.
 ///
 /// `@unchecked Sendable`: only the loop's own thread touches the variables below, in `run()` and in
 /// the jobs that it runs. Other threads use `mailbox`, which has a lock.
@@ -32,7 +29,7 @@ final class EventLoop: SerialExecutor, TaskExecutor, WakeTarget, @unchecked Send
   private var thread: pthread_t?
   private var arrivedJobs: [UnownedJob] = []
   private var runningJobs: [UnownedJob] = []
-  /// Connections that have more to do in the next turn.
+  /// Their turn is over, but they have more to do.
   private var unfinished: [Connection] = []
   private var woken: [UInt64] = []
   private var spareBuffers: [[UInt8]] = []
@@ -82,7 +79,6 @@ final class EventLoop: SerialExecutor, TaskExecutor, WakeTarget, @unchecked Send
 
   // MARK: Running
 
-  /// Serves until it has drained and all connections are closed.
   func run(_ respond: @escaping Responder, noteRefusal: @escaping @Sendable (ServerRefusal) -> Void) {
     thread = pthread_self()
     self.respond = respond
@@ -95,8 +91,7 @@ final class EventLoop: SerialExecutor, TaskExecutor, WakeTarget, @unchecked Send
     cutConnections()
   }
 
-  /// Closes the connections that are left when the time for draining is over, even if a handler
-  /// ignores its cancellation.
+  /// Closes all connections, even if a handler ignores its cancellation.
   private func cutConnections() {
     connections.forEach { $0.cut() }
     for _ in 0..<16 where !arrivedJobs.isEmpty { runJobs() }
@@ -196,7 +191,7 @@ final class EventLoop: SerialExecutor, TaskExecutor, WakeTarget, @unchecked Send
   /// again at once would be a busy loop.
   private func pauseAccepting(_ error: SystemError) {
     guard let listener else { return }
-    counters.acceptPauses.addAsOnlyWriter(1)
+    counters.add(1, to: .acceptPauses)
     if now - Self.acceptReportPause >= cannotAcceptWasReported {
       cannotAcceptWasReported = now
       configuration.cannotAccept(error)
@@ -206,10 +201,10 @@ final class EventLoop: SerialExecutor, TaskExecutor, WakeTarget, @unchecked Send
   }
 
   private func admit(_ socket: Socket, _ address: sockaddr_storage, _ length: socklen_t) {
-    counters.accepted.addAsOnlyWriter(1)
+    counters.add(1, to: .accepted)
     let isSurplus = shared.served.add(1, ordering: .relaxed).newValue > limits.connections
     if isSurplus {
-      counters.refused.addAsOnlyWriter(1)
+      counters.add(1, to: .refused)
       shared.served.subtract(1, ordering: .relaxed)
       // Refusals take descriptors too, so their number is bounded. Past it, connections are only
       // closed.
@@ -223,7 +218,7 @@ final class EventLoop: SerialExecutor, TaskExecutor, WakeTarget, @unchecked Send
     let peer = PeerAddress(address, length: length)
     let connection = Connection(socket: socket, token: token, peer: peer, loop: self, isSurplus: isSurplus)
     connections[token] = connection
-    counters.open.addAsOnlyWriter(1)
+    counters.add(1, to: .open)
     guard poll.watch(socket, token: token) else { return release(connection) }
     connection.advance()
   }
@@ -234,7 +229,7 @@ final class EventLoop: SerialExecutor, TaskExecutor, WakeTarget, @unchecked Send
     connection.settleOutput(0)
     connections[connection.token] = nil
     connection.socket.close()
-    counters.open.addAsOnlyWriter(-1)
+    counters.add(-1, to: .open)
     if connection.machine.isSurplus {
       shared.refused.subtract(1, ordering: .relaxed)
     } else {
@@ -242,7 +237,7 @@ final class EventLoop: SerialExecutor, TaskExecutor, WakeTarget, @unchecked Send
     }
   }
 
-  /// Reports a refusal. Returns the additional fields of its response.
+  /// Returns the additional fields of the response.
   func noteRefusal(_ kind: ProblemKind, of peer: PeerAddress, origin: String?) -> HeaderFields {
     reportRefusal(ServerRefusal(peer: peer, kind: kind, loop: index))
     return configuration.refusalFields(origin)
@@ -250,8 +245,7 @@ final class EventLoop: SerialExecutor, TaskExecutor, WakeTarget, @unchecked Send
 
   // MARK: Memory for bodies and output
 
-  /// Counts bytes of a body as in memory. Returns whether there is room; if not, nothing is
-  /// counted.
+  /// Counts bytes of a body as in memory, if there is room.
   func holdBody(_ count: Int) -> Bool {
     let total = shared.bodyBytes.add(count, ordering: .relaxed).newValue
     if total > limits.bodyMemory { releaseBody(count) }
@@ -260,8 +254,8 @@ final class EventLoop: SerialExecutor, TaskExecutor, WakeTarget, @unchecked Send
 
   func releaseBody(_ count: Int) { shared.bodyBytes.subtract(count, ordering: .relaxed) }
 
-  /// Counts more bytes of output as in memory. Returns whether there is room; if not, nothing is
-  /// counted. There always is if no other connection has output in memory.
+  /// Counts more bytes of output as in memory, if there is room. There always is if no other
+  /// connection has output in memory.
   func holdOutput(_ count: Int, beside own: Int) -> Bool {
     let total = shared.outputBytes.add(count, ordering: .relaxed).newValue
     guard total <= limits.outputMemory || total <= own + count else {
@@ -276,7 +270,6 @@ final class EventLoop: SerialExecutor, TaskExecutor, WakeTarget, @unchecked Send
 
   func releaseOutput(_ count: Int) { shared.outputBytes.subtract(count, ordering: .relaxed) }
 
-  /// Returns memory to the system if most output is sent; otherwise checks again later.
   private func returnMemory() {
     if shared.outputBytes.load(ordering: .relaxed) < Self.muchOutput {
       shared.hasHeldMuch.store(false, ordering: .relaxed)
@@ -314,8 +307,7 @@ final class EventLoop: SerialExecutor, TaskExecutor, WakeTarget, @unchecked Send
   /// Wakes parked connections. May be called from any thread.
   func wake(_ tokens: [UInt64]) { mailbox.post { $0.woken.append(contentsOf: tokens) } }
 
-  /// Wakes a limited number of connections, so that thousands of waiters do not delay other
-  /// requests.
+  /// Limited, so that thousands of waiters do not delay other requests.
   private func wakeParked() {
     let portion = woken.prefix(Self.wakeUpsPerTurn)
     woken.removeFirst(portion.count)
@@ -325,20 +317,16 @@ final class EventLoop: SerialExecutor, TaskExecutor, WakeTarget, @unchecked Send
   // MARK: Services for connections
 
   /// Lets a connection go on in the next turn, after the others have had theirs.
-  func advanceLater(_ connection: Connection) {
-    unfinished.append(connection)
-  }
+  func advanceLater(_ connection: Connection) { unfinished.append(connection) }
 
   /// Schedules the check of a connection's deadline, at that time or earlier. Returns when.
-  func schedule(_ token: UInt64, at deadline: Int64) -> Int64 {
-    wheel.schedule(token, at: deadline)
-  }
+  func schedule(_ token: UInt64, at deadline: Int64) -> Int64 { wheel.schedule(token, at: deadline) }
 
   /// Reads from a socket and passes the bytes to `body`. They are valid only during the call.
   func read(_ socket: Socket, _ body: (UnsafeRawBufferPointer) -> Void) -> Socket.Outcome {
     let outcome = socket.read(into: scratch)
     if case .bytes(let count) = outcome {
-      counters.received.addAsOnlyWriter(count)
+      counters.add(count, to: .received)
       body(UnsafeRawBufferPointer(scratch).slice(0..<count))
     }
     return outcome
@@ -346,7 +334,6 @@ final class EventLoop: SerialExecutor, TaskExecutor, WakeTarget, @unchecked Send
 
   var scratchSize: Int { scratch.count }
 
-  /// An empty buffer with capacity. Return it with `recycle`.
   func takeBuffer() -> [UInt8] {
     if let buffer = spareBuffers.popLast() { return buffer }
     var buffer: [UInt8] = []
@@ -370,17 +357,13 @@ final class EventLoop: SerialExecutor, TaskExecutor, WakeTarget, @unchecked Send
   }
 }
 
-/// The state that the loops of a server share.
 final class SharedState: Sendable {
   /// Open connections, without those that are being refused.
   let served = Atomic(0)
   /// Connections beyond the limit that are being refused.
   let refused = Atomic(0)
-  /// All open connections.
   var open: Int { served.load(ordering: .relaxed) + refused.load(ordering: .relaxed) }
-  /// Bytes of request bodies in memory.
   let bodyBytes = Atomic(0)
-  /// Bytes of output in memory.
   let outputBytes = Atomic(0)
   /// Much output was in memory since memory was last returned to the system.
   let hasHeldMuch = Atomic(false)

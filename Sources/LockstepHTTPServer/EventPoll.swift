@@ -2,11 +2,8 @@ import CLockstepLinux
 import Glibc
 
 /// The descriptors that a loop waits for (epoll), and the event with which other threads wake it.
-///
-/// Sockets are watched edge-triggered and for all events, so a connection costs one system call,
-/// and a request none. Each event carries the token of its descriptor.
+/// Sockets are watched edge-triggered and for all events, so a request costs no system call here.
 final class EventPoll {
-  /// A change of a descriptor.
   struct Event {
     let token: UInt64
     fileprivate let flags: UInt32
@@ -37,18 +34,16 @@ final class EventPoll {
     close(descriptor)
   }
 
-  /// Watches a connected socket. Returns whether the kernel could.
+  /// Returns whether the kernel could.
   func watch(_ socket: Socket, token: UInt64) -> Bool {
     let all = EPOLLIN.rawValue | EPOLLOUT.rawValue | EPOLLRDHUP.rawValue | EPOLLET.rawValue
     return control(EPOLL_CTL_ADD, socket.descriptor, all, token)
   }
 
-  /// Watches a listening socket for new connections. Returns whether the kernel could.
   func watch(_ listener: ListeningSocket, token: UInt64) -> Bool {
     control(EPOLL_CTL_ADD, listener.descriptor, EPOLLIN.rawValue, token)
   }
 
-  /// Pauses or resumes events of new connections.
   func setPaused(_ isPaused: Bool, _ listener: ListeningSocket, token: UInt64) {
     control(EPOLL_CTL_MOD, listener.descriptor, isPaused ? 0 : EPOLLIN.rawValue, token)
   }
@@ -60,7 +55,6 @@ final class EventPoll {
     return max(0, Int(epoll_wait(descriptor, &events, Int32(events.count), milliseconds)))
   }
 
-  /// One of the events of the last wait.
   func event(_ index: Int) -> Event { Event(token: events[index].data.u64, flags: events[index].events) }
 
   func resetWakeEvent() {

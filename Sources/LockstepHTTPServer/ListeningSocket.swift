@@ -57,7 +57,6 @@ struct ListeningSocket {
 }
 
 extension PeerAddress {
-  /// The address of a socket.
   init(_ storage: sockaddr_storage, length: socklen_t) {
     var storage = storage
     var host = [CChar](repeating: 0, count: Int(NI_MAXHOST))

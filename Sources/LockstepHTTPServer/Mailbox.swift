@@ -5,11 +5,9 @@ import LockstepThreading
 /// Passes work from other threads to a loop, and wakes the loop.
 final class Mailbox: Sendable {
   struct Contents: Sendable {
-    /// Jobs to run.
     var jobs: [UnownedJob] = []
     /// The tokens of parked connections to wake.
     var woken: [UInt64] = []
-    /// Whether to drain.
     var drains = false
     /// The event that wakes the loop; nil once the loop has ended.
     fileprivate var wakeEvent: Int32?
@@ -22,7 +20,6 @@ final class Mailbox: Sendable {
     contents = LockedState(Contents(wakeEvent: wakeEvent))
   }
 
-  /// Takes all contents out.
   func collect() -> Contents {
     contents.withLock { contents in
       defer { contents = Contents(wakeEvent: contents.wakeEvent) }
@@ -35,7 +32,6 @@ final class Mailbox: Sendable {
     contents.withLock { $0.wakeEvent = nil }
   }
 
-  /// Changes the contents and wakes the loop.
   func post(_ change: (inout Contents) -> Void) {
     // The lock is held until the event is written: the loop could otherwise close it in between,
     // and its descriptor could become that of another file.

@@ -3,7 +3,6 @@ import Glibc
 
 /// A connected socket that never blocks.
 struct Socket {
-  /// The outcome of a call.
   enum Outcome: Equatable {
     /// This many bytes, at least one, were read or written.
     case bytes(Int)
@@ -32,7 +31,6 @@ struct Socket {
     Self.retried { send(descriptor, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL)) }
   }
 
-  /// Writes two buffers with one call.
   func write(_ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer) -> Outcome {
     // The kernel only reads from the buffers of a vector, although its type says otherwise.
     var parts = [

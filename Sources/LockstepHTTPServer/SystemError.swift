@@ -1,19 +1,15 @@
 import Glibc
 
 /// A system call that failed.
-public struct SystemError: Error, CustomStringConvertible, Equatable {
-  /// The name of the call.
-  public let call: String
+package struct SystemError: Error, CustomStringConvertible, Equatable {
+  package let call: String
   /// The value of `errno`, or the call's own error code.
-  public let code: Int32
-  /// The purpose of the call.
-  public let purpose: String
-  /// The reason for the failure.
-  public let reason: String
+  package let code: Int32
+  package let purpose: String
+  package let reason: String
 
-  /// A failure of `call`. Make it right after the call: the code defaults to `errno`, and the
-  /// reason to the system's text for it.
-  public init(_ call: String, purpose: String, code: Int32 = errno, reason: String? = nil) {
+  /// To be made right after the call, because the code defaults to `errno`.
+  package init(_ call: String, purpose: String, code: Int32 = errno, reason: String? = nil) {
     self.call = call
     self.purpose = purpose
     self.code = code
@@ -21,7 +17,7 @@ public struct SystemError: Error, CustomStringConvertible, Equatable {
   }
 
   /// For example: `cannot listen on 127.0.0.1:80: Permission denied (bind, errno 13)`.
-  public var description: String {
+  package var description: String {
     // A call with codes of its own has them below zero.
     "cannot \(purpose): \(reason) (\(call), \(code < 0 ? "code" : "errno") \(code))"
   }

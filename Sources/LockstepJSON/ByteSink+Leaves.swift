@@ -1,4 +1,3 @@
-/// The text of values without children.
 extension ByteSink where Self: ~Copyable {
   /// Appends a value without children. Returns false for an array or object that has children.
   @inline(__always)

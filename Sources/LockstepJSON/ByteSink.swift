@@ -1,4 +1,3 @@
-/// A destination for JSON text.
 protocol ByteSink: ~Copyable {
   mutating func append(_ byte: UInt8)
   mutating func append(bytes: UnsafeBufferPointer<UInt8>)
@@ -14,14 +13,9 @@ extension [UInt8]: ByteSink {
 /// The pointer is safe because the buffer is not copyable, so it is the only owner, and each write
 /// makes room first.
 struct JSONOutputBuffer: ByteSink, ~Copyable {
-  private var base: UnsafeMutablePointer<UInt8>
-  private var capacity: Int
+  private var base = UnsafeMutablePointer<UInt8>.allocate(capacity: 512)
+  private var capacity = 512
   private(set) var count = 0
-
-  init(capacity: Int) {
-    self.capacity = max(64, capacity)
-    base = UnsafeMutablePointer<UInt8>.allocate(capacity: self.capacity)
-  }
 
   deinit { base.deallocate() }
 

@@ -21,7 +21,6 @@ func marksOfSpecialBytes(_ word: UInt64) -> UInt64 {
   return (control | quote | backslash) & highBits
 }
 
-/// Whether a JSON string must escape the byte.
 @inline(__always)
 func isSpecialByte(_ byte: UInt8) -> Bool { byte < 0x20 || byte == Ascii.quote || byte == Ascii.backslash }
 
@@ -65,7 +64,6 @@ extension String {
   }
 }
 
-/// Whether two buffers of the same count hold the same bytes.
 @inline(__always)
 private func areEqual(_ left: UnsafeBufferPointer<UInt8>, _ right: UnsafeBufferPointer<UInt8>) -> Bool {
   guard let leftBase = left.baseAddress, let rightBase = right.baseAddress, left.count == right.count else {

@@ -7,7 +7,7 @@ extension JSON: CustomStringConvertible {
   public var description: String { withEncoding { String(decoding: $0, as: UTF8.self) } }
 
   fileprivate func withEncoding<Result>(_ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result {
-    var writer = JSONWriter(capacity: 512)
+    var writer = JSONWriter()
     writer.write(self)
     return writer.output.withBytes(body)
   }

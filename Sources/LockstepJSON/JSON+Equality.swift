@@ -30,7 +30,6 @@ extension JSON: Equatable {
     }
   }
 
-  /// Compares the children of two containers of the same size.
   private static func contentsEqualSoFar(_ left: JSON, _ right: JSON, _ pending: inout [(JSON, JSON)]) -> Bool {
     switch (left, right) {
     case (.array(let left), .array(let right)):
@@ -56,7 +55,7 @@ extension JSON: Hashable {
   /// Hashes the value.
   public func hash(into hasher: inout Hasher) { hash(into: &hasher, levels: Self.hashedLevels) }
 
-  fileprivate func hash(into hasher: inout Hasher, levels: Int) {
+  private func hash(into hasher: inout Hasher, levels: Int) {
     switch self {
     case .null: hasher.combine(0)
     case .bool(let value): hasher.combine(value)
@@ -67,28 +66,22 @@ extension JSON: Hashable {
       hasher.combine(elements.count)
       guard levels > 0 else { return }
       for element in elements { element.hash(into: &hasher, levels: levels - 1) }
-    case .object(let object): object.hash(into: &hasher, levels: levels)
+    case .object(let object):
+      hasher.combine(object.count)
+      guard levels > 0 else { return }
+      // The order of the members must not count.
+      var sum = 0
+      for member in object.members {
+        var memberHasher = Hasher()
+        member.name.hashBytes(into: &memberHasher)
+        member.value.hash(into: &memberHasher, levels: levels - 1)
+        sum &+= memberHasher.finalize()
+      }
+      hasher.combine(sum)
     }
   }
 }
 
-extension JSONObject {
-  /// Adds up the hashes of the members, because their order must not count.
-  func hash(into hasher: inout Hasher, levels: Int) {
-    hasher.combine(count)
-    guard levels > 0 else { return }
-    var sum = 0
-    for member in members {
-      var memberHasher = Hasher()
-      member.name.hashBytes(into: &memberHasher)
-      member.value.hash(into: &memberHasher, levels: levels - 1)
-      sum &+= memberHasher.finalize()
-    }
-    hasher.combine(sum)
-  }
-}
-
-/// A number in a form that equal numbers share.
 private enum NumberValue: Hashable {
   case integer(Int64)
   case unsigned(UInt64)

@@ -10,14 +10,12 @@
 /// so unlike in `String`, a composed `é` differs from a decomposed one. The order of members does
 /// not matter. To compare spelling, compare `encoded()`.
 ///
-/// **Depth.** `JSONLimits` bounds the depth of a parsed value. Values of any depth can be built,
-/// measured, written, compared and hashed, without recursion. But Swift releases nested arrays
-/// recursively, with about 150 bytes of stack for each level. So release a value deeper than a few
-/// thousand levels only on a large stack.
+/// **Depth.** Parsing bounds the depth of a value. Values of any depth can be built, measured,
+/// written, compared and hashed, without recursion. But Swift releases nested arrays recursively,
+/// with about 150 bytes of stack for each level. So release a value deeper than a few thousand
+/// levels only on a large stack.
 public enum JSON: Sendable {
-  /// The literal `null`.
   case null
-  /// The literal `true` or `false`.
   case bool(Bool)
   /// An integer that fits into `Int64`.
   case integer(Int64)
@@ -27,11 +25,8 @@ public enum JSON: Sendable {
   /// A number with a fraction or an exponent, or `-0`. JSON has no infinity and no NaN: they are
   /// written as `null`.
   case double(Double)
-  /// A string.
   case string(String)
-  /// An array.
   case array([JSON])
-  /// An object.
   case object(JSONObject)
 }
 

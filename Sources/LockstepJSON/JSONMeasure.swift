@@ -7,7 +7,7 @@ extension JSON {
   public var depth: Int { JSONMeasure(of: self).depth }
 }
 
-/// The size of a value as compact text, and its depth, computed in one pass without recursion.
+/// Computed in one pass without recursion.
 struct JSONMeasure {
   private var counter = ByteCounter()
   private(set) var depth = 0
@@ -32,14 +32,12 @@ struct JSONMeasure {
     }
   }
 
-  /// The size of a string with its quotation marks and escapes.
   static func byteCount(ofString string: String) -> Int {
     var counter = ByteCounter()
     counter.append(string: string)
     return counter.count
   }
 
-  /// Counts the brackets and the commas of a container.
   private mutating func enter(depth: Int, childCount: Int) {
     self.depth = max(self.depth, depth + 1)
     counter.count += 2 + max(0, childCount - 1)

@@ -1,9 +1,8 @@
 /// A JSON object: members with unique names, in the order in which the names were first set.
 ///
 /// Names are equal if their UTF-8 bytes are. Up to 16 members are searched in order. Larger objects
-/// have a hash index with a random seed, so that hostile input costs no more. Setting a member
-/// takes as long as finding it. Removing one takes time in proportion to the count, and
-/// `removeAll(where:)` takes no longer.
+/// have a hash index with a random seed, so that hostile input costs no more. Removing one member
+/// takes time in proportion to the count, and `removeAll(where:)` takes no longer.
 public struct JSONObject: Sendable {
   struct Member: Sendable {
     var name: String
@@ -32,7 +31,6 @@ public struct JSONObject: Sendable {
     index = NameIndex()
   }
 
-  /// Takes any members. The last value of a repeated name wins.
   init(repeatable members: consuming [Member]) {
     self.init()
     reserveCapacity(members.count)
@@ -50,11 +48,7 @@ public struct JSONObject: Sendable {
   public subscript(name: String) -> JSON? {
     get { place(of: name).map { members[$0].value } }
     set {
-      if let newValue {
-        updateValue(newValue, named: name)
-      } else {
-        removeValue(named: name)
-      }
+      if let newValue { updateValue(newValue, named: name) } else { removeValue(named: name) }
     }
   }
 
@@ -110,7 +104,6 @@ public struct JSONObject: Sendable {
     members.indices.lazy.map { members[$0].name }.filter(isIncluded)
   }
 
-  /// Changes a value in place. Returns nil if there is none.
   mutating func modifyValue<Result, Failure: Error>(
     named name: String,
     _ body: (inout JSON) throws(Failure) -> Result

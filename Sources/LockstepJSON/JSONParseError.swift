@@ -2,29 +2,20 @@
 public struct JSONParseError: Error, Sendable, Hashable, CustomStringConvertible {
   /// The kinds of errors.
   public enum Kind: Sendable, Hashable {
-    /// The text is empty or white space.
     case emptyText
-    /// The text begins with a byte order mark.
     case byteOrderMark
-    /// The text ends before the value does.
     case unexpectedEnd
     /// The grammar requires something else here.
     case unexpectedCharacter
-    /// There is more text after the value.
     case trailingContent
     /// A word other than `true`, `false` and `null`.
     case invalidLiteral
-    /// A number that violates JSON's grammar.
     case invalidNumber
     /// An unescaped control character in a string.
     case controlCharacter
-    /// An escape that JSON does not have.
     case invalidEscape
-    /// Half of a surrogate pair without the other half.
     case loneSurrogate
-    /// Bytes that are not UTF-8.
     case invalidUTF8
-    /// Deeper nesting than the limits allow.
     case depthExceeded
     /// A well-formed number that fits neither 64 bits nor a finite double.
     case numberOutOfRange
@@ -44,8 +35,7 @@ public struct JSONParseError: Error, Sendable, Hashable, CustomStringConvertible
   /// Whether the text is not JSON. False only for `numberOutOfRange`.
   public var isMalformed: Bool { kind != .numberOutOfRange }
 
-  /// The position and the reason, such as `Line 1, column 4: A value must follow the comma, but
-  /// here is "]".`
+  /// The position and the reason.
   public var description: String { "Line \(line), column \(column): \(reason)" }
 
   init(_ fault: ParseFault, in text: UnsafeBufferPointer<UInt8>) {

@@ -1,5 +1,4 @@
 extension JSONParser {
-  /// Parses `true`, `false` or `null`, or throws.
   mutating func parseLiteral(orElse missing: ParseProblem) throws(ParseFault) -> JSON {
     switch bytes[position] {
     case Ascii.letter("t") where skipWord("true"): return .bool(true)
@@ -9,7 +8,6 @@ extension JSONParser {
     }
   }
 
-  /// Moves past the word if it is at the position.
   private mutating func skipWord(_ word: StaticString) -> Bool {
     let length = word.utf8CodeUnitCount
     guard count - position >= length else { return false }

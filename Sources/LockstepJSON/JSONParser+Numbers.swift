@@ -1,5 +1,4 @@
 extension JSONParser {
-  /// Parses the number at the position.
   mutating func parseNumber() throws(ParseFault) -> JSON {
     let start = position
     let isNegative = bytes[position] == Ascii.minus
@@ -28,8 +27,7 @@ extension JSONParser {
     )
   }
 
-  /// Appends decimal digits to a number. It wraps around if there are too many, which the caller
-  /// checks.
+  /// Appends decimal digits to a number. The caller checks whether it has wrapped around.
   @inline(__always)
   private mutating func skipDigits(into digits: inout UInt64) {
     var place = position
@@ -107,9 +105,8 @@ extension JSONParser {
     return .integer(Int64(bitPattern: 0 &- digits))
   }
 
-  /// The nearest double to `digits × 10^exponent`. If possible, by one exact operation (Clinger):
-  /// digits up to 2^53 and powers of ten up to 22 are exact doubles, so one multiplication or
-  /// division rounds once.
+  /// The nearest double to `digits × 10^exponent`. Digits up to 2^53 and powers of ten up to 22 are
+  /// exact doubles, so one multiplication or division rounds once (Clinger).
   @inline(__always)
   private func makeDouble(
     _ digits: UInt64,
@@ -138,7 +135,6 @@ extension JSONParser {
     return value
   }
 
-  /// Whether a literal without its exponent is not zero.
   private static func hasNonzeroDigit(_ literal: UnsafeBufferPointer<UInt8>) -> Bool {
     for byte in literal {
       if byte | 0x20 == Ascii.letter("e") { return false }

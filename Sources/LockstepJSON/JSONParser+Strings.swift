@@ -1,12 +1,11 @@
-/// The name of a member, with a fingerprint made from its length and some of its bytes. Equal names
-/// have equal fingerprints, so names with different fingerprints are not repeated.
+/// The name of a member, with a fingerprint of its length and some of its bytes. Names with
+/// different fingerprints are not equal.
 struct ParsedName {
   var string: String
   var fingerprint: UInt64
 }
 
 extension JSONParser {
-  /// Parses the string at the position.
   @inline(__always)
   mutating func parseString() throws(ParseFault) -> String {
     let start = position &+ 1
@@ -19,7 +18,6 @@ extension JSONParser {
     return makeUnescapedString()
   }
 
-  /// Parses the name at the position.
   @inline(__always)
   mutating func parseNameString() throws(ParseFault) -> ParsedName {
     let start = position &+ 1
@@ -73,8 +71,7 @@ extension JSONParser {
   @inline(__always)
   private static func makeString(of source: UnsafePointer<UInt8>, count: Int) -> String {
     String(unsafeUninitializedCapacity: count) { buffer in
-      // The buffer has room for at least `count` bytes, and the caller guarantees as many at the
-      // source.
+      // The buffer has room for `count` bytes, and the caller guarantees as many at the source.
       buffer.baseAddress?.update(from: source, count: count)
       return count
     }
@@ -111,7 +108,6 @@ extension JSONParser {
     }
   }
 
-  /// Unescapes the escape at the position.
   private mutating func unescape(stringStart: Int) throws(ParseFault) {
     let backslash = position
     position += 1

@@ -1,13 +1,11 @@
 /// Parses one value. It keeps a list of open containers instead of recursing, and collects their
-/// children on two stacks, so that each array is allocated once.
-///
-/// `bytes` must stay valid as long as the parser lives. Each read checks `position < count` first.
+/// children on two stacks, so that each array is allocated once. `bytes` must stay valid as long as
+/// the parser lives. Each read checks `position < count` first.
 struct JSONParser: ~Copyable {
-  /// An open array or object.
   private struct Container {
     /// The number of values on the stack at its start.
     var firstValue: Int
-    /// The number of names on the stack at its start, or -1 for an array.
+    /// The same for names, or -1 for an array.
     var firstName: Int
     var isObject: Bool { firstName >= 0 }
   }
@@ -23,10 +21,10 @@ struct JSONParser: ~Copyable {
   private var values = MovableStack<JSON>()
   private var names = MovableStack<ParsedName>()
 
-  init(_ bytes: UnsafePointer<UInt8>, count: Int, limits: JSONLimits) {
+  init(_ bytes: UnsafePointer<UInt8>, count: Int, maximumDepth: Int) {
     self.bytes = bytes
     self.count = count
-    maximumDepth = limits.maximumDepth
+    self.maximumDepth = maximumDepth
   }
 
   mutating func parseText() throws(ParseFault) -> JSON {
@@ -75,8 +73,8 @@ struct JSONParser: ~Copyable {
     }
   }
 
-  /// Continues after a complete value: closes containers, or skips the comma before the next value.
-  /// Returns the problem if no value follows the comma, or nil if the outermost value is complete.
+  /// Closes containers, or skips the comma before the next value. Returns the problem if no value
+  /// follows, or nil if the outermost value is complete.
   private mutating func finishValue() throws(ParseFault) -> ParseProblem? {
     while let container = containers.last {
       skipWhitespace()

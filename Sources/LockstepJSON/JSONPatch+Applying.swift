@@ -1,7 +1,5 @@
 extension JSONPatch {
-  /// Returns the document after all operations. The document itself does not change.
-  ///
-  /// - Throws: `JSONPatchError` for the first operation that fails.
+  /// The document after all operations. Throws for the first operation that fails.
   public func applied(to document: JSON, limits: JSONPatchLimits = .standard) throws(JSONPatchError) -> JSON {
     guard operations.count <= limits.maximumOperations else {
       throw JSONPatchError(
@@ -23,7 +21,6 @@ extension JSONPatch {
   }
 }
 
-/// Why an operation failed, and which of its members is the cause.
 private struct PatchFault: Error {
   var kind: JSONPatchError.Kind
   var member = "path"
@@ -32,14 +29,14 @@ private struct PatchFault: Error {
 /// Applies operations to a document, and keeps account of its size and of the work done.
 private struct PatchApplication {
   private(set) var document: JSON
-  /// The size of the document as compact JSON.
   private var byteCount: Int
   private var work = 0
-  private let limits: JSONPatchLimits
+  private var limits: JSONPatchLimits
 
   init(_ document: JSON, limits: JSONPatchLimits) {
     self.document = document
     self.limits = limits
+    self.limits.maximumDepth = min(max(limits.maximumDepth, 0), JSON.highestDepth)
     byteCount = document.encodedByteCount
   }
 
@@ -49,7 +46,7 @@ private struct PatchApplication {
     case .remove(let path): try remove(at: path)
     case .replace(let path, let value):
       _ = try resolve(path)
-      try replace(at: path, with: value)
+      try add(value, at: path, replaces: true)
     case .move(let source, let path): try move(from: source, to: path)
     case .copy(let source, let path): try add(try resolve(source, member: "from"), at: path)
     case .test(let path, let value):
@@ -75,15 +72,25 @@ private struct PatchApplication {
     }
   }
 
-  /// Sets a member, inserts an element, or replaces the document.
-  private mutating func add(_ value: JSON, at path: JSONPointer) throws(PatchFault) {
+  /// Sets a member, inserts an element, or replaces the document. `replaces`: the value exists, and
+  /// an element is replaced.
+  private mutating func add(_ value: JSON, at path: JSONPointer, replaces: Bool = false) throws(PatchFault) {
     let size = try measure(value, at: path)
-    guard !path.tokens.isEmpty else { return try replaceDocument(with: value, size: size) }
+    guard !path.tokens.isEmpty else {
+      document = value
+      return try resize(to: size)
+    }
     let change = try changeParent(of: path) { (object, name) in
       let old = object.updateValue(value, named: name)
       let nameSize = JSONMeasure.byteCount(ofString: name) + 1
       return Change(old: old, grownBy: old == nil ? nameSize + (object.count > 1 ? 1 : 0) : 0)
     } array: { (elements) throws(JSONPointerError) in
+      if replaces {
+        let index = try path.elementIndex(at: path.tokens.count - 1, count: elements.count)
+        let old = elements[index]
+        elements[index] = value
+        return Change(old: old)
+      }
       let index = try path.insertionIndex(count: elements.count)
       elements.insert(value, at: index)
       return Change(grownBy: elements.count > 1 ? 1 : 0, placesMoved: elements.count - index)
@@ -108,27 +115,8 @@ private struct PatchApplication {
     try account(for: change, newSize: 0)
   }
 
-  /// Replaces an existing value.
-  private mutating func replace(at path: JSONPointer, with value: JSON) throws(PatchFault) {
-    let size = try measure(value, at: path)
-    guard !path.tokens.isEmpty else { return try replaceDocument(with: value, size: size) }
-    let change = try changeParent(of: path) { (object, name) in
-      Change(old: object.updateValue(value, named: name))
-    } array: { (elements) throws(JSONPointerError) in
-      let index = try path.elementIndex(at: path.tokens.count - 1, count: elements.count)
-      let old = elements[index]
-      elements[index] = value
-      return Change(old: old)
-    }
-    try account(for: change, newSize: size)
-  }
-}
-
-// The rest of `PatchApplication`: finding the target, and accounting.
-extension PatchApplication {
   /// The effect of an operation on the parent of its target.
   private struct Change {
-    /// The removed value.
     var old: JSON?
     /// The growth of the parent in bytes, without its values: a name, a colon, a comma.
     var grownBy = 0
@@ -136,7 +124,6 @@ extension PatchApplication {
     var placesMoved = 0
   }
 
-  /// Changes the parent of a path's target in place.
   private mutating func changeParent(
     of path: JSONPointer,
     member: String = "path",
@@ -172,11 +159,6 @@ extension PatchApplication {
     return measure.byteCount
   }
 
-  private mutating func replaceDocument(with value: JSON, size: Int) throws(PatchFault) {
-    document = value
-    try resize(to: size)
-  }
-
   private mutating func account(for change: Change, newSize: Int) throws(PatchFault) {
     let oldSize = change.old.map(\.encodedByteCount) ?? 0
     try doWork(oldSize + change.placesMoved)
@@ -198,8 +180,8 @@ extension PatchApplication {
 }
 
 extension JSONPointer {
-  /// Passes the parent of the target and the last token to `body`, which changes the parent in
-  /// place. The pointer has at least one token. Recurses no deeper than the document.
+  /// Passes the parent of the target and the last token to `body`. The pointer has at least one
+  /// token. Recurses no deeper than the document.
   fileprivate func modifyParent<Result>(
     in value: inout JSON,
     from position: Int,

@@ -1,6 +1,6 @@
-/// All faults in the form of a JSON Patch.
+/// The faults in the form of a JSON Patch.
 public struct JSONPatchFormatError: Error, Sendable, Hashable, CustomStringConvertible {
-  /// One fault.
+  /// A fault.
   public struct Fault: Sendable, Hashable {
     /// The place in the patch document, such as `/3/path`.
     public let pointer: JSONPointer
@@ -22,9 +22,7 @@ public struct JSONPatchFormatError: Error, Sendable, Hashable, CustomStringConve
 
 extension JSONPatch {
   /// Parses a patch: an array of operations, each an object with `op`, `path` and the members that
-  /// the operation needs. Other members are ignored, as RFC 6902 requires.
-  ///
-  /// - Throws: `JSONPatchFormatError` with every fault.
+  /// the operation needs. Other members are ignored, as RFC 6902 requires. Throws with every fault.
   public init(parsing document: JSON, limits: JSONPatchLimits = .standard) throws(JSONPatchFormatError) {
     var reader = OperationReader()
     let operations = reader.readOperations(document, limits: limits)
@@ -33,7 +31,6 @@ extension JSONPatch {
   }
 }
 
-/// Parses operations and collects faults.
 private struct OperationReader {
   private(set) var faults: [JSONPatchFormatError.Fault] = []
 
@@ -113,7 +110,6 @@ private struct OperationReader {
 }
 
 extension JSON {
-  /// The type with its article, e.g. `a string`.
   fileprivate var typeWithArticle: String {
     switch self {
     case .null: "null"

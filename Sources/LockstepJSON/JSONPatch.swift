@@ -8,8 +8,7 @@ public struct JSONPatch: Sendable, Hashable {
     case remove(JSONPointer)
     /// Replaces a value, which must exist.
     case replace(JSONPointer, JSON)
-    /// Removes a value, which must exist, and adds it at another place, which must not be inside
-    /// it.
+    /// Removes a value, which must exist, and adds it at another place, but not inside it.
     case move(from: JSONPointer, to: JSONPointer)
     /// Adds a copy of a value, which must exist, at another place.
     case copy(from: JSONPointer, to: JSONPointer)
@@ -24,32 +23,18 @@ public struct JSONPatch: Sendable, Hashable {
   public init(_ operations: [Operation]) { self.operations = operations }
 }
 
-/// The limits of a patch. Without them, a few bytes of patch could double a document many times, or
-/// move the same megabytes thousands of times.
+/// The limits of a patch, of which a few bytes could double a document many times, for example.
 public struct JSONPatchLimits: Sendable, Hashable {
   /// The greatest number of operations. Default: 10,000.
-  public var maximumOperations: Int
+  public var maximumOperations = 10_000
   /// The greatest size of the document as compact JSON, after each operation. Default: 16 MiB.
-  public var maximumByteCount: Int
-  /// The greatest nesting depth, at most `JSONLimits.highestDepth`. Default: 128.
-  public let maximumDepth: Int
+  public var maximumByteCount = 16 << 20
+  /// The greatest nesting depth, clamped to 0…`JSON.highestDepth`. Default: 128.
+  public var maximumDepth = 128
   /// The greatest amount of work of all operations together. A unit is a byte of JSON read, or a
   /// place of an array or object moved. Default: 64 Mi units, about a tenth of a second.
-  public var maximumWork: Int
+  public var maximumWork = 64 << 20
 
-  /// Limits. The depth is clamped to 0…`JSONLimits.highestDepth`.
-  public init(
-    maximumOperations: Int = 10_000,
-    maximumByteCount: Int = 16 << 20,
-    maximumDepth: Int = 128,
-    maximumWork: Int = 64 << 20
-  ) {
-    self.maximumOperations = maximumOperations
-    self.maximumByteCount = maximumByteCount
-    self.maximumDepth = JSONLimits(maximumDepth: maximumDepth).maximumDepth
-    self.maximumWork = maximumWork
-  }
-
-  /// The default limits.
+  /// The default limits. Change a copy for others.
   public static let standard = JSONPatchLimits()
 }

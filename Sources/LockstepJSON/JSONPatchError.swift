@@ -6,17 +6,11 @@ public struct JSONPatchError: Error, Sendable, Hashable, CustomStringConvertible
     case testFailed
     /// A value that the operation needs does not exist.
     case notFound(JSONPointerError)
-    /// A value cannot be moved into itself.
     case moveIntoOwnChild
-    /// The whole document can be replaced but not removed.
     case removesDocument
-    /// The document would be larger than the limits allow.
     case tooLarge(limit: Int)
-    /// The document would be deeper than the limits allow.
     case tooDeep(limit: Int)
-    /// The patch has more operations than the limits allow.
     case tooManyOperations(limit: Int)
-    /// The operations together are more work than the limits allow.
     case tooMuchWork(limit: Int)
   }
 
@@ -44,6 +38,6 @@ public struct JSONPatchError: Error, Sendable, Hashable, CustomStringConvertible
     }
   }
 
-  /// The operation and the reason, such as `Operation 3: A value cannot be moved into itself.`
+  /// The operation and the reason.
   public var description: String { "Operation \(operationIndex): \(reason)" }
 }

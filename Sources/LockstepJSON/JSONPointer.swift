@@ -2,8 +2,7 @@
 ///
 /// Pointers are equal if their tokens have the same UTF-8 bytes.
 public struct JSONPointer: Sendable {
-  /// The names and indices of the path, unescaped. Without any, the pointer means the whole
-  /// document.
+  /// The names and indices of the path, unescaped; none for the whole document.
   public let tokens: [String]
 
   /// The pointer to the whole document.
@@ -14,8 +13,6 @@ public struct JSONPointer: Sendable {
 
   /// Parses a pointer: empty text, or tokens with a slash before each, with `~1` for `/` and `~0`
   /// for `~`.
-  ///
-  /// - Throws: `JSONPointerError` if the text has another form.
   public init(parsing text: String) throws(JSONPointerError) {
     guard !text.isEmpty else {
       self = .root
@@ -30,13 +27,17 @@ public struct JSONPointer: Sendable {
     self.tokens = tokens
   }
 
-  /// The value at the pointer.
-  ///
-  /// - Throws: `JSONPointerError`, which names the token without a value.
+  /// The value at the pointer. The error names the token without a value.
   public func resolve(in document: JSON) throws(JSONPointerError) -> JSON {
     var value = document
     for position in tokens.indices {
-      value = try child(of: value, at: position)
+      switch value {
+      case .object(let object):
+        guard let child = object[tokens[position]] else { throw error(.noSuchMember, at: position) }
+        value = child
+      case .array(let elements): value = elements[try elementIndex(at: position, count: elements.count)]
+      default: throw error(.notAContainer, at: position)
+      }
     }
     return value
   }
@@ -49,24 +50,9 @@ public struct JSONPointer: Sendable {
 
   /// Whether this pointer's value contains the other's.
   public func isProperPrefix(of other: JSONPointer) -> Bool {
-    tokens.count < other.tokens.count
-      && zip(tokens, other.tokens).allSatisfy { $0.hasSameBytes(as: $1) }
+    tokens.count < other.tokens.count && JSONPointer(tokens: Array(other.tokens.prefix(tokens.count))) == self
   }
 
-  private func child(of value: JSON, at position: Int) throws(JSONPointerError) -> JSON {
-    let token = tokens[position]
-    switch value {
-    case .object(let object):
-      guard let child = object[token] else { throw error(.noSuchMember, at: position) }
-      return child
-    case .array(let elements):
-      let index = try elementIndex(at: position, count: elements.count)
-      return elements[index]
-    default: throw error(.notAContainer, at: position)
-    }
-  }
-
-  /// A token as the index of one of `count` elements.
   func elementIndex(at position: Int, count: Int) throws(JSONPointerError) -> Int {
     guard let index = Self.index(of: tokens[position]) else { throw error(.invalidIndex, at: position) }
     guard index < count else { throw error(.noSuchElement(count: count), at: position) }
@@ -106,7 +92,7 @@ public struct JSONPointer: Sendable {
   }
 }
 
-extension JSONPointer: CustomStringConvertible {
+extension JSONPointer: CustomStringConvertible, Hashable {
   /// The pointer as RFC 6901 spells it; reading it again gives the same pointer.
   public var description: String {
     var bytes: [UInt8] = []
@@ -122,13 +108,10 @@ extension JSONPointer: CustomStringConvertible {
     }
     return String(decoding: bytes, as: UTF8.self)
   }
-}
 
-extension JSONPointer: Hashable {
   /// Compares the tokens byte by byte.
   public static func == (left: JSONPointer, right: JSONPointer) -> Bool {
-    left.tokens.count == right.tokens.count
-      && zip(left.tokens, right.tokens).allSatisfy { $0.hasSameBytes(as: $1) }
+    left.tokens.elementsEqual(right.tokens) { $0.hasSameBytes(as: $1) }
   }
 
   /// Hashes the tokens.

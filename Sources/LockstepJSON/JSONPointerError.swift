@@ -2,17 +2,12 @@
 public struct JSONPointerError: Error, Sendable, Hashable, CustomStringConvertible {
   /// The kinds of errors.
   public enum Kind: Sendable, Hashable {
-    /// The text is not empty and does not begin with a slash.
     case missingSlash
-    /// A `~` without `0` or `1` after it.
     case invalidEscape
-    /// The object has no such member.
     case noSuchMember
-    /// The array has only so many elements.
     case noSuchElement(count: Int)
     /// The token for an array is not an index: digits without a leading zero.
     case invalidIndex
-    /// The parent is neither an array nor an object.
     case notAContainer
   }
 

@@ -10,12 +10,8 @@ struct JSONWriter: ~Copyable {
     var next = 0
   }
 
-  private(set) var output: JSONOutputBuffer
+  private(set) var output = JSONOutputBuffer()
   private var containers: [Container] = []
-
-  init(capacity: Int) {
-    output = JSONOutputBuffer(capacity: capacity)
-  }
 
   mutating func write(_ value: JSON) {
     guard !output.append(leaf: value) else { return }
@@ -50,8 +46,7 @@ struct JSONWriter: ~Copyable {
     }
   }
 
-  /// Writes children up to the first that has children itself. Returns that child, whose name has
-  /// been written.
+  /// Writes children up to the first that has children itself, and returns that child.
   private mutating func writeChildren(of container: inout Container) -> JSON? {
     switch container.children {
     case .elements(let elements):

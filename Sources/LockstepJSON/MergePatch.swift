@@ -3,8 +3,8 @@ extension JSON {
   /// removes a member. A patch that is not an object replaces the whole value. Members keep their
   /// position, and new ones come last.
   ///
-  /// Takes time in proportion to both values. Recurses as deep as the patch, which `JSONLimits`
-  /// bounds for parsed values. The result is no deeper than the deeper of the two.
+  /// Takes time in proportion to both values. Recurses as deep as the patch, which parsing bounds.
+  /// The result is no deeper than the deeper of the two.
   public func mergePatched(with patch: JSON) -> JSON {
     var result = self
     result.merge(patch)

@@ -1,17 +1,11 @@
-/// A stack whose top elements can be moved into an array without copies and reference counting. The
-/// parser collects the children of open containers on it.
+/// A stack whose top elements can be moved into an array without copies and reference counting.
 ///
 /// The pointer is safe because the stack is not copyable, so it is the only owner, and exactly the
 /// first `count` elements are initialized.
 struct MovableStack<Element>: ~Copyable {
-  private var base: UnsafeMutablePointer<Element>
-  private var capacity: Int
+  private var base = UnsafeMutablePointer<Element>.allocate(capacity: 16)
+  private var capacity = 16
   private(set) var count = 0
-
-  init() {
-    capacity = 16
-    base = UnsafeMutablePointer<Element>.allocate(capacity: capacity)
-  }
 
   deinit {
     base.deinitialize(count: count)
@@ -38,7 +32,6 @@ struct MovableStack<Element>: ~Copyable {
     return (base + count).move()
   }
 
-  /// Moves out all elements from `start`.
   mutating func moveTail(from start: Int) -> [Element] {
     precondition(start >= 0 && start <= count)
     let moved = count - start

@@ -1,7 +1,5 @@
-/// An open-addressed hash table from the names of a large object to the places of its members.
-///
-/// It stores no names, so each call takes the members. `Hasher` has a random seed in each process,
-/// so that colliding names cannot be prepared.
+/// An open-addressed hash table from the names of a large object to the places of its members. It
+/// stores no names, so each call takes the members. `Hasher` has a random seed in each process.
 struct NameIndex: Sendable {
   /// Objects with at most this many members have no index.
   static let threshold = 16
@@ -47,13 +45,11 @@ struct NameIndex: Sendable {
     closeHole(at: hole, members)
     let removed = Int32(place)
     slots.withUnsafeMutableBufferPointer { slots in
-      // Without branches and checks the compiler vectorises this loop. The indices are the buffer's
-      // own.
+      // Without branches and checks the compiler vectorises this loop.
       for slot in slots.indices { slots[slot] &-= slots[slot] > removed ? 1 : 0 }
     }
   }
 
-  /// Builds the index with room for `capacity` members.
   mutating func rebuild(for members: [JSONObject.Member], capacity: Int) {
     guard capacity > Self.threshold else {
       slots = []

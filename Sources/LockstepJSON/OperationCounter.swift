@@ -1,8 +1,7 @@
 #if DEBUG
   import Synchronization
 
-  /// Counts comparisons and moves of an object's members in a task, so that tests can assert how they grow. Release
-  /// builds do not count.
+  /// Counts comparisons and moves of an object's members in a task, for tests of how they grow.
   final class OperationCounter: Sendable {
     @TaskLocal static var current: OperationCounter?
     let count = Atomic(0)

@@ -1,5 +1,4 @@
-/// The parser's error. It is cheap to make: the line, the column and the message are computed
-/// later.
+/// The parser's error. It is cheap to make: `JSONParseError` has the line, the column and the text.
 struct ParseFault: Error {
   var problem: ParseProblem
   var offset: Int
@@ -14,8 +13,6 @@ enum ParseProblem {
   case integerOutOfRange, doubleTooLarge, doubleTooSmall
   case unfinishedString, controlCharacter, unknownEscape, missingHexadecimalDigit
   case loneHighSurrogate, loneLowSurrogate
-
-  var kind: JSONParseError.Kind { explanation(found: "").kind }
 
   /// The kind and the message. `found` describes the character at the offset.
   func explanation(found: String) -> (kind: JSONParseError.Kind, sentence: String) {

@@ -84,7 +84,7 @@ public struct Application: Sendable {
 
   func finishedStream(_ response: Response, to request: Request, route: Int?) -> Response {
     var response = response
-    if cors.isOn { response.fields.append(contentsOf: cors.fields(for: request.head)) }
+    if cors.isOn { response.fields.append(contentsOf: cors.fields(forOrigin: request.head[.origin])) }
     if let id = request.id { response.fields.append(.xRequestID, id) }
     record(response, to: request, route: route)
     return response
@@ -129,7 +129,7 @@ public struct Application: Sendable {
     let canBeCompressed = Compression.applies(to: response)
     guard cors.isOn || canBeCompressed else { return (response, false) }
     var response = response
-    if cors.isOn { response.fields.append(contentsOf: cors.fields(for: head)) }
+    if cors.isOn { response.fields.append(contentsOf: cors.fields(forOrigin: head[.origin])) }
     if canBeCompressed { response.fields.append(.vary, "Accept-Encoding") }
     return (response, canBeCompressed && ContentCoding.preferred(by: head) == .gzip)
   }
@@ -138,7 +138,7 @@ public struct Application: Sendable {
   private func unmodified(_ response: Response, for head: RequestHead) -> Response {
     var response = response
     response.fields = Compression.fieldsOfUnmodified(response.fields, for: head)
-    if cors.isOn { response.fields.append(contentsOf: cors.fields(for: head)) }
+    if cors.isOn { response.fields.append(contentsOf: cors.fields(forOrigin: head[.origin])) }
     response.fields.append(.vary, "Accept-Encoding")
     return response
   }

@@ -1,7 +1,5 @@
-/// Waits for work that passes its result to a completion handler.
-///
-/// `begin` starts the work. The work calls the handler exactly once, unless `begin` throws. A caller whose task is cancelled
-/// still waits.
+/// Waits for work that passes its result to a completion handler exactly once, unless `begin`
+/// throws. A caller whose task is cancelled still waits.
 @inlinable
 nonisolated(nonsending) public func withCompletion<Value: Sendable>(
   _ begin: (_ completion: @escaping @Sendable (Result<Value, any Error>) -> Void) throws -> Void

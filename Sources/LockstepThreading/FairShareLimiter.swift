@@ -4,7 +4,7 @@
 /// - Work beyond the limit waits in the order of its arrival, in a queue for each owner.
 /// - Each queue is bounded: if it is full, `run` throws at once.
 /// - A waiting task that is cancelled leaves the queue. Work that has begun always finishes.
-public final class FairShareLimiter<Owner: Hashable & Sendable>: Sendable {
+package final class FairShareLimiter<Owner: Hashable & Sendable>: Sendable {
   private typealias Waiter = CheckedContinuation<Void, any Error>
 
   private struct Queue: Sendable {
@@ -18,6 +18,12 @@ public final class FairShareLimiter<Owner: Hashable & Sendable>: Sendable {
     /// Tasks that were cancelled before they reached their queue.
     var cancelled: Set<UInt64> = []
     var isLifted = false
+
+    mutating func begins(_ owner: Owner, atOnce: Int) -> Bool {
+      guard isLifted || queues[owner]?.running ?? 0 < atOnce else { return false }
+      queues[owner, default: Queue()].running += 1
+      return true
+    }
   }
 
   private let name: String
@@ -25,11 +31,9 @@ public final class FairShareLimiter<Owner: Hashable & Sendable>: Sendable {
   private let waiting: Int
   private let contents = LockedState(Contents())
 
-  /// - Parameters:
-  ///   - name: The name in errors.
-  ///   - atOnce: How many pieces of an owner's work run at once, at least 1.
-  ///   - waiting: How many more of them may wait.
-  public init(name: String, atOnce: Int, waiting: Int) {
+  /// Errors have the name. At least 1 piece of an owner's work runs at once, and `waiting` more may
+  /// wait.
+  package init(name: String, atOnce: Int, waiting: Int) {
     self.name = name
     self.atOnce = max(1, atOnce)
     self.waiting = waiting
@@ -38,20 +42,20 @@ public final class FairShareLimiter<Owner: Hashable & Sendable>: Sendable {
   /// Runs `work` when the owner is below the limit. `work` must not run more work of the same
   /// owner, because it could wait for itself.
   ///
-  /// - Throws: Errors of `work`; `PoolOverloadedError` if the owner's queue is full;
-  ///   `CancellationError` if the task was cancelled while it waited.
-  nonisolated(nonsending) public func run<Result>(
+  /// Throws `PoolOverloadedError` if the owner's queue is full, and `CancellationError` if the task
+  /// was cancelled while it waited.
+  nonisolated(nonsending) package func run<Result>(
     for owner: Owner,
     _ work: () async throws -> Result
   ) async throws -> Result {
-    if !startsAtOnce(owner) { try await waitForTurn(of: owner) }
+    if !contents.withLock({ $0.begins(owner, atOnce: atOnce) }) { try await waitForTurn(of: owner) }
     defer { finish(owner) }
     return try await work()
   }
 
   /// Removes the limit for good: waiting work starts now, and its tasks can no longer be cancelled.
   /// For a shutdown that finishes all requested work.
-  public func lift() {
+  package func lift() {
     let waiters = contents.withLock { contents in
       contents.isLifted = true
       var waiters: [Waiter] = []
@@ -65,16 +69,7 @@ public final class FairShareLimiter<Owner: Hashable & Sendable>: Sendable {
     for waiter in waiters { waiter.resume() }
   }
 
-  /// How many pieces of an owner's work wait.
-  public func waiting(of owner: Owner) -> Int { contents.withLock { $0.queues[owner]?.waiting.count ?? 0 } }
-
-  private func startsAtOnce(_ owner: Owner) -> Bool {
-    contents.withLock { contents in
-      guard contents.isLifted || contents.queues[owner]?.running ?? 0 < atOnce else { return false }
-      contents.queues[owner, default: Queue()].running += 1
-      return true
-    }
-  }
+  package func waiting(of owner: Owner) -> Int { contents.withLock { $0.queues[owner]?.waiting.count ?? 0 } }
 
   nonisolated(nonsending) private func waitForTurn(of owner: Owner) async throws {
     let number = contents.withLock { contents in
@@ -95,18 +90,12 @@ public final class FairShareLimiter<Owner: Hashable & Sendable>: Sendable {
   private func enqueue(_ owner: Owner, _ number: UInt64, _ waiter: Waiter) -> Result<Void, any Error>? {
     contents.withLock { contents in
       if contents.cancelled.contains(number), !contents.isLifted { return .failure(CancellationError()) }
-      var queue = contents.queues[owner] ?? Queue()
       // Other work may have finished in the meantime.
-      if queue.running < atOnce || contents.isLifted {
-        queue.running += 1
-        contents.queues[owner] = queue
-        return .success(())
-      }
-      guard queue.waiting.count < waiting else {
+      if contents.begins(owner, atOnce: atOnce) { return .success(()) }
+      guard contents.queues[owner]?.waiting.count ?? 0 < waiting else {
         return .failure(PoolOverloadedError(pool: name, capacity: waiting))
       }
-      queue.waiting.append((number, waiter))
-      contents.queues[owner] = queue
+      contents.queues[owner, default: Queue()].waiting.append((number, waiter))
       return nil
     }
   }

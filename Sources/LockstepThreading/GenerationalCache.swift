@@ -1,11 +1,9 @@
 /// A bounded cache that keeps the most recently used values.
 ///
-/// A value that is added, or found in the old generation, goes to the young one. When the young generation has half of the
-/// capacity, the old one is dropped and the young one takes its place. So nothing is ever sorted, and finding a value in use
-/// moves nothing.
+/// A value that is added, or found in the old generation, goes to the young one. When the young
+/// generation has half of the capacity, the old one is dropped and the young one takes its place.
 ///
-/// Its methods are inlinable: every request reads such a cache from another module, where a generic function would run
-/// unspecialized.
+/// Its methods are inlinable: in another module, a generic function would run unspecialized.
 public struct GenerationalCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   @usableFromInline let half: Int
   @usableFromInline let keepsDropped: Bool

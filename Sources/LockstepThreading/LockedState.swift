@@ -55,8 +55,7 @@ public final class LockedState<State: Sendable>: @unchecked Sendable {
     }
   }
 
-  /// The same with a time limit on the system's clock. Returns nil if `body` has returned no value
-  /// by then.
+  /// The same with a time limit on the system's clock. Returns nil past it.
   public func wait<Result>(atMost nanoseconds: Int64, for body: (inout State) -> Result?) -> Result? {
     var deadline = timespec()
     clock_gettime(CLOCK_MONOTONIC, &deadline)

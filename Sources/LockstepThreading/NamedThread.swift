@@ -5,13 +5,10 @@ import Glibc
 public struct NamedThread: Sendable {
   /// The system could not start a thread.
   public struct NotStarted: Error, Equatable, CustomStringConvertible {
-    /// The thread's name.
-    public let name: String
-    /// The `errno` that `pthread_create` returned.
-    public let code: Int32
+    package let name: String
+    package let code: Int32
 
-    /// For example: `cannot start the thread hasher-1: Resource temporarily unavailable
-    /// (pthread_create, errno 11)`.
+    /// The name and the reason.
     public var description: String {
       "cannot start the thread \(name): \(String(cString: strerror(code))) (pthread_create, errno \(code))"
     }
@@ -23,16 +20,19 @@ public struct NamedThread: Sendable {
   public init(name: String, _ body: @escaping @Sendable () -> Void) throws(NotStarted) {
     var handle = pthread_t()
     // The new thread takes over this reference. If there is no thread, it is released below.
-    let start = Unmanaged.passRetained(Start(name: name, body: body))
+    let start = Unmanaged.passRetained(
+      Start {
+        Self.nameCurrent(name)
+        body()
+      }
+    )
     let code = pthread_create(
       &handle,
       nil,
       { argument in
         guard let argument else { return nil }
         // The reference that `passRetained` made, taken exactly once.
-        let start = Unmanaged<Start>.fromOpaque(argument).takeRetainedValue()
-        NamedThread.nameCurrent(start.name)
-        start.body()
+        Unmanaged<Start>.fromOpaque(argument).takeRetainedValue().body()
         return nil
       },
       start.toOpaque()
@@ -44,12 +44,9 @@ public struct NamedThread: Sendable {
     self.handle = handle
   }
 
-  /// Checks that the system can run `count` more threads: starts them, ends them, and throws if one
-  /// did not start.
-  ///
-  /// Call this before using an API that waits forever if it gets no thread, such as Swift's own
-  /// thread pools.
-  public static func expectRoom(
+  /// Checks that the system can run `count` more threads. Call this before using an API that waits
+  /// forever if it gets no thread, such as Swift's own thread pools.
+  package static func expectRoom(
     for count: Int,
     start: (String, @escaping @Sendable () -> Void) throws(NotStarted) -> NamedThread = NamedThread.init(name:_:)
   ) throws(NotStarted) {
@@ -65,11 +62,9 @@ public struct NamedThread: Sendable {
     }
   }
 
-  /// Returns when the thread has ended.
-  public func join() { pthread_join(handle, nil) }
+  package func join() { pthread_join(handle, nil) }
 
-  /// Lets the thread end by itself.
-  public func detach() { pthread_detach(handle) }
+  package func detach() { pthread_detach(handle) }
 
   /// Names the calling thread through `/proc`, because Swift's Glibc has no `pthread_setname_np`.
   /// Without `/proc` the thread has no name.
@@ -82,12 +77,8 @@ public struct NamedThread: Sendable {
   }
 
   private final class Start: Sendable {
-    let name: String
     let body: @Sendable () -> Void
 
-    init(name: String, body: @escaping @Sendable () -> Void) {
-      self.name = name
-      self.body = body
-    }
+    init(_ body: @escaping @Sendable () -> Void) { self.body = body }
   }
 }

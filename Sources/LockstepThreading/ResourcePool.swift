@@ -2,10 +2,8 @@
 public typealias WorkerPool = ResourcePool<Void>
 
 /// A pool of threads for blocking work. Each thread has a resource of its own, such as a database
-/// connection.
+/// connection. The resource needs no lock and need not be `Sendable`.
 ///
-/// - Only its thread ever touches a resource, so a resource needs no lock and need not be
-///   `Sendable`.
 /// - Accepted work starts in the order of acceptance. It always finishes, even if the waiting task
 ///   is cancelled.
 /// - The queue is bounded: if it is full, `run` throws at once.
@@ -17,15 +15,11 @@ public final class ResourcePool<Resource>: Sendable {
   private let queue: WorkQueue<@Sendable (inout Resource) -> Void>
   private let threads: LockedState<[NamedThread]>
 
-  /// Starts the threads, named `name-1`, `name-2` and so on.
+  /// Starts the threads, named `name-1`, `name-2` and so on. Linux keeps the first 15 bytes of a
+  /// name. At least 1 thread runs work, and at least 1 piece of work may wait (`capacity`).
   ///
-  /// - Parameters:
-  ///   - name: The purpose of the pool. Linux keeps the first 15 bytes of a thread's name.
-  ///   - threads: How many pieces of work run at a time, at least 1.
-  ///   - capacity: How many more may wait, at least 1.
-  ///   - resource: Makes a thread's resource, on that thread, before its first work.
-  /// - Throws: `NamedThread.NotStarted` if the system has no more threads. Threads that were
-  ///   started have ended.
+  /// `resource` makes a thread's resource, on that thread, before its first work. Throws if the
+  /// system has no more threads. Threads that were started have ended.
   public init(
     name: String,
     threads: Int,
@@ -59,7 +53,7 @@ public final class ResourcePool<Resource>: Sendable {
   }
 
   /// How much work waits, without the work that runs.
-  public var waiting: Int { queue.count }
+  package var waiting: Int { queue.count }
 
   /// Runs `work` on one of the pool's threads and returns or throws what it does.
   ///
@@ -91,13 +85,11 @@ public final class ResourcePool<Resource>: Sendable {
 }
 
 extension ResourcePool<Void> {
-  /// Starts threads that need no resource.
-  public convenience init(name: String, threads: Int, capacity: Int) throws(NamedThread.NotStarted) {
+  package convenience init(name: String, threads: Int, capacity: Int) throws(NamedThread.NotStarted) {
     try self.init(name: name, threads: threads, capacity: capacity, resource: {})
   }
 
-  /// Runs `work` on one of the pool's threads and returns or throws what it does.
-  nonisolated(nonsending) public func run<Result: Sendable>(
+  nonisolated(nonsending) package func run<Result: Sendable>(
     _ work: @escaping @Sendable () throws -> Result
   ) async throws -> Result {
     try await run { (_: inout Void) in try work() }

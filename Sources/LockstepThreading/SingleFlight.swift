@@ -1,20 +1,21 @@
 /// Shares asynchronous work among all callers that need its result at the same time.
 ///
 /// The first caller for a key runs the work, and callers that arrive meanwhile get its result too.
-/// The result is not kept: the next caller runs the work again. A caller with a cache looks there
-/// first, and once more inside the work, because an earlier flight may have filled the cache in
-/// between.
+/// The next caller runs the work again. A caller with a cache looks there first, and once more
+/// inside the work, because an earlier flight may have filled the cache in between.
 ///
 /// - A waiting caller stays until the flight ends, even if its task is cancelled.
 /// - If the work throws `CancellationError`, only the caller that ran it fails. Another caller runs
 ///   the work instead.
 /// - `invalidate(_:)` marks the result of running work as outdated. Its caller then runs the work
 ///   again.
-public final class SingleFlight<Key: Hashable & Sendable, Value: Sendable, Failure: Error>: Sendable {
+package final class SingleFlight<Key: Hashable & Sendable, Value: Sendable, Failure: Error>: Sendable {
+  private typealias Outcome = Result<Value, Failure>
+
   private enum Turn: Sendable {
     /// The caller runs the work.
     case lead
-    case share(Result<Value, Failure>)
+    case share(Outcome)
     /// The caller that ran the work was cancelled.
     case retry
   }
@@ -26,19 +27,13 @@ public final class SingleFlight<Key: Hashable & Sendable, Value: Sendable, Failu
 
   private let flights = LockedState<[Key: Flight]>([:])
 
-  /// Starts without any flight.
-  public init() {}
+  package init() {}
 
   /// Runs `work`, or waits for another caller that runs it for the same key.
   ///
-  /// - Parameters:
-  ///   - key: Identifies the work.
-  ///   - keep: Stores a result that is not outdated, and returns what all callers get. It runs
-  ///     under a lock that `invalidate(_:)` takes too, so it must be short.
-  ///   - work: Makes the result.
-  /// - Returns: The result.
-  /// - Throws: Errors of `work`.
-  nonisolated(nonsending) public func value(
+  /// `keep` stores a result that is not outdated, and returns what all callers get. It runs under a
+  /// lock that `invalidate(_:)` takes too, so it must be short.
+  nonisolated(nonsending) package func value(
     of key: Key,
     keep: (Value) -> Value = { $0 },
     _ work: () async throws(Failure) -> Value
@@ -54,13 +49,13 @@ public final class SingleFlight<Key: Hashable & Sendable, Value: Sendable, Failu
 
   /// Marks work that runs for the key as outdated. Call this after the source has changed and
   /// before the change is cached.
-  public func invalidate(_ key: Key) {
+  package func invalidate(_ key: Key) {
     // Mostly nothing runs, and this code is not specialized for the key.
     flights.withLock { if !$0.isEmpty { $0[key]?.isOutdated = true } }
   }
 
   /// The number of callers that wait for another caller's work.
-  public var waitingCount: Int { flights.withLock { $0.values.reduce(0) { $0 + $1.waiting.count } } }
+  package var waitingCount: Int { flights.withLock { $0.values.reduce(0) { $0 + $1.waiting.count } } }
 
   nonisolated(nonsending) private func lead(
     _ key: Key,
@@ -68,18 +63,16 @@ public final class SingleFlight<Key: Hashable & Sendable, Value: Sendable, Failu
     _ work: () async throws(Failure) -> Value
   ) async throws(Failure) -> Value {
     while true {
-      let result: Result<Value, Failure>
+      let result: Outcome
       do throws(Failure) { result = .success(try await work()) } catch { result = .failure(error) }
       if let shared = finish(key, result, keep) { return try shared.get() }
     }
   }
 
   /// Ends the flight and passes its result on. Returns nil if the work must run again.
-  private func finish(_ key: Key, _ result: Result<Value, Failure>, _ keep: (Value) -> Value) -> Result<Value, Failure>?
-  {
+  private func finish(_ key: Key, _ result: Outcome, _ keep: (Value) -> Value) -> Outcome? {
     let isCancelled = if case .failure(is CancellationError) = result { true } else { false }
-    let (waiting, shared) = flights.withLock {
-      flights -> ([CheckedContinuation<Turn, Never>], Result<Value, Failure>?) in
+    let (waiting, shared) = flights.withLock { flights -> ([CheckedContinuation<Turn, Never>], Outcome?) in
       if flights[key]?.isOutdated == true, !isCancelled {
         flights[key]?.isOutdated = false
         return ([], nil)

@@ -1,7 +1,7 @@
 /// Runs tasks that end together when the scope shuts down, such as all screens.
 ///
-/// A scope has several task groups. Each end of a task searches its group's older tasks: in one
-/// group of 50,000 tasks that takes half a millisecond, and ending all of them takes many seconds.
+/// A scope has several task groups, because each end of a task searches its group's older tasks. In
+/// one group of 50,000 tasks that takes half a millisecond, so ending all takes many seconds.
 package final class TaskScope: Sendable {
   package typealias Work = @Sendable () async -> Void
 
@@ -12,20 +12,19 @@ package final class TaskScope: Sendable {
   private struct Groups {
     var works: [AsyncStream<Work>.Continuation] = []
     var tasks: [Task<Void, Never>] = []
+    var running = 0
     var started = 0
     var areShutDown = false
   }
 
   private let limit: Int
   private let groups = LockedState(Groups())
-  private let running = LockedState(0)
 
   /// `branches` is the number of task groups. A group works well with some hundred tasks.
   package init(branches: Int = 1) {
     limit = branches
   }
 
-  /// Starts a task.
   package func start(_ work: @escaping Work) throws(ShutDownError) {
     guard let group = nextGroup(), case .enqueued = group.yield(work) else { throw ShutDownError() }
   }
@@ -38,7 +37,7 @@ package final class TaskScope: Sendable {
     }
     for work in works { work.finish() }
     for task in tasks { task.cancel() }
-    running.wait { $0 == 0 ? () : nil }
+    groups.wait { $0.running == 0 ? () : nil }
   }
 
   /// A new group up to the limit, then the existing ones in turn. Nil after the shutdown.
@@ -51,18 +50,18 @@ package final class TaskScope: Sendable {
     }
   }
 
-  private func startGroup(in groups: inout Groups) {
+  private func startGroup(in contents: inout Groups) {
     let (stream, works) = AsyncStream<Work>.makeStream()
-    groups.works.append(works)
-    running.withLock { $0 += 1 }
-    groups.tasks.append(
-      Task { [running] in
+    contents.works.append(works)
+    contents.running += 1
+    contents.tasks.append(
+      Task { [groups] in
         await withDiscardingTaskGroup { group in
           for await work in stream { group.addTask { await work() } }
           group.cancelAll()
         }
-        running.withLock { $0 -= 1 }
-        running.wakeAll()
+        groups.withLock { $0.running -= 1 }
+        groups.wakeAll()
       }
     )
   }

@@ -43,17 +43,15 @@ public final class WorkQueue<Work: Sendable>: Sendable {
   private let capacity: Int
   private let contents = LockedState(Contents())
 
-  /// An empty queue. Its errors have its name; `capacity` is at least 1.
-  public init(name: String, capacity: Int) {
+  /// Errors have the name. `capacity` is at least 1.
+  package init(name: String, capacity: Int) {
     self.name = name
     self.capacity = max(1, capacity)
   }
 
-  /// How much work waits.
-  public var count: Int { contents.withLock { $0.count } }
+  package var count: Int { contents.withLock { $0.count } }
 
-  /// Adds work. Throws `PoolOverloadedError` if the queue is full, and `PoolShutDownError` if
-  /// it is closed.
+  /// Throws `PoolOverloadedError` if the queue is full, and `PoolShutDownError` if it is closed.
   public func offer(_ work: Work) throws {
     try contents.withLock { contents in
       if contents.isClosed { throw PoolShutDownError(pool: name) }
@@ -64,21 +62,20 @@ public final class WorkQueue<Work: Sendable>: Sendable {
   }
 
   /// Waits for work and takes the oldest. Returns nil if the queue is closed and empty.
-  public func next() -> Work? { contents.wait { $0.next() } }
+  package func next() -> Work? { contents.wait { $0.next() } }
 
   /// The same with a time limit on the system's clock. Also returns nil when the time is up.
-  public func next(withinNanoseconds time: Int64) -> Work? { contents.wait(atMost: time) { $0.next() } ?? nil }
+  package func next(withinNanoseconds time: Int64) -> Work? { contents.wait(atMost: time) { $0.next() } ?? nil }
 
   /// Takes the work that waits now, oldest first, up to `limit`.
-  public func takeWaiting(atMost limit: Int = .max) -> [Work] {
+  package func takeWaiting(atMost limit: Int = .max) -> [Work] {
     contents.withLock { $0.removeFirst(atMost: limit) }
   }
 
-  /// Whether the queue accepts no more work.
-  public var isClosed: Bool { contents.withLock { $0.isClosed } }
+  package var isClosed: Bool { contents.withLock { $0.isClosed } }
 
   /// Accepts no more work. `next()` still returns accepted work, and nil after that.
-  public func close() {
+  package func close() {
     contents.withLock { $0.isClosed = true }
     contents.wakeAll()
   }
@@ -86,13 +83,11 @@ public final class WorkQueue<Work: Sendable>: Sendable {
 
 /// More work waits than a pool or queue accepts. Try again later.
 public struct PoolOverloadedError: Error, Equatable, CustomStringConvertible {
-  /// The pool's name.
-  public let pool: String
+  package let pool: String
   /// How much work may wait.
-  public let capacity: Int
+  package let capacity: Int
 
-  /// The error of a pool.
-  public init(pool: String, capacity: Int) {
+  package init(pool: String, capacity: Int) {
     self.pool = pool
     self.capacity = capacity
   }
@@ -103,11 +98,9 @@ public struct PoolOverloadedError: Error, Equatable, CustomStringConvertible {
 
 /// A pool or queue accepts no more work, because it is shutting down.
 public struct PoolShutDownError: Error, Equatable, CustomStringConvertible {
-  /// The pool's name.
-  public let pool: String
+  package let pool: String
 
-  /// The error of a pool.
-  public init(pool: String) { self.pool = pool }
+  package init(pool: String) { self.pool = pool }
 
   /// For example: `the pool "hash" has been shut down`.
   public var description: String { "the pool \"\(pool)\" has been shut down" }

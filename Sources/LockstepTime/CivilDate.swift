@@ -44,12 +44,10 @@ public struct CivilDate: Sendable, Equatable {
 
   /// The number of days in a month. `month` is from 1 to 12.
   public static func length(ofMonth month: Int, year: Int) -> Int {
-    let isLast = month == 12
-    return daysSince1970(year: isLast ? year + 1 : year, month: isLast ? 1 : month + 1)
-      - daysSince1970(year: year, month: month)
+    let next = month == 12 ? daysSince1970(year: year + 1, month: 1) : daysSince1970(year: year, month: month + 1)
+    return next - daysSince1970(year: year, month: month)
   }
 
-  /// The quotient, rounded down.
   private static func floor(_ number: Int, by divisor: Int) -> Int {
     let (quotient, remainder) = number.quotientAndRemainder(dividingBy: divisor)
     return remainder < 0 ? quotient - 1 : quotient

@@ -45,8 +45,7 @@ extension Duration {
     return overflows ? .max : whole &+ attoseconds / 1_000_000_000
   }
 
-  /// Whole milliseconds, at most half of `Int64.max`: adding the current time then does not
-  /// overflow.
+  /// Whole milliseconds, at most half of `Int64.max`, so that adding the time does not overflow.
   package var wholeMilliseconds: Int64 {
     let (seconds, attoseconds) = components
     let (milliseconds, overflows) = seconds.multipliedReportingOverflow(by: 1_000)

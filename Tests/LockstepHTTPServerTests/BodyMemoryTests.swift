@@ -14,7 +14,7 @@ struct BodyMemoryTests {
   private func uploading(_ server: TestServer) async throws -> RawClient {
     let client = try server.connect()
     try await client.send(Self.half + String(repeating: "a", count: 900))
-    await eventually { server.server.counters.bodyBytes == 900 }
+    await eventually { server.server.count(.bodyBytes) == 900 }
     return client
   }
 
@@ -35,13 +35,13 @@ struct BodyMemoryTests {
       // If the refused body is complete, the connection can be kept, because the start of the next
       // request is known.
       #expect((refusal.field("Connection") == "close") == inParts)
-      #expect(server.server.counters.bodyBytes == 900)
+      #expect(server.server.count(.bodyBytes) == 900)
       try await first.send(String(repeating: "a", count: 100))
       #expect(try await first.response().status == 200)
       let third = try server.connect()
       try await third.send(request)
       #expect(try await third.response().status == 200)
-      await eventually { server.server.counters.bodyBytes == 0 }
+      await eventually { server.server.count(.bodyBytes) == 0 }
     }
   }
 
@@ -74,7 +74,7 @@ struct BodyMemoryTests {
           #expect(try await client.response().status == 408)
         case .closed: client.close()
         }
-        await eventually { server.server.counters.bodyBytes == 0 }
+        await eventually { server.server.count(.bodyBytes) == 0 }
       }
     }
   }
@@ -85,14 +85,14 @@ struct BodyMemoryTests {
     try await TestServer.run(answer: { _ in .parked(bell) }) { server in
       let client = try server.connect()
       try await client.send(Self.whole(300))
-      await eventually { server.server.counters.bodyBytes == 300 }
+      await eventually { server.server.count(.bodyBytes) == 300 }
       bell.ring()
       #expect(try await client.response().status == 200)
-      await eventually { server.server.counters.bodyBytes == 0 }
+      await eventually { server.server.count(.bodyBytes) == 0 }
       try await client.send(Self.whole(400))
-      await eventually { server.server.counters.bodyBytes == 400 }
+      await eventually { server.server.count(.bodyBytes) == 400 }
       client.reset()
-      await eventually { server.server.counters.bodyBytes == 0 }
+      await eventually { server.server.count(.bodyBytes) == 0 }
     }
   }
 
@@ -108,12 +108,12 @@ struct BodyMemoryTests {
     try await TestServer.run(respond: respond) { server in
       let client = try server.connect()
       try await client.send(Self.whole(300))
-      await eventually { server.server.counters.bodyBytes == 300 && gate.waiting == 1 }
+      await eventually { server.server.count(.bodyBytes) == 300 && gate.waiting == 1 }
       server.server.drain()
       await eventually { (try? server.connect()) == nil }
       server.advance(by: 9)
       #expect(try await client.isClosed())
-      #expect(server.server.counters.bodyBytes == 0)
+      #expect(server.server.count(.bodyBytes) == 0)
       gate.open()
     }
   }

@@ -80,7 +80,7 @@ struct BodyTests {
         try await client.send("PUT /x HTTP/1.1\r\nHost: h\r\n\(framing)\r\n\r\n\(body)")
         #expect(try await client.response().status == 404)
       }
-      #expect(server.server.counters.accepted == 1)
+      #expect(server.server.count(.accepted) == 1)
     }
   }
 
@@ -119,8 +119,8 @@ struct BodyTests {
       #expect(response.field("Connection") == "close")
       client.finishSending()
       #expect(try await client.isClosed())
-      #expect(server.server.counters.malformed == 1)
-      #expect(server.server.counters.requests == 1)
+      #expect(server.server.count(.malformed) == 1)
+      #expect(server.server.count(.requests) == 1)
     }
   }
 
@@ -142,7 +142,7 @@ struct BodyTests {
       let client = try server.connect()
       let head = "PUT /x HTTP/1.1\r\nHost: h\r\nContent-Length: 10\r\n\r\nabc"
       try await client.send(head)
-      await eventually { server.server.counters.received == head.utf8.count }
+      await eventually { server.server.count(.received) == head.utf8.count }
       server.advance(by: 10.2)
       #expect(try await client.response().status == 408)
       #expect(try await client.isClosed())
@@ -155,12 +155,12 @@ struct BodyTests {
       let client = try server.connect()
       let head = "PUT /x HTTP/1.1\r\nHost: h\r\nContent-Length: 30000\r\n\r\n"
       try await client.send(Array(head.utf8) + [UInt8](repeating: 0x61, count: 10_240))
-      await eventually { server.server.counters.received == head.utf8.count + 10_240 }
+      await eventually { server.server.count(.received) == head.utf8.count + 10_240 }
       server.advance(by: 1.2)
       let answer = try await client.response()
       #expect(answer.status == 408)
       #expect(answer.field("Connection") == "close")
-      #expect(server.server.counters.timedOut == 1)
+      #expect(server.server.count(.timedOut) == 1)
     }
   }
 
@@ -172,7 +172,7 @@ struct BodyTests {
       try await client.send(Array(head.utf8) + [UInt8](repeating: 0x61, count: 400_000))
       var sent = head.utf8.count + 400_000
       for _ in 1...4 {
-        await eventually { server.server.counters.received == sent }
+        await eventually { server.server.count(.received) == sent }
         server.advance(by: 6)
         try await client.send("a")
         sent += 1
@@ -189,7 +189,7 @@ struct BodyTests {
       try await client.send(head)
       for part in 1...10 {
         try await client.send([UInt8](repeating: 0x61, count: 10_240))
-        await eventually { server.server.counters.received == head.utf8.count + 10_240 * part }
+        await eventually { server.server.count(.received) == head.utf8.count + 10_240 * part }
         server.advance(by: 9)
       }
       #expect(try await client.response().status == 200)
@@ -203,7 +203,7 @@ struct BodyTests {
       try await client.send("PUT /x HTTP/1.1\r\nHost: h\r\nContent-Length: 50000\r\n\r\n")
       #expect(try await client.response().status == 404)
       try await client.send([UInt8](repeating: 0x61, count: 40_000))
-      await eventually { server.server.counters.received > 40_000 }
+      await eventually { server.server.count(.received) > 40_000 }
       server.advance(by: 10.2)
       #expect(try await client.isClosed())
     }
@@ -252,7 +252,7 @@ struct BodyTests {
       try await client.send(head)
       for second in 1...30 {
         try await client.send([UInt8](repeating: 0x61, count: 1024))
-        await eventually { server.server.counters.received == head.utf8.count + 1024 * second }
+        await eventually { server.server.count(.received) == head.utf8.count + 1024 * second }
         server.advance(by: 1)
       }
       #expect(try await client.response().status == 200)

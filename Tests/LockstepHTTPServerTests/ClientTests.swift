@@ -30,7 +30,7 @@ struct ClientTests {
       await eventually { gate.waiting == 1 }
       if byReset { client.reset() } else { client.close() }
       await eventually { gate.cancelled == 1 }
-      await eventually { server.server.counters.open == 0 }
+      await eventually { server.server.count(.open) == 0 }
     }
   }
 
@@ -76,7 +76,7 @@ struct ClientTests {
         try await client.send("G")
         lazy.append(client)
       }
-      await eventually { server.server.counters.received == 600 }
+      await eventually { server.server.count(.received) == 600 }
       let diligent = try server.connect()
       try await diligent.send("GET /now HTTP/1.1\r\nHost: h\r\n\r\n")
       #expect(try await diligent.response().text == "GET /now ")
@@ -85,11 +85,11 @@ struct ClientTests {
         #expect(try await client.response().status == 408)
         #expect(try await client.isClosed())
       }
-      #expect(server.server.counters.timedOut == 600)
+      #expect(server.server.count(.timedOut) == 600)
       // They have had time to read the response. Now the server closes their connections in any
       // case.
       server.advance(by: 2.2)
-      await eventually { server.server.counters.open == 1 }
+      await eventually { server.server.count(.open) == 1 }
     }
   }
 
@@ -110,7 +110,7 @@ struct ClientTests {
       let client = try server.connect()
       for (index, byte) in "GET / HTT".utf8.enumerated() {
         try await client.send([byte])
-        await eventually { server.server.counters.received == index + 1 }
+        await eventually { server.server.count(.received) == index + 1 }
         server.advance(by: 1.2)
       }
       #expect(try await client.response().status == 408)
@@ -125,8 +125,8 @@ struct ClientTests {
         try await client.send(number % 2 == 0 ? "GET / HTTP/1.1\r\nHost: h\r\n\r\n" : "POST / HTTP/1.1\r\nHost:")
         if number % 3 == 0 { client.reset() } else { client.close() }
       }
-      await eventually { server.server.counters.accepted == 1000 }
-      await eventually { server.server.counters.open == 0 }
+      await eventually { server.server.count(.accepted) == 1000 }
+      await eventually { server.server.count(.open) == 0 }
     }
   }
 
@@ -135,9 +135,9 @@ struct ClientTests {
     try await TestServer.run({ $0.connections = 2 }, respond: echo) { server in
       let first = try server.connect()
       let second = try server.connect()
-      await eventually { server.server.counters.open == 2 }
+      await eventually { server.server.count(.open) == 2 }
       let third = try server.connect()
-      await eventually { server.server.counters.open == 3 }
+      await eventually { server.server.count(.open) == 3 }
       // The server sends the refusal once it has read a request, or after two seconds.
       server.advance(by: 2.2)
       let refusal = try await third.response()
@@ -147,15 +147,15 @@ struct ClientTests {
       #expect(try await third.isClosed())
       // A connection that is being refused does not count towards the limit.
       let waiting = try server.connect()
-      await eventually { server.server.counters.open == 3 }
+      await eventually { server.server.count(.open) == 3 }
       first.close()
-      await eventually { server.server.counters.open == 2 }
+      await eventually { server.server.count(.open) == 2 }
       let fourth = try server.connect()
       try await fourth.send("GET /four HTTP/1.1\r\nHost: h\r\n\r\n")
       #expect(try await fourth.response().text == "GET /four ")
       try await second.send("GET /two HTTP/1.1\r\nHost: h\r\n\r\n")
       #expect(try await second.response().text == "GET /two ")
-      #expect(server.server.counters.refused == 2)
+      #expect(server.server.count(.refused) == 2)
       try await waiting.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
       #expect(try await waiting.response().status == 503)
       // The server has read its request, so it closes the connection at once.

@@ -22,7 +22,7 @@ struct DrainingTests {
     await ended(server)
     #expect(try await client.isClosed())
     #expect(throws: RawClient.Failure.self) { try RawClient(port: server.address.port) }
-    #expect(server.counters.open == 0)
+    #expect(server.count(.open) == 0)
   }
 
   @Test("A waiting client gets its response at once, and the connection is closed")
@@ -48,7 +48,7 @@ struct DrainingTests {
     let client = try RawClient(port: server.address.port)
     let half = "PUT /x HTTP/1.1\r\nHost: h\r\nContent-Length: 4\r\n\r\nab"
     try await client.send(half)
-    await eventually { server.counters.received == half.utf8.count }
+    await eventually { server.count(.received) == half.utf8.count }
     server.drain()
     try await client.send("cd")
     let response = try await client.response()
@@ -62,11 +62,11 @@ struct DrainingTests {
     let (server, time) = try start(echo)
     let client = try RawClient(port: server.address.port)
     try await client.send("GET /x HT")
-    await eventually { server.counters.received == 9 }
+    await eventually { server.count(.received) == 9 }
     server.drain()
     for (part, received) in [("TP/1.1\r\n", 17), ("Host: h\r\n", 26)] {
       try await client.send(part)
-      await eventually { server.counters.received == received }
+      await eventually { server.count(.received) == received }
       time.advance(by: 0.9)
       server.lookAtClock()
     }
@@ -82,7 +82,7 @@ struct DrainingTests {
     let (server, time) = try start(echo)
     let client = try RawClient(port: server.address.port)
     try await client.send("GET /x HT")
-    await eventually { server.counters.received == 9 }
+    await eventually { server.count(.received) == 9 }
     server.drain()
     await eventually { (try? RawClient(port: server.address.port)) == nil }
     time.advance(by: 1.2)
@@ -90,7 +90,7 @@ struct DrainingTests {
     #expect(try await client.response().status == 408)
     client.finishSending()
     await ended(server)
-    #expect(server.counters.timedOut == 1)
+    #expect(server.count(.timedOut) == 1)
   }
 
   @Test(
@@ -103,11 +103,11 @@ struct DrainingTests {
     let request = "GET / HTTP/1.1\r\nHost: h\r\n\r\n"
     try await client.send(request + lines)
     _ = try await client.response()
-    await eventually { server.counters.received == request.utf8.count + lines.utf8.count }
+    await eventually { server.count(.received) == request.utf8.count + lines.utf8.count }
     server.drain()
     await ended(server)
     #expect(try await client.isClosed())
-    #expect(server.counters.malformed == 0)
+    #expect(server.count(.malformed) == 0)
   }
 
   @Test("All clients that the kernel has accepted are served, even if the server must stop at once")

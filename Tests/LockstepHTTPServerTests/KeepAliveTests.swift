@@ -12,8 +12,8 @@ struct KeepAliveTests {
         try await client.send("GET /\(number) HTTP/1.1\r\nHost: h\r\n\r\n")
         #expect(try await client.response().text == "GET /\(number) ")
       }
-      #expect(server.server.counters.accepted == 1)
-      #expect(server.server.counters.requests == 50)
+      #expect(server.server.count(.accepted) == 1)
+      #expect(server.server.count(.requests) == 50)
     }
   }
 
@@ -54,7 +54,7 @@ struct KeepAliveTests {
       #expect(try await client.response().status == 200)
       server.advance(by: 76)
       #expect(try await client.isClosed())
-      #expect(server.server.counters.timedOut == 1)
+      #expect(server.server.count(.timedOut) == 1)
     }
   }
 
@@ -65,17 +65,17 @@ struct KeepAliveTests {
       let request = "GET /a HTTP/1.1\r\nHost: h\r\n\r\n"
       try await client.send(request + lines)
       #expect(try await client.response().text == "GET /a ")
-      await eventually { server.server.counters.received == request.utf8.count + lines.utf8.count }
+      await eventually { server.server.count(.received) == request.utf8.count + lines.utf8.count }
       // Longer than the time limit of a head.
       server.advance(by: 30)
       try await client.send((lines.hasSuffix("\r") ? "\n" : "") + request)
       #expect(try await client.response().text == "GET /a ")
       try await client.send(lines)
-      await eventually { server.server.counters.received > 2 * request.utf8.count + lines.utf8.count }
+      await eventually { server.server.count(.received) > 2 * request.utf8.count + lines.utf8.count }
       server.advance(by: 76)
       client.finishSending()
       #expect(try await client.isClosed())
-      #expect(server.server.counters.malformed == 0)
+      #expect(server.server.count(.malformed) == 0)
     }
   }
 
@@ -85,7 +85,7 @@ struct KeepAliveTests {
       let client = try server.connect()
       for count in 1...33 {
         try await client.send("\r\n")
-        await eventually { server.server.counters.received == 2 * count }
+        await eventually { server.server.count(.received) == 2 * count }
       }
       #expect(try await client.response().status == 400)
     }

@@ -56,8 +56,8 @@ struct LoopTests {
         seen.insert(try await client.response().text)
       }
       #expect(seen == ["0", "1"])
-      #expect(server.server.counters.accepted == 200)
-      #expect(server.server.counters.requests == 200)
+      #expect(server.server.count(.accepted) == 200)
+      #expect(server.server.count(.requests) == 200)
     }
   }
 

@@ -18,7 +18,7 @@ struct OutputTests {
     try await TestServer.run(respond: { _ in Response(status: .ok, body: .bytes(body)) }) { server in
       let client = try server.connect(receiveBuffer: 64 * 1024)
       try await client.send(String(repeating: "GET / HTTP/1.1\r\nHost: h\r\n\r\n", count: requests))
-      await eventually { server.server.counters.sent > 0 }
+      await eventually { server.server.count(.sent) > 0 }
       for _ in 0..<requests { #expect(try await client.response().body == body) }
     }
   }
@@ -42,7 +42,7 @@ struct OutputTests {
       try await client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
       // The kernel's buffers are full. The response to another client shows that the event loop is
       // idle.
-      await eventually { server.server.counters.sent > 0 }
+      await eventually { server.server.count(.sent) > 0 }
       let other = try server.connect()
       try await other.send("HEAD / HTTP/1.1\r\nHost: h\r\n\r\n")
       _ = try await other.response(toHead: true)
@@ -65,7 +65,7 @@ struct OutputTests {
     }) { server in
       let client = try server.connect(receiveBuffer: 64 * 1024)
       try await client.send("GET / HTTP/1.0\r\n\r\n")
-      await eventually { server.server.counters.sent > 0 }
+      await eventually { server.server.count(.sent) > 0 }
       // Each step is most of the time that a client may go without reading. Together they are many
       // times that.
       for _ in 0..<12 {
@@ -77,7 +77,7 @@ struct OutputTests {
         _ = try await other.response(toHead: true)
       }
       #expect(try await client.countToEnd() > body.count)
-      #expect(server.server.counters.timedOut == 0)
+      #expect(server.server.count(.timedOut) == 0)
     }
   }
 
@@ -99,14 +99,14 @@ struct OutputTests {
     }) { server in
       let client = try server.connect(receiveBuffer: 64 * 1024)
       try await client.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
-      await eventually { server.server.counters.sent > 0 }
+      await eventually { server.server.count(.sent) > 0 }
       // The kernel may still take a little output at any moment, which counts as progress. The
       // event loop may also run late, so the clock advances repeatedly.
       await eventually {
         server.advance(by: 31)
         return failed.load(ordering: .sequentiallyConsistent)
       }
-      await eventually { server.server.counters.open == 0 }
+      await eventually { server.server.count(.open) == 0 }
       _ = client
     }
   }

@@ -68,7 +68,7 @@ struct ParkingTests {
       try await client.send(Self.request)
       await eventually { bell.waiting == 1 }
       if resets { client.reset() } else { client.close() }
-      await eventually { server.server.counters.open == 0 }
+      await eventually { server.server.count(.open) == 0 }
       #expect(bell.released == 1)
       bell.ring()
     }
@@ -162,7 +162,7 @@ struct EventSourceTests {
       server.advance(by: 2.3)
       // The deadline stays in the past, so the source is asked again and again. One piece is enough
       // for this test.
-      await eventually { server.server.counters.sent > 100 }
+      await eventually { server.server.count(.sent) > 100 }
       bell.tell(.end)
       let text = try await client.readToEnd()
       #expect(text.contains("first: alive\n"))
@@ -177,7 +177,7 @@ struct EventSourceTests {
       try await client.send(Self.request)
       await eventually { bell.waiting == 1 }
       client.close()
-      await eventually { server.server.counters.open == 0 }
+      await eventually { server.server.count(.open) == 0 }
       #expect(bell.released == 1)
     }
   }
@@ -208,9 +208,9 @@ struct EventSourceTests {
       // event loop may also run late, so the clock advances repeatedly.
       await eventually {
         server.advance(by: 31)
-        return server.server.counters.open == 0
+        return server.server.count(.open) == 0
       }
-      #expect(server.server.counters.sent < 200 * 128 * 1024)
+      #expect(server.server.count(.sent) < 200 * 128 * 1024)
       #expect(bell.released == 1)
       _ = client
     }

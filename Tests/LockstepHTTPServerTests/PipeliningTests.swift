@@ -92,7 +92,7 @@ struct PipeliningTests {
       let client = try server.connect()
       try await client.send("GET /slow HTTP/1.1\r\nHost: h\r\n\r\nGET /fast HTTP/1.1\r\nHost: h\r\n\r\n")
       await eventually { gate.waiting == 1 }
-      #expect(server.server.counters.requests == 1)
+      #expect(server.server.count(.requests) == 1)
       gate.open()
       #expect(try await client.response().text == "/slow")
       #expect(try await client.response().text == "/fast")
@@ -109,8 +109,8 @@ struct PipeliningTests {
       #expect(response.field("Connection") == "close")
       #expect(response.field("Content-Type") == "application/problem+json")
       #expect(try await client.isClosed())
-      #expect(server.server.counters.requests == 0)
-      #expect(server.server.counters.malformed == 1)
+      #expect(server.server.count(.requests) == 0)
+      #expect(server.server.count(.malformed) == 1)
     }
   }
 }

@@ -52,7 +52,7 @@ struct ResponseValidityTests {
         #expect(try await client.response().text == "\(round + 1)")
         counter.setHolding(true)
       }
-      #expect(server.server.counters.requests == 18)
+      #expect(server.server.count(.requests) == 18)
     }
   }
 
@@ -161,7 +161,7 @@ struct ResponseValidityTests {
       #expect(try await client.response().field("Connection") == nil)
       let request = Array(Self.request("/").utf8)
       try await client.send(Array(request.dropLast()))
-      await eventually { server.server.counters.received == 2 * request.count - 1 }
+      await eventually { server.server.count(.received) == 2 * request.count - 1 }
       server.server.drain()
       try await client.send([request[request.count - 1]])
       let last = try await client.response()

@@ -103,23 +103,24 @@ import Testing
 
   @Test("Depth is accepted up to the limit and rejected beyond it", arguments: [1, 2, 128, 1024])
   func depthLimit(_ limit: Int) throws {
-    let limits = JSONLimits(maximumDepth: limit)
     func nested(_ depth: Int) -> String {
       String(repeating: "[", count: depth) + String(repeating: "]", count: depth)
     }
-    #expect(try JSON(parsing: nested(limit), limits: limits).depth == limit)
-    let error = #expect(throws: JSONParseError.self) { try JSON(parsing: nested(limit + 1), limits: limits) }
+    #expect(try JSON(parsing: nested(limit), maximumDepth: limit).depth == limit)
+    let error = #expect(throws: JSONParseError.self) { try JSON(parsing: nested(limit + 1), maximumDepth: limit) }
     #expect(error?.kind == .depthExceeded)
     #expect(error?.byteOffset == limit)
   }
 
   @Test("An impossible depth limit is clamped")
   func clampedDepthLimit() throws {
-    #expect(JSONLimits(maximumDepth: 1_000_000).maximumDepth == JSONLimits.highestDepth)
-    #expect(JSONLimits(maximumDepth: -1).maximumDepth == 0)
-    #expect(JSONLimits.standard.maximumDepth == 128)
-    #expect(try JSON(parsing: "1", limits: JSONLimits(maximumDepth: 0)) == 1)
-    #expect(throws: JSONParseError.self) { try JSON(parsing: "[]", limits: JSONLimits(maximumDepth: 0)) }
+    let tooDeep = String(repeating: "[", count: 1025) + String(repeating: "]", count: 1025)
+    #expect(JSON.highestDepth == 1024)
+    #expect(throws: JSONParseError.self) { try JSON(parsing: tooDeep, maximumDepth: 1_000_000) }
+    for depth in [0, -1] {
+      #expect(try JSON(parsing: "1", maximumDepth: depth) == 1)
+      #expect(throws: JSONParseError.self) { try JSON(parsing: "[]", maximumDepth: depth) }
+    }
   }
 
   @Test("Hostile text takes linear time", arguments: 0..<6)

@@ -1,4 +1,4 @@
-import LockstepJSON
+@testable import LockstepJSON
 import LockstepTestSupport
 import Testing
 

@@ -21,3 +21,10 @@ public enum LoopbackServer {
     await aside { server.join() }
   }
 }
+
+extension Server {
+  /// Starts to serve requests, with one responder for all loops.
+  package func start(respond: @escaping Responder) throws {
+    try start(noteRefusal: { _ in }, responderOfLoop: { _ in respond })
+  }
+}

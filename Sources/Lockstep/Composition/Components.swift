@@ -24,7 +24,7 @@ struct Components: Sendable {
     environment: Environment,
     services: Services,
     loops: Int,
-    serverCounters: @escaping @Sendable () -> ServerCounters,
+    serverCount: @escaping @Sendable (ServerCounter) -> Int,
     backups: BackupScheduler? = nil
   ) throws {
     let time = environment.time
@@ -69,7 +69,7 @@ struct Components: Sendable {
     parts.append(backups.map { backups in { @Sendable in $0.add(backups.metrics) } })
     let metricsRoute = MetricsRoute(
       requests: metrics,
-      server: serverCounters,
+      count: serverCount,
       rates: [tokenRates, addressRates?.meter].compactMap { $0 },
       parts: parts.compactMap { $0 },
       droppedLogLines: environment.droppedLogLines,

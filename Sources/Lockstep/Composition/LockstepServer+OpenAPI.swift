@@ -33,7 +33,7 @@ extension LockstepServer {
       environment: environment,
       services: services,
       loops: 1,
-      serverCounters: { ServerCounters() }
+      serverCount: { _ in 0 }
     )
     defer { components.screens?.shutDown() }
     return components.openAPI.document().bytes

@@ -67,7 +67,7 @@ public final class LockstepServer: Sendable {
       environment: environment,
       services: services,
       loops: engine.loops,
-      serverCounters: { server.counters },
+      serverCount: server.count,
       backups: backups
     )
     budget.warn(logger)
@@ -118,7 +118,7 @@ public final class LockstepServer: Sendable {
     components.readiness.beginDraining()
     // This comes first, because requests that wait for a thread must still be finished.
     services.users?.liftShares()
-    components.logger.log(.info, "draining", ["connections": .integer(Int64(server.counters.open))])
+    components.logger.log(.info, "draining", ["connections": .integer(Int64(server.count(.open)))])
     server.drain()
   }
 

@@ -96,7 +96,7 @@ public struct Services: Sendable {
         maximumPasswordBytes: configuration.accounts.passwordRules.maximumBytes,
         states: users.userStates,
         upstream: upstream ?? LocalProfileUpstream(),
-        dates: SystemDateTexts(TimeZones(workers: zones))
+        dates: TimeZones(workers: zones)
       )
       return services
     } catch {

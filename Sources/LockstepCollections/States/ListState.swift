@@ -163,6 +163,6 @@ public struct ListState: Sendable, Equatable {
 extension JSON {
   /// Reads JSON that this process has written. Anything else becomes null.
   package init(trusting encoded: [UInt8]) {
-    self = (try? JSON(parsing: encoded, limits: JSONLimits(maximumDepth: JSONLimits.highestDepth))) ?? .null
+    self = (try? JSON(parsing: encoded, maximumDepth: JSON.highestDepth)) ?? .null
   }
 }

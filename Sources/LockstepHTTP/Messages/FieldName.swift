@@ -1,17 +1,12 @@
-/// The name of a header field that this server reads or writes.
-///
-/// A name is a literal: it costs no allocation, and no client can choose one. Its letters keep
-/// their case when written; a comparison ignores the case.
+/// The name of a header field that this server reads or writes: a literal, which costs no
+/// allocation and which no client can choose. A comparison ignores the case.
 public struct FieldName: Sendable, ExpressibleByStringLiteral {
   let literal: StaticString
 
   /// A name as it is written, for example `"Retry-After"`.
-  public init(stringLiteral literal: StaticString) {
-    self.literal = literal
-  }
+  public init(stringLiteral literal: StaticString) { self.literal = literal }
 
-  /// The name as it is written.
-  public var text: String { literal.description }
+  package var text: String { literal.description }
 
   /// Whether only the server writes this field, because it frames the message.
   var isFraming: Bool {
@@ -25,9 +20,7 @@ public struct FieldName: Sendable, ExpressibleByStringLiteral {
     }
   }
 
-  func matches(_ name: UnsafeRawBufferPointer) -> Bool {
-    name.equalsIgnoringCase(literal)
-  }
+  func matches(_ name: UnsafeRawBufferPointer) -> Bool { name.equalsIgnoringCase(literal) }
 }
 
 extension FieldName {
@@ -64,7 +57,6 @@ extension FieldName {
   package static let accessControlAllowOrigin: FieldName = "Access-Control-Allow-Origin"
   package static let accessControlExposeHeaders: FieldName = "Access-Control-Expose-Headers"
   package static let accessControlMaxAge: FieldName = "Access-Control-Max-Age"
-  package static let accessControlRequestHeaders: FieldName = "Access-Control-Request-Headers"
   package static let accessControlRequestMethod: FieldName = "Access-Control-Request-Method"
   package static let contentSecurityPolicy: FieldName = "Content-Security-Policy"
   package static let lastEventID: FieldName = "Last-Event-ID"
@@ -79,8 +71,7 @@ extension FieldName {
   package static let xForwardedFor: FieldName = "X-Forwarded-For"
   package static let xRequestID: FieldName = "X-Request-Id"
 
-  /// The cursor of the user's whole state; Lockstep's own.
+  // Lockstep's own: the cursor of the user's whole state, and a mark of a response that was recorded.
   package static let cursor: FieldName = "Cursor"
-  /// Marks the response to an earlier request with the same idempotency key; Lockstep's own.
   package static let idempotencyReplayed: FieldName = "Idempotency-Replayed"
 }

@@ -10,13 +10,8 @@ public enum HTTPDate {
     let bounded = min(max(seconds, 0), 253_402_300_799)
     let (day, second) = bounded.quotientAndRemainder(dividingBy: 86_400)
     let date = CivilDate(daysSince1970: day)
-    let time = [second / 3600, second / 60 % 60, second % 60].map { padded($0, 2) }.joined(separator: ":")
-    let words = [padded(date.day, 2), months[date.month - 1], padded(date.year, 4), time]
+    let time = [second / 3600, second / 60 % 60, second % 60].map { $0.padded(to: 2) }.joined(separator: ":")
+    let words = [date.day.padded(to: 2), months[date.month - 1], date.year.padded(to: 4), time]
     return Array("Date: \(days[day % 7]), \(words.joined(separator: " ")) GMT\r\n".utf8)
-  }
-
-  private static func padded(_ number: Int, _ width: Int) -> String {
-    let digits = String(number)
-    return String(repeating: "0", count: max(0, width - digits.count)) + digits
   }
 }

@@ -1,8 +1,5 @@
-/// The result of a handler: a response, or work that makes one.
-///
-/// A response that is made from memory is a plain value. It needs no task and no change of thread.
+/// The result of a handler. A response that is made from memory needs no task and no other thread.
 public enum HandlerResult: Sendable {
-  /// A response.
   case response(Response)
   /// A response that the server may send again if the same request follows on the same connection,
   /// for as long as it is valid. Return it only if the request is already a repetition.
@@ -45,7 +42,7 @@ public protocol ResponseTransform: Sendable {
   func result(_ response: Response, reusableBy validity: any ResponseValidity) -> HandlerResult
   /// The result for the head of an event stream.
   func result(_ response: Response, streaming source: any EventSource) -> HandlerResult
-  /// The result for an error that asynchronous work threw, or another error in its place.
+  /// The result for an error of asynchronous work. May throw another error.
   func result(of error: any Error) throws -> HandlerResult
 }
 

@@ -1,9 +1,8 @@
-/// The header fields of a response, kept as the bytes that go over the wire.
-///
-/// A block that is made once can be sent many times at the cost of a copy. All outgoing field
-/// values are checked here, so no value can end its field early.
+/// The header fields of a response, as the bytes that go over the wire: a block that is made once
+/// can be sent many times at the cost of a copy.
 public struct HeaderFields: Sendable, Equatable {
-  private(set) var bytes: [UInt8] = []
+  /// The fields as they go over the wire.
+  package private(set) var bytes: [UInt8] = []
 
   /// No fields.
   public init() {}
@@ -36,11 +35,8 @@ public struct HeaderFields: Sendable, Equatable {
     bytes.append(UInt8(ascii: "\n"))
   }
 
-  /// The fields as they go over the wire.
-  public var encoded: [UInt8] { bytes }
-
-  /// Fields from their `encoded` bytes.
-  public init(kept encoded: [UInt8]) { bytes = encoded }
+  /// Fields from their recorded `bytes`.
+  public init(recorded bytes: [UInt8]) { self.bytes = bytes }
 
   /// Adds all fields of another block.
   public mutating func append(contentsOf other: HeaderFields) {
@@ -82,9 +78,8 @@ public struct HeaderFields: Sendable, Equatable {
   /// from a client in a problem's `detail` never becomes a page or a script. It loads nothing and
   /// shows the response in no frame, and a link in it reveals no referrer.
   ///
-  /// Every response with a body that needs no token carries them, all problems included. Responses
-  /// that need a token do not: no link, frame or tag of a page sends `Authorization`, and these
-  /// responses are the ones that a server sends most.
+  /// All problems and all responses with a body that need no token have them. Other responses do
+  /// not: no link, frame or tag of a page sends `Authorization`.
   public static let forBrowsers: HeaderFields = {
     var fields = HeaderFields()
     fields.append(.xContentTypeOptions, "nosniff")

@@ -27,7 +27,7 @@ public enum Method: Sendable, Hashable {
     }
   }
 
-  /// The method's name on the wire.
+  /// The name on the wire.
   public var name: String {
     switch self {
     case .get: "GET"

@@ -12,11 +12,9 @@ public protocol Waiter: AnyObject, Sendable {
 }
 
 /// A request that waits until its resource changes.
-///
-/// The event loop of the connection calls `resume(_:)` after each wake-up and at the deadline. If
-/// the result is `parked` again, the wait goes on.
 public protocol ParkedRequest: Waiter {
-  /// Makes the response, or goes on waiting.
+  /// Makes the response, or goes on waiting if the result is `parked` again. The event loop of the
+  /// connection calls this after each wake-up and at the deadline.
   func resume(_ cause: WakeReason) -> HandlerResult
 }
 
@@ -32,7 +30,6 @@ public protocol EventSource: Waiter {
 
 /// The next piece of an `EventSource`.
 public enum EventPiece: Sendable {
-  /// These bytes.
   case bytes([UInt8])
   /// Nothing at the moment.
   case nothing
@@ -42,7 +39,6 @@ public enum EventPiece: Sendable {
 
 /// Why a parked request is asked for its response.
 public enum WakeReason: Sendable {
-  /// Its waker was called.
   case woken
   /// Its deadline has passed.
   case timeOver
@@ -66,7 +62,7 @@ public struct WakeBatch {
   /// An empty batch.
   public init() {}
 
-  /// Adds a connection by its loop and its token there.
+  /// Adds a connection by its token.
   public mutating func add(_ token: UInt64, of loop: any WakeTarget) {
     if let index = targets.firstIndex(where: { $0.loop === loop }) {
       targets[index].tokens.append(token)
@@ -87,16 +83,12 @@ public protocol WakeTarget: AnyObject, Sendable {
   func wake(_ tokens: [UInt64])
 }
 
-/// Decides how long a response may be sent again without asking the handler.
-///
-/// A client that polls sends the same bytes again and again on one connection. As long as the
-/// response is valid, the server sends it again and does not even parse the request.
+/// Decides how long a response may be sent again, if a client sends the same bytes again on one
+/// connection. As long as it is valid, the server does not even parse the request.
 public protocol ResponseValidity: AnyObject, Sendable {
-  /// Whether the response is still valid for the same request. The request has arrived again at
+  /// Whether the response is still valid for the same request, which has arrived again at
   /// `arrival`, in nanoseconds of the server's monotonic clock. Count and log the request here,
-  /// because no handler runs.
-  ///
-  /// Called on the connection's event loop, so it must not block.
+  /// because no handler runs. Called on the connection's event loop, so it must not block.
   func holds(at arrival: Int64) -> Bool
 
   /// Fields that differ each time, such as what is left of a rate limit. Read once for each

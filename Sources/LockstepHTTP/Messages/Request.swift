@@ -1,24 +1,19 @@
 /// A request, as a handler gets it.
 public struct Request: Sendable {
-  /// The checked head.
-  public let head: RequestHead
-  /// The body.
-  public internal(set) var body: RequestBody
+  package let head: RequestHead
+  package internal(set) var body: RequestBody
   /// The client's address: the other end of the connection, or the address that a trusted proxy
   /// reported.
-  public var peer: PeerAddress
+  package var peer: PeerAddress
   /// When the head was complete, in nanoseconds of the server's monotonic clock.
-  public let arrival: Int64
-  /// The index of the connection's event loop, from 0. With it, code can keep counters that loops
-  /// do not share.
-  public let loop: Int
-  /// Whether the previous request on this connection had the same bytes. If so, the client may send
-  /// them once more.
-  public var isRepetition = false
-  /// The request's id in the log and the response, if it has one.
-  public var id: String?
-  /// The decoded values of the path's `{…}` parameters.
-  public var parameters = PathParameters()
+  package let arrival: Int64
+  /// The index of the connection's event loop, from 0, for counters that loops do not share.
+  package let loop: Int
+  /// Whether the previous request on this connection had the same bytes.
+  package var isRepetition = false
+  /// In the log and the response.
+  package var id: String?
+  package var parameters = PathParameters()
 
   /// A request of its parts.
   public init(head: RequestHead, body: RequestBody, peer: PeerAddress, arrival: Int64, loop: Int) {
@@ -57,19 +52,17 @@ public enum RequestBody: Sendable {
   }
 }
 
-/// The source of a request's body.
+/// The source of a request's body: see `RequestBody.collect()`.
 public protocol BodySource: AnyObject, Sendable {
   /// Reads the whole body, of `limit` bytes at most or the server's own limit, whichever is less.
-  /// See `RequestBody.collect()`.
   func collect(upTo limit: Int) async throws -> [UInt8]
 }
 
 /// The address of a client or a server.
 public struct PeerAddress: Sendable, Equatable, CustomStringConvertible {
-  /// The name or address without the port. An IPv4 client of an IPv6 socket has its IPv4 address.
-  public let host: String
-  /// The port.
-  public let port: Int
+  /// A name or an address. An IPv4 client of an IPv6 socket has its IPv4 address.
+  package let host: String
+  package let port: Int
 
   /// An address of its parts.
   public init(host: String, port: Int) {

@@ -1,13 +1,8 @@
-/// The checked head of a request: its line, its fields, and what they say about the body and the
-/// connection.
-///
-/// Only `RequestParser` makes heads, so every head keeps all rules of RFC 9112. It holds the bytes
-/// as they arrived, and the positions of the parts in them. It is immutable and shared by all code
-/// that handles the request.
+/// The checked head of a request: the bytes as they arrived, and the positions of its parts in
+/// them. Only `RequestParser` makes heads, so every head keeps all rules of RFC 9112.
 public final class RequestHead: Sendable {
   /// How the end of the body is found.
   public enum Body: Sendable, Equatable {
-    /// There is no body.
     case none
     /// A body of this many bytes, at least one.
     case length(Int)
@@ -15,7 +10,6 @@ public final class RequestHead: Sendable {
     case chunked
   }
 
-  /// The positions of a field's name and value in the head.
   struct FieldPlace: Sendable {
     // `UInt32` is enough, because no head is near 4 GiB. Each request has an array of these, and
     // with `Range<Int>` it would be twice as large.

@@ -2,9 +2,7 @@
 public struct Response: Sendable {
   /// The body of a response.
   public enum Body: Sendable {
-    /// No body.
     case none
-    /// These bytes.
     case bytes([UInt8])
     /// The bytes that the closure writes while it runs. They are sent in the chunked coding; to an
     /// HTTP/1.0 client, until the connection ends. If the closure throws, the server cuts the
@@ -12,13 +10,11 @@ public struct Response: Sendable {
     case stream(@Sendable (any BodyWriter) async throws -> Void)
   }
 
-  /// The status.
-  public var status: Status
-  /// The fields, without those that the server adds: `Date`, `Content-Length`, `Transfer-Encoding`
-  /// and `Connection`.
-  public var fields: HeaderFields
-  /// The body.
-  public var body: Body
+  package var status: Status
+  /// Without those that the server adds: `Date`, `Content-Length`, `Transfer-Encoding` and
+  /// `Connection`.
+  package var fields: HeaderFields
+  package var body: Body
 
   /// A response of its parts.
   public init(status: Status, fields: HeaderFields = HeaderFields(), body: Body = .none) {

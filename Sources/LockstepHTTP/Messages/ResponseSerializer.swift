@@ -3,11 +3,10 @@ public enum ResponseSerializer {
   /// The parts of the exchange that the head depends on.
   public struct Exchange: Sendable {
     /// Whether the request was `HEAD`: the response has the fields of `GET`, but no body.
-    public var isHead: Bool
-    /// Whether the client speaks HTTP/1.1.
-    public var isVersion11: Bool
+    package var isHead: Bool
+    package var isVersion11: Bool
     /// Whether the connection is kept for another request.
-    public var keepsAlive: Bool
+    package var keepsAlive: Bool
 
     /// An exchange of its parts.
     public init(isHead: Bool, isVersion11: Bool, keepsAlive: Bool) {

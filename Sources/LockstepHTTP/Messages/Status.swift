@@ -1,7 +1,6 @@
 /// The status of a response: its code and its phrase.
 public struct Status: Sendable, Equatable {
-  /// The three digits.
-  public let code: Int
+  package let code: Int
   let line: StaticString
 
   private init(_ code: Int, _ line: StaticString) {
@@ -9,8 +8,8 @@ public struct Status: Sendable, Equatable {
     self.line = line
   }
 
-  /// The status with this code, or nil if this server never sends it.
-  public init?(code: Int) {
+  /// Nil if this server never sends the code.
+  package init?(code: Int) {
     guard let status = Self.all.first(where: { $0.code == code }) else { return nil }
     self = status
   }

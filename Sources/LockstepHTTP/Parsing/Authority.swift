@@ -1,7 +1,5 @@
-/// A host and an optional port, as in `Host` and in absolute targets (RFC 3986, 3.2.2 and 3.2.3).
-///
-/// A proxy in front of this server may choose a backend or a cache entry by it. A value that two
-/// readers could read differently is refused (RFC 9112, 3.2).
+/// A host and an optional port, as in `Host` and in absolute targets (RFC 3986, 3.2.2 and 3.2.3). A
+/// value that this server and a proxy could read differently is refused (RFC 9112, 3.2).
 enum Authority {
   /// The length of the host, which may be 0; nil if the bytes are no host and port.
   static func hostLength(in bytes: UnsafeRawBufferPointer) -> Int? {

@@ -1,6 +1,5 @@
-/// Decodes the chunked coding of a body, in whatever pieces it arrives (RFC 9112, 7.1).
-///
-/// Extensions and trailer fields are checked and discarded; the server has no use for them.
+/// Decodes the chunked coding of a body, in whatever pieces it arrives (RFC 9112, 7.1). Extensions
+/// and trailer fields are checked and discarded.
 public struct ChunkedDecoder: Sendable {
   private enum State: Equatable {
     case size
@@ -19,7 +18,7 @@ public struct ChunkedDecoder: Sendable {
   /// How many bytes of data have arrived.
   public private(set) var decoded = 0
 
-  /// The number of data bytes that have arrived, plus the rest of the present chunk.
+  /// `decoded` plus the rest of the present chunk.
   public var announced: Int {
     guard case .data(let remaining) = state else { return decoded }
     let (sum, overflows) = decoded.addingReportingOverflow(remaining)
@@ -34,10 +33,10 @@ public struct ChunkedDecoder: Sendable {
     bounds = ParserLimits(limits)
   }
 
-  /// Passes the data in `bytes` to `sink` and returns the number of bytes that were used.
+  /// Passes the data in `bytes` to `sink` and returns the number of bytes that were used. Pass the
+  /// rest again, followed by more bytes: it is the beginning of an incomplete line.
   ///
-  /// The rest is the beginning of an incomplete line. Pass it again, followed by more bytes. Throws
-  /// if the coding is broken or exceeds a limit. Then the connection must close.
+  /// Throws if the coding is broken or exceeds a limit. Then the connection must close.
   public mutating func decode(
     _ bytes: UnsafeRawBufferPointer,
     sink: (UnsafeRawBufferPointer) -> Void

@@ -1,7 +1,6 @@
 /// The end of the body and the future of the connection, as the fields of a head define them.
-///
-/// Fields that two readers could read differently are refused. Otherwise a proxy and this server
-/// could disagree, which allows request smuggling (RFC 9112, 11.2).
+/// Fields that this server and a proxy could read differently are refused, because a disagreement
+/// allows request smuggling (RFC 9112, 11.2).
 struct Framing {
   private(set) var wantsClose = false
   private(set) var wantsKeepAlive = false

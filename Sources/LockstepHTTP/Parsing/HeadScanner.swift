@@ -1,7 +1,5 @@
 /// Finds the end of a request's head, in whatever pieces its bytes arrive, and enforces the limits.
-///
-/// It scans each byte once, because a later call continues where the earlier one ended. Its outcome
-/// depends only on the bytes, not on how the network split them.
+/// A later call continues where the earlier one ended.
 struct HeadScanner {
   /// Where the request line begins: after empty lines, which RFC 9112, 2.2 says to skip.
   private(set) var start = 0
@@ -28,8 +26,14 @@ struct HeadScanner {
       let isEmpty = lineFeed - 1 == lineStart
       lineStart = lineFeed + 1
       position = lineStart
-      if isEmpty, requestLineEnd != nil { return lineStart - start }
-      try countLine(bytes, upTo: lineStart, bounds)
+      if requestLineEnd == nil {
+        requestLineEnd = lineStart
+        try checkVersion(bytes, endingAt: lineStart - 2)
+      } else {
+        if isEmpty { return lineStart - start }
+        fields += 1
+        guard fields <= bounds.headerFields else { throw .headersTooLarge(bounds) }
+      }
     }
     position = bytes.count
     try checkLength(upTo: bytes.count, bounds)
@@ -75,18 +79,6 @@ struct HeadScanner {
     throw .malformed("A request begins with a method; this one begins with the byte \(bytes[start]).")
   }
 
-  private mutating func countLine(_ bytes: UnsafeRawBufferPointer, upTo end: Int, _ bounds: ParserLimits)
-    throws(Problem)
-  {
-    if requestLineEnd == nil {
-      requestLineEnd = end
-      try checkVersion(bytes, endingAt: end - 2)
-    } else {
-      fields += 1
-      guard fields <= bounds.headerFields else { throw .headersTooLarge(bounds) }
-    }
-  }
-
   /// Refuses a request line without a version at once: a client of HTTP/0.9 sends nothing more and
   /// waits for the response. Other faults of the line can wait for the end of the head.
   private func checkVersion(_ bytes: UnsafeRawBufferPointer, endingAt end: Int) throws(Problem) {
@@ -94,8 +86,7 @@ struct HeadScanner {
     _ = try RequestLine(bytes.slice(start..<end), end: end - start)
   }
 
-  /// Checks the length of the head so far: up to a line feed, or up to the end of an incomplete
-  /// line.
+  /// Checks the length of the head up to a line feed, or up to the end of an incomplete line.
   private func checkLength(upTo end: Int, _ bounds: ParserLimits) throws(Problem) {
     if let requestLineEnd {
       // A line feed must still fit, and the empty line does not count.

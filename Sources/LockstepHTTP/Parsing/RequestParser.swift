@@ -1,11 +1,8 @@
-/// Parses request heads from bytes, in whatever pieces they arrive (RFC 9112).
-///
-/// One parser serves one connection. After a problem the start of the next request is unknown, so
-/// the caller sends the problem and closes the connection.
+/// Parses the request heads of one connection, in whatever pieces their bytes arrive (RFC 9112).
+/// After a problem the start of the next request is unknown, so the connection must close.
 public struct RequestParser: Sendable {
-  /// The result of a call of `parse(_:)`.
+  /// The result of `parse(_:)`.
   public enum Outcome: Sendable {
-    /// The head is incomplete.
     case incomplete
     /// A head, and how many bytes of the buffer it used.
     case head(RequestHead, consumed: Int)
@@ -22,13 +19,10 @@ public struct RequestParser: Sendable {
   /// Whether no byte of a head has been parsed yet.
   public var isAtStart: Bool { scanner.isAtStart }
 
-  /// Drops the empty lines before an incomplete head and returns their size. The caller removes
-  /// these bytes from its buffer.
+  /// Drops the empty lines before an incomplete head. The caller removes as many bytes.
   public mutating func takeEmptyLines() -> Int { scanner.takeEmptyLines() }
 
   /// Parses all bytes since the end of the last request: those of earlier calls and the new ones.
-  ///
-  /// After a head, pass the bytes behind `consumed` to the next call.
   public mutating func parse(_ bytes: UnsafeRawBufferPointer) throws(Problem) -> Outcome {
     guard let length = try scanner.scan(bytes, bounds: bounds) else { return .incomplete }
     let start = scanner.start

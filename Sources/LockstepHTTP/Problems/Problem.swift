@@ -2,33 +2,31 @@ import LockstepJSON
 
 /// An error as clients get it (RFC 9457). All error responses have this form.
 public struct Problem: Error, Sendable {
-  /// One fault of a body: its place and a description.
+  /// One fault of a body.
   public struct Fault: Sendable, Equatable {
     /// A JSON Pointer to the place, for example `/title`.
-    public let pointer: String
+    package let pointer: String
     /// The fault, and how to correct it.
-    public let detail: String
+    package let detail: String
 
-    /// A fault of its parts.
-    public init(pointer: String, detail: String) {
+    package init(pointer: String, detail: String) {
       self.pointer = pointer
       self.detail = detail
     }
   }
 
-  /// The kind, which decides `type`, `title` and `status`.
-  public var kind: ProblemKind
+  /// It decides `type`, `title` and `status`.
+  package var kind: ProblemKind
   /// The error and its remedy in this case. Default: the explanation of the kind.
-  public var detail: String
+  package var detail: String
   /// All faults of a body.
-  public var errors: [Fault]
+  package var errors: [Fault]
   /// Additional members of the document, such as `current`. Names of standard members are ignored.
-  public var members: [(name: String, value: JSON)]
+  package var members: [(name: String, value: JSON)]
   /// Additional header fields of the response, such as `Allow`.
-  public var fields: HeaderFields
+  package var fields: HeaderFields
 
-  /// A problem of its parts.
-  public init(
+  package init(
     _ kind: ProblemKind,
     detail: String? = nil,
     errors: [Fault] = [],
@@ -42,8 +40,7 @@ public struct Problem: Error, Sendable {
     self.fields = fields
   }
 
-  /// The problem document.
-  public var document: JSON {
+  package var document: JSON {
     var document: JSONObject = [
       "type": .string("/problems/\(kind.slug)"),
       "title": .string(kind.title),
@@ -59,8 +56,7 @@ public struct Problem: Error, Sendable {
     return .object(document)
   }
 
-  /// The response.
-  public var response: Response {
+  package var response: Response {
     var fields = HeaderFields()
     fields.append(.contentType, "application/problem+json")
     fields.append(.cacheControl, "no-store")
@@ -77,8 +73,7 @@ extension Problem {
     Problem(.uriTooLong, detail: "The request line is longer than \(bounds.requestLine) bytes.")
   }
 
-  /// A body that is larger than `limit`.
-  public static func bodyTooLarge(_ limit: Int) -> Problem {
+  package static func bodyTooLarge(_ limit: Int) -> Problem {
     Problem(.payloadTooLarge, detail: "The body is larger than the limit of \(limit) bytes.")
   }
 

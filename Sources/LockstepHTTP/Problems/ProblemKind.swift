@@ -27,13 +27,9 @@ public enum ProblemKind: String, Sendable, CaseIterable {
   case quotaExceeded = "quota-exceeded"
 
   /// The last part of the problem's `type`, and of the path of its page.
-  public var slug: String { rawValue }
-
-  /// The status of the response.
-  public var status: Status { summary.status }
-
-  /// A few words about the kind of problem.
-  public var title: String { summary.title }
+  package var slug: String { rawValue }
+  package var status: Status { summary.status }
+  package var title: String { summary.title }
 
   private var summary: (status: Status, title: String) {
     switch self {
@@ -64,7 +60,7 @@ public enum ProblemKind: String, Sendable, CaseIterable {
 
   /// The meaning of the problem and its remedy. It is the text of the problem's page, and the
   /// `detail` of a problem that has none of its own.
-  public var explanation: String {
+  package var explanation: String {
     switch self {
     case .malformedRequest:
       "The request breaks a rule of HTTP/1.1, or two readers could read it differently. `detail` names the rule. "

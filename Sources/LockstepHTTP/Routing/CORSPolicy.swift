@@ -1,6 +1,4 @@
 /// Which pages of other origins may use this server from a browser (CORS, in the Fetch standard).
-///
-/// Field names are listed one by one, because `*` has no effect on requests with credentials.
 public struct CORSPolicy: Sendable {
   private let origins: [String]
   private let allowsAny: Bool
@@ -12,20 +10,18 @@ public struct CORSPolicy: Sendable {
     allowsAny = origins.contains("*")
   }
 
+  // Listed one by one, because `*` has no effect on requests with credentials.
   private static let allowedHeaders =
     "Authorization, Content-Type, If-Match, If-None-Match, Prefer, Idempotency-Key, Last-Event-ID, X-Request-Id"
   private static let exposedHeaders =
     "ETag, Cursor, Link, Location, Preference-Applied, Idempotency-Replayed, Retry-After, RateLimit, RateLimit-Policy, "
     + "WWW-Authenticate, X-Request-Id"
 
-  /// Whether an origin is allowed.
+  /// Whether any origin is allowed.
   public var isOn: Bool { !origins.isEmpty }
 
-  /// The fields of every response to a request, problems included.
-  public func fields(for head: RequestHead) -> HeaderFields { fields(forOrigin: head[.origin]) }
-
-  /// The same for the value of `Origin`. If all origins are allowed, the fields do not depend on
-  /// it, so there is no `Vary`.
+  /// The fields of every response, problems included, by the value of `Origin`. If all origins are
+  /// allowed, the fields do not depend on it, so there is no `Vary`.
   public func fields(forOrigin origin: String?) -> HeaderFields {
     var fields = HeaderFields()
     guard isOn else { return fields }

@@ -6,9 +6,7 @@ public enum ContentCoding: Sendable {
   case gzip
 
   /// The preferred coding by `Accept-Encoding`: gzip if its quality value is above 0 and not below
-  /// that of identity.
-  ///
-  /// Without the field it is identity: a client such as plain `curl` shows what it gets.
+  /// that of identity. Identity without the field: a client such as `curl` shows what it gets.
   public static func preferred(by head: RequestHead) -> ContentCoding {
     guard head.has(.acceptEncoding) else { return .identity }
     var gzip: Int?

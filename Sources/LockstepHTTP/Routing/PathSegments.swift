@@ -1,6 +1,4 @@
-/// The parts of a path, each percent-decoded once.
-///
-/// The path is split before it is decoded, so an encoded slash never splits a part.
+/// The parts of a path, each percent-decoded after the path was split: an encoded slash splits none.
 struct PathSegments {
   private let bytes: [UInt8]
   private(set) var places: [Range<Int>] = []

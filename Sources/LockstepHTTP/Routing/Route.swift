@@ -5,22 +5,21 @@ public typealias Handler = @Sendable (Request) throws -> HandlerResult
 
 /// A method and a path pattern with their handler.
 public struct Route: Sendable {
-  /// The method. A `GET` route also handles `HEAD`.
-  public let method: Method
+  /// A `GET` route also handles `HEAD`.
+  package let method: Method
   /// The path, in which `{name}` matches one part that is not empty: `/problems/{slug}`.
-  public let pattern: String
+  package let pattern: String
   /// The purpose of the route in one sentence.
-  public let summary: String
+  package let summary: String
   /// The largest body, if that is less than the server's limit. Past it: 413.
-  public let bodyLimit: Int?
-  /// The handler.
-  public let handler: Handler
-  /// The OpenAPI description of the route, if it has one. Made on each access.
-  public var description: RouteDescription? { describe?() }
+  package let bodyLimit: Int?
+  package let handler: Handler
+  /// The OpenAPI description, if there is one. Made on each access.
+  package var description: RouteDescription? { describe?() }
   private var describe: (@Sendable () -> RouteDescription)?
 
-  /// A route of its parts.
-  public init(_ method: Method, _ pattern: String, summary: String, bodyLimit: Int? = nil, handler: @escaping Handler) {
+  package init(_ method: Method, _ pattern: String, summary: String, bodyLimit: Int? = nil, handler: @escaping Handler)
+  {
     self.method = method
     self.pattern = pattern
     self.summary = summary
@@ -28,8 +27,8 @@ public struct Route: Sendable {
     self.handler = handler
   }
 
-  /// A route with an asynchronous handler: see `HandlerResult.async`.
-  public init(
+  /// With an asynchronous handler: see `HandlerResult.async`.
+  package init(
     _ method: Method,
     _ pattern: String,
     summary: String,
@@ -38,8 +37,7 @@ public struct Route: Sendable {
     self.init(method, pattern, summary: summary) { request in .async { .response(try await handler(request)) } }
   }
 
-  /// The route with a description, which is made only when it is read.
-  public func described(_ description: @autoclosure @escaping @Sendable () -> RouteDescription) -> Route {
+  package func described(_ description: @autoclosure @escaping @Sendable () -> RouteDescription) -> Route {
     var route = self
     route.describe = description
     return route
@@ -48,12 +46,7 @@ public struct Route: Sendable {
 
 /// The values of a pattern's `{…}` parameters in a path.
 public struct PathParameters: Sendable {
-  private var values: [(name: String, value: String)] = []
-
-  /// No parameters.
-  public init() {}
-
-  init(_ values: [(name: String, value: String)]) { self.values = values }
+  var values: [(name: String, value: String)] = []
 
   /// The decoded value of a parameter, or nil if the pattern has none with this name.
   public subscript(_ name: String) -> String? { values.first { $0.name == name }?.value }

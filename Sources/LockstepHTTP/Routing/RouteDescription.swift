@@ -18,7 +18,7 @@ public struct RouteDescription: Sendable {
   package var access: Access
   package var parameters: [RouteParameter]
   package var body: RouteBody?
-  /// All responses that are not problems.
+  /// All responses but problems.
   package var answers: [RouteResponse]
   /// The problems of this route. The server itself may respond with any other.
   package var problems: Set<ProblemKind>
@@ -70,9 +70,7 @@ package struct RouteParameter: Sendable {
   }
 }
 
-/// The body that a route accepts.
 package struct RouteBody: Sendable {
-  /// The JSON Schemas by media types.
   package let content: [(type: String, schema: JSON)]
   package let isRequired: Bool
 
@@ -86,7 +84,6 @@ package struct RouteBody: Sendable {
   }
 }
 
-/// A header field of a response.
 package struct RouteField: Sendable {
   package let name: String
   package let summary: String
@@ -100,7 +97,6 @@ package struct RouteField: Sendable {
     self.isAlways = isAlways
   }
 
-  /// The same field, but optional.
   package var sometimes: RouteField {
     var field = self
     field.isAlways = false

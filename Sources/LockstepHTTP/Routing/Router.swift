@@ -1,12 +1,10 @@
-/// Finds the route of a request in a table, which can also be listed and described.
+/// Finds the route of a request in a tree of path parts. The cost of a lookup depends on the length
+/// of the path, not on the number of routes.
 ///
-/// The table is a tree of path parts. A lookup hashes each part and descends one level, so its cost
-/// depends on the length of the path, not on the number of routes. A literal part takes precedence
-/// over a `{parameter}`. If the literal has no route for the method, the route of the parameter
-/// gets the request, with the literal as its value.
-public struct Router: Sendable {
-  /// The result of a lookup.
-  public enum Match: Sendable {
+/// A literal part takes precedence over a `{parameter}`. If the literal has no route for the
+/// method, the route of the parameter gets the request, with the literal as its value.
+package struct Router: Sendable {
+  package enum Match: Sendable {
     /// The route's index in `routes`, and its parameters. `HEAD` finds the `GET` route.
     case route(Int, PathParameters)
     /// `OPTIONS` of a known path, or of the server as a whole; `allow` lists the methods.
@@ -15,14 +13,12 @@ public struct Router: Sendable {
     case notImplemented(allow: String)
     /// The path has routes, but none for this method.
     case methodNotAllowed(allow: String)
-    /// The path has no routes.
     case notFound
   }
 
-  /// An invalid table.
-  public struct TableError: Error, CustomStringConvertible, Equatable {
+  package struct TableError: Error, CustomStringConvertible, Equatable {
     /// The wrong routes and the reason.
-    public let description: String
+    package let description: String
   }
 
   /// A route that ends at a node: its index, and the depths and names of its parameters.
@@ -41,14 +37,14 @@ public struct Router: Sendable {
     var allow = ""
   }
 
-  /// All routes, in the order they were given.
-  public let routes: [Route]
+  /// In the order they were given.
+  package let routes: [Route]
   private var nodes = [Node()]
   private let serverAllow: String
 
   /// A table of these routes. Throws if two have the same method and path, or a pattern is
   /// malformed.
-  public init(_ routes: [Route]) throws(TableError) {
+  package init(_ routes: [Route]) throws(TableError) {
     self.routes = routes
     serverAllow = Self.allow(routes.map(\.method))
     for index in routes.indices { try insert(index) }
@@ -62,7 +58,7 @@ public struct Router: Sendable {
   }
 
   /// Finds the route of a request. Throws `invalid-parameter` if the path cannot be decoded.
-  public func match(_ head: RequestHead) throws(Problem) -> Match {
+  package func match(_ head: RequestHead) throws(Problem) -> Match {
     if case .other = head.method { return .notImplemented(allow: serverAllow) }
     // Only OPTIONS has the server as its target, and only CONNECT an authority.
     guard head.targetForm == .path else { return .options(allow: serverAllow) }
@@ -75,7 +71,7 @@ public struct Router: Sendable {
     let values = try entry.parameters.map { parameter throws(Problem) in
       (name: parameter.name, value: try segments.text(of: parameter.depth))
     }
-    return .route(entry.index, PathParameters(values))
+    return .route(entry.index, PathParameters(values: values))
   }
 
   // Nodes are never copied here: a copy would retain and release each of their arrays.

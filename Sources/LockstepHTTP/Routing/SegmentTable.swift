@@ -1,8 +1,6 @@
-/// A small hash table from a path part to a node of the router's tree.
-///
-/// A lookup takes the bytes of the request as they are. A `Dictionary` would need a key: an
-/// allocation and a slow hash for each part. The keys come from the routes, so no client can choose
-/// keys that collide.
+/// A small hash table from a path part to a node of the router's tree. A `Dictionary` would need an
+/// allocation and a slow hash for each lookup. The keys come from the routes, so no client can
+/// choose keys that collide.
 struct SegmentTable: Sendable {
   private struct Entry: Sendable {
     let part: [UInt8]
@@ -23,7 +21,6 @@ struct SegmentTable: Sendable {
     }
   }
 
-  /// The node for a part, or nil.
   func find(_ part: UnsafeRawBufferPointer) -> Int? {
     guard !slots.isEmpty else { return nil }
     var slot = firstSlot(for: part)

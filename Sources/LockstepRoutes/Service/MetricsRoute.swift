@@ -7,7 +7,7 @@ package struct MetricsRoute: Sendable {
   package static let pattern = "/metrics"
 
   private let requests: RequestMetrics
-  private let server: @Sendable () -> ServerCounters
+  private let count: @Sendable (ServerCounter) -> Int
   private let rates: [RateMeter]
   /// Each writes the metrics of a part of the server: users, store, screens, backups.
   private let parts: [@Sendable (inout MetricsPage) -> Void]
@@ -16,14 +16,14 @@ package struct MetricsRoute: Sendable {
 
   package init(
     requests: RequestMetrics,
-    server: @escaping @Sendable () -> ServerCounters,
+    count: @escaping @Sendable (ServerCounter) -> Int,
     rates: [RateMeter],
     parts: [@Sendable (inout MetricsPage) -> Void],
     droppedLogLines: @escaping @Sendable () -> Int,
     uptimeSeconds: @escaping @Sendable () -> Double
   ) {
     self.requests = requests
-    self.server = server
+    self.count = count
     self.rates = rates
     self.parts = parts
     self.droppedLogLines = droppedLogLines
@@ -77,33 +77,32 @@ package struct MetricsRoute: Sendable {
   }
 
   private func writeServer(to page: inout MetricsPage) {
-    let server = server()
     page.single(
       "lockstep_http_malformed_requests_total",
       "Requests that were not HTTP, too large or slow.",
-      server.malformed
+      count(.malformed)
     )
     page.family("lockstep_http_rate_limited_total", .counter, "Requests refused by a rate limit, by its kind.")
     for partition in RateMeter.Partition.allCases {
       let refused = rates.reduce(0) { $0 + ($1.partition == partition ? $1.refused : 0) }
       page.sample(Double(refused), [("by", partition.rawValue)])
     }
-    page.single("lockstep_http_connections", "Open connections.", server.open)
-    page.single("lockstep_http_connections_accepted_total", "Connections accepted.", server.accepted)
-    page.single("lockstep_http_connections_refused_total", "Connections over the limit, answered 503.", server.refused)
-    page.single("lockstep_http_connections_timed_out_total", "Connections ended by a time-out.", server.timedOut)
+    page.single("lockstep_http_connections", "Open connections.", count(.open))
+    page.single("lockstep_http_connections_accepted_total", "Connections accepted.", count(.accepted))
+    page.single("lockstep_http_connections_refused_total", "Connections over the limit, answered 503.", count(.refused))
+    page.single("lockstep_http_connections_timed_out_total", "Connections ended by a time-out.", count(.timedOut))
     page.single(
       "lockstep_http_accept_pauses_total",
       "Pauses in accepting: no descriptors or memory.",
-      server.acceptPauses
+      count(.acceptPauses)
     )
-    page.single("lockstep_http_body_bytes", "Bytes of request bodies in memory.", server.bodyBytes)
-    page.single("lockstep_http_output_bytes", "Bytes of output that clients have not taken yet.", server.outputBytes)
+    page.single("lockstep_http_body_bytes", "Bytes of request bodies in memory.", count(.bodyBytes))
+    page.single("lockstep_http_output_bytes", "Bytes of output that clients have not taken yet.", count(.outputBytes))
     let refused = "Requests answered 503 because there was no memory for the response."
-    page.single("lockstep_http_responses_refused_total", refused, server.refusedResponses)
-    page.single("lockstep_http_slow_readers_total", "Connections closed: output taken too slowly.", server.slowReaders)
-    page.single("lockstep_http_received_bytes_total", "Bytes received.", server.received)
-    page.single("lockstep_http_sent_bytes_total", "Bytes sent.", server.sent)
+    page.single("lockstep_http_responses_refused_total", refused, count(.refusedResponses))
+    page.single("lockstep_http_slow_readers_total", "Connections closed: output taken too slowly.", count(.slowReaders))
+    page.single("lockstep_http_received_bytes_total", "Bytes received.", count(.received))
+    page.single("lockstep_http_sent_bytes_total", "Bytes sent.", count(.sent))
   }
 
   private func writeProcess(_ process: ProcessStatistics, to page: inout MetricsPage) {

@@ -255,7 +255,7 @@ extension StoredResponse {
   /// A response to be stored. The body of a stream is not stored.
   init(_ response: Response) {
     let body: [UInt8]? = if case .bytes(let bytes) = response.body { bytes } else { nil }
-    self.init(status: response.status.code, fields: response.fields.encoded, body: body)
+    self.init(status: response.status.code, fields: response.fields.bytes, body: body)
   }
 }
 
@@ -263,7 +263,7 @@ extension Response {
   /// The response that is recorded under an idempotency key.
   init(_ settlement: KeyedResponse) {
     let answer = settlement.answer
-    var fields = HeaderFields(kept: answer.fields)
+    var fields = HeaderFields(recorded: answer.fields)
     if settlement.isReplay { fields.append(.idempotencyReplayed, "true") }
     self.init(
       status: Status(code: answer.status) ?? .ok,

@@ -75,7 +75,7 @@ package struct StoredResponses: Sendable {
     again: (StateView) -> Response?
   ) async throws -> StoredResponse {
     guard Self.isCut(answer) else { return answer }
-    let fields = HeaderFields(kept: answer.fields)
+    let fields = HeaderFields(recorded: answer.fields)
     let gone = Self.gone(fields[.cursor])
     guard let cursor = fields[.cursor].flatMap({ Cursor($0) }) else { throw gone }
     let history = history
@@ -99,7 +99,7 @@ package struct StoredResponses: Sendable {
   /// - Throws: `conflict` if the history no longer has the entries; an error of the store.
   package func whole(_ answer: StoredResponse, toActions count: Int, of user: UserID) async throws -> StoredResponse {
     guard Self.isCut(answer) else { return answer }
-    let fields = HeaderFields(kept: answer.fields)
+    let fields = HeaderFields(recorded: answer.fields)
     let gone = Self.gone(fields[.cursor])
     guard let cursor = fields[.cursor].flatMap({ Cursor($0) }), let tag = fields[.etag] else { throw gone }
     let entries = try await readers.read(for: user) {
@@ -120,7 +120,7 @@ package struct StoredResponses: Sendable {
   /// Whether the body was not stored. A response without a body has no `Content-Type`, so one with
   /// this field had a body.
   private static func isCut(_ answer: StoredResponse) -> Bool {
-    answer.body == nil && HeaderFields(kept: answer.fields)[.contentType] != nil
+    answer.body == nil && HeaderFields(recorded: answer.fields)[.contentType] != nil
   }
 
   private static func response(

@@ -10,7 +10,7 @@ public final class HTTPProfileUpstream: ProfileUpstream {
   private let client: HTTPClient
 
   /// An upstream with a thread for transfers. Throws if libcurl or the thread is not available.
-  public init(
+  package init(
     _ url: UpstreamURL,
     _ configuration: HTTPClient.Configuration = HTTPClient.Configuration(userAgent: "lockstep/\(lockstepVersion)")
   ) throws {

@@ -1,19 +1,13 @@
-/// A date and time in a language and a time zone.
-struct DateText: Sendable, Equatable, CustomStringConvertible {
-  let description: String
-
-  /// `language` is a tag such as `de-AT`: see `DateLanguage`. Without a time zone the text is in
-  /// UTC and says so.
-  init(_ timestamp: Timestamp, language: String, timeZone: TimeZoneRules?) {
-    let seconds = timestamp.millisecondsSince1970 / 1000
-    let offset = (timeZone ?? .utc).offset(at: seconds)
+extension Timestamp {
+  /// The date and time for people. `language` is a tag such as `de-AT`: see `DateLanguage`. Without
+  /// a time zone the text is in UTC and says so.
+  func text(language: String, timeZone: TimeZoneRules?) -> String {
+    let seconds = millisecondsSince1970 / 1000
+    let offset = timeZone?.offset(at: seconds) ?? 0
     let language = DateLanguage(tag: language)
-    if language == .standard {
-      description = Self.standard(Int(seconds), offset)
-    } else {
-      let text = LocalTime(Int(seconds) + offset).text(in: language)
-      description = timeZone == nil ? "\(text) (UTC)" : text
-    }
+    if language == .standard { return Self.standard(Int(seconds), offset) }
+    let text = LocalTime(Int(seconds) + offset).text(in: language)
+    return timeZone == nil ? "\(text) (UTC)" : text
   }
 
   /// ISO 8601 has no seconds in an offset. If the offset has some, the text is in UTC.
@@ -26,7 +20,6 @@ struct DateText: Sendable, Equatable, CustomStringConvertible {
   }
 }
 
-/// Local date and time.
 struct LocalTime {
   let date: CivilDate
   let hour: Int
@@ -86,7 +79,7 @@ extension Int {
   fileprivate var twoDigits: String { self < 10 ? "0\(self)" : "\(self)" }
 
   /// With zeros before it, up to this number of digits.
-  func padded(to width: Int) -> String {
+  package func padded(to width: Int) -> String {
     let digits = String(self)
     return String(repeating: "0", count: Swift.max(0, width - digits.count)) + digits
   }

@@ -31,15 +31,10 @@ private struct RuleScanner {
 
   /// Skips an abbreviation: at least three letters, or text in angle brackets.
   mutating func name() throws(TimeZoneError) {
-    if take("<") {
-      let name = rest.prefix { isLetter($0) || isDigit($0) || $0 == UInt8(ascii: "+") || $0 == UInt8(ascii: "-") }
-      rest = rest.dropFirst(name.count)
-      guard name.count >= 3, take(">") else { throw Self.fault }
-    } else {
-      let name = rest.prefix(while: isLetter)
-      rest = rest.dropFirst(name.count)
-      guard name.count >= 3 else { throw Self.fault }
-    }
+    let isBracketed = take("<")
+    let name = rest.prefix { isLetter($0) || (isBracketed && (isDigit($0) || "+-".utf8.contains($0))) }
+    rest = rest.dropFirst(name.count)
+    guard name.count >= 3, !isBracketed || take(">") else { throw Self.fault }
   }
 
   /// Parses `[+-]hh[:mm[:ss]]` as seconds.

@@ -1,7 +1,6 @@
 /// The yearly rule of a time zone: the text at the end of a TZif file, in the form of POSIX's `TZ`
 /// variable with hours from -167 to 167 (RFC 9636).
 struct RecurringRule: Sendable, Equatable {
-  /// A day of the year.
   enum Day: Sendable, Equatable {
     /// `J1` to `J365`, without 29 February.
     case julian(Int)
@@ -28,14 +27,12 @@ struct RecurringRule: Sendable, Equatable {
     }
   }
 
-  /// The time of a change, in every year.
   struct Change: Sendable, Equatable {
     let day: Day
     /// Seconds after midnight, in local time before the change.
     let time: Int
   }
 
-  /// Daylight saving time.
   struct Daylight: Sendable, Equatable {
     let offset: Int
     let start: Change

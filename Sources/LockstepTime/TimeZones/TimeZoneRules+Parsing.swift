@@ -1,7 +1,5 @@
 extension TimeZoneRules {
-  /// Parses a TZif file of versions 1 to 4 (RFC 8536, RFC 9636).
-  ///
-  /// From version 2, the 64-bit part and the rule after it are used. Files with leap seconds are
+  /// Parses a TZif file of versions 1 to 4 (RFC 8536, RFC 9636). Files with leap seconds are
   /// rejected, because timestamps here have none.
   init(parsing bytes: [UInt8]) throws(TimeZoneError) {
     var reader = BigEndianReader(bytes)
@@ -10,6 +8,7 @@ extension TimeZoneRules {
       self = try Self(header, ofBytes: 4, &reader, hasRule: false)
       return
     }
+    // A part with 64-bit times and the rule follow.
     _ = try reader.bytes(header.size(ofTimes: 4))
     header = try Header(&reader)
     self = try Self(header, ofBytes: 8, &reader, hasRule: true)
@@ -32,14 +31,10 @@ extension TimeZoneRules {
     let offsets = try Self.offsets(header.types, &reader)
     // Abbreviations and indicators are not needed.
     _ = try reader.bytes(header.abbreviationBytes + header.standardIndicators + header.universalIndicators)
-
-    var transitions: [Transition] = []
-    transitions.reserveCapacity(times.count)
-    for (time, type) in zip(times, types) {
+    transitions = try zip(times, types).map { (time, type) throws(TimeZoneError) in
       guard offsets.indices.contains(Int(type)) else { throw TimeZoneError("The file refers to a missing type.") }
-      transitions.append(Transition(time: time, offset: offsets[Int(type)]))
+      return Transition(time: time, offset: offsets[Int(type)])
     }
-    self.transitions = transitions
     first = offsets[0]
     rule = hasRule ? try Self.rule(reader.remainder) : nil
   }
@@ -85,19 +80,12 @@ extension TimeZoneRules {
         throw TimeZoneError("The file has an unknown version.")
       }
       _ = try reader.bytes(15)
-      var counts: [Int] = []
-      for _ in 0..<6 {
-        let count = try reader.integer(ofBytes: 4)
-        // More than any file has, and small enough to multiply.
-        guard (0...1_000_000).contains(count) else { throw TimeZoneError("The file has an invalid count.") }
-        counts.append(Int(count))
-      }
-      universalIndicators = counts[0]
-      standardIndicators = counts[1]
-      leapSeconds = counts[2]
-      transitions = counts[3]
-      types = counts[4]
-      abbreviationBytes = counts[5]
+      universalIndicators = try reader.count()
+      standardIndicators = try reader.count()
+      leapSeconds = try reader.count()
+      transitions = try reader.count()
+      types = try reader.count()
+      abbreviationBytes = try reader.count()
     }
 
     /// The size of the data after the header, with times of `bytes` bytes.

@@ -1,7 +1,5 @@
 /// The offset of a time zone from UTC at any moment.
 struct TimeZoneRules: Sendable, Equatable {
-  static let utc = TimeZoneRules(first: 0, transitions: [], rule: nil)
-
   /// A change of the offset.
   struct Transition: Sendable, Equatable {
     /// Seconds since 1970.

@@ -1,10 +1,8 @@
 import Glibc
 import LockstepThreading
 
-/// The time zones of the system's database, read on demand.
-///
-/// The zones used last stay in memory, up to `capacity`. An update of the database takes effect
-/// after a restart.
+/// The time zones of the system's database, read on demand. The zones used last stay in memory, so
+/// an update of the database takes effect after a restart.
 package final class TimeZones: Sendable {
   /// About sixteen times the size of the largest zone.
   static let longestFile = 64 * 1024
@@ -21,11 +19,9 @@ package final class TimeZones: Sendable {
     self.workers = workers
   }
 
-  /// The number of zones in memory.
   var count: Int { cache.withLock { $0.count } }
 
-  /// A zone's rules, for a name in IANA's form. Throws if there is no such zone, its file cannot be
-  /// read, or too many reads wait already.
+  /// Throws if there is no such zone, its file cannot be read, or too many reads wait already.
   func rules(of name: String) async throws(TimeZoneError) -> TimeZoneRules {
     guard let name = TimeZoneName(name) else { throw TimeZoneError("This is not the name of a time zone.") }
     if let rules = cached(name) { return rules }

@@ -10,11 +10,7 @@ struct DateTextTests {
   }
 
   private func text(_ milliseconds: Int64, _ language: String, _ offset: Int?) -> String {
-    DateText(
-      Timestamp(millisecondsSince1970: milliseconds),
-      language: language,
-      timeZone: offset.map(Self.zone)
-    ).description
+    Timestamp(millisecondsSince1970: milliseconds).text(language: language, timeZone: offset.map(Self.zone))
   }
 
   /// 21 November 2026, 08:05:59.999 UTC.

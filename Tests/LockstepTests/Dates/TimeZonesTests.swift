@@ -101,7 +101,7 @@ struct TimeZonesTests {
   func texts() async throws {
     try await withZones { zones, folder in
       try folder.write(zone(9), to: "Tokyo")
-      let texts = SystemDateTexts(zones)
+      let texts: any DateTexts = zones
       let moment = Timestamp(millisecondsSince1970: 1_795_259_100_000)
       let cases: [(language: String?, zone: String?, text: String)] = [
         ("ja-JP", "Tokyo", "2026年11月21日 20:05"), ("ja", nil, "2026年11月21日 11:05 (UTC)"),

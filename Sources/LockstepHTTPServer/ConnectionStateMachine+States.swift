@@ -1,0 +1,57 @@
+import LockstepHTTP
+
+extension ConnectionStateMachine {
+  enum State: Equatable, Sendable {
+    /// Between two requests, or in the middle of a head. `hasBegun` is what the deadline was set
+    /// for; nil if it was not set.
+    case readingHead(hasBegun: Bool?)
+    /// The responder or a parked request makes the response.
+    case responding
+    case handling(HandlerWait)
+    case parked(isWoken: Bool)
+    case streaming(isWoken: Bool)
+    /// The client must take the output before anything else happens.
+    case writing
+    /// The rest of a body that no handler read is discarded, up to this size of the whole body.
+    case discardingBody(bound: Int)
+    /// The response is sent, and further input is discarded.
+    case lingering(discarded: Int)
+    case closed
+  }
+
+  enum HandlerWait: Sendable {
+    case nothing, input, output
+  }
+
+  enum Client: Sendable {
+    case open
+    /// It sends no more, but may still read: a half-closed connection gets its response.
+    case finished
+    case gone
+  }
+
+  enum Action: Equatable, Sendable {
+    case wait
+    /// Send the output, then report `drained` or `blocked`.
+    case flush
+    case readHead
+    case respond(isRepetition: Bool)
+    /// Respond with 503 on a surplus connection. Without a head, the client took too long to send
+    /// it.
+    case turnAway(hasHead: Bool)
+    /// The head timed out: respond with 408 if it has begun.
+    case timeOutHead(hasBegun: Bool)
+    case discardBody(bound: Int)
+    case discardInput
+    /// Shut down the writing side, then discard all input.
+    case finishWriting
+    case askParked(WakeReason)
+    case askSource(WakeReason)
+    case endStream
+    /// Resume the handler's task if it can go on; cancel it first if its wait is useless.
+    case serveHandler(cancels: Bool)
+    /// The client reads too slowly: drop the output and close.
+    case giveUp
+    case close
+  }
+}
