@@ -3,11 +3,11 @@ import LockstepSQLite
 import LockstepStore
 import LockstepTime
 
-/// Reads and changes the accounts of a store for an operator's command, with or without a running server.
+/// Reads and changes the accounts of a store for an operator's command.
 ///
-/// Without a server, the command does the work itself and locks the store meanwhile. With a server,
-/// it inserts an admin command into the store and waits until the server has run it. So the
-/// server's memory stays consistent.
+/// Without a server, the command does the work itself and locks the store meanwhile. If a server
+/// uses the store, the command inserts an admin command and waits until the server has run it. So
+/// the server's memory stays consistent.
 package struct AccountAdministrator: Sendable {
   /// How long an admin command waits for the server.
   package static let patience = Duration.seconds(15)
@@ -34,9 +34,6 @@ package struct AccountAdministrator: Sendable {
     randomWord = try Sodium().randomWord
   }
 
-  private var now: Timestamp { time.now() }
-
-  /// An id for a new user.
   package func newUser() -> UserID {
     UserID(UUIDv7Generator(now: time.millisecondsSince1970, random: randomWord).next())
   }
@@ -52,7 +49,7 @@ package struct AccountAdministrator: Sendable {
 
   /// The next users after `last` in the order of signing up; empty at the end. No transaction stays open.
   package func users(after last: UserID?) throws -> [UserListing] {
-    try read { try UserListing.page(after: last, from: $0, at: now) }
+    try read { try UserListing.page(after: last, from: $0, at: time.now()) }
   }
 
   /// The user with this address or id.
@@ -89,8 +86,7 @@ package struct AccountAdministrator: Sendable {
     do {
       let store = try DurableStore(path: path, time: time, migrator: migrator)
       defer { store.close() }
-      let now = now
-      return try store.write { try command.run(in: $0, at: now).outcome }
+      return try store.write { [time] in try command.run(in: $0, at: time.now()).outcome }
     } catch StoreError.inUse {
       return nil
     }
@@ -110,13 +106,12 @@ package struct AccountAdministrator: Sendable {
     // From here on, the server would run the command even if this process ended.
     interruption?.hold()
     defer { interruption?.release() }
-    try connection.transaction { try records.insert(command, id: id, at: now) }
+    try connection.transaction { try records.insert(command, id: id, at: time.now()) }
     let deadline = time.elapsed() + Self.patience
     while true {
       if let status = try records.status(of: id), status.isComplete || status.outcome != nil && !isServed {
         try connection.transaction { try records.delete(id) }
-        // The server has the same schema, so this program knows each outcome that the server
-        // writes.
+        // The server has this program's schema, so each outcome that it writes is known here.
         return status.outcome ?? .done
       }
       if interruption?.isInterrupted == true {

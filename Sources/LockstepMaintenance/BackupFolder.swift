@@ -17,10 +17,8 @@ struct BackupFolder {
     prefix = "\(stem.isEmpty ? name : stem)-\(identity.prefix(8))-"
   }
 
-  /// The file of a backup that is made at this moment.
   func file(at moment: Timestamp) -> String { "\(path)/\(prefix)\(Self.text(of: moment)).db" }
 
-  /// The time of the newest backup.
   var newest: Timestamp? { names(endingIn: ".db").last.flatMap { moment(of: $0) } }
 
   /// Creates a missing folder, for its owner only.

@@ -17,7 +17,6 @@ package struct CheckReport: Sendable, Equatable {
 
   package struct Finding: Sendable, Equatable {
     package let area: Area
-    /// The fault, in a sentence.
     package let what: String
   }
 
@@ -42,7 +41,6 @@ package struct CheckReport: Sendable, Equatable {
 
   package var isDamaged: Bool { counts.contains { $0.key != .quotas && $0.value > 0 } }
 
-  /// Whether all areas were checked.
   package var isWhole: Bool { schema == knownSchema }
 
   mutating func add(_ area: Area, _ what: String) {

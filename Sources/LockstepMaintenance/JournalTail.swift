@@ -5,7 +5,7 @@ import LockstepTime
 
 /// Follows one user's journal in the store's file while a server writes it.
 ///
-/// It belongs to one thread. It keeps no transaction open between two reads, so that checkpoints can proceed.
+/// No transaction stays open between two reads, so that checkpoints can proceed.
 package struct JournalTail {
   /// One action and its mutations.
   package struct Entry: Sendable, Equatable {
@@ -22,11 +22,9 @@ package struct JournalTail {
     package let mutations: String
   }
 
-  /// Where to begin.
   package enum Start: Sendable, Equatable {
     /// With this number of the last entries.
     case last(Int)
-    /// After a cursor.
     case cursor(String)
     /// With the first entry at this moment or later.
     case time(Timestamp)
@@ -63,7 +61,6 @@ package struct JournalTail {
     // It changes with each commit of another connection, and reading it is cheap.
     let now = try connection.first("PRAGMA data_version") { row in try row[0] as Int }
     if last != nil, now == version { return [] }
-    let (user, connection) = (user, connection)
     let from = try last ?? firstRevision()
     var reached = from
     let entries = try connection.snapshot {
@@ -106,19 +103,12 @@ package struct JournalTail {
   private func firstRevision() throws -> Revision {
     switch start {
     case .last(let count):
-      let first = try connection.first(
-        "SELECT revision FROM journal WHERE user_id = ? ORDER BY revision DESC, position DESC LIMIT 1 OFFSET ?",
-        user,
-        count
-      ) { row in try row[0] as Revision }
-      return first ?? .none
+      let sql: StaticString =
+        "SELECT revision FROM journal WHERE user_id = ? ORDER BY revision DESC, position DESC LIMIT 1 OFFSET ?"
+      return try connection.first(sql, user, count) { row in try row[0] as Revision } ?? .none
     case .time(let moment):
-      let before = try connection.first(
-        "SELECT max(revision) FROM journal WHERE user_id = ? AND at < ?",
-        user,
-        moment
-      ) { row in try row[0] as Revision? }
-      return before.flatMap { $0 } ?? .none
+      let sql: StaticString = "SELECT coalesce(max(revision), 0) FROM journal WHERE user_id = ? AND at < ?"
+      return try connection.first(sql, user, moment) { row in try row[0] as Revision } ?? .none
     case .cursor(let text):
       guard let cursor = Cursor(text), cursor.store == String(store.prefix(Cursor.storeDigits)),
         try Journal(connection: connection).knows(cursor.revision, of: user)

@@ -15,9 +15,11 @@ package final class Readiness: Sendable {
   private typealias Outcome = Result<Void, any Error>
 
   private struct State: Sendable {
+    /// The number of the running check.
     var running: Int?
     var isLate = false
     var waiting: [CheckedContinuation<Outcome, Never>] = []
+    /// Also the number of the last check.
     var checks = 0
   }
 
@@ -77,7 +79,7 @@ package final class Readiness: Sendable {
   private func run(_ check: Int) {
     let timer = Task {
       guard (try? await clock.sleep(for: Self.patience)) != nil else { return }
-      tell(.failure(TooSlow()), of: check, isOver: false)
+      resumeCallers(of: check, .failure(TooSlow()), isOver: false)
     }
     Task {
       let outcome: Outcome
@@ -88,12 +90,12 @@ package final class Readiness: Sendable {
         outcome = .failure(error)
       }
       timer.cancel()
-      tell(outcome, of: check, isOver: true)
+      resumeCallers(of: check, outcome, isOver: true)
     }
   }
 
-  /// Resumes the callers that wait for a check, unless it is over.
-  private func tell(_ outcome: Outcome, of check: Int, isOver: Bool) {
+  /// Resumes the callers that wait for a check, unless it is over already.
+  private func resumeCallers(of check: Int, _ outcome: Outcome, isOver: Bool) {
     let waiting = state.withLock { state -> [CheckedContinuation<Outcome, Never>] in
       guard state.running == check else { return [] }
       if isOver { state.running = nil }

@@ -69,4 +69,10 @@ public struct Histogram: Sendable, Equatable {
     counts[bounds.firstIndex { measure <= $0 } ?? bounds.count] += 1
     sum += measure
   }
+
+  /// Adds the measurements of a histogram with the same bounds.
+  public mutating func add(_ other: Histogram) {
+    for (index, count) in other.counts.enumerated() { counts[index] += count }
+    sum += other.sum
+  }
 }

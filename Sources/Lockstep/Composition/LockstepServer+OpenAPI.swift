@@ -1,5 +1,4 @@
 import Glibc
-import LockstepCollections
 import LockstepHTTPServer
 import LockstepMaintenance
 

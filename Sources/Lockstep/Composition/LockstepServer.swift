@@ -1,10 +1,8 @@
 import LockstepHTTP
 import LockstepHTTPServer
-import LockstepJSON
 import LockstepLogging
 import LockstepMaintenance
 import LockstepThreading
-import LockstepTime
 
 /// The whole product as a running server. The command and the tests use it.
 public final class LockstepServer: Sendable {
@@ -14,7 +12,6 @@ public final class LockstepServer: Sendable {
   private let server: Server
   let services: Services
   let components: Components
-  /// The background work of the server.
   private let tasks = TaskScope()
   /// `nil` if the configuration has no backups.
   let backups: BackupScheduler?
@@ -71,19 +68,7 @@ public final class LockstepServer: Sendable {
       backups: backups
     )
     budget.warn(logger)
-    if let token = configuration.administratorToken, token.utf8.count < Self.administratorTokenLength {
-      logger.log(
-        .warning,
-        "the administrator's token is short: take 32 random characters, such as openssl rand -hex 16 prints"
-      )
-    }
-    if services.users != nil, StorePath.isOpenToOthers(configuration.data) {
-      logger.log(
-        .warning,
-        "the store can be read by others than its owner: stop the server and chmod 600 the file and those beside it",
-        ["file": .string(configuration.data)]
-      )
-    }
+    Self.warn(of: configuration, hasStore: services.users != nil, logger)
     services.users?.writer.onHealthChange { logger.log($0) }
     services.users?.readers.readers.onHealthChange(monotonic: time.monotonic) { logger.log($0) }
     let applications = components.applications
@@ -92,11 +77,11 @@ public final class LockstepServer: Sendable {
       responderOfLoop: { applications[$0].respond }
     )
     let clock = environment.clock
-    if let commands = services.users?.adminCommands(time, logger: logger) {
+    if let commands = services.users?.adminCommands(logger: logger) {
       try tasks.start { await commands.run(by: clock) }
     }
     if let backups { try tasks.start { await backups.run(by: clock) } }
-    components.logger.log(
+    logger.log(
       .info,
       "listening",
       [
@@ -104,6 +89,23 @@ public final class LockstepServer: Sendable {
         "threads": .integer(Int64(engine.loops)), "version": .string(lockstepVersion),
       ]
     )
+  }
+
+  /// Warns of settings that are not safe.
+  private static func warn(of configuration: Configuration, hasStore: Bool, _ logger: Logger) {
+    if let token = configuration.administratorToken, token.utf8.count < administratorTokenLength {
+      logger.log(
+        .warning,
+        "the administrator's token is short: take 32 random characters, such as openssl rand -hex 16 prints"
+      )
+    }
+    if hasStore, StorePath.isOpenToOthers(configuration.data) {
+      logger.log(
+        .warning,
+        "the store can be read by others than its owner: stop the server and chmod 600 the file and those beside it",
+        ["file": .string(configuration.data)]
+      )
+    }
   }
 
   /// The address that the server listens on.
@@ -140,7 +142,7 @@ public final class LockstepServer: Sendable {
     let (logger, isOver) = (components.logger, LockedState(false))
     let flush = { @Sendable in
       do { try await directory.flush() } catch {
-        logger.log(.warning, "when sessions were used last couldn't be written", ["error": .string("\(error)")])
+        logger.log(.warning, "when sessions were used last could not be written", ["error": .string("\(error)")])
       }
       isOver.withLock { $0 = true }
       isOver.wakeAll()

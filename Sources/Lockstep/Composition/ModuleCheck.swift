@@ -1,6 +1,3 @@
-import LockstepCollections
-import LockstepMigrations
-
 /// Checks the declarations of modules before anything is opened. A fault is a mistake in the program's code.
 enum ModuleCheck {
   /// The names that have routes of their own under `/v1`.
@@ -46,7 +43,7 @@ enum ModuleCheck {
       guard action.payload != nil else {
         throw InvalidModuleError(
           module.name,
-          "the verb \(verb) stands for the action “\(action.type)”, which it doesn't have."
+          "the verb \(verb) stands for the action “\(action.type)”, which it does not have."
         )
       }
       let needed: Set<String>
