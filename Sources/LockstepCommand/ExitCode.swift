@@ -1,7 +1,5 @@
-import LockstepCollections
+import Lockstep
 import LockstepMaintenance
-import LockstepSQLite
-import LockstepStore
 
 /// The exit codes, after BSD's `sysexits.h`, so that scripts can tell failures apart.
 enum ExitCode: Int32 {

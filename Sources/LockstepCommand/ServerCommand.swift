@@ -1,6 +1,5 @@
 import Glibc
 import Lockstep
-import LockstepCollections
 
 /// The command line of a server, to be called from a program's `main.swift`:
 ///

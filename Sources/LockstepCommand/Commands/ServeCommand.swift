@@ -1,10 +1,7 @@
 import Glibc
 import Lockstep
-import LockstepCollections
 import LockstepHTTPServer
 import LockstepLogging
-import LockstepStore
-import LockstepTime
 
 /// `lockstep serve`: runs a server until a signal.
 enum ServeCommand {

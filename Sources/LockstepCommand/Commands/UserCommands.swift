@@ -1,9 +1,7 @@
 import Glibc
 import Lockstep
 import LockstepAccounts
-import LockstepCollections
 import LockstepMaintenance
-import LockstepStore
 import LockstepThreading
 
 /// `lockstep user …`: the accounts of a store, with or without a running server.

@@ -1,7 +1,6 @@
 import Glibc
 import Lockstep
 import LockstepAccounts
-import LockstepCollections
 
 /// Reads a new password: on a terminal twice and without showing it, otherwise from standard input. It is never an argument,
 /// because every user of the machine can read arguments with `ps`.

@@ -1,5 +1,4 @@
 import Lockstep
-import LockstepJSON
 import LockstepMaintenance
 
 /// An entry of the journal as one line.

@@ -1,7 +1,5 @@
 import Lockstep
-import LockstepJSON
 import LockstepMaintenance
-import LockstepTime
 
 /// A user as one line, for people or for scripts.
 enum UserLine {
