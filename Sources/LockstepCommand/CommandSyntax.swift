@@ -1,9 +1,6 @@
-/// The syntax of a command. The parser, the variables, the help and the completions are made from
-/// it.
+/// The parser, the variables, the help and the completions of a command are made from it.
 struct CommandSyntax<Settings: CommandSettings>: Sendable {
-  /// The words that call it: `serve`, `user add`.
   let name: String
-  /// One line for the list of all commands.
   let summary: String
   /// The beginning of the command's own help; lines of at most 100 characters.
   let about: String
@@ -28,7 +25,6 @@ struct CommandEntry: Sendable {
   let help: @Sendable () -> String
   let options: [OptionSyntax]
   let operands: [OptionSyntax]
-  /// Runs the command with the arguments after its name.
   let run: @Sendable ([String]) -> ExitCode
 
   /// A command that parses its arguments and variables and passes the settings to `body`.

@@ -4,7 +4,6 @@
 struct Completions {
   private typealias Word = (text: String, summary: String)
 
-  /// A place on the command line, and the words that can follow.
   private struct Place {
     /// The words before it, between spaces. A `*` stands for any text.
     let pattern: String

@@ -5,11 +5,9 @@ import LockstepTime
 
 /// Reads and changes the accounts of a store for an operator's command.
 ///
-/// Without a server, the command does the work itself and locks the store meanwhile. If a server
-/// uses the store, the command inserts an admin command and waits until the server has run it. So
-/// the server's memory stays consistent.
+/// Without a server, it does the work itself and locks the store meanwhile. Otherwise it leaves an
+/// admin command to the server and waits for it. So the server's memory stays consistent.
 package struct AccountAdministrator: Sendable {
-  /// How long an admin command waits for the server.
   package static let patience = Duration.seconds(15)
   static let pollInterval = Duration.milliseconds(50)
 
@@ -52,7 +50,6 @@ package struct AccountAdministrator: Sendable {
     try read { try UserListing.page(after: last, from: $0, at: time.now()) }
   }
 
-  /// The user with this address or id.
   package func user(_ name: String) throws -> User {
     try read { connection in
       let users = UserRecords(connection: connection)
@@ -67,8 +64,7 @@ package struct AccountAdministrator: Sendable {
 
   /// Runs an admin command, and returns when its effects are complete.
   ///
-  /// Throws `MaintenanceError`, `StoreError` or `SQLiteError` if nothing was changed, and `AdminCommandInterruptedError`
-  /// after an interruption.
+  /// Throws `AdminCommandInterruptedError` after an interruption. Any other error changes nothing.
   package func run(_ command: AdminCommand) throws {
     try StorePath.expectFile(path)
     switch try runAlone(command) ?? runByServer(command) ?? runAlone(command) {
@@ -124,8 +120,7 @@ package struct AccountAdministrator: Sendable {
     }
   }
 
-  /// Returns whether the command was withdrawn. If the store is locked, the caller must try again,
-  /// because a command that stays will be run.
+  /// Whether the command was withdrawn. If the store is locked, try again: otherwise it will run.
   private func withdraw(_ id: String, _ connection: SQLiteConnection) throws -> Bool {
     do {
       return try connection.transaction { try AdminCommandRecords(connection: connection).withdraw(id) }
@@ -142,22 +137,18 @@ package struct AccountAdministrator: Sendable {
   }
 }
 
-/// A source of interruptions, such as signals. While a server has the admin command, an
-/// interruption must not end the command.
+/// A source of interruptions, which must not end a command while a server has its admin command.
 package protocol Interruption: Sendable {
   /// From now on interruptions are only recorded.
   func hold()
 
-  /// Whether there was an interruption since `hold()`.
   var isInterrupted: Bool { get }
 
   /// From now on an interruption ends the command again.
   func release()
 }
 
-/// An interruption while a server had the admin command.
 package enum AdminCommandInterruptedError: Error, Sendable, Equatable, CustomStringConvertible {
-  /// The command was withdrawn and will not run.
   case withdrawn
   /// The command had already run, with this outcome.
   case tooLate(AdminCommand.Outcome)

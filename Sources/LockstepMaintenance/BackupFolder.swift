@@ -39,13 +39,11 @@ struct BackupFolder {
 
   /// Deletes incomplete backups of servers that were killed.
   func removeLeftBehind() {
-    for name in names(endingIn: ".db\(PartialFile.suffix)") where PartialFile.isLeftBehind("\(path)/\(name)") {
-      unlink("\(path)/\(name)")
-      PartialFile.removeCompanions(of: "\(path)/\(name)")
+    for name in names(endingIn: ".db\(PartialFile.suffix)") {
+      try? PartialFile.removeLeftBehind("\(path)/\(name)", target: name)
     }
   }
 
-  /// The names of this form, oldest first.
   func names(endingIn suffix: String) -> [String] {
     guard let folder = opendir(path) else { return [] }
     defer { closedir(folder) }

@@ -18,7 +18,6 @@ package final class BackupScheduler: Sendable {
     package var duration = Duration.zero
   }
 
-  /// The server shuts down: abandon the running backup.
   private struct Stopping: Error {}
 
   /// The longest time until a failed backup is retried.

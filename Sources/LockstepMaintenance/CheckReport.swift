@@ -1,13 +1,10 @@
-/// The findings of a check of a store.
 package struct CheckReport: Sendable, Equatable {
   package enum Area: String, Sendable, CaseIterable {
-    /// Pages, indexes and columns, checked by SQLite.
     case file
     case schema
     case references = "foreign keys"
     /// The store's identity and the key of its tokens.
     case identity
-    /// Columns that must be JSON.
     case texts
     /// Each user's tables against the journal.
     case users

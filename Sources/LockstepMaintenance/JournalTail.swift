@@ -7,7 +7,6 @@ import LockstepTime
 ///
 /// No transaction stays open between two reads, so that checkpoints can proceed.
 package struct JournalTail {
-  /// One action and its mutations.
   package struct Entry: Sendable, Equatable {
     /// The cursor of the state after the action.
     package let cursor: String
@@ -23,7 +22,6 @@ package struct JournalTail {
   }
 
   package enum Start: Sendable, Equatable {
-    /// With this number of the last entries.
     case last(Int)
     case cursor(String)
     /// With the first entry at this moment or later.
@@ -34,7 +32,8 @@ package struct JournalTail {
   private let file: FileIdentity?
   private let connection: SQLiteConnection
   private let user: UserID
-  private let store: String
+  /// The beginning of the store's identity, as in cursors.
+  private let storePrefix: String
   private var last: Revision?
   private var version: Int?
   private let start: Start
@@ -46,10 +45,11 @@ package struct JournalTail {
     self.start = start
     self.connection = connection
     file = FileIdentity(path: path)
-    store = try connection.snapshot {
+    let identity = try connection.snapshot {
       try Migrator().expectCurrentSchema(of: connection, path: path)
       return try connection.first("SELECT id FROM store") { row in try row[0] as String } ?? ""
     }
+    storePrefix = String(identity.prefix(Cursor.storeDigits))
   }
 
   /// The entries since the last call, oldest first. It returns whole revisions with about `limit`
@@ -67,7 +67,15 @@ package struct JournalTail {
       guard try UserRecords(connection: connection).account(user) != nil else { throw MaintenanceError.erased }
       return try connection.all(Self.entries, user, from, limit) { row in
         reached = try row[0]
-        return try entry(row, reached)
+        return Entry(
+          cursor: Cursor(store: storePrefix, revision: reached).text,
+          at: try row[1],
+          device: try row[3],
+          session: try row[2],
+          collection: try row[4],
+          action: try row[5],
+          mutations: try row[6]
+        )
       }
     }
     last = reached
@@ -87,19 +95,6 @@ package struct JournalTail {
     ORDER BY j.revision, j.position
     """
 
-  private func entry(_ row: borrowing SQLiteRow, _ revision: Revision) throws -> Entry {
-    Entry(
-      cursor: Cursor(store: String(store.prefix(Cursor.storeDigits)), revision: revision).text,
-      at: try row[1],
-      device: try row[3],
-      session: try row[2],
-      collection: try row[4],
-      action: try row[5],
-      mutations: try row[6]
-    )
-  }
-
-  /// The revision after which to begin.
   private func firstRevision() throws -> Revision {
     switch start {
     case .last(let count):
@@ -110,7 +105,7 @@ package struct JournalTail {
       let sql: StaticString = "SELECT coalesce(max(revision), 0) FROM journal WHERE user_id = ? AND at < ?"
       return try connection.first(sql, user, moment) { row in try row[0] as Revision } ?? .none
     case .cursor(let text):
-      guard let cursor = Cursor(text), cursor.store == String(store.prefix(Cursor.storeDigits)),
+      guard let cursor = Cursor(text), cursor.store == storePrefix,
         try Journal(connection: connection).knows(cursor.revision, of: user)
       else { throw MaintenanceError.unknownCursor(text) }
       return cursor.revision

@@ -8,7 +8,6 @@ import LockstepSync
 /// Each part is read at one moment: the file as a whole, and each page of users. While the file is
 /// checked, the WAL cannot restart from its beginning, so it grows with every write.
 package struct StoreCheck: Sendable {
-  /// How many findings of each area are listed.
   static let listed = 100
 
   private let store: String
@@ -98,22 +97,23 @@ package struct StoreCheck: Sendable {
     _ progress: (Int, Int) -> Void
   ) throws {
     report.users = try connection.first("SELECT count(*) FROM users") { row in try row[0] as Int } ?? 0
-    var last = ""
-    var done = 0
-    while let (end, checked) = try checkPage(connection, after: last, except: unreadable, &report) {
+    var (last, done) = ("", 0)
+    while true {
+      let ids = try checkPage(connection, after: last, except: unreadable, &report)
+      guard let end = ids.last else { return }
       last = end
-      done += checked
+      done += ids.count
       progress(done, report.users)
     }
   }
 
-  /// Checks the next users at one moment. Returns the last id and the number of users; nil at the end.
+  /// Checks the next users at one moment, and returns their ids.
   private func checkPage(
     _ connection: SQLiteConnection,
     after last: String,
     except unreadable: Set<String>,
     _ report: inout CheckReport
-  ) throws -> (last: String, count: Int)? {
+  ) throws -> [String] {
     let check = UserCheck(states: tables, defaults: defaults, connection: connection)
     return try connection.snapshot {
       let ids = try connection.all("SELECT id FROM users WHERE id > ? ORDER BY id LIMIT 100", last) { row in
@@ -126,7 +126,7 @@ package struct StoreCheck: Sendable {
         }
         try guarding(.users, of: id, &report) { report in try check.check(user, &report) }
       }
-      return ids.last.map { ($0, ids.count) }
+      return ids
     }
   }
 

@@ -2,7 +2,6 @@ import Glibc
 import LockstepSQLite
 import LockstepStore
 
-/// The paths of stores and backups.
 package enum StorePath {
   static func expectFile(_ path: String) throws(MaintenanceError) {
     if !isFile(path) { throw .missing(path: path) }
@@ -19,8 +18,7 @@ package enum StorePath {
     return slash == path.startIndex ? "/" : String(path[..<slash])
   }
 
-  /// The absolute path without symbolic links, as SQLite reports it; nil if the folder does not exist. The file need not
-  /// exist.
+  /// The absolute path without links, as SQLite reports it. Nil if its folder does not exist.
   static func resolved(_ path: String) -> String? {
     if let whole = real(path) { return whole }
     let name = path.split(separator: "/", omittingEmptySubsequences: false).last ?? ""

@@ -10,8 +10,7 @@ import LockstepSync
 ///
 /// The document is written in pieces, because a journal may be larger than memory. All pieces are
 /// of one moment: the state stays in memory, and journal entries and snapshots never change. If
-/// they are pruned or erased meanwhile, the response is cut off, so that the client sees that it is
-/// incomplete.
+/// they are pruned or erased meanwhile, the response is cut off, and the client sees that.
 package struct UserExport: Sendable {
   /// How much of the journal is read at a time, approximately.
   static let pieceBytes = 1024 * 1024
@@ -21,7 +20,6 @@ package struct UserExport: Sendable {
   let account: @Sendable (UserID, SQLiteConnection) throws -> JSONObject?
   let states: ModuleTables
   let present: @Sendable (UserID) async throws -> UserState
-  /// The revision of the registered defaults.
   let registered: @Sendable () -> Revision
   let readers: UserReaders
   package let own: [UserModule]
@@ -59,11 +57,9 @@ package struct UserExport: Sendable {
     /// The journal's first revision; nil if it is empty.
     let journal: Revision?
     let snapshots: [Snapshots.Name]
-    /// The idempotency keys with stored responses, as JSON.
     let keys: [UInt8]
 
-    /// Equal tags mean equal bytes, because the cursor determines the state and the kept part of
-    /// the journal.
+    /// Equal tags mean equal bytes: the cursor determines the state and the kept journal.
     package var tag: String {
       let kept = snapshots.map { "\($0.collection) \($0.revision.rawValue)" }.joined(separator: "\n")
       return Digest.text(of: account + keys + Array("\(cursor) \(journal?.rawValue ?? 0)\n\(kept)".utf8))
@@ -171,7 +167,6 @@ package struct UserExport: Sendable {
     try await pieces.append("}".utf8)
   }
 
-  /// A part of the document was pruned or erased before it was written.
   private struct PrunedError: Error {}
 }
 
@@ -197,7 +192,6 @@ private struct PieceBuffer {
     try await append(element)
   }
 
-  /// Appends the name of the next member.
   mutating func append(name: String) async throws {
     separate()
     bytes.append(json: name)

@@ -2,7 +2,6 @@ import LockstepCollections
 import LockstepSQLite
 import LockstepTime
 
-/// A user in `lockstep user list`.
 package struct UserListing: Sendable, Equatable {
   package let user: User
   package let disabledAt: Timestamp?

@@ -60,7 +60,7 @@ public struct Application: Sendable {
   private func limited(_ request: Request) -> HandlerResult {
     guard let rates else { return routed(request) }
     do {
-      return try rates.answer(request) { routed(request) }
+      return try rates.respond(to: request) { routed(request) }
     } catch {
       return finished(failure(error, request, of: nil), to: request, route: nil)
     }
@@ -75,7 +75,6 @@ public struct Application: Sendable {
     }
   }
 
-  /// Counts and logs a refusal of the HTTP server.
   package func note(_ refusal: ServerRefusal) {
     metrics.record(refusal: refusal.kind.status)
     accessLog?.record(refusal)

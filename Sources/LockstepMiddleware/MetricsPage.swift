@@ -13,7 +13,6 @@ package struct MetricsPage {
 
   package init() {}
 
-  /// Begins a family; its samples follow.
   package mutating func family(_ name: String, _ kind: Kind, _ help: String) {
     family = name
     text += "# HELP \(name) \(help)\n# TYPE \(name) \(kind.rawValue)\n"
@@ -47,7 +46,6 @@ package struct MetricsPage {
     sample(Double(cumulated), labels, suffix: "_count")
   }
 
-  /// A family of one histogram.
   package mutating func histogram(_ name: String, _ help: String, _ histogram: Histogram, unit: Double = 1) {
     family(name, .histogram, help)
     self.histogram(histogram, unit: unit)

@@ -36,8 +36,7 @@ package final class Readiness: Sendable {
     do {
       try await checks.value(of: 0) { try await checkInTime() }
     } catch {
-      // Logged once each time the store stops working, because some load balancers check every
-      // second.
+      // Once for each failure of the store, because some load balancers check every second.
       if wasWritable.exchange(false, ordering: .relaxed) {
         logger.log(.error, "the store cannot be written", ["error": .string("\(error)")])
       }
@@ -46,8 +45,7 @@ package final class Readiness: Sendable {
     if !wasWritable.exchange(true, ordering: .relaxed) { logger.log(.info, "the store can be written again") }
   }
 
-  /// Checks the store. If that takes too long, it throws `TooSlow`, and so does each later check
-  /// until this one ends.
+  /// If the check takes too long, it throws `TooSlow`, and so does each later one until it ends.
   private func checkInTime() async throws {
     guard !isChecking.exchange(true, ordering: .relaxed) else { throw TooSlow() }
     let (outcomes, outcome) = AsyncStream<Result<Void, any Error>>.makeStream()

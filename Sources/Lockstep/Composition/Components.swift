@@ -7,13 +7,12 @@ import LockstepMiddleware
 import LockstepRoutes
 import LockstepScreens
 
-/// Builds and holds the parts of a server. All wiring is here. Tests pass other parts in.
+/// Builds and holds the parts of a server. Tests pass other parts in.
 struct Components: Sendable {
   let logger: Logger
   let readiness: Readiness
   /// One for each event loop. They are alike and share nothing that a request touches.
   let applications: [Application]
-  /// The open screens; nil without users.
   let screens: ScreenDirectory?
   let openAPI: OpenAPIRoute
 

@@ -1,15 +1,12 @@
 import LockstepLogging
 
-/// The limit on open files, divided between connections and everything else. Each connection takes
-/// one file.
+/// The limit on open files, divided between connections, one file each, and everything else.
 struct DescriptorBudget {
   let limit: Int
-  /// The number of connections to serve.
   let connections: Int
   let loops: Int
 
-  /// Other open files: the standard streams, the store with its readers, and the sockets and event
-  /// queues of each loop.
+  /// The standard streams, the store, its readers, and the sockets and event queue of each loop.
   private var others: Int { 64 + 4 * loops }
   /// The server can always send at least this many refusals with a reason.
   private static let leastRefusals = 16
@@ -19,14 +16,13 @@ struct DescriptorBudget {
   /// more work than threads, and ends the process if it cannot.
   var openConnections: Int { max(limit / 4, limit - others) }
 
-  /// How many surplus connections can get a 503 at the same time: as many as are served, if there
-  /// are descriptors for them.
+  /// How many surplus connections can get a 503: as many as are served, if the limit allows.
   var refusals: Int { max(Self.leastRefusals, min(connections, limit - min(limit, others) - min(limit, connections))) }
 
   /// The number of files for all connections.
   private var needed: Int { connections + others + Self.leastRefusals }
 
-  /// What the operator should do if the limit is too low; otherwise `nil`.
+  /// Advice for the operator if the limit is too low.
   var warning: String? {
     guard limit < needed else { return nil }
     let fitting = max(1, limit - others - Self.leastRefusals)

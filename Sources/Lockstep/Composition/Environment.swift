@@ -1,11 +1,8 @@
-import LockstepLogging
-
 /// The parts that come from outside the product: the clocks, and the destination of the log.
 public struct Environment: Sendable {
   /// The clocks.
   public var time: TimeSource
-  /// The clock by which background work sleeps: admin commands, backups and the expiry of screens.
-  /// Default: the system's clock.
+  /// The clock by which background work sleeps: admin commands, backups, the expiry of screens.
   public var clock: any Clock<Duration>
   /// Writes a log line.
   public var writeLog: @Sendable ([UInt8]) -> Void
@@ -25,17 +22,5 @@ public struct Environment: Sendable {
     self.clock = clock
     self.writeLog = writeLog
     self.droppedLogLines = droppedLogLines
-  }
-}
-
-extension Logger {
-  /// The logger that a configuration describes.
-  init(_ configuration: Configuration, environment: Environment) {
-    self.init(
-      level: configuration.logLevel,
-      format: configuration.logFormat,
-      now: environment.time.now,
-      write: environment.writeLog
-    )
   }
 }

@@ -6,21 +6,19 @@ import LockstepThreading
 
 /// The whole product as a running server. The command and the tests use it.
 public final class LockstepServer: Sendable {
-  /// The recommended length of an administrator token. Wrong administrator tokens are not limited.
+  /// Shorter administrator tokens can be guessed: the number of attempts is not limited.
   private static let administratorTokenLength = 16
 
   private let server: Server
   let services: Services
   let components: Components
   private let tasks = TaskScope()
-  /// `nil` if the configuration has no backups.
   let backups: BackupScheduler?
 
   /// Starts listening and serving. The services are shut down when the server has stopped. Throws
   /// if the address is not available.
   ///
-  /// The services are created only after the server listens, so that a port that is in use leaves
-  /// no new store behind.
+  /// The services are created after the server listens: a port in use leaves no new store behind.
   public init(
     _ configuration: Configuration,
     environment: Environment,
@@ -33,7 +31,12 @@ public final class LockstepServer: Sendable {
     engine.limits = configuration.limits
     let cors = CORSPolicy(origins: configuration.corsOrigins)
     engine.refusalFields = { cors.fields(forOrigin: $0) }
-    let logger = Logger(configuration, environment: environment)
+    let logger = Logger(
+      level: configuration.logLevel,
+      format: configuration.logFormat,
+      now: environment.time.now,
+      write: environment.writeLog
+    )
     engine.cannotAccept = { logger.log(.warning, "connections have to wait", ["error": .string("\($0)")]) }
     let budget = DescriptorBudget(
       limit: environment.descriptorLimit,
@@ -114,8 +117,8 @@ public final class LockstepServer: Sendable {
   /// Makes the server read the clock again. Call it after moving a clock by hand.
   func lookAtClock() { server.lookAtClock() }
 
-  /// Begins to shut down: the server accepts no more connections, responds to waiting requests and
-  /// finishes running ones. Returns at once.
+  /// Begins to shut down, and returns at once. The server accepts no more connections, responds to
+  /// waiting requests and finishes running ones.
   public func drain() {
     components.readiness.beginDraining()
     // This comes first, because requests that wait for a thread must still be finished.
@@ -135,8 +138,7 @@ public final class LockstepServer: Sendable {
     components.logger.log(.info, "stopped")
   }
 
-  /// Writes the parts of sessions that are only in memory: the time of the last use, and the last
-  /// cursor.
+  /// Writes what only memory knows of sessions: the time of the last use, and the last cursor.
   private func flushSessions() {
     guard let directory = services.users?.accounts.directory else { return }
     let (logger, isOver) = (components.logger, LockedState(false))

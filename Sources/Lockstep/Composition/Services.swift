@@ -10,7 +10,6 @@ extension DurableStore: StoreHealth {}
 public struct Services: Sendable {
   /// The health of the store.
   public var store: any StoreHealth
-  /// The services for users; `nil` if the server has no users.
   var users: UserServices?
   /// Shuts all services down after their last use. Blocks until they have finished their work.
   public var shutDown: @Sendable () -> Void
@@ -21,15 +20,11 @@ public struct Services: Sendable {
     self.shutDown = shutDown
   }
 
-  /// The services of a real server, on the store that the configuration names.
+  /// Opens the store that the configuration names, and creates the services of a server with these
+  /// modules besides favorites, defaults and profiles. The caller must shut them down.
   ///
-  /// - Parameters:
-  ///   - configuration: The configuration.
-  ///   - modules: The modules besides favorites, defaults and profiles.
-  ///   - time: The clocks.
-  /// - Returns: The services. The caller must shut them down.
-  /// - Throws: `InvalidModuleError` if a module is invalid; `StoreError` if the store cannot be
-  ///   opened.
+  /// Throws `InvalidModuleError` if a module is invalid, and `StoreError` if the store cannot be
+  /// opened.
   public static func durable(
     _ configuration: Configuration,
     modules: [UserModule] = [],

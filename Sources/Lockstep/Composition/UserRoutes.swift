@@ -10,11 +10,7 @@ import LockstepSync
 
 extension UserServices {
   private func authenticator(_ rates: RateMeter?) -> TokenAuthenticator {
-    TokenAuthenticator(
-      directory: accounts.directory,
-      millisecondsSince1970: time.millisecondsSince1970,
-      rates: rates
-    )
+    TokenAuthenticator(directory: accounts.directory, millisecondsSince1970: time.millisecondsSince1970, rates: rates)
   }
 
   /// The routes of users: accounts, modules, feed and administration. `rates` limits each token.

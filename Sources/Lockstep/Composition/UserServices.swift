@@ -12,7 +12,6 @@ import LockstepThreading
 /// The services of users: their accounts, and the parts that read and change their states.
 struct UserServices: Sendable {
   let store: String
-  /// The store's file.
   private let path: String
   let time: TimeSource
   // Two hashes run at a time, and a few wait. So a burst of logins slows down logins and nothing else.
@@ -132,7 +131,6 @@ struct UserServices: Sendable {
     accounts.directory.whenEnded { [waiters] _ in waiters.wakeAll() }
   }
 
-  /// Runs the admin commands of `lockstep user`.
   func adminCommands(logger: Logger) -> AdminCommandProcessor {
     AdminCommandProcessor(
       accounts: accounts,
@@ -144,8 +142,7 @@ struct UserServices: Sendable {
     )
   }
 
-  /// Removes the limits on each user's share of the threads, so that a server that shuts down
-  /// finishes its accepted work quickly.
+  /// Removes the limits on users' shares, so that a stopping server soon finishes accepted work.
   func liftShares() {
     readers.shares.lift()
     backgroundEncoder.shares.lift()

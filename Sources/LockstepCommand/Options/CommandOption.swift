@@ -26,7 +26,6 @@ struct OptionSyntax: Sendable {
     "LOCKSTEP_" + name.dropFirst(2).uppercased().map { $0 == "-" ? "_" : String($0) }.joined()
   }
 
-  /// The values of an option that takes a choice: `text|json`.
   var choices: [String] {
     guard let placeholder, placeholder.contains("|"), !placeholder.hasPrefix("<") else { return [] }
     return placeholder.split(separator: "|").map(String.init)
@@ -53,7 +52,6 @@ struct CommandOption<Settings: CommandSettings>: Sendable {
 }
 
 extension CommandOption {
-  /// An option for one property of the settings.
   init<Value>(
     _ name: String,
     _ path: WritableKeyPath<Settings, Value> & Sendable,
@@ -107,17 +105,14 @@ enum OptionGroup: String, CaseIterable {
   case log = "Log"
 }
 
-/// Settings of a command that works on a store.
 protocol StoreSettings: CommandSettings {
-  /// The store's file.
   var data: String { get set }
 }
 
 extension Configuration: StoreSettings {}
 
 extension CommandOption where Settings: StoreSettings {
-  /// The store's file. The server reads the same variable, so in the server's container the command
-  /// finds the server's store.
+  /// The server reads the same variable, so in its container a command finds the server's store.
   static var data: CommandOption { CommandOption("--data", \.data, .text("<file>")).help("The store's file.") }
 }
 

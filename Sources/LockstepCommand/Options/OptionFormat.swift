@@ -8,7 +8,6 @@ struct OptionValueError: Error {
 
 /// How the values of an option are written: numbers, sizes, times, choices.
 struct OptionFormat<Value: Sendable>: Sendable {
-  /// The text for the value in the help; nil for a switch.
   let placeholder: String?
   /// The text of a default; nil if the option's help describes the default in its own words.
   var text: @Sendable (Value) -> String? = { _ in nil }
@@ -58,7 +57,6 @@ extension OptionFormat where Value == Bool {
 }
 
 extension OptionFormat where Value: RawRepresentable & CaseIterable, Value.RawValue == String {
-  /// One of the cases, by its raw value.
   static var choice: OptionFormat {
     let choices = Value.allCases.map(\.rawValue)
     let reason = "it must be one of \(choices.joined(separator: ", "))"
@@ -164,18 +162,13 @@ extension OptionFormat where Value == [String] {
 }
 
 extension OptionFormat where Value == [IPNetwork] {
-  /// Addresses and networks, separated by commas.
   static let networks = OptionFormat(placeholder: "<networks>") { value throws(OptionValueError) in
-    var networks: [IPNetwork] = []
-    for word in words(value) {
-      guard let network = IPNetwork(word) else {
-        throw OptionValueError(
-          reason: "“\(word)” is not an address or network; write 127.0.0.1, ::1, 10.0.0.0/8 or fd00::/8, without a port"
-        )
-      }
-      networks.append(network)
+    try words(value).map { word throws(OptionValueError) in
+      if let network = IPNetwork(word) { return network }
+      throw OptionValueError(
+        reason: "“\(word)” is not an address or network; write 127.0.0.1, ::1, 10.0.0.0/8 or fd00::/8, without a port"
+      )
     }
-    return networks
   }
 }
 

@@ -8,7 +8,6 @@ enum PasswordPrompt {
   /// The most bytes to read.
   private static let limit = 4096
 
-  /// How the operator ended the prompt without a password.
   private enum Refusal: Error {
     case interrupted
     case ended

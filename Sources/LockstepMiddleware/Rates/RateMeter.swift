@@ -3,10 +3,8 @@ import LockstepHTTP
 import LockstepJSON
 import Synchronization
 
-/// Applies a rate limit. A client that exceeds it gets 429. Each response says how much is left
-/// (draft-ietf-httpapi-ratelimit-headers).
+/// Applies a rate limit, and reports the rest of it (draft-ietf-httpapi-ratelimit-headers).
 package final class RateMeter: Sendable {
-  /// The kinds of keys that requests are counted by, as the header fields name them.
   package enum Partition: String, Sendable, CaseIterable {
     case token
     case address
@@ -28,15 +26,14 @@ package final class RateMeter: Sendable {
 
   package var refused: Int { refusals.load(ordering: .relaxed) }
 
-  /// Handles a request, and adds the remaining limit to its response. Throws 429 if the limit is
-  /// exceeded.
-  package func answer(_ client: RateBucket, at now: Int64, _ answer: () throws -> HandlerResult) throws
+  /// Handles a request, and adds the rest of the limit to its response. Throws 429 past the limit.
+  package func respond(to client: RateBucket, at now: Int64, _ respond: () throws -> HandlerResult) throws
     -> HandlerResult
   {
     if case .wait(let time) = client.take(limit, at: now) { throw refusal(of: client, for: time) }
     let reading = RateReading(meter: self, client: client)
     do {
-      return try answer().transformed(by: reading)
+      return try respond().transformed(by: reading)
     } catch {
       throw reading.reported(by: error)
     }
@@ -69,8 +66,7 @@ package final class RateMeter: Sendable {
   private static func wholeSeconds(_ nanoseconds: Int64) -> Int64 { (nanoseconds + 999_999_999) / 1_000_000_000 }
 }
 
-/// Adds the rest of the limit to a response when the response is sent, not when the request
-/// arrives.
+/// Adds the rest of the limit to a response when it is sent, not when the request arrives.
 struct RateReading: ResponseTransform {
   let meter: RateMeter
   let client: RateBucket
@@ -113,8 +109,7 @@ private final class RateLimitedValidity: ResponseValidity {
     self.reading = reading
   }
 
-  /// Counts the request only if the response is valid. Otherwise the request is counted when it is
-  /// handled.
+  /// Counts the request only if the response is valid: any other is counted when it is handled.
   func holds(at arrival: Int64) -> Bool {
     let (client, limit) = (reading.client, reading.meter.limit)
     guard client.hasAny(limit, at: arrival), validity.holds(at: arrival) else { return false }
