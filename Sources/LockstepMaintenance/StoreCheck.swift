@@ -32,7 +32,9 @@ package struct StoreCheck: Sendable {
     let connection = try StorePath.openForReading(store)
     var report = try connection.snapshot {
       var report = CheckReport(store: store, schema: try migrator.examine(connection), knownSchema: migrator.last)
-      try checkFile(connection, &report)
+      report.pages = try connection.first("PRAGMA page_count") { row in try row[0] as Int } ?? 0
+      report.pageSize = try connection.first("PRAGMA page_size") { row in try row[0] as Int } ?? 0
+      for words in try connection.damage(.everything) { report.add(.file, words) }
       try guarding(.schema, &report) { report in
         for fault in try migrator.schemaFaults(of: connection) { report.add(.schema, fault) }
       }
@@ -51,12 +53,6 @@ package struct StoreCheck: Sendable {
     }
     try guarding(.users, &report) { report in try checkUsers(connection, except: unreadable, &report, progress) }
     return report
-  }
-
-  private func checkFile(_ connection: SQLiteConnection, _ report: inout CheckReport) throws {
-    report.pages = try connection.first("PRAGMA page_count") { row in try row[0] as Int } ?? 0
-    report.pageSize = try connection.first("PRAGMA page_size") { row in try row[0] as Int } ?? 0
-    for words in try connection.damage(.everything) { report.add(.file, words) }
   }
 
   private func checkReferences(_ connection: SQLiteConnection, _ report: inout CheckReport) throws {

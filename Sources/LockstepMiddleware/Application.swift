@@ -129,22 +129,15 @@ public struct Application: Sendable {
 
   /// The response with the fields of CORS and compression, and whether to compress its body.
   private func dressed(_ response: Response, for head: RequestHead) -> (Response, isToCompress: Bool) {
-    if response.status == .notModified { return (unmodified(response, for: head), false) }
+    // It depends on the coding like the response with the body (RFC 9110, 15.4.5).
+    let isUnmodified = response.status == .notModified
     let canBeCompressed = Compression.applies(to: response)
-    guard cors.isOn || canBeCompressed else { return (response, false) }
+    guard cors.isOn || canBeCompressed || isUnmodified else { return (response, false) }
     var response = response
+    if isUnmodified { response.fields = Compression.fieldsOfUnmodified(response.fields, for: head) }
     if cors.isOn { response.fields.append(contentsOf: cors.fields(for: head)) }
-    if canBeCompressed { response.fields.append(.vary, "Accept-Encoding") }
+    if canBeCompressed || isUnmodified { response.fields.append(.vary, "Accept-Encoding") }
     return (response, canBeCompressed && ContentCoding.preferred(by: head) == .gzip)
-  }
-
-  /// A 304 response. Like the response with the body, it depends on the coding (RFC 9110, 15.4.5).
-  private func unmodified(_ response: Response, for head: RequestHead) -> Response {
-    var response = response
-    response.fields = Compression.fieldsOfUnmodified(response.fields, for: head)
-    if cors.isOn { response.fields.append(contentsOf: cors.fields(for: head)) }
-    response.fields.append(.vary, "Accept-Encoding")
-    return response
   }
 
   /// The result of the route's handler. Sets `route` once the route is known.

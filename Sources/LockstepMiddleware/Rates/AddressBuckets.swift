@@ -23,18 +23,15 @@ package final class AddressBuckets: Sendable {
   /// The bucket of a host's network. All hosts that are not addresses share one bucket.
   func bucket(ofHost host: String, at now: Int64) -> RateBucket {
     let network = IPAddress(host)?.network ?? IPAddress(high: .max, low: .max)
-    return shard(of: network).withLock { buckets in
+    // Multiplying by an odd number with many bits spreads neighbours over the upper bits.
+    let shard = Int(truncatingIfNeeded: ((network.high ^ network.low) &* 0x9E37_79B9_7F4A_7C15) >> 60)
+    return shards[shard].withLock { buckets in
       if let known = buckets[network] { return known }
       if buckets.count >= shardCapacity { makeRoom(in: &buckets, at: now) }
       let bucket = RateBucket()
       buckets[network] = bucket
       return bucket
     }
-  }
-
-  private func shard(of network: IPAddress) -> LockedState<[IPAddress: RateBucket]> {
-    // Multiplying by an odd number with many bits spreads neighbours over the upper bits.
-    shards[Int(truncatingIfNeeded: ((network.high ^ network.low) &* 0x9E37_79B9_7F4A_7C15) >> 60)]
   }
 
   /// Evicts full buckets, and up to a quarter of all: many at once, to share the cost of sorting. A
