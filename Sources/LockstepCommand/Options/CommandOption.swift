@@ -82,7 +82,7 @@ extension CommandOption {
     isSecret: Bool = false,
     hasVariable: Bool = true
   ) {
-    self.init(name, path, format.optional, group, isSecret: isSecret, hasVariable: hasVariable)
+    self.init(name, path, format.map { $0 }, group, isSecret: isSecret, hasVariable: hasVariable)
   }
 
   /// The same option for settings that contain these.

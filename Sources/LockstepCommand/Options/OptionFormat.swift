@@ -13,9 +13,14 @@ struct OptionFormat<Value: Sendable>: Sendable {
   var text: @Sendable (Value) -> String? = { _ in nil }
   let read: @Sendable (String) throws(OptionValueError) -> Value
 
-  /// The same format for a setting that may have no value.
-  var optional: OptionFormat<Value?> {
-    OptionFormat<Value?>(placeholder: placeholder) { [read] value throws(OptionValueError) in try read(value) }
+  /// The same format for a setting of another type.
+  func map<Other>(
+    text: @escaping @Sendable (Other) -> String? = { _ in nil },
+    _ convert: @escaping @Sendable (Value) -> Other
+  ) -> OptionFormat<Other> {
+    OptionFormat<Other>(placeholder: placeholder, text: text) { [read] value throws(OptionValueError) in
+      convert(try read(value))
+    }
   }
 }
 
@@ -74,9 +79,7 @@ extension OptionFormat where Value == Int {
 
   /// Bytes that the operator gives in MiB.
   static func mebibytes(_ range: ClosedRange<Int>) -> OptionFormat {
-    OptionFormat(placeholder: "<number>", text: { "\($0 / 1_048_576)" }) { value throws(OptionValueError) in
-      try integer(range).read(value) * 1_048_576
-    }
+    integer(range).map(text: { "\($0 / 1_048_576)" }) { $0 * 1_048_576 }
   }
 
   /// Bytes: `65536`, `64KiB`, `1MiB`.
@@ -95,11 +98,7 @@ extension OptionFormat where Value == Int {
 
 extension OptionFormat where Value == Int? {
   /// Bytes in a second; 0 sets no limit.
-  static let copyRate = OptionFormat(placeholder: "<size>", text: { sizeText($0 ?? 0) }) {
-    value throws(OptionValueError) in
-    let rate = try OptionFormat<Int>.size(0...largestSize).read(value)
-    return rate == 0 ? nil : rate
-  }
+  static let copyRate = OptionFormat<Int>.size(0...largestSize).map(text: { sizeText($0 ?? 0) }) { $0 == 0 ? nil : $0 }
 }
 
 extension OptionFormat where Value == Duration {
@@ -118,9 +117,8 @@ extension OptionFormat where Value == Duration {
   }
 
   static func days(_ range: ClosedRange<Int>) -> OptionFormat {
-    OptionFormat(placeholder: "<days>", text: { "\($0.components.seconds / 86_400)" }) {
-      value throws(OptionValueError) in
-      .seconds(try OptionFormat<Int>.integer(range).read(value) * 86_400)
+    OptionFormat<Int>.integer(range, "<days>").map(text: { "\($0.components.seconds / 86_400)" }) {
+      .seconds($0 * 86_400)
     }
   }
 }
