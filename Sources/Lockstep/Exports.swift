@@ -1,5 +1,4 @@
-// A server of your own imports `Lockstep` alone, because it re-exports everything that modules
-// need.
+// A server of your own imports `Lockstep` alone, which re-exports everything that modules need.
 
 @_exported import LockstepCollections
 @_exported import LockstepJSON

@@ -1,5 +1,4 @@
 import Lockstep
-import LockstepCollections
 import LockstepHTTP
 
 /// The `lockstep` command: finds the subcommand and runs it.

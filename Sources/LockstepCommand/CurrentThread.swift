@@ -3,7 +3,6 @@ import LockstepThreading
 
 /// Ways for a command, which has one thing to do, to block its thread.
 enum CurrentThread {
-  /// Runs `body` and returns or throws its result.
   static func run<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) throws -> Value {
     let outcome = LockedState<Result<Value, any Error>?>(nil)
     Task {

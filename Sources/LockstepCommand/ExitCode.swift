@@ -1,12 +1,9 @@
-import LockstepCollections
+import Lockstep
 import LockstepMaintenance
-import LockstepSQLite
-import LockstepStore
 
 /// The exit codes, after BSD's `sysexits.h`, so that scripts can tell failures apart.
 enum ExitCode: Int32 {
   case success = 0
-  /// The server is not ready.
   case no = 1
   /// The command line or a variable is wrong.
   case usage = 64
@@ -14,7 +11,6 @@ enum ExitCode: Int32 {
   case data = 65
   /// A file to read does not exist or cannot be read.
   case noInput = 66
-  /// There is no such user.
   case noUser = 67
   /// A resource that the command needs is not available: an address, a thread.
   case unavailable = 69
@@ -31,7 +27,6 @@ enum ExitCode: Int32 {
   /// Ended by SIGTERM before an admin command ran.
   case terminated = 143
 
-  /// The code for an error that ends a command.
   init(for error: any Error) {
     self =
       switch error {

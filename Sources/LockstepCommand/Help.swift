@@ -1,6 +1,5 @@
 /// The texts of `--help`, made from the tables that the parser uses.
 enum Help {
-  /// The help of the whole command.
   static let command =
     """
     Lockstep is a state server: it keeps an app's state in lockstep on all of a user's devices, over plain HTTP.
@@ -21,7 +20,6 @@ enum Help {
     return "Usage: lockstep \(name) <command>\n\n" + table(commands.map { ($0.name, $0.summary) })
   }
 
-  /// The help of one command.
   static func text<Settings>(of syntax: CommandSyntax<Settings>) -> String {
     var text = "\(syntax.about)\n\nUsage: \(syntax.usage)\n"
     if !syntax.notes.isEmpty { text += "\n\(syntax.notes)\n" }

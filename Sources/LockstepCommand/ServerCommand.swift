@@ -1,6 +1,5 @@
 import Glibc
 import Lockstep
-import LockstepCollections
 
 /// The command line of a server, to be called from a program's `main.swift`:
 ///
@@ -8,12 +7,11 @@ import LockstepCollections
 ///
 ///     ServerCommand.run([.shopping])
 public enum ServerCommand {
-  /// Runs the command that the process's arguments name (`serve`, `check`, `--help`), and ends the process.
+  /// Runs the command that the process's arguments name (`serve`, `check`, `--help`), and ends the
+  /// process. `modules` are those of this server besides favorites, defaults and profiles.
   ///
-  /// Options come from the command line and from variables, as for `lockstep`. Call this first, on the main thread and
-  /// before any other thread starts, because it decides which threads get signals.
-  ///
-  /// - Parameter modules: The modules of this server in addition to favorites, defaults and profiles.
+  /// Options come from the command line and from variables, as for `lockstep`. Call this first, on
+  /// the main thread, because it decides which threads get signals.
   public static func run(_ modules: [UserModule] = []) -> Never {
     openStandardStreams()
     // Before any secret is in memory: commands read passwords and print users' data.
@@ -25,8 +23,7 @@ public enum ServerCommand {
   /// next file or socket would get that number, and the log would be written to it.
   private static func openStandardStreams() {
     for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) < 0 && errno == EBADF {
-      // The lowest free number is the missing one. It is opened read-only, so that writing to a
-      // missing stream still fails.
+      // The lowest free number is the missing one. Read-only, so that writing to it still fails.
       _ = open("/dev/null", O_RDONLY)
     }
   }

@@ -3,7 +3,6 @@ import LockstepMaintenance
 import LockstepThreading
 
 extension sigset_t {
-  /// SIGTERM and SIGINT.
   fileprivate static let termination: sigset_t = {
     var signals = sigset_t()
     sigemptyset(&signals)
@@ -46,8 +45,8 @@ struct ShutdownSignals {
 
 /// SIGINT and SIGTERM of a command that must not end while a server has its admin command. A thread takes the signals.
 ///
-/// While they are held, the first signal is recorded, and the second ends the process with a warning. Otherwise the first
-/// signal ends the process as usual.
+/// While held, the first signal is recorded, and the second ends the process with a warning.
+/// Otherwise the first signal ends the process as usual.
 final class SignalInterceptor: Interruption {
   private struct State: Sendable {
     var isHeld = false

@@ -29,9 +29,8 @@ public final class LogWriter: Sendable {
   /// How often a blocked writer checks whether it has been closed, in milliseconds.
   private static let pause: Int32 = 100
 
-  /// A writer to an open descriptor that buffers up to `bound` bytes. After `close()`, it stops if
-  /// the reader takes nothing for `timeout` milliseconds, so that the server can exit. `now` is for
-  /// the line about dropped lines.
+  /// A writer that buffers up to `bound` bytes. After `close()`, it gives up when the reader takes
+  /// nothing for `timeout` milliseconds. `now` dates the line about dropped lines.
   public init(
     descriptor: Int32,
     format: LogFormat = .text,
@@ -64,8 +63,7 @@ public final class LogWriter: Sendable {
   /// The number of dropped lines.
   public var dropped: Int { pending.withLock { $0.droppedTotal } }
 
-  /// Writes the queued lines, as long as the reader takes them, and ends the thread. Later lines
-  /// are lost.
+  /// Writes the queued lines, as long as the reader takes them, and ends. Later lines are lost.
   public func close() {
     pending.withLock { $0.isClosed = true }
     pending.wakeOne()

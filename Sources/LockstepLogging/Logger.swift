@@ -54,8 +54,7 @@ public struct Logger: Sendable {
     }
   }
 
-  /// A simple string is written without quotes. All other values are JSON, so that no field can
-  /// contain a line feed.
+  /// Quotes are left out around simple strings. JSON keeps line feeds out of all other values.
   private static func text(_ value: JSON) -> String {
     if case .string(let text) = value, !text.isEmpty, text.utf8.allSatisfy(isPlain) { return text }
     return String(decoding: value.encoded(), as: UTF8.self)
@@ -64,4 +63,30 @@ public struct Logger: Sendable {
   private static func isPlain(_ byte: UInt8) -> Bool {
     byte > 0x20 && byte < 0x7F && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "=")
   }
+}
+
+/// The importance of a log line.
+public enum LogLevel: String, Sendable, CaseIterable, Comparable {
+  /// For finding bugs in Lockstep.
+  case debug
+  /// Normal events: starts, stops, settings.
+  case info
+  /// A problem that the server handles.
+  case warning
+  /// A failure.
+  case error
+
+  /// In order of importance.
+  public static func < (left: LogLevel, right: LogLevel) -> Bool { left.importance < right.importance }
+
+  private static let inOrder = allCases
+  private var importance: Int { Self.inOrder.firstIndex(of: self) ?? 0 }
+}
+
+/// The format of log lines.
+public enum LogFormat: String, Sendable, CaseIterable {
+  /// For people: `2026-11-21T05:00:00.000Z INFO listening address=127.0.0.1:8080`.
+  case text
+  /// For machines: one JSON object per line.
+  case json
 }

@@ -3,13 +3,11 @@ import LockstepSQLite
 import LockstepStore
 import LockstepTime
 
-/// Reads and changes the accounts of a store for an operator's command, with or without a running server.
+/// Reads and changes the accounts of a store for an operator's command.
 ///
-/// Without a server, the command does the work itself and locks the store meanwhile. With a server,
-/// it inserts an admin command into the store and waits until the server has run it. So the
-/// server's memory stays consistent.
+/// Without a server, it does the work itself and locks the store meanwhile. Otherwise it leaves an
+/// admin command to the server and waits for it. So the server's memory stays consistent.
 package struct AccountAdministrator: Sendable {
-  /// How long an admin command waits for the server.
   package static let patience = Duration.seconds(15)
   static let pollInterval = Duration.milliseconds(50)
 
@@ -34,9 +32,6 @@ package struct AccountAdministrator: Sendable {
     randomWord = try Sodium().randomWord
   }
 
-  private var now: Timestamp { time.now() }
-
-  /// An id for a new user.
   package func newUser() -> UserID {
     UserID(UUIDv7Generator(now: time.millisecondsSince1970, random: randomWord).next())
   }
@@ -52,10 +47,9 @@ package struct AccountAdministrator: Sendable {
 
   /// The next users after `last` in the order of signing up; empty at the end. No transaction stays open.
   package func users(after last: UserID?) throws -> [UserListing] {
-    try read { try UserListing.page(after: last, from: $0, at: now) }
+    try read { try UserListing.page(after: last, from: $0, at: time.now()) }
   }
 
-  /// The user with this address or id.
   package func user(_ name: String) throws -> User {
     try read { connection in
       let users = UserRecords(connection: connection)
@@ -70,8 +64,7 @@ package struct AccountAdministrator: Sendable {
 
   /// Runs an admin command, and returns when its effects are complete.
   ///
-  /// Throws `MaintenanceError`, `StoreError` or `SQLiteError` if nothing was changed, and `AdminCommandInterruptedError`
-  /// after an interruption.
+  /// Throws `AdminCommandInterruptedError` after an interruption. Any other error changes nothing.
   package func run(_ command: AdminCommand) throws {
     try StorePath.expectFile(path)
     switch try runAlone(command) ?? runByServer(command) ?? runAlone(command) {
@@ -89,8 +82,7 @@ package struct AccountAdministrator: Sendable {
     do {
       let store = try DurableStore(path: path, time: time, migrator: migrator)
       defer { store.close() }
-      let now = now
-      return try store.write { try command.run(in: $0, at: now).outcome }
+      return try store.write { [time] in try command.run(in: $0, at: time.now()).outcome }
     } catch StoreError.inUse {
       return nil
     }
@@ -110,13 +102,12 @@ package struct AccountAdministrator: Sendable {
     // From here on, the server would run the command even if this process ended.
     interruption?.hold()
     defer { interruption?.release() }
-    try connection.transaction { try records.insert(command, id: id, at: now) }
+    try connection.transaction { try records.insert(command, id: id, at: time.now()) }
     let deadline = time.elapsed() + Self.patience
     while true {
       if let status = try records.status(of: id), status.isComplete || status.outcome != nil && !isServed {
         try connection.transaction { try records.delete(id) }
-        // The server has the same schema, so this program knows each outcome that the server
-        // writes.
+        // The server has this program's schema, so each outcome that it writes is known here.
         return status.outcome ?? .done
       }
       if interruption?.isInterrupted == true {
@@ -129,8 +120,7 @@ package struct AccountAdministrator: Sendable {
     }
   }
 
-  /// Returns whether the command was withdrawn. If the store is locked, the caller must try again,
-  /// because a command that stays will be run.
+  /// Whether the command was withdrawn. If the store is locked, try again: otherwise it will run.
   private func withdraw(_ id: String, _ connection: SQLiteConnection) throws -> Bool {
     do {
       return try connection.transaction { try AdminCommandRecords(connection: connection).withdraw(id) }
@@ -147,22 +137,18 @@ package struct AccountAdministrator: Sendable {
   }
 }
 
-/// A source of interruptions, such as signals. While a server has the admin command, an
-/// interruption must not end the command.
+/// A source of interruptions, which must not end a command while a server has its admin command.
 package protocol Interruption: Sendable {
   /// From now on interruptions are only recorded.
   func hold()
 
-  /// Whether there was an interruption since `hold()`.
   var isInterrupted: Bool { get }
 
   /// From now on an interruption ends the command again.
   func release()
 }
 
-/// An interruption while a server had the admin command.
 package enum AdminCommandInterruptedError: Error, Sendable, Equatable, CustomStringConvertible {
-  /// The command was withdrawn and will not run.
   case withdrawn
   /// The command had already run, with this outcome.
   case tooLate(AdminCommand.Outcome)

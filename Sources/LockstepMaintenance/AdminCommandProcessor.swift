@@ -1,5 +1,6 @@
 import LockstepAccounts
 import LockstepCollections
+import LockstepLogging
 import LockstepSQLite
 import LockstepStore
 import LockstepThreading
@@ -12,20 +13,18 @@ import LockstepTime
 /// the command is marked as complete. The operator's command waits for this mark. So when
 /// `lockstep user disable` returns, the user is locked out.
 ///
-/// A command with an outcome that is not complete was left by a server that was killed. A store
-/// must have only one processor, because a second one would take a running command for such a
-/// leftover.
+/// A command that has an outcome but is not complete was left by a server that was killed. A second
+/// processor would take a running command for such a leftover, so a store must have only one.
 package struct AdminCommandProcessor: Sendable {
   static let pollInterval = Duration.seconds(1)
 
   let accounts: StoredAccounts
   let readers: ReaderPool
   let writer: DatabaseWriter
-  /// Evicts the state of an erased user.
+  /// Evicts the state of an erased user from memory.
   let evict: @Sendable (UserID) -> Void
   let now: @Sendable () -> Timestamp
-  /// Called for each command that was run, with its kind and user.
-  let log: @Sendable (String, UserID) -> Void
+  let logger: Logger
 
   package init(
     accounts: StoredAccounts,
@@ -33,14 +32,14 @@ package struct AdminCommandProcessor: Sendable {
     writer: DatabaseWriter,
     evict: @escaping @Sendable (UserID) -> Void,
     now: @escaping @Sendable () -> Timestamp,
-    log: @escaping @Sendable (String, UserID) -> Void
+    logger: Logger
   ) {
     self.accounts = accounts
     self.readers = readers
     self.writer = writer
     self.evict = evict
     self.now = now
-    self.log = log
+    self.logger = logger
   }
 
   /// Runs pending commands once a second until the task is cancelled. Commands that fail with the store are retried.
@@ -77,6 +76,7 @@ package struct AdminCommandProcessor: Sendable {
     let command = try await accounts.commit(write)
     if let command, command.kind == "erase" { evict(command.user) }
     try await writer.write { try AdminCommandRecords(connection: $0).complete(id, at: now) }
-    if let command { log(command.kind, command.user) }
+    guard let command else { return }
+    logger.log(.info, "admin command run", ["order": .string(command.kind), "user": .string("\(command.user)")])
   }
 }

@@ -17,10 +17,8 @@ struct BackupFolder {
     prefix = "\(stem.isEmpty ? name : stem)-\(identity.prefix(8))-"
   }
 
-  /// The file of a backup that is made at this moment.
   func file(at moment: Timestamp) -> String { "\(path)/\(prefix)\(Self.text(of: moment)).db" }
 
-  /// The time of the newest backup.
   var newest: Timestamp? { names(endingIn: ".db").last.flatMap { moment(of: $0) } }
 
   /// Creates a missing folder, for its owner only.
@@ -41,13 +39,11 @@ struct BackupFolder {
 
   /// Deletes incomplete backups of servers that were killed.
   func removeLeftBehind() {
-    for name in names(endingIn: ".db\(PartialFile.suffix)") where PartialFile.isLeftBehind("\(path)/\(name)") {
-      unlink("\(path)/\(name)")
-      PartialFile.removeCompanions(of: "\(path)/\(name)")
+    for name in names(endingIn: ".db\(PartialFile.suffix)") {
+      try? PartialFile.removeLeftBehind("\(path)/\(name)", target: name)
     }
   }
 
-  /// The names of this form, oldest first.
   func names(endingIn suffix: String) -> [String] {
     guard let folder = opendir(path) else { return [] }
     defer { closedir(folder) }

@@ -6,21 +6,18 @@ import LockstepTime
 
 /// Makes backups of the server's store at regular times, and keeps the newest.
 ///
-/// A thread of low priority makes the backups. If a backup fails, for example on a full disk, it is
-/// logged, counted and retried. The server keeps serving, and no older backup is deleted.
+/// A thread of low priority makes the backups. A backup that fails, for example on a full disk, is
+/// logged, counted and retried. No older backup is deleted then, and the server keeps serving.
 package final class BackupScheduler: Sendable {
   package struct Metrics: Sendable, Equatable {
     package var made = 0
     package var failures = 0
     /// When the newest backup was made, in milliseconds since 1970; nil without any.
     package var last: Int64?
-    /// The size of the newest backup.
     package var bytes = 0
-    /// How long the newest backup took.
     package var duration = Duration.zero
   }
 
-  /// The server shuts down: abandon the running backup.
   private struct Stopping: Error {}
 
   /// The longest time until a failed backup is retried.
@@ -72,7 +69,7 @@ package final class BackupScheduler: Sendable {
     return age < .zero ? .zero : max(.zero, schedule.every - age)
   }
 
-  /// Makes a backup now and deletes the oldest. Whether it succeeded.
+  /// Makes a backup now and deletes the oldest. Returns whether it succeeded.
   func makeBackup() async -> Bool {
     let start = time.elapsed()
     do {

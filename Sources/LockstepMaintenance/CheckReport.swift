@@ -1,13 +1,10 @@
-/// The findings of a check of a store.
 package struct CheckReport: Sendable, Equatable {
   package enum Area: String, Sendable, CaseIterable {
-    /// Pages, indexes and columns, checked by SQLite.
     case file
     case schema
     case references = "foreign keys"
     /// The store's identity and the key of its tokens.
     case identity
-    /// Columns that must be JSON.
     case texts
     /// Each user's tables against the journal.
     case users
@@ -17,7 +14,6 @@ package struct CheckReport: Sendable, Equatable {
 
   package struct Finding: Sendable, Equatable {
     package let area: Area
-    /// The fault, in a sentence.
     package let what: String
   }
 
@@ -42,7 +38,6 @@ package struct CheckReport: Sendable, Equatable {
 
   package var isDamaged: Bool { counts.contains { $0.key != .quotas && $0.value > 0 } }
 
-  /// Whether all areas were checked.
   package var isWhole: Bool { schema == knownSchema }
 
   mutating func add(_ area: Area, _ what: String) {

@@ -5,9 +5,8 @@ import LockstepTime
 
 /// Follows one user's journal in the store's file while a server writes it.
 ///
-/// It belongs to one thread. It keeps no transaction open between two reads, so that checkpoints can proceed.
+/// No transaction stays open between two reads, so that checkpoints can proceed.
 package struct JournalTail {
-  /// One action and its mutations.
   package struct Entry: Sendable, Equatable {
     /// The cursor of the state after the action.
     package let cursor: String
@@ -22,11 +21,8 @@ package struct JournalTail {
     package let mutations: String
   }
 
-  /// Where to begin.
   package enum Start: Sendable, Equatable {
-    /// With this number of the last entries.
     case last(Int)
-    /// After a cursor.
     case cursor(String)
     /// With the first entry at this moment or later.
     case time(Timestamp)
@@ -36,7 +32,8 @@ package struct JournalTail {
   private let file: FileIdentity?
   private let connection: SQLiteConnection
   private let user: UserID
-  private let store: String
+  /// The beginning of the store's identity, as in cursors.
+  private let storePrefix: String
   private var last: Revision?
   private var version: Int?
   private let start: Start
@@ -48,10 +45,11 @@ package struct JournalTail {
     self.start = start
     self.connection = connection
     file = FileIdentity(path: path)
-    store = try connection.snapshot {
+    let identity = try connection.snapshot {
       try Migrator().expectCurrentSchema(of: connection, path: path)
       return try connection.first("SELECT id FROM store") { row in try row[0] as String } ?? ""
     }
+    storePrefix = String(identity.prefix(Cursor.storeDigits))
   }
 
   /// The entries since the last call, oldest first. It returns whole revisions with about `limit`
@@ -63,14 +61,21 @@ package struct JournalTail {
     // It changes with each commit of another connection, and reading it is cheap.
     let now = try connection.first("PRAGMA data_version") { row in try row[0] as Int }
     if last != nil, now == version { return [] }
-    let (user, connection) = (user, connection)
     let from = try last ?? firstRevision()
     var reached = from
     let entries = try connection.snapshot {
       guard try UserRecords(connection: connection).account(user) != nil else { throw MaintenanceError.erased }
       return try connection.all(Self.entries, user, from, limit) { row in
         reached = try row[0]
-        return try entry(row, reached)
+        return Entry(
+          cursor: Cursor(store: storePrefix, revision: reached).text,
+          at: try row[1],
+          device: try row[3],
+          session: try row[2],
+          collection: try row[4],
+          action: try row[5],
+          mutations: try row[6]
+        )
       }
     }
     last = reached
@@ -90,37 +95,17 @@ package struct JournalTail {
     ORDER BY j.revision, j.position
     """
 
-  private func entry(_ row: borrowing SQLiteRow, _ revision: Revision) throws -> Entry {
-    Entry(
-      cursor: Cursor(store: String(store.prefix(Cursor.storeDigits)), revision: revision).text,
-      at: try row[1],
-      device: try row[3],
-      session: try row[2],
-      collection: try row[4],
-      action: try row[5],
-      mutations: try row[6]
-    )
-  }
-
-  /// The revision after which to begin.
   private func firstRevision() throws -> Revision {
     switch start {
     case .last(let count):
-      let first = try connection.first(
-        "SELECT revision FROM journal WHERE user_id = ? ORDER BY revision DESC, position DESC LIMIT 1 OFFSET ?",
-        user,
-        count
-      ) { row in try row[0] as Revision }
-      return first ?? .none
+      let sql: StaticString =
+        "SELECT revision FROM journal WHERE user_id = ? ORDER BY revision DESC, position DESC LIMIT 1 OFFSET ?"
+      return try connection.first(sql, user, count) { row in try row[0] as Revision } ?? .none
     case .time(let moment):
-      let before = try connection.first(
-        "SELECT max(revision) FROM journal WHERE user_id = ? AND at < ?",
-        user,
-        moment
-      ) { row in try row[0] as Revision? }
-      return before.flatMap { $0 } ?? .none
+      let sql: StaticString = "SELECT coalesce(max(revision), 0) FROM journal WHERE user_id = ? AND at < ?"
+      return try connection.first(sql, user, moment) { row in try row[0] as Revision } ?? .none
     case .cursor(let text):
-      guard let cursor = Cursor(text), cursor.store == String(store.prefix(Cursor.storeDigits)),
+      guard let cursor = Cursor(text), cursor.store == storePrefix,
         try Journal(connection: connection).knows(cursor.revision, of: user)
       else { throw MaintenanceError.unknownCursor(text) }
       return cursor.revision

@@ -1,8 +1,7 @@
 import Glibc
 
 /// Why an operator's command failed. Nothing was changed.
-package enum MaintenanceError: Error, Sendable, Equatable {
-  /// The file to create exists.
+package enum MaintenanceError: Error, Sendable, Equatable, CustomStringConvertible {
   case exists(path: String)
   case missing(path: String)
   /// The reason is an `errno`.
@@ -12,7 +11,6 @@ package enum MaintenanceError: Error, Sendable, Equatable {
   /// Another process is writing the same file.
   case beingMade(path: String)
   case damaged(path: String, what: String)
-  /// The backup and the store are the same file.
   case sameFile(path: String)
   case noSuchUser(String)
   case addressTaken(String)
@@ -20,13 +18,9 @@ package enum MaintenanceError: Error, Sendable, Equatable {
   case notTaken(path: String)
   case olderSchema(path: String, found: Int, known: Int)
   case unknownCursor(String)
-  /// The file was replaced while a command followed it.
   case replaced(path: String)
-  /// The user was erased while a command followed the journal.
   case erased
-}
 
-extension MaintenanceError: CustomStringConvertible {
   package var description: String {
     switch self {
     case .exists(let path):

@@ -71,8 +71,8 @@ package final class PartialFile {
     }
   }
 
-  /// Removes a file of this name, unless a process is writing it.
-  private static func removeLeftBehind(_ path: String, target: String) throws(MaintenanceError) {
+  /// Removes the partial file of a process that was killed. Throws if a process is writing it.
+  static func removeLeftBehind(_ path: String, target: String) throws(MaintenanceError) {
     guard StorePath.isFileItself(path) || !StorePath.isTaken(path) else { throw .notAFile(path: path) }
     let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
     guard descriptor >= 0 else {
@@ -82,8 +82,9 @@ package final class PartialFile {
     try lock(descriptor, path, target: target)
     defer { close(descriptor) }
     // Its writer may have renamed it between the calls: then the name belongs to another file, or to none.
-    guard FileIdentity(descriptor: descriptor) == FileIdentity(path: path), unlink(path) != 0 else { return }
-    throw .cannotMake(path: path, reason: errno)
+    guard FileIdentity(descriptor: descriptor) == FileIdentity(path: path) else { return }
+    guard unlink(path) == 0 else { throw .cannotMake(path: path, reason: errno) }
+    removeCompanions(of: path)
   }
 
   /// Throws if another process has the lock, and closes the file.
@@ -92,14 +93,6 @@ package final class PartialFile {
     let reason = errno
     close(descriptor)
     throw reason == EWOULDBLOCK ? .beingMade(path: target) : .cannotMake(path: path, reason: reason)
-  }
-
-  /// Whether no process is writing this partial file.
-  static func isLeftBehind(_ path: String) -> Bool {
-    let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
-    guard descriptor >= 0 else { return false }
-    defer { close(descriptor) }
-    return flock(descriptor, LOCK_EX | LOCK_NB) == 0
   }
 
   package static func removeCompanions(of path: String) {

@@ -4,8 +4,7 @@ import LockstepStore
 /// Copies a store as it is at one moment, while a server of this or another process uses it.
 ///
 /// The backup is one file that only its owner can read. It gets its final name after all of it is
-/// on disk and SQLite has checked every page. So a file with that name is always complete. It
-/// contains password hashes and sessions, so it must be kept as safe as the store.
+/// on disk and SQLite has checked every page. So a file with that name is always complete.
 package struct StoreBackup: Sendable {
   /// How many pages are copied between two pauses: 1 MiB of 4-KiB pages.
   static let stepPages = 256

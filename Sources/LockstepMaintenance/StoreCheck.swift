@@ -8,12 +8,6 @@ import LockstepSync
 /// Each part is read at one moment: the file as a whole, and each page of users. While the file is
 /// checked, the WAL cannot restart from its beginning, so it grows with every write.
 package struct StoreCheck: Sendable {
-  package struct Progress: Sendable {
-    package let users: Int
-    package let ofUsers: Int
-  }
-
-  /// How many findings of each area are listed.
   static let listed = 100
 
   private let store: String
@@ -34,15 +28,19 @@ package struct StoreCheck: Sendable {
   }
 
   /// Checks the store on this thread. Throws if the file is not a store that this program knows, or nothing can be read.
-  package func run(progress: (Progress) -> Void = { _ in }) throws -> CheckReport {
+  package func run(progress: (_ users: Int, _ ofUsers: Int) -> Void = { _, _ in }) throws -> CheckReport {
     let connection = try StorePath.openForReading(store)
     var report = try connection.snapshot {
       var report = CheckReport(store: store, schema: try migrator.examine(connection), knownSchema: migrator.last)
-      try checkFile(connection, &report)
+      report.pages = try connection.first("PRAGMA page_count") { row in try row[0] as Int } ?? 0
+      report.pageSize = try connection.first("PRAGMA page_size") { row in try row[0] as Int } ?? 0
+      for words in try connection.damage(.everything) { report.add(.file, words) }
       try guarding(.schema, &report) { report in
         for fault in try migrator.schemaFaults(of: connection) { report.add(.schema, fault) }
       }
-      if report.counts[.schema] == nil { try checkReferences(connection, &report) }
+      if report.counts[.schema] == nil {
+        try guarding(.references, &report) { report in try checkReferences(connection, &report) }
+      }
       return report
     }
     guard report.isWhole, report.counts[.schema] == nil else { return report }
@@ -57,18 +55,10 @@ package struct StoreCheck: Sendable {
     return report
   }
 
-  private func checkFile(_ connection: SQLiteConnection, _ report: inout CheckReport) throws {
-    report.pages = try connection.first("PRAGMA page_count") { row in try row[0] as Int } ?? 0
-    report.pageSize = try connection.first("PRAGMA page_size") { row in try row[0] as Int } ?? 0
-    for words in try connection.damage(.everything) { report.add(.file, words) }
-  }
-
   private func checkReferences(_ connection: SQLiteConnection, _ report: inout CheckReport) throws {
-    try guarding(.references, &report) { report in
-      for missing in try connection.missingReferences(limit: Self.listed) {
-        let row = missing.row.map { " \($0)" } ?? ""
-        report.add(.references, "row\(row) of \(missing.table) refers to a missing row of \(missing.parent)")
-      }
+    for missing in try connection.missingReferences(limit: Self.listed) {
+      let row = missing.row.map { " \($0)" } ?? ""
+      report.add(.references, "row\(row) of \(missing.table) refers to a missing row of \(missing.parent)")
     }
   }
 
@@ -100,30 +90,27 @@ package struct StoreCheck: Sendable {
     _ connection: SQLiteConnection,
     except unreadable: Set<String>,
     _ report: inout CheckReport,
-    _ progress: (Progress) -> Void
+    _ progress: (Int, Int) -> Void
   ) throws {
     report.users = try connection.first("SELECT count(*) FROM users") { row in try row[0] as Int } ?? 0
-    var last = ""
-    var done = 0
-    while let (end, checked) = try checkPage(connection, after: last, except: unreadable, &report) {
+    var (last, done) = ("", 0)
+    while true {
+      let ids = try checkPage(connection, after: last, except: unreadable, &report)
+      guard let end = ids.last else { return }
       last = end
-      done += checked
-      progress(Progress(users: done, ofUsers: report.users))
+      done += ids.count
+      progress(done, report.users)
     }
   }
 
-  /// Checks the next users at one moment. Returns the last id and the number of users; nil at the end.
+  /// Checks the next users at one moment, and returns their ids.
   private func checkPage(
     _ connection: SQLiteConnection,
     after last: String,
     except unreadable: Set<String>,
     _ report: inout CheckReport
-  ) throws -> (last: String, count: Int)? {
-    let check = UserCheck(
-      states: tables,
-      defaults: defaults,
-      connection: connection
-    )
+  ) throws -> [String] {
+    let check = UserCheck(states: tables, defaults: defaults, connection: connection)
     return try connection.snapshot {
       let ids = try connection.all("SELECT id FROM users WHERE id > ? ORDER BY id LIMIT 100", last) { row in
         try row[0] as String
@@ -135,7 +122,7 @@ package struct StoreCheck: Sendable {
         }
         try guarding(.users, of: id, &report) { report in try check.check(user, &report) }
       }
-      return ids.last.map { ($0, ids.count) }
+      return ids
     }
   }
 

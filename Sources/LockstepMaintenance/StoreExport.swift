@@ -37,9 +37,8 @@ package struct StoreExport: Sendable {
       readers: UserReaders(readers, threads: 2),
       own: modules
     )
-    guard try await export.write(user, to: CallingWriter(write: write)) else {
-      throw MaintenanceError.noSuchUser("\(user)")
-    }
+    guard let contents = try await export.contents(of: user) else { throw MaintenanceError.noSuchUser("\(user)") }
+    try await export.write(contents, of: user, to: CallingWriter(write: write))
   }
 
   private struct CallingWriter: BodyWriter {

@@ -2,9 +2,7 @@ import Glibc
 import LockstepSQLite
 import LockstepStore
 
-/// Questions about the path of a store or a backup.
 package enum StorePath {
-  /// Throws unless there is a regular file.
   static func expectFile(_ path: String) throws(MaintenanceError) {
     if !isFile(path) { throw .missing(path: path) }
   }
@@ -20,8 +18,7 @@ package enum StorePath {
     return slash == path.startIndex ? "/" : String(path[..<slash])
   }
 
-  /// The absolute path without symbolic links, as SQLite reports it; nil if the folder does not exist. The file need not
-  /// exist.
+  /// The absolute path without links, as SQLite reports it. Nil if its folder does not exist.
   static func resolved(_ path: String) -> String? {
     if let whole = real(path) { return whole }
     let name = path.split(separator: "/", omittingEmptySubsequences: false).last ?? ""
@@ -29,27 +26,26 @@ package enum StorePath {
     return folder == "/" ? "/\(name)" : "\(folder)/\(name)"
   }
 
-  static func isFile(_ path: String) -> Bool {
-    var status = stat()
-    return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
-  }
+  static func isFile(_ path: String) -> Bool { mode(of: path) & S_IFMT == S_IFREG }
 
   /// Whether the path itself is a regular file, not a link to one.
-  static func isFileItself(_ path: String) -> Bool {
-    var status = stat()
-    return lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
-  }
+  static func isFileItself(_ path: String) -> Bool { mode(ofLink: path) & S_IFMT == S_IFREG }
 
   /// Whether users other than the owner may read or write the file.
-  package static func isOpenToOthers(_ path: String) -> Bool {
-    var status = stat()
-    return stat(path, &status) == 0 && status.st_mode & 0o077 != 0
-  }
+  package static func isOpenToOthers(_ path: String) -> Bool { mode(of: path) & 0o077 != 0 }
 
   /// Whether anything has this name, including a broken link.
-  static func isTaken(_ path: String) -> Bool {
+  static func isTaken(_ path: String) -> Bool { mode(ofLink: path) != 0 }
+
+  /// The type and the permissions; 0 if there is no such file.
+  private static func mode(of path: String) -> mode_t {
     var status = stat()
-    return lstat(path, &status) == 0
+    return stat(path, &status) == 0 ? status.st_mode : 0
+  }
+
+  private static func mode(ofLink path: String) -> mode_t {
+    var status = stat()
+    return lstat(path, &status) == 0 ? status.st_mode : 0
   }
 
   private static func real(_ path: String) -> String? {

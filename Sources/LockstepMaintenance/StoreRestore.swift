@@ -5,9 +5,8 @@ import LockstepStore
 
 /// Replaces a store by a backup.
 ///
-/// The backup is copied and checked first. The complete copy then replaces the store's file in one
-/// step. The copy gets a new identity. So each client with a cursor of the old store is reset and
-/// misses no lost change.
+/// The backup is copied and checked first. The copy then replaces the store's file in one step. It
+/// has a new identity, so that clients with earlier cursors are reset and miss no lost change.
 package struct StoreRestore: Sendable {
   package struct Summary: Sendable, Equatable {
     package let bytes: Int
@@ -25,8 +24,8 @@ package struct StoreRestore: Sendable {
 
   /// Restores on this thread. If this throws, the store is as it was.
   ///
-  /// The backup may be any store, also one in use. The store must not be in use. Without `endingSessions`, sessions that
-  /// ended after the backup was made are valid again.
+  /// The backup may be in use, the store may not. Without `endingSessions`, sessions that ended after
+  /// the backup was made are valid again.
   package func restore(
     from backup: String,
     overwriting: Bool = false,
@@ -80,8 +79,7 @@ package struct StoreRestore: Sendable {
     return Summary(bytes: bytes, identity: identity, users: users)
   }
 
-  /// Checks the copy, because the server will use the copy. The schema comes before everything that
-  /// depends on it.
+  /// Checks the copy that the server will use. The schema comes before all that depends on it.
   private func firstFault(of copy: SQLiteConnection) throws -> String? {
     if let fault = try copy.damage(.everything).first { return fault }
     if let fault = try migrator.schemaFaults(of: copy).first { return fault }

@@ -42,7 +42,6 @@ struct UserCheck {
       + "\(journal.count) of revision \(journal.revision)\(place)"
   }
 
-  /// The key of the first element that differs.
   private func firstDifference(_ table: CollectionState, _ journal: CollectionState) -> String? {
     switch (table, journal) {
     case (.list(let left), .list(let right)):
@@ -56,7 +55,6 @@ struct UserCheck {
     }
   }
 
-  /// Checks that the revisions of a user have no gaps.
   private func checkForGaps(_ user: UserID, _ report: inout CheckReport) throws {
     let row = try connection.first(
       """

@@ -9,9 +9,8 @@ import LockstepSync
 /// Writes everything that is stored about a user, as one JSON document of one moment.
 ///
 /// The document is written in pieces, because a journal may be larger than memory. All pieces are
-/// of one moment, because the state stays in memory, and journal entries and snapshots never
-/// change. They can only be pruned or erased meanwhile. Then the response is cut off, so that the
-/// client sees that it is incomplete.
+/// of one moment: the state stays in memory, and journal entries and snapshots never change. If
+/// they are pruned or erased meanwhile, the response is cut off, and the client sees that.
 package struct UserExport: Sendable {
   /// How much of the journal is read at a time, approximately.
   static let pieceBytes = 1024 * 1024
@@ -21,10 +20,8 @@ package struct UserExport: Sendable {
   let account: @Sendable (UserID, SQLiteConnection) throws -> JSONObject?
   let states: ModuleTables
   let present: @Sendable (UserID) async throws -> UserState
-  /// The revision of the registered defaults.
   let registered: @Sendable () -> Revision
   let readers: UserReaders
-  /// The modules besides favorites, defaults and profiles.
   package let own: [UserModule]
 
   package init(
@@ -45,13 +42,7 @@ package struct UserExport: Sendable {
     self.own = own
   }
 
-  /// Writes the document; false without such a user.
-  package func write(_ user: UserID, to writer: any BodyWriter) async throws -> Bool {
-    guard let contents = try await contents(of: user) else { return false }
-    try await write(contents, of: user, to: writer)
-    return true
-  }
-
+  /// The contents of the document; nil without such a user.
   package func contents(of user: UserID) async throws -> Contents? {
     let state = try await present(user)
     return try await readers.read(for: user) { try gather(of: user, state, from: $0) }
@@ -66,11 +57,9 @@ package struct UserExport: Sendable {
     /// The journal's first revision; nil if it is empty.
     let journal: Revision?
     let snapshots: [Snapshots.Name]
-    /// The idempotency keys with stored responses, as JSON.
     let keys: [UInt8]
 
-    /// Equal tags mean equal bytes, because the cursor determines the state and the kept part of
-    /// the journal.
+    /// Equal tags mean equal bytes: the cursor determines the state and the kept journal.
     package var tag: String {
       let kept = snapshots.map { "\($0.collection) \($0.revision.rawValue)" }.joined(separator: "\n")
       return Digest.text(of: account + keys + Array("\(cursor) \(journal?.rawValue ?? 0)\n\(kept)".utf8))
@@ -103,25 +92,20 @@ package struct UserExport: Sendable {
     var pieces = PieceBuffer(writer: writer)
     try await pieces.append(contents.account)
     try await pieces.append(#","cursor":"\#(contents.cursor)","favorites":"#.utf8)
-    try await pieces.append(contents.state.list(CollectionName("favorites")))
+    try await pieces.append(.list(contents.state.list(CollectionName("favorites"))))
     try await pieces.append(#","defaults":{"#.utf8)
-    var isFirst = true
     for (name, state) in contents.state.collections(of: "defaults") {
-      guard case .map(let values) = state else { continue }
-      try await pieces.append(name: name.part ?? "", isFirst: isFirst)
-      try await pieces.append(values)
-      isFirst = false
+      try await pieces.append(name: name.part ?? "")
+      try await pieces.append(state)
     }
     try await pieces.append(#"},"profile":"#.utf8)
-    try await pieces.append(contents.state.map(CollectionName("profile")))
+    try await pieces.append(.map(contents.state.map(CollectionName("profile"))))
     if !own.isEmpty { try await write(modulesOf: contents, to: &pieces) }
     try await pieces.append(#","journal":["#.utf8)
     try await write(journalOf: user, contents, to: &pieces)
     try await pieces.append(#"],"snapshots":["#.utf8)
     // Snapshots are all that remains of history whose journal entries were pruned.
-    for (index, name) in contents.snapshots.enumerated() {
-      try await write(name, of: user, isFirst: index == 0, to: &pieces)
-    }
+    for name in contents.snapshots { try await write(name, of: user, to: &pieces) }
     try await pieces.append(#"],"idempotencyKeys":["#.utf8)
     try await pieces.append(contents.keys)
     try await pieces.append("]}".utf8)
@@ -130,11 +114,12 @@ package struct UserExport: Sendable {
 
   private func write(modulesOf contents: Contents, to pieces: inout PieceBuffer) async throws {
     try await pieces.append(#","modules":{"#.utf8)
-    for (index, module) in own.enumerated() {
-      try await pieces.append(name: module.name, isFirst: index == 0)
+    for module in own {
+      let name = CollectionName(module.name)
+      try await pieces.append(name: module.name)
       switch module.kind {
-      case .list: try await pieces.append(contents.state.list(CollectionName(module.name)))
-      case .map: try await pieces.append(contents.state.map(CollectionName(module.name)))
+      case .list: try await pieces.append(.list(contents.state.list(name)))
+      case .map: try await pieces.append(.map(contents.state.map(name)))
       }
     }
     try await pieces.append("}".utf8)
@@ -162,39 +147,26 @@ package struct UserExport: Sendable {
         )
       }
       guard let reached = page.last else { throw PrunedError() }
-      if start != .none { try await pieces.append(",".utf8) }
-      try await pieces.append(page.entries)
+      try await pieces.append(element: page.entries)
       last = reached
     }
   }
 
   /// Writes a snapshot in the form of a whole collection of the feed.
-  private func write(
-    _ name: Snapshots.Name,
-    of user: UserID,
-    isFirst: Bool,
-    to pieces: inout PieceBuffer
-  ) async throws {
+  private func write(_ name: Snapshots.Name, of user: UserID, to pieces: inout PieceBuffer) async throws {
     let found = try await readers.read(for: user) { connection in
       try Snapshots(connection: connection).latest(of: name.collection, of: user, upTo: name.revision)
     }
     guard let found, found.revision == name.revision else { throw PrunedError() }
     let cursor = Cursor(store: store, revision: name.revision).text
-    try await pieces.append((isFirst ? #"{"collection":"# : #",{"collection":"#).utf8)
+    let isList = if case .list = found.state { true } else { false }
+    try await pieces.append(element: #"{"collection":"#.utf8)
     try await pieces.append(JSON.string(name.collection.description).encoded())
-    try await pieces.append(#","cursor":"\#(cursor)","#.utf8)
-    switch found.state {
-    case .list(let list):
-      try await pieces.append(#""items":"#.utf8)
-      try await pieces.append(list)
-    case .map(let map):
-      try await pieces.append(#""values":"#.utf8)
-      try await pieces.append(map)
-    }
+    try await pieces.append(#","cursor":"\#(cursor)","\#(isList ? "items" : "values")":"#.utf8)
+    try await pieces.append(found.state)
     try await pieces.append("}".utf8)
   }
 
-  /// A part of the document was pruned or erased before it was written.
   private struct PrunedError: Error {}
 }
 
@@ -204,6 +176,8 @@ private struct PieceBuffer {
 
   let writer: any BodyWriter
   private var bytes: [UInt8] = []
+  /// The last byte that was sent.
+  private var sent: UInt8?
 
   init(writer: any BodyWriter) { self.writer = writer }
 
@@ -212,35 +186,43 @@ private struct PieceBuffer {
     if bytes.count >= Self.length { try await send() }
   }
 
-  mutating func append(name: String, isFirst: Bool) async throws {
-    if !isFirst { bytes.append(UInt8(ascii: ",")) }
+  /// Appends an element of an array, or the beginning of one, after a comma if it is not the first.
+  mutating func append(element: some Collection<UInt8>) async throws {
+    separate()
+    try await append(element)
+  }
+
+  mutating func append(name: String) async throws {
+    separate()
     bytes.append(json: name)
     try await append(":".utf8)
   }
 
-  mutating func append(_ list: ListState) async throws {
-    try await append("[".utf8)
-    for (index, item) in list.items.enumerated() {
-      if index > 0 { bytes.append(UInt8(ascii: ",")) }
-      try await append(item.encoded)
+  mutating func append(_ state: CollectionState) async throws {
+    switch state {
+    case .list(let list):
+      try await append("[".utf8)
+      for item in list.items { try await append(element: item.encoded) }
+      try await append("]".utf8)
+    case .map(let map):
+      try await append("{".utf8)
+      for (key, value) in map.values.sorted(by: { $0.key < $1.key }) {
+        try await append(name: key.text)
+        try await append(value.encoded)
+      }
+      try await append("}".utf8)
     }
-    try await append("]".utf8)
-  }
-
-  mutating func append(_ map: MapState) async throws {
-    try await append("{".utf8)
-    var isFirst = true
-    for (key, value) in map.values.sorted(by: { $0.key < $1.key }) {
-      try await append(name: key.text, isFirst: isFirst)
-      try await append(value.encoded)
-      isFirst = false
-    }
-    try await append("}".utf8)
   }
 
   mutating func send() async throws {
     let piece = bytes
+    sent = bytes.last
     bytes = []
     if !piece.isEmpty { try await writer.write(piece) }
+  }
+
+  private mutating func separate() {
+    let last = bytes.last ?? sent
+    if last != UInt8(ascii: "["), last != UInt8(ascii: "{") { bytes.append(UInt8(ascii: ",")) }
   }
 }

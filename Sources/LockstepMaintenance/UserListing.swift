@@ -2,13 +2,11 @@ import LockstepCollections
 import LockstepSQLite
 import LockstepTime
 
-/// A user in `lockstep user list`.
 package struct UserListing: Sendable, Equatable {
   package let user: User
-  /// The time since which the user is disabled.
   package let disabledAt: Timestamp?
   package let sessions: Int
-  /// The time at which a session was last seen, to the minute; `nil` without sessions.
+  /// To the minute; `nil` without sessions.
   package let lastSeenAt: Timestamp?
 
   /// The next users after `last` in the order of signing up, with the sessions that have not expired.

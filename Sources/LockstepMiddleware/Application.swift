@@ -49,28 +49,32 @@ public struct Application: Sendable {
   /// Responds to a request. Every request gets a response.
   public func respond(to request: Request) -> HandlerResult {
     // Most requests need none of this, and are not copied.
-    guard proxies != nil || accessLog != nil || request.head.has(.xRequestID) else { return answer(request) }
+    guard proxies != nil || accessLog != nil || request.head.has(.xRequestID) else { return limited(request) }
     var request = request
     if let proxies { request = proxies.named(request) }
     request.id = RequestIDs.given(by: request.head) ?? (accessLog == nil ? nil : ids.next())
-    return answer(request)
+    return limited(request)
   }
 
-  private func answer(_ request: Request) -> HandlerResult {
-    guard let rates else { return answerUnlimited(request) }
+  /// Applies the rate limit of the client's address.
+  private func limited(_ request: Request) -> HandlerResult {
+    guard let rates else { return routed(request) }
     do {
-      return try rates.answer(request) { answerUnlimited(request) }
+      return try rates.respond(to: request) { routed(request) }
     } catch {
       return finished(failure(error, request, of: nil), to: request, route: nil)
     }
   }
 
-  private func answerUnlimited(_ request: Request) -> HandlerResult {
-    let (answer, route) = find(request)
-    return finished(answer, to: request, route: route)
+  private func routed(_ request: Request) -> HandlerResult {
+    var route: Int?
+    do {
+      return finished(try result(for: request, &route), to: request, route: route)
+    } catch {
+      return finished(failure(error, request, of: route), to: request, route: route)
+    }
   }
 
-  /// Counts and logs a refusal of the HTTP server.
   package func note(_ refusal: ServerRefusal) {
     metrics.record(refusal: refusal.kind.status)
     accessLog?.record(refusal)
@@ -104,7 +108,7 @@ public struct Application: Sendable {
     }
   }
 
-  /// Finishes a response that may be sent again. It is counted and logged each time.
+  /// Finishes a response that may be sent again, and that is counted and logged each time.
   func finished(_ response: Response, _ validity: any ResponseValidity, to request: Request, route: Int?)
     -> HandlerResult
   {
@@ -125,51 +129,40 @@ public struct Application: Sendable {
 
   /// The response with the fields of CORS and compression, and whether to compress its body.
   private func dressed(_ response: Response, for head: RequestHead) -> (Response, isToCompress: Bool) {
-    if response.status == .notModified { return (unmodified(response, for: head), false) }
+    // It depends on the coding like the response with the body (RFC 9110, 15.4.5).
+    let isUnmodified = response.status == .notModified
     let canBeCompressed = Compression.applies(to: response)
-    guard cors.isOn || canBeCompressed else { return (response, false) }
+    guard cors.isOn || canBeCompressed || isUnmodified else { return (response, false) }
     var response = response
+    if isUnmodified { response.fields = Compression.fieldsOfUnmodified(response.fields, for: head) }
     if cors.isOn { response.fields.append(contentsOf: cors.fields(forOrigin: head[.origin])) }
-    if canBeCompressed { response.fields.append(.vary, "Accept-Encoding") }
+    if canBeCompressed || isUnmodified { response.fields.append(.vary, "Accept-Encoding") }
     return (response, canBeCompressed && ContentCoding.preferred(by: head) == .gzip)
   }
 
-  /// A 304 response. Like the response with the body, it depends on the coding (RFC 9110, 15.4.5).
-  private func unmodified(_ response: Response, for head: RequestHead) -> Response {
-    var response = response
-    response.fields = Compression.fieldsOfUnmodified(response.fields, for: head)
-    if cors.isOn { response.fields.append(contentsOf: cors.fields(forOrigin: head[.origin])) }
-    response.fields.append(.vary, "Accept-Encoding")
-    return response
-  }
-
-  private func find(_ request: Request) -> (answer: HandlerResult, route: Int?) {
-    var route: Int?
-    do {
-      switch try router.match(request.head) {
-      case .route(let index, let parameters):
-        route = index
-        let limit = router.routes[index].bodyLimit
-        if let problem = tooLarge(request.head, limit ?? .max) ?? coded(request.head) { throw problem }
-        try origins.check(request.head)
-        try queries.check(request.head, of: index)
-        var request = request
-        request.parameters = parameters
-        if let limit { request = request.limited(toBody: limit) }
-        return (try router.routes[index].handler(request), index)
-      case .options(let allow):
-        if let problem = tooLarge(request.head) { throw problem }
-        return (.response(options(allow, for: request.head)), nil)
-      case .notImplemented(let allow):
-        throw tooLarge(request.head) ?? notImplemented(allow, for: request.head)
-      case .methodNotAllowed(let allow):
-        throw tooLarge(request.head) ?? methodNotAllowed(allow, for: request.head)
-      case .notFound:
-        throw tooLarge(request.head)
-          ?? Problem(.notFound, detail: "There is nothing at \(request.head.path). GET / has links to begin with.")
-      }
-    } catch {
-      return (.response(failure(error, request, of: route)), route)
+  /// The result of the route's handler. Sets `route` once the route is known.
+  private func result(for request: Request, _ route: inout Int?) throws -> HandlerResult {
+    switch try router.match(request.head) {
+    case .route(let index, let parameters):
+      route = index
+      let limit = router.routes[index].bodyLimit
+      if let problem = tooLarge(request.head, limit ?? .max) ?? coded(request.head) { throw problem }
+      try origins.check(request.head)
+      try queries.check(request.head, of: index)
+      var request = request
+      request.parameters = parameters
+      if let limit { request = request.limited(toBody: limit) }
+      return try router.routes[index].handler(request)
+    case .options(let allow):
+      if let problem = tooLarge(request.head) { throw problem }
+      return .response(options(allow, for: request.head))
+    case .notImplemented(let allow):
+      throw tooLarge(request.head) ?? notImplemented(allow, for: request.head)
+    case .methodNotAllowed(let allow):
+      throw tooLarge(request.head) ?? methodNotAllowed(allow, for: request.head)
+    case .notFound:
+      throw tooLarge(request.head)
+        ?? Problem(.notFound, detail: "There is nothing at \(request.head.path). GET / has links to begin with.")
     }
   }
 

@@ -2,7 +2,6 @@ import CLockstepZlib
 import LockstepCollections
 import LockstepHTTP
 
-/// Compresses bodies for clients that accept gzip.
 enum Compression {
   /// Shorter bodies are sent as they are.
   private static let threshold = 1024
@@ -12,7 +11,9 @@ enum Compression {
   /// Whether the response can be compressed: it is long enough, and text.
   static func applies(to response: Response) -> Bool {
     guard case .bytes(let body) = response.body, body.count > threshold else { return false }
-    return isCompressible(response.fields)
+    guard let type = response.fields[.contentType], response.fields[.contentEncoding] == nil else { return false }
+    // Not `contains`, which links the library of regular expressions: 2 MB.
+    return type.hasPrefix("text/") || type.hasPrefix("application/json") || type.prefix { $0 != ";" }.hasSuffix("+json")
   }
 
   /// The response with its body compressed; unchanged if zlib fails.
@@ -40,14 +41,7 @@ enum Compression {
   /// The tag of the gzip form of a body that has this tag, both with their quotes.
   private static func gzipTag(_ tag: String) -> String { "\(tag.dropLast())\(Cursor.gzipSuffix)\"" }
 
-  private static func isCompressible(_ fields: HeaderFields) -> Bool {
-    guard let type = fields[.contentType], fields[.contentEncoding] == nil else { return false }
-    // Not `contains`, which links the library of regular expressions: 2 MB.
-    return type.hasPrefix("text/") || type.hasPrefix("application/json") || type.prefix { $0 != ";" }.hasSuffix("+json")
-  }
-
-  /// The bytes as a gzip file without name and time, so that equal bytes give equal files. `nil` if
-  /// zlib fails.
+  /// A gzip file without name and time, so that equal bytes give equal files. Nil if zlib fails.
   static func gzip(_ bytes: [UInt8]) async -> [UInt8]? {
     guard let deflater = Deflater() else { return nil }
     var output: [UInt8] = []
@@ -62,7 +56,6 @@ enum Compression {
   }
 }
 
-/// A zlib stream, ended with the object.
 private final class Deflater {
   private let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
 

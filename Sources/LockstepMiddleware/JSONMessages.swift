@@ -7,7 +7,6 @@ package enum BodyType: String {
   case mergePatch
   case jsonPatch
 
-  /// The type of a request's body. Throws `unsupported-media-type` for an unknown one.
   package init(of head: RequestHead) throws(Problem) {
     // Nearly all clients send exactly this.
     guard let field = head[.contentType], field != "application/json" else {
@@ -47,14 +46,13 @@ extension JSON {
 
 extension Request {
   /// Handles the request with its body: at once if that has been received already.
-  package func withBody(_ answer: @escaping @Sendable ([UInt8]) throws -> HandlerResult) throws -> HandlerResult {
-    if case .bytes(let bytes) = body { return try answer(bytes) }
-    return .async { [body] in try answer(try await body.collect()) }
+  package func withBody(_ respond: @escaping @Sendable ([UInt8]) throws -> HandlerResult) throws -> HandlerResult {
+    if case .bytes(let bytes) = body { return try respond(bytes) }
+    return .async { [body] in try respond(try await body.collect()) }
   }
 }
 
 extension HeaderFields {
-  /// Fields in this order.
   package init(_ fields: KeyValuePairs<FieldName, String>) {
     self.init()
     for (name, value) in fields { append(name, value) }

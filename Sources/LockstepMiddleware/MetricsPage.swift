@@ -13,7 +13,6 @@ package struct MetricsPage {
 
   package init() {}
 
-  /// Begins a family; its samples follow.
   package mutating func family(_ name: String, _ kind: Kind, _ help: String) {
     family = name
     text += "# HELP \(name) \(help)\n# TYPE \(name) \(kind.rawValue)\n"
@@ -35,26 +34,21 @@ package struct MetricsPage {
     text += "\(family)\(suffix)\(list.isEmpty ? "" : "{\(list)}") \(Self.number(value))\n"
   }
 
-  /// A histogram of the present family: `counts` has an entry for each bound and one past the last.
-  package mutating func histogram(bounds: [Double], counts: [Int], sum: Double, _ labels: [(String, String)]) {
+  /// A histogram of the present family. Measured values are divided by `unit`.
+  package mutating func histogram(_ histogram: Histogram, unit: Double = 1, _ labels: [(String, String)] = []) {
+    let bounds = histogram.bounds.map { Self.number(Double($0) / unit) } + ["+Inf"]
     var cumulated = 0
-    for (bound, count) in zip(bounds.map(Self.number) + ["+Inf"], counts) {
+    for (bound, count) in zip(bounds, histogram.counts) {
       cumulated += count
       sample(Double(cumulated), labels + [("le", bound)], suffix: "_bucket")
     }
-    sample(sum, labels, suffix: "_sum")
+    sample(Double(histogram.sum) / unit, labels, suffix: "_sum")
     sample(Double(cumulated), labels, suffix: "_count")
   }
 
-  /// A family of one histogram. Measured values are divided by `unit`.
   package mutating func histogram(_ name: String, _ help: String, _ histogram: Histogram, unit: Double = 1) {
     family(name, .histogram, help)
-    self.histogram(
-      bounds: histogram.bounds.map { Double($0) / unit },
-      counts: histogram.counts,
-      sum: Double(histogram.sum) / unit,
-      []
-    )
+    self.histogram(histogram, unit: unit)
   }
 
   private static func number(_ value: Double) -> String {

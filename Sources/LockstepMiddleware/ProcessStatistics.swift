@@ -1,6 +1,5 @@
 import Glibc
 
-/// This process's resource usage.
 package struct ProcessStatistics: Sendable {
   package var residentBytes = 0
   package var cpuSeconds = 0.0

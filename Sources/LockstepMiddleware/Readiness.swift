@@ -12,18 +12,11 @@ package final class Readiness: Sendable {
     var description: String { "the check takes longer than \(Readiness.patience)" }
   }
 
-  private typealias Outcome = Result<Void, any Error>
-
-  private struct State: Sendable {
-    var running: Int?
-    var isLate = false
-    var waiting: [CheckedContinuation<Outcome, Never>] = []
-    var checks = 0
-  }
-
   private let isDraining = Atomic(false)
   private let wasWritable = Atomic(true)
-  private let state = LockedState(State())
+  /// Whether a check of the store runs. It cannot be cancelled.
+  private let isChecking = Atomic(false)
+  private let checks = SingleFlight<Int, Void, any Error>()
   private let checkStore: @Sendable () async throws -> Void
   private let clock: any Clock<Duration>
   private let logger: Logger
@@ -41,10 +34,9 @@ package final class Readiness: Sendable {
   package func check() async throws {
     guard !isDraining.load(ordering: .relaxed) else { throw Self.problem("The server is stopping.", of: "server") }
     do {
-      try await outcome().get()
+      try await checks.value(of: 0) { try await checkInTime() }
     } catch {
-      // Logged once each time the store stops working, because some load balancers check every
-      // second.
+      // Once for each failure of the store, because some load balancers check every second.
       if wasWritable.exchange(false, ordering: .relaxed) {
         logger.log(.error, "the store cannot be written", ["error": .string("\(error)")])
       }
@@ -53,55 +45,23 @@ package final class Readiness: Sendable {
     if !wasWritable.exchange(true, ordering: .relaxed) { logger.log(.info, "the store can be written again") }
   }
 
-  // MARK: Stores that hang
-
-  /// The outcome of a check of the store, or `TooSlow`.
-  ///
-  /// One check runs at a time, and concurrent callers share it. A check cannot be cancelled. If it
-  /// takes too long, its callers get `TooSlow`, and so does each new caller until the check ends.
-  private func outcome() async -> Outcome {
-    await withCheckedContinuation { continuation in
-      let (begun, isLate) = state.withLock { state -> (Int?, Bool) in
-        if state.isLate { return (nil, true) }
-        state.waiting.append(continuation)
-        guard state.running == nil else { return (nil, false) }
-        state.checks += 1
-        state.running = state.checks
-        return (state.checks, false)
-      }
-      if isLate { continuation.resume(returning: .failure(TooSlow())) }
-      if let begun { run(begun) }
-    }
-  }
-
-  private func run(_ check: Int) {
+  /// If the check takes too long, it throws `TooSlow`, and so does each later one until it ends.
+  private func checkInTime() async throws {
+    guard !isChecking.exchange(true, ordering: .relaxed) else { throw TooSlow() }
+    let (outcomes, outcome) = AsyncStream<Result<Void, any Error>>.makeStream()
     let timer = Task {
-      guard (try? await clock.sleep(for: Self.patience)) != nil else { return }
-      tell(.failure(TooSlow()), of: check, isOver: false)
+      try await clock.sleep(for: Self.patience)
+      outcome.yield(.failure(TooSlow()))
     }
     Task {
-      let outcome: Outcome
-      do {
-        try await checkStore()
-        outcome = .success(())
-      } catch {
-        outcome = .failure(error)
-      }
+      let result: Result<Void, any Error>
+      do { result = .success(try await checkStore()) } catch { result = .failure(error) }
+      isChecking.store(false, ordering: .relaxed)
       timer.cancel()
-      tell(outcome, of: check, isOver: true)
+      outcome.yield(result)
     }
-  }
-
-  /// Resumes the callers that wait for a check, unless it is over.
-  private func tell(_ outcome: Outcome, of check: Int, isOver: Bool) {
-    let waiting = state.withLock { state -> [CheckedContinuation<Outcome, Never>] in
-      guard state.running == check else { return [] }
-      if isOver { state.running = nil }
-      state.isLate = !isOver
-      defer { state.waiting = [] }
-      return state.waiting
-    }
-    for continuation in waiting { continuation.resume(returning: outcome) }
+    // A task of its own, because other callers wait for this outcome even if this caller is cancelled.
+    try await Task { await outcomes.first { _ in true } }.value?.get()
   }
 
   private static func problem(_ detail: String, of part: String) -> Problem {

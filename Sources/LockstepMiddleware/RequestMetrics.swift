@@ -1,20 +1,21 @@
 import LockstepHTTP
+import LockstepSQLite
 import LockstepThreading
 
 /// The number and the duration of each route's requests, by status.
 ///
 /// Each event loop has counts of its own, so that loops do not contend; `total()` adds them up.
 package final class RequestMetrics: Sendable {
-  /// The upper bounds of the histogram's buckets, in seconds; slower requests have one more bucket.
+  /// The upper bounds of the histogram's buckets, in seconds.
   package static let bounds: [Double] = [
     0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60,
   ]
-  fileprivate static let nanosecondBounds = bounds.map { Int64($0 * 1_000_000_000) }
+  private static let nanosecondBounds = bounds.map { Int64($0 * 1_000_000_000) }
 
   package struct Counts: Sendable {
     package var byStatus: [(status: Int, count: Int)] = []
-    package var buckets = [Int](repeating: 0, count: RequestMetrics.bounds.count + 1)
-    package var nanoseconds: Int64 = 0
+    /// In nanoseconds.
+    package var durations = Histogram(bounds: RequestMetrics.nanosecondBounds)
 
     fileprivate mutating func add(status: Int, count: Int) {
       if let index = byStatus.firstIndex(where: { $0.status == status }) {
@@ -26,8 +27,7 @@ package final class RequestMetrics: Sendable {
 
     fileprivate mutating func add(_ other: Counts) {
       for entry in other.byStatus { add(status: entry.status, count: entry.count) }
-      for index in buckets.indices { buckets[index] += other.buckets[index] }
-      nanoseconds += other.nanoseconds
+      durations.add(other.durations)
     }
   }
 
@@ -39,12 +39,10 @@ package final class RequestMetrics: Sendable {
     }
 
     func record(route: Int?, status: Status, nanoseconds: Int64) {
-      let bucket = RequestMetrics.nanosecondBounds.firstIndex { nanoseconds <= $0 } ?? RequestMetrics.bounds.count
       counts.withLock { counts in
         let index = route ?? counts.count - 1
         counts[index].add(status: status.code, count: 1)
-        counts[index].buckets[bucket] += 1
-        counts[index].nanoseconds += nanoseconds
+        counts[index].durations.record(nanoseconds)
       }
     }
 

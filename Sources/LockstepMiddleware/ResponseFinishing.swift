@@ -1,8 +1,7 @@
 import LockstepHTTP
 import Synchronization
 
-/// Records each time that a response is sent again. With an access log each request has an id, the
-/// client's own or a new one.
+/// Records each time that a response is sent again. With an access log, each request has an id.
 final class RecordedValidity: ResponseValidity {
   private let validity: any ResponseValidity
   private let request: Request
@@ -45,7 +44,6 @@ final class RecordedValidity: ResponseValidity {
   }
 }
 
-/// The steps that an application performs on each response.
 struct ResponseFinishing: ResponseTransform {
   let application: Application
   let request: Request

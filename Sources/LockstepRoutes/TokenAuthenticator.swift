@@ -55,7 +55,7 @@ package struct TokenAuthenticator: Sendable {
     _ answer: (LiveSession) throws -> HandlerResult
   ) throws -> HandlerResult {
     guard let rates else { return try answer(session) }
-    return try rates.answer(session.rate, at: request.arrival) { try answer(session) }
+    return try rates.respond(to: session.rate, at: request.arrival) { try answer(session) }
   }
 
   private func load(_ token: SessionDirectory.UnknownToken, at now: Int64) async throws(Problem) -> LiveSession? {

@@ -89,4 +89,10 @@ package struct Histogram: Sendable, Equatable {
     counts[bounds.firstIndex { measure <= $0 } ?? bounds.count] += 1
     sum += measure
   }
+
+  /// Adds the measurements of a histogram with the same bounds.
+  package mutating func add(_ other: Histogram) {
+    for (index, count) in other.counts.enumerated() { counts[index] += count }
+    sum += other.sum
+  }
 }

@@ -7,15 +7,13 @@ import LockstepMiddleware
 import LockstepRoutes
 import LockstepScreens
 
-/// Builds and holds the parts of a server. All wiring is here. Tests pass other parts in.
+/// Builds and holds the parts of a server. Tests pass other parts in.
 struct Components: Sendable {
   let logger: Logger
   let readiness: Readiness
   /// One for each event loop. They are alike and share nothing that a request touches.
   let applications: [Application]
-  /// The screens; nil without users.
   let screens: ScreenDirectory?
-  /// The description of all routes.
   let openAPI: OpenAPIRoute
 
   init(
@@ -28,63 +26,45 @@ struct Components: Sendable {
     backups: BackupScheduler? = nil
   ) throws {
     let time = environment.time
-    self.logger = logger
-    let store = services.store
-    readiness = Readiness(logger: logger, clock: environment.clock) { try await store.checkWritable() }
-
     let (start, startedAt) = (time.monotonic(), time.millisecondsSince1970())
-    let readiness = readiness
+    self.logger = logger
+    readiness = Readiness(logger: logger, clock: environment.clock) { try await services.store.checkWritable() }
+    screens = try services.users?.screenDirectory(configuration, environment.clock, logger)
+
     let tokenRates = configuration.tokenRate.map { RateMeter($0, by: .token, monotonic: time.monotonic) }
     let addressRates = configuration.addressRate.map {
       AddressRates(meter: RateMeter($0, by: .address, monotonic: time.monotonic))
     }
+    let screenRoutes = screens.flatMap {
+      services.users?.screenRoutes(configuration, $0, rates: tokenRates, logger)
+    }
     // Built for each loop, because two loops would contend for the reference count of a shared response.
-    let userRoutes = services.users.map {
-      UserRoutes(
-        users: $0,
-        administratorToken: AdministratorToken(configuration.administratorToken),
-        longestWait: configuration.longestWait,
-        time: time,
-        rates: tokenRates
-      )
+    let plainRoutes = { [readiness] in
+      HealthRoutes(readiness: readiness).routes + ProblemRoutes.routes
+        + (services.users?.routes(configuration, rates: tokenRates) ?? []) + (screenRoutes?.routes ?? [])
     }
-    let screens = try Self.screens(configuration, environment, services, logger)
-    self.screens = screens
-    let screenRoutes = userRoutes.flatMap { userRoutes in
-      screens.flatMap { Self.screenRoutes(configuration, environment, services, userRoutes, $0, logger) }
-    }
-    let plainRoutes = {
-      HealthRoutes(readiness: readiness).routes + ProblemRoutes.routes + (userRoutes?.routes ?? [])
-        + (screenRoutes?.routes ?? [])
-    }
-    let labels =
-      plainRoutes().map { ($0.method.name, $0.pattern) }
-      + [MetricsRoute.pattern, OpenAPIRoute.pattern, IndexRoute.pattern].map { ("GET", $0) }
+    let ownRoutes = [MetricsRoute.pattern, OpenAPIRoute.pattern, IndexRoute.pattern]
     let metrics = RequestMetrics(
-      routes: labels.map { (method: $0.0, pattern: $0.1) },
+      routes: plainRoutes().map { ($0.method.name, $0.pattern) } + ownRoutes.map { ("GET", $0) },
       loops: loops
     )
-    var parts = [services.users.map { users in { @Sendable in users.write(to: &$0) } }, services.writeMetrics]
-    parts.append(screens.map { screens in { @Sendable in $0.add(screens.metrics) } })
-    parts.append(backups.map { backups in { @Sendable in $0.add(backups.metrics) } })
     let metricsRoute = MetricsRoute(
       requests: metrics,
       count: serverCount,
       rates: [tokenRates, addressRates?.meter].compactMap { $0 },
-      parts: parts.compactMap { $0 },
+      parts: [
+        { services.users?.write(to: &$0) }, { [screens] in if let screens { $0.add(screens.metrics) } },
+        { if let backups { $0.add(backups.metrics) } },
+      ],
       droppedLogLines: environment.droppedLogLines,
       uptimeSeconds: { Double(time.monotonic() - start) / 1_000_000_000 }
     )
-    let openAPI = OpenAPIRoute(
-      describing: plainRoutes() + [metricsRoute.route, IndexRoute.route(listing: [])]
-    )
+    let openAPI = OpenAPIRoute(describing: plainRoutes() + [metricsRoute.route, IndexRoute.route(listing: [])])
     self.openAPI = openAPI
     let cors = CORSPolicy(origins: configuration.corsOrigins)
     let origins = OriginCheck(cors, logger: logger, monotonic: time.monotonic)
     applications = try (0..<loops).map { loop in
-      var routes = plainRoutes()
-      routes.append(metricsRoute.route)
-      routes.append(openAPI.route)
+      var routes = plainRoutes() + [metricsRoute.route, openAPI.route]
       routes.append(IndexRoute.route(listing: routes))
       return Application(
         router: try Router(routes),

@@ -1,35 +1,28 @@
-import LockstepJSON
 import LockstepLogging
 
-/// The limit on open files, divided between connections and everything else. Each connection takes
-/// one file.
+/// The limit on open files, divided between connections, one file each, and everything else.
 struct DescriptorBudget {
-  /// The number of files that the process may have open.
   let limit: Int
-  /// The number of connections to serve.
   let connections: Int
-  /// The number of event loops.
   let loops: Int
 
-  /// Other open files: the standard streams, the store with its readers, and the sockets and event
-  /// queues of each loop.
+  /// The standard streams, the store, its readers, and the sockets and event queue of each loop.
   private var others: Int { 64 + 4 * loops }
   /// The server can always send at least this many refusals with a reason.
   private static let leastRefusals = 16
 
-  /// The number of connections that may be open at the same time. The rest of the process keeps
-  /// descriptors of its own: without one, the store cannot be read, and Swift's runtime, which opens
-  /// files of /proc when it has more work than threads, ends the process.
+  /// How many connections may be open at the same time. The rest of the process needs descriptors
+  /// too. Without one, the store cannot be read. Swift's runtime opens files of /proc when it has
+  /// more work than threads, and ends the process if it cannot.
   var openConnections: Int { max(limit / 4, limit - others) }
 
-  /// The number of surplus connections that can get a 503 at the same time: as many as are served,
-  /// if there are descriptors for them.
+  /// How many surplus connections can get a 503: as many as are served, if the limit allows.
   var refusals: Int { max(Self.leastRefusals, min(connections, limit - min(limit, others) - min(limit, connections))) }
 
   /// The number of files for all connections.
   private var needed: Int { connections + others + Self.leastRefusals }
 
-  /// A message that says what to do if the limit is too low, otherwise `nil`.
+  /// Advice for the operator if the limit is too low.
   var warning: String? {
     guard limit < needed else { return nil }
     let fitting = max(1, limit - others - Self.leastRefusals)
@@ -39,7 +32,6 @@ struct DescriptorBudget {
       + "have to wait"
   }
 
-  /// Logs the warning, if there is one.
   func warn(_ logger: Logger) {
     guard let warning else { return }
     logger.log(

@@ -1,13 +1,8 @@
-import LockstepHTTPServer
-import LockstepLogging
-import LockstepTime
-
 /// The parts that come from outside the product: the clocks, and the destination of the log.
 public struct Environment: Sendable {
   /// The clocks.
   public var time: TimeSource
-  /// The clock that background work sleeps by: admin commands, backups and the expiry of screens.
-  /// `time` gives the current time. Default: the system's clock.
+  /// The clock by which background work sleeps: admin commands, backups, the expiry of screens.
   public var clock: any Clock<Duration>
   /// Writes a log line.
   public var writeLog: @Sendable ([UInt8]) -> Void
@@ -27,18 +22,5 @@ public struct Environment: Sendable {
     self.clock = clock
     self.writeLog = writeLog
     self.droppedLogLines = droppedLogLines
-  }
-}
-
-extension Logger {
-  /// The logger that a configuration describes.
-  init(_ configuration: Configuration, environment: Environment) {
-    let time = environment.time
-    self.init(
-      level: configuration.logLevel,
-      format: configuration.logFormat,
-      now: { Timestamp(millisecondsSince1970: time.millisecondsSince1970()) },
-      write: environment.writeLog
-    )
   }
 }

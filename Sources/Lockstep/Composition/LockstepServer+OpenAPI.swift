@@ -1,22 +1,16 @@
 import Glibc
-import LockstepCollections
 import LockstepHTTPServer
 import LockstepMaintenance
 
 extension LockstepServer {
-  /// The response of a server with these modules to `GET /openapi.json`: its OpenAPI 3.1
-  /// description, as JSON.
+  /// The response of a server with these modules to `GET /openapi.json`: OpenAPI 3.1, in UTF-8.
   ///
   /// The description is made from the table of routes, which needs a store. So this creates an
   /// empty store in a folder of its own below `TMPDIR` or `/tmp`, and removes the folder before it
   /// returns. It blocks for about 100 ms.
   ///
-  /// - Parameters:
-  ///   - configuration: The configuration. Some options change the routes.
-  ///   - modules: The modules besides favorites, defaults and profiles.
-  /// - Returns: The document, in UTF-8.
-  /// - Throws: `InvalidModuleError` if a module is invalid; `StoreError` if the store cannot be
-  ///   created.
+  /// Throws `InvalidModuleError` if a module is invalid, and `StoreError` if the store cannot be
+  /// created.
   public static func openAPI(_ configuration: Configuration = Configuration(), modules: [UserModule] = []) throws
     -> [UInt8]
   {
@@ -40,7 +34,6 @@ extension LockstepServer {
   }
 }
 
-/// A temporary folder for one store.
 private struct ScratchFolder {
   private let path: String
 

@@ -1,29 +1,24 @@
 import LockstepHTTP
 import LockstepHTTPServer
-import LockstepJSON
 import LockstepLogging
 import LockstepMaintenance
 import LockstepThreading
-import LockstepTime
 
 /// The whole product as a running server. The command and the tests use it.
 public final class LockstepServer: Sendable {
-  /// The recommended length of an administrator token. Wrong administrator tokens are not limited.
+  /// Shorter administrator tokens can be guessed: the number of attempts is not limited.
   private static let administratorTokenLength = 16
 
   private let server: Server
   let services: Services
   let components: Components
-  /// The background work of the server.
   private let tasks = TaskScope()
-  /// `nil` if the configuration has no backups.
   let backups: BackupScheduler?
 
   /// Starts listening and serving. The services are shut down when the server has stopped. Throws
   /// if the address is not available.
   ///
-  /// The services are created only after the server listens, so that a port that is in use leaves
-  /// no new store behind.
+  /// The services are created after the server listens: a port in use leaves no new store behind.
   public init(
     _ configuration: Configuration,
     environment: Environment,
@@ -36,7 +31,12 @@ public final class LockstepServer: Sendable {
     engine.limits = configuration.limits
     let cors = CORSPolicy(origins: configuration.corsOrigins)
     engine.refusalFields = { cors.fields(forOrigin: $0) }
-    let logger = Logger(configuration, environment: environment)
+    let logger = Logger(
+      level: configuration.logLevel,
+      format: configuration.logFormat,
+      now: environment.time.now,
+      write: environment.writeLog
+    )
     engine.cannotAccept = { logger.log(.warning, "connections have to wait", ["error": .string("\($0)")]) }
     let budget = DescriptorBudget(
       limit: environment.descriptorLimit,
@@ -71,19 +71,7 @@ public final class LockstepServer: Sendable {
       backups: backups
     )
     budget.warn(logger)
-    if let token = configuration.administratorToken, token.utf8.count < Self.administratorTokenLength {
-      logger.log(
-        .warning,
-        "the administrator's token is short: take 32 random characters, such as openssl rand -hex 16 prints"
-      )
-    }
-    if services.users != nil, StorePath.isOpenToOthers(configuration.data) {
-      logger.log(
-        .warning,
-        "the store can be read by others than its owner: stop the server and chmod 600 the file and those beside it",
-        ["file": .string(configuration.data)]
-      )
-    }
+    Self.warn(of: configuration, hasStore: services.users != nil, logger)
     services.users?.writer.onHealthChange { logger.log($0) }
     services.users?.readers.readers.onHealthChange(monotonic: time.monotonic) { logger.log($0) }
     let applications = components.applications
@@ -92,11 +80,11 @@ public final class LockstepServer: Sendable {
       responderOfLoop: { applications[$0].respond }
     )
     let clock = environment.clock
-    if let commands = services.users?.adminCommands(time, logger: logger) {
+    if let commands = services.users?.adminCommands(logger: logger) {
       try tasks.start { await commands.run(by: clock) }
     }
     if let backups { try tasks.start { await backups.run(by: clock) } }
-    components.logger.log(
+    logger.log(
       .info,
       "listening",
       [
@@ -106,14 +94,31 @@ public final class LockstepServer: Sendable {
     )
   }
 
+  /// Warns of settings that are not safe.
+  private static func warn(of configuration: Configuration, hasStore: Bool, _ logger: Logger) {
+    if let token = configuration.administratorToken, token.utf8.count < administratorTokenLength {
+      logger.log(
+        .warning,
+        "the administrator's token is short: take 32 random characters, such as openssl rand -hex 16 prints"
+      )
+    }
+    if hasStore, StorePath.isOpenToOthers(configuration.data) {
+      logger.log(
+        .warning,
+        "the store can be read by others than its owner: stop the server and chmod 600 the file and those beside it",
+        ["file": .string(configuration.data)]
+      )
+    }
+  }
+
   /// The address that the server listens on.
   public var address: PeerAddress { server.address }
 
   /// Makes the server read the clock again. Call it after moving a clock by hand.
   func lookAtClock() { server.lookAtClock() }
 
-  /// Begins to shut down: the server accepts no more connections, responds to waiting requests and
-  /// finishes running ones. Returns at once.
+  /// Begins to shut down, and returns at once. The server accepts no more connections, responds to
+  /// waiting requests and finishes running ones.
   public func drain() {
     components.readiness.beginDraining()
     // This comes first, because requests that wait for a thread must still be finished.
@@ -133,14 +138,13 @@ public final class LockstepServer: Sendable {
     components.logger.log(.info, "stopped")
   }
 
-  /// Writes the parts of sessions that are only in memory: the time of the last use, and the last
-  /// cursor.
+  /// Writes what only memory knows of sessions: the time of the last use, and the last cursor.
   private func flushSessions() {
     guard let directory = services.users?.accounts.directory else { return }
     let (logger, isOver) = (components.logger, LockedState(false))
     let flush = { @Sendable in
       do { try await directory.flush() } catch {
-        logger.log(.warning, "when sessions were used last couldn't be written", ["error": .string("\(error)")])
+        logger.log(.warning, "when sessions were used last could not be written", ["error": .string("\(error)")])
       }
       isOver.withLock { $0 = true }
       isOver.wakeAll()

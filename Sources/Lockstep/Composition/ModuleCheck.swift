@@ -1,6 +1,3 @@
-import LockstepCollections
-import LockstepMigrations
-
 /// Checks the declarations of modules before anything is opened. A fault is a mistake in the program's code.
 enum ModuleCheck {
   /// The names that have routes of their own under `/v1`.
@@ -23,18 +20,10 @@ enum ModuleCheck {
 
   private static func fault(ofName name: String) -> String? {
     if reserved.contains(name) { return "/v1/\(name) is the product's own. Take another name." }
-    let isPlain = name.utf8.allSatisfy { byte in
-      switch byte {
-      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
-      case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"): true
-      default: false
-      }
-    }
-    let beginsWell = name.utf8.first.map { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0) } ?? false
-    guard isPlain, beginsWell, name.utf8.count <= 64 else {
-      return "its name must be a small letter, then up to 63 of the characters A-Z a-z 0-9 _ -"
-    }
-    return nil
+    let letters = "abcdefghijklmnopqrstuvwxyz"
+    let isPlain = name.utf8.allSatisfy((letters + letters.uppercased() + "0123456789_-").utf8.contains)
+    if isPlain, let first = name.utf8.first, letters.utf8.contains(first), name.utf8.count <= 64 { return nil }
+    return "its name must be a small letter, then up to 63 of the characters A-Z a-z 0-9 _ -"
   }
 
   private static func checkVerbs(of module: UserModule) throws(InvalidModuleError) {
@@ -46,7 +35,7 @@ enum ModuleCheck {
       guard action.payload != nil else {
         throw InvalidModuleError(
           module.name,
-          "the verb \(verb) stands for the action “\(action.type)”, which it doesn't have."
+          "the verb \(verb) stands for the action “\(action.type)”, which it does not have."
         )
       }
       let needed: Set<String>

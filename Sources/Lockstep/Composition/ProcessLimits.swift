@@ -20,12 +20,10 @@ public enum ProcessLimits {
     lockstep_set_dumpable(0) == 0 && lockstep_is_dumpable() == 0
   }
 
-  /// Throws if the system has too few threads for a server with this configuration. Call this
-  /// before anything is started, because Swift's own thread pools wait forever if they get no
-  /// thread.
+  /// Throws if the system has too few threads for a server with this configuration. Call it first:
+  /// Swift's own thread pools wait forever for a thread that they cannot get.
   public static func expectThreads(for configuration: Configuration) throws(NamedThread.NotStarted) {
-    // The event loops, Swift's own threads, the threads of the store, the pools and the log, and a
-    // few to spare.
+    // The loops, Swift's own threads, those of store, pools and log, and a few to spare.
     try NamedThread.expectRoom(for: (configuration.threads ?? cores) + cores + 16)
   }
 

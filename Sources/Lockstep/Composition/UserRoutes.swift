@@ -1,109 +1,116 @@
 import LockstepAccounts
 import LockstepHTTP
 import LockstepHTTPServer
+import LockstepLogging
 import LockstepMaintenance
 import LockstepMiddleware
-import LockstepReactor
 import LockstepRoutes
+import LockstepScreens
 import LockstepSync
-import LockstepTime
 
-/// The routes of users: accounts, modules, feed and administration.
-struct UserRoutes: Sendable {
-  let users: UserServices
-  let administratorToken: AdministratorToken
-  /// The longest wait, in seconds.
-  let longestWait: Int
-  let time: TimeSource
-  /// The rate limit of each token; nil for none.
-  var rates: RateMeter?
-
-  var authenticator: TokenAuthenticator {
-    TokenAuthenticator(
-      directory: users.accounts.directory,
-      millisecondsSince1970: time.millisecondsSince1970,
-      rates: rates
-    )
+extension UserServices {
+  private func authenticator(_ rates: RateMeter?) -> TokenAuthenticator {
+    TokenAuthenticator(directory: accounts.directory, millisecondsSince1970: time.millisecondsSince1970, rates: rates)
   }
 
-  var routes: [Route] {
-    let authenticator = authenticator
-    let stateAuthenticator = StateAuthenticator(
-      store: users.store,
-      sessions: authenticator,
-      cache: users.cache,
-      registry: users.registry
-    )
+  /// The routes of users: accounts, modules, feed and administration. `rates` limits each token.
+  func routes(_ configuration: Configuration, rates: RateMeter?) -> [Route] {
+    let authenticator = authenticator(rates)
+    let gate = StateAuthenticator(store: store, sessions: authenticator, cache: cache, registry: registry)
     let waiting = LongPolling(
-      waiters: users.waiters,
-      cache: users.cache,
-      registry: users.registry,
-      directory: users.accounts.directory,
-      longest: longestWait
+      waiters: waiters,
+      cache: cache,
+      registry: registry,
+      directory: accounts.directory,
+      longest: configuration.longestWait
     )
     let reading = StateReader(
-      store: users.store,
-      gate: stateAuthenticator,
-      cache: users.cache,
-      registry: users.registry,
-      history: users.history,
-      readers: users.readers,
+      store: store,
+      gate: gate,
+      cache: cache,
+      registry: registry,
+      history: history,
+      readers: readers,
       waiting: waiting,
-      backgroundEncoder: users.backgroundEncoder
-    )
-    let keptAnswers = StoredResponses(
-      store: users.store,
-      registry: users.registry,
-      history: users.history,
-      readers: users.readers
+      backgroundEncoder: backgroundEncoder
     )
     let writing = StateWriter(
-      store: users.store,
-      gate: stateAuthenticator,
-      ledger: users.ledger,
-      keptAnswers: keptAnswers,
-      backgroundEncoder: users.backgroundEncoder
+      store: store,
+      gate: gate,
+      ledger: ledger,
+      keptAnswers: StoredResponses(store: store, registry: registry, history: history, readers: readers),
+      backgroundEncoder: backgroundEncoder
     )
     let export = UserExport(
-      store: users.store,
-      account: { [accounts = users.accounts] in try accounts.export($0, from: $1) },
-      states: users.states,
-      present: { [cache = users.cache] in try await cache.load($0).state },
-      registered: { [registry = users.registry] in registry.current.revision },
-      readers: users.readers,
-      own: users.own
+      store: store,
+      account: { [accounts] in try accounts.export($0, from: $1) },
+      states: states,
+      present: { [cache] in try await cache.load($0).state },
+      registered: { [registry] in registry.current.revision },
+      readers: readers,
+      own: own
     )
-    let registered = RegisteredRoutes(
-      store: users.store,
-      token: administratorToken,
-      registry: users.registry,
-      quota: users.defaults.quota
-    )
-    let cache = users.cache
-    let accounts = AccountsRoutes(
-      accounts: users.accounts,
-      ledger: users.accountsLedger,
+    let accountsRoutes = AccountsRoutes(
+      accounts: accounts,
+      ledger: accountsLedger,
       authenticator: authenticator,
       export: export,
-      shares: users.readers.shares,
-      forget: { cache.forget($0) }
+      shares: readers.shares,
+      forget: { [cache] in cache.forget($0) }
     )
-    var routes = AuthenticationRoutes(accounts: users.accounts, ledger: users.accountsLedger).routes
-    routes += accounts.routes
+    var routes = AuthenticationRoutes(accounts: accounts, ledger: accountsLedger).routes + accountsRoutes.routes
     func moduleRoutes(_ module: UserModule) -> [Route] {
       ModuleRoutes(module: module, reading: reading, writing: writing).routes
     }
-    let defaults = DefaultsRoutes(module: users.defaults, reading: reading, writing: writing)
-    for module in users.modules.dropLast(users.own.count) {
-      routes += module.hasParts ? defaults.routes : moduleRoutes(module)
+    let defaultsRoutes = DefaultsRoutes(module: defaults, reading: reading, writing: writing)
+    for module in modules.dropLast(own.count) {
+      routes += module.hasParts ? defaultsRoutes.routes : moduleRoutes(module)
     }
-    routes.append(ActionsRoute(modules: users.modules, writing: writing).route)
-    let feed = ChangesFeed(store: users.store, history: users.history)
-    let modules = Set(users.modules.map(\.name))
-    routes.append(ChangesRoute(reading, feed: feed, modules: modules, monotonic: time.monotonic).route)
+    routes.append(ActionsRoute(modules: modules, writing: writing).route)
+    let feed = ChangesFeed(store: store, history: history)
+    let names = Set(modules.map(\.name))
+    routes.append(ChangesRoute(reading, feed: feed, modules: names, monotonic: time.monotonic).route)
     routes.append(JournalRoute(reading).route)
-    routes += registered.routes
-    routes += users.own.flatMap(moduleRoutes)
-    return routes
+    let token = AdministratorToken(configuration.administratorToken)
+    routes += RegisteredRoutes(store: store, token: token, registry: registry, quota: defaults.quota).routes
+    return routes + own.flatMap(moduleRoutes)
+  }
+
+  /// The directory of screens, which end with their sessions.
+  func screenDirectory(
+    _ configuration: Configuration,
+    _ clock: any Clock<Duration>,
+    _ logger: Logger
+  ) throws -> ScreenDirectory {
+    let directory = ScreenDirectory(
+      limits: configuration.screens,
+      waiting: configuration.waiting,
+      random: try Sodium().randomWord,
+      monotonic: time.monotonic,
+      logger: logger
+    )
+    try directory.startExpiry(by: clock)
+    accounts.directory.whenEnded { [weak directory] in directory?.end(sessions: $0) }
+    return directory
+  }
+
+  /// The routes of the screens.
+  func screenRoutes(
+    _ configuration: Configuration,
+    _ directory: ScreenDirectory,
+    rates: RateMeter?,
+    _ logger: Logger
+  ) -> ScreenRoutes {
+    var screens = screens
+    screens.upstream = LoggingProfileUpstream(screens.upstream, logger: logger, monotonic: time.monotonic)
+    let kinds = screens.kinds
+    return ScreenRoutes(
+      kinds: kinds,
+      catalogue: Catalogue.document(modules: modules, screens: kinds),
+      directory: directory,
+      authenticator: authenticator(rates),
+      longestWait: configuration.longestWait,
+      monotonic: time.monotonic
+    )
   }
 }

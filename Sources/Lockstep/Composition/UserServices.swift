@@ -1,21 +1,25 @@
 import LockstepAccounts
-import LockstepCollections
 import LockstepHTTPServer
 import LockstepLogging
 import LockstepMaintenance
 import LockstepMiddleware
 import LockstepModules
 import LockstepRoutes
-import LockstepSQLite
 import LockstepScreens
-import LockstepStore
 import LockstepSync
 import LockstepThreading
-import LockstepTime
 
-/// The wired services of users: their accounts, and the parts that read and change their states.
+/// The services of users: their accounts, and the parts that read and change their states.
 struct UserServices: Sendable {
   let store: String
+  private let path: String
+  let time: TimeSource
+  // Two hashes run at a time, and a few wait. So a burst of logins slows down logins and nothing else.
+  private let hashing: WorkerPool
+  private let encoding: WorkerPool
+  // Each zone is read once, and its file is nearly always in the system's cache.
+  private let zones: WorkerPool
+  private let upstream: HTTPProfileUpstream?
   private let screenWrites = FairShareLimiter<UserID>(name: "a user's writes from screens", atOnce: 16, waiting: 65_536)
   let accounts: StoredAccounts
   let readers: UserReaders
@@ -34,71 +38,28 @@ struct UserServices: Sendable {
   let own: [UserModule]
   /// All modules: the product's, then the program's own.
   let modules: [UserModule]
-  /// Whose state screens follow.
-  let followed: FollowedUsers
+  /// Tests replace the services of screens.
+  var screens: ScreenServices
 
-  /// The states of users, as screens need them.
-  var userStates: LedgerUserStates {
-    LedgerUserStates(
-      cache: cache,
-      registry: registry,
-      followed: followed,
-      ledger: ledger,
-      modules: modules,
-      turns: screenWrites
-    )
-  }
-
-  /// Runs the admin commands of `lockstep user`.
-  func adminCommands(_ time: TimeSource, logger: Logger) -> AdminCommandProcessor {
-    let cache = cache
-    return AdminCommandProcessor(
-      accounts: accounts,
-      readers: readers.readers,
-      writer: writer,
-      evict: { cache.forget($0) },
-      now: { Timestamp(millisecondsSince1970: time.millisecondsSince1970()) },
-      log: { kind, user in
-        logger.log(.info, "admin command run", ["order": .string(kind), "user": .string("\(user)")])
-      }
-    )
-  }
-
-  /// Lifts the limits of each user, so that a server that shuts down finishes its accepted work quickly.
-  func liftShares() {
-    readers.shares.lift()
-    backgroundEncoder.shares.lift()
-    screenWrites.lift()
-  }
-
-  /// Adds their metrics.
-  func write(to page: inout MetricsPage) {
-    let (waiting, cached, history) = (waiters.metrics, cache.size, maintenance.metrics)
-    page.add(writer.statistics)
-    page.addWaiters(waiting: waiting.waiting, wakings: waiting.wakings)
-    page.addCache(users: cached.users, bytes: cached.bytes, loads: cache.loads)
-    page.addSessions(cached: accounts.directory.count, accounts.limiter.metrics)
-    page.addHistory(writtenBytes: history.writtenBytes, prunedRevisions: history.prunedRevisions)
-  }
-
-  init(
-    _ configuration: Configuration,
-    own: [UserModule],
-    store: DurableStore,
-    hashing: WorkerPool,
-    encoding: WorkerPool,
-    time: TimeSource
-  ) throws {
+  init(_ configuration: Configuration, own: [UserModule], store: DurableStore, time: TimeSource) throws {
     let sodium = try Sodium()
-    let now: @Sendable () -> Timestamp = { Timestamp(millisecondsSince1970: time.millisecondsSince1970()) }
+    let era = Era(random: sodium.randomWord())
+    let inFlightKeys = InFlightKeys()
+    let followed = FollowedUsers()
+    let encoders = 2
+    self.time = time
     self.own = own
+    self.store = String(store.id.prefix(Cursor.storeDigits))
+    path = configuration.data
+    hashing = try WorkerPool(name: "hash", threads: 2, capacity: 64)
+    encoding = try WorkerPool(name: "encode", threads: encoders, capacity: 4_096)
+    zones = try WorkerPool(name: "zone", threads: 1, capacity: 64)
+    upstream = try configuration.profileUpstream.map { try HTTPProfileUpstream($0) }
     defaults = DefaultsModule(quota: configuration.defaultsQuota)
     modules = [.favorites(quota: configuration.favoritesQuota), defaults.userModule, .profile] + own
     states = ModuleTables(modules)
     history = StateHistory(states: states)
-    self.store = String(store.id.prefix(Cursor.storeDigits))
-    let readers = UserReaders(store.readers, threads: store.readingThreads)
-    self.readers = readers
+    readers = UserReaders(store.readers, threads: store.readingThreads)
     writer = store.writer
     accounts = StoredAccounts(
       store: store,
@@ -108,41 +69,36 @@ struct UserServices: Sendable {
       time: time,
       configuration: configuration.accounts
     )
-    backgroundEncoder = BackgroundEncoder(encoding, threads: Services.encodingThreads)
-    let states = states
-    cache = StateCache(capacity: configuration.cacheBytes, readers: readers) { try states.load($0, from: $1) }
-    let waiters = WaiterRegistry<UserID>(configuration.waiting)
-    self.waiters = waiters
-    let followed = FollowedUsers()
-    self.followed = followed
-    let inFlightKeys = InFlightKeys()
-    let era = Era(random: sodium.randomWord())
+    backgroundEncoder = BackgroundEncoder(encoding, threads: encoders)
+    cache = StateCache(capacity: configuration.cacheBytes, readers: readers) { [states] in
+      try states.load($0, from: $1)
+    }
+    waiters = WaiterRegistry(configuration.waiting)
     accountsLedger = AccountsLedger(
       accounts: accounts,
       readers: store.readers,
-      writer: store.writer,
+      writer: writer,
       inFlightKeys: inFlightKeys,
-      now: now
+      now: time.now
     )
     registry = RegisteredLedger(
       try store.write { try RegisteredDefaultsTable().load(from: $0) },
-      writer: store.writer,
+      writer: writer,
       inFlightKeys: inFlightKeys,
       era: era,
-      now: now,
-      notify: { registered in
+      now: time.now,
+      notify: { [waiters] registered in
         waiters.wakeAll()
         followed.publish(registered)
       }
     )
-    let registry = registry
     maintenance = HistoryMaintenance(
       pruning: JournalPruner(policy: configuration.history, history: history),
-      writer: store.writer,
-      now: now
+      writer: writer,
+      now: time.now
     )
     ledger = Ledger(
-      writer: store.writer,
+      writer: writer,
       cache: cache,
       states: states,
       registry: registry,
@@ -150,13 +106,69 @@ struct UserServices: Sendable {
       maintenance: maintenance,
       era: era,
       sessionEndings: accounts.directory.sessionEndings,
-      now: now,
-      notify: { user, state in
+      now: time.now,
+      notify: { [waiters, registry] user, state in
         waiters.wake(user)
         followed.publish(state, of: user, registry.current)
       }
     )
+    screens = ScreenServices(
+      accounts: accounts,
+      maximumPasswordBytes: configuration.accounts.passwordRules.maximumBytes,
+      states: LedgerUserStates(
+        cache: cache,
+        registry: registry,
+        followed: followed,
+        ledger: ledger,
+        modules: modules,
+        turns: screenWrites
+      ),
+      upstream: upstream ?? LocalProfileUpstream(),
+      dates: TimeZones(workers: zones)
+    )
     // Requests of ended sessions must not wait any longer. Waiters are not recorded by session, because endings are rare.
-    accounts.directory.whenEnded { _ in waiters.wakeAll() }
+    accounts.directory.whenEnded { [waiters] _ in waiters.wakeAll() }
+  }
+
+  func adminCommands(logger: Logger) -> AdminCommandProcessor {
+    AdminCommandProcessor(
+      accounts: accounts,
+      readers: readers.readers,
+      writer: writer,
+      evict: { [cache] in cache.forget($0) },
+      now: time.now,
+      logger: logger
+    )
+  }
+
+  /// Removes the limits on users' shares, so that a stopping server soon finishes accepted work.
+  func liftShares() {
+    readers.shares.lift()
+    backgroundEncoder.shares.lift()
+    screenWrites.lift()
+  }
+
+  /// Ends the threads when their work is done. The store stays open.
+  func shutDown() {
+    upstream?.shutDown()
+    zones.shutDown()
+    hashing.shutDown()
+    encoding.shutDown()
+  }
+
+  func write(to page: inout MetricsPage) {
+    let (waiting, cached, history) = (waiters.metrics, cache.size, maintenance.metrics)
+    page.add(writer.statistics)
+    page.addWaiters(waiting: waiting.waiting, wakings: waiting.wakings)
+    page.addCache(users: cached.users, bytes: cached.bytes, loads: cache.loads)
+    page.addSessions(cached: accounts.directory.count, accounts.limiter.metrics)
+    page.addHistory(writtenBytes: history.writtenBytes, prunedRevisions: history.prunedRevisions)
+    page.add(
+      StoreSize(ofStoreAt: path),
+      waiting: [
+        ("hash", hashing.waiting), ("encode", encoding.waiting), ("zone", zones.waiting),
+        ("read", readers.readers.waiting),
+      ]
+    )
   }
 }

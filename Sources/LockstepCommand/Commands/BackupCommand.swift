@@ -1,6 +1,5 @@
 import Lockstep
 import LockstepMaintenance
-import LockstepTime
 
 /// `lockstep backup`: copies a store while a server uses it.
 enum BackupCommand {

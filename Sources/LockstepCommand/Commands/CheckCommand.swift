@@ -1,5 +1,4 @@
 import Lockstep
-import LockstepCollections
 import LockstepMaintenance
 
 /// `lockstep check`: looks for damage in a store.
@@ -29,17 +28,14 @@ enum CheckCommand {
       )
       var bar = ProgressBar("users")
       defer { bar.clear() }
-      let report = try check.run { bar.show($0.users, of: $0.ofUsers, as: Terminal.count($0.ofUsers, "user")) }
+      let report = try check.run { bar.show($0, of: $1, as: Terminal.count($1, "user")) }
       bar.clear()
-      try Terminal.show(CheckText.text(of: report))
+      try Terminal.show(text(of: report))
       return report.isDamaged ? .data : .success
     }
   }
-}
 
-/// The report of a check, as text.
-enum CheckText {
-  static func text(of report: CheckReport) -> String {
+  private static func text(of report: CheckReport) -> String {
     let identity = report.identity.map { ", identity \($0)" } ?? ""
     var text = "\(report.store): a Lockstep store, schema \(report.schema)\(identity)\n"
     for area in CheckReport.Area.allCases {

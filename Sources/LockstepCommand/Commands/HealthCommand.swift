@@ -1,8 +1,7 @@
 import Lockstep
 import LockstepHTTPServer
 
-/// `lockstep health`: asks a server whether it is ready. Containers use it for health checks, so it
-/// opens only a socket and starts no thread.
+/// `lockstep health`. Containers run it often, so it opens only a socket and starts no thread.
 enum HealthCommand {
   struct Settings: CommandSettings {
     var address = Address(host: Configuration().host, port: Configuration().port)

@@ -1,5 +1,4 @@
 import Lockstep
-import LockstepCollections
 
 /// `lockstep openapi`: prints the OpenAPI description of this server's routes.
 enum OpenAPICommand {

@@ -1,5 +1,4 @@
 import Lockstep
-import LockstepCollections
 import LockstepMaintenance
 
 /// `lockstep restore`: replaces a store by a backup.

@@ -1,10 +1,7 @@
 import Glibc
 import Lockstep
-import LockstepCollections
 import LockstepHTTPServer
 import LockstepLogging
-import LockstepStore
-import LockstepTime
 
 /// `lockstep serve`: runs a server until a signal.
 enum ServeCommand {
@@ -43,8 +40,7 @@ enum ServeCommand {
   private static func serve(_ configuration: Configuration, _ modules: [UserModule]) throws -> ExitCode {
     try ProcessLimits.expectThreads(for: configuration)
     let descriptorLimit = ProcessLimits.raiseDescriptorLimit()
-    // This comes before other threads start. All of them inherit the blocked signals, and only the
-    // waiting thread gets them.
+    // Before other threads start, which inherit the blocked signals. One thread waits for them.
     let signals = ShutdownSignals()
     let time = TimeSource.system
     let log = try LogWriter(descriptor: STDERR_FILENO, format: configuration.logFormat, now: time.now)

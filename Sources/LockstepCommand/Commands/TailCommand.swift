@@ -1,23 +1,12 @@
-import Glibc
 import Lockstep
-import LockstepHTTP
-import LockstepJSON
 import LockstepMaintenance
-import LockstepTime
 
 /// `lockstep tail`: follows one user's journal.
 enum TailCommand {
-  /// Where to begin.
-  enum Since: Sendable {
-    case start(JournalTail.Start)
-    /// Before now.
-    case age(Duration)
-  }
-
   struct Settings: StoreSettings {
     var data = Configuration().data
     var user: String?
-    var since: Since?
+    var since: JournalTail.Start?
     var limit = 10
     var once = false
     var json = false
@@ -51,14 +40,7 @@ enum TailCommand {
   static let entry = CommandEntry(syntax) { settings in
     guard let name = settings.user else { throw OptionParser.UsageError(message: "--user is missing: --user <user>.") }
     let user = try AccountAdministrator(path: settings.data, pause: CurrentThread.sleep).user(name)
-    var start = JournalTail.Start.last(settings.limit)
-    switch settings.since {
-    case .start(let given): start = given
-    case .age(let age):
-      start = .time(TimeSource.system.now().earlier(by: age))
-    case nil: break
-    }
-    var tail = try JournalTail(of: user.id, in: settings.data, from: start)
+    var tail = try JournalTail(of: user.id, in: settings.data, from: settings.since ?? .last(settings.limit))
     let isColoured = Terminal.hasColours
     while true {
       let entries = try tail.read()
@@ -72,11 +54,13 @@ enum TailCommand {
   }
 }
 
-extension OptionFormat where Value == TailCommand.Since {
+extension OptionFormat where Value == JournalTail.Start {
   fileprivate static let since = OptionFormat(placeholder: "<cursor|time>") { text throws(OptionValueError) in
-    if let age = try? OptionFormat<Duration>.time().read(text) { return .age(age) }
-    if let moment = Timestamp(text) { return .start(.time(moment)) }
-    if text.utf8.contains(UInt8(ascii: ".")), !text.utf8.contains(UInt8(ascii: ":")) { return .start(.cursor(text)) }
+    if let age = try? OptionFormat<Duration>.time().read(text) {
+      return .time(TimeSource.system.now().earlier(by: age))
+    }
+    if let moment = Timestamp(text) { return .time(moment) }
+    if text.utf8.contains(UInt8(ascii: ".")), !text.utf8.contains(UInt8(ascii: ":")) { return .cursor(text) }
     throw OptionValueError(
       reason: "it must be a cursor, a time such as 2026-11-21T05:00:00.000Z, or a time ago, such as 30m"
     )

@@ -1,24 +1,18 @@
 import Glibc
 import Lockstep
 import LockstepAccounts
-import LockstepCollections
 import LockstepMaintenance
-import LockstepStore
 import LockstepThreading
 
 /// `lockstep user …`: the accounts of a store, with or without a running server.
 enum UserCommands {
-  struct Settings: StoreSettings {
+  struct Settings: CommandSettings {
     var configuration = Configuration()
-    /// An address or an id.
     var user = ""
     var json = false
     var to: String?
     var isConfirmed = false
-    var data: String {
-      get { configuration.data }
-      set { configuration.data = newValue }
-    }
+    var data: String { configuration.data }
   }
 
   static func entries(_ modules: [UserModule]) -> [CommandEntry] {
@@ -26,6 +20,7 @@ enum UserCommands {
   }
 
   private static let user = CommandOption<Settings>("<user>", \.user, .text("<user>"))
+  private static let data = Option.data.within(\Settings.configuration)
   private static let passwordMinimum = ServeOptions.passwordMinimum.within(\Settings.configuration)
   private static let userNotes = "<user> is an e-mail address, or an id from `lockstep user list`."
   private static let passwordNotes = """
@@ -48,7 +43,7 @@ enum UserCommands {
         List every user of a store in the order of signing up: id, state, number of sessions, when the user
         signed up, when a session was last seen, and address.
         """,
-      options: [.data, .flag("--json", \.json, "Print each user as a line of JSON.")]
+      options: [data, .flag("--json", \.json, "Print each user as a line of JSON.")]
     )
   ) { settings in
     let accounts = try AccountAdministrator(path: settings.data, pause: CurrentThread.sleep)
@@ -73,7 +68,7 @@ enum UserCommands {
           """,
         notes: userNotes,
         operands: [user],
-        options: [.data, .file("--to", \.to, "A new file that only its owner can read. Default: standard output.")]
+        options: [data, .file("--to", \.to, "A new file that only its owner can read. Default: standard output.")]
       )
     ) { settings in
       let user = try AccountAdministrator(path: settings.data, pause: CurrentThread.sleep).user(settings.user)
@@ -102,7 +97,7 @@ enum UserCommands {
       about: "Add a user with an e-mail address and a password, also if registration is closed. Prints the user's id.",
       notes: "\(passwordNotes)\n\(serverNotes)",
       operands: [CommandOption("<address>", \.user, .emailAddress)],
-      options: [.data, passwordMinimum]
+      options: [data, passwordMinimum]
     )
   ) { settings in
     let signals = try SignalInterceptor()
@@ -161,7 +156,6 @@ enum UserCommands {
     return .erase
   }
 
-  /// A command that changes one user.
   private static func change(
     _ name: String,
     _ summary: String,
@@ -178,7 +172,7 @@ enum UserCommands {
         about: about,
         notes: [userNotes, notes, serverNotes].compactMap { $0 }.joined(separator: "\n"),
         operands: [user],
-        options: [.data] + options
+        options: [data] + options
       )
     ) { settings in
       let signals = try SignalInterceptor()
@@ -215,10 +209,7 @@ enum UserCommands {
 
   private static func confirm(_ question: String) throws(CommandError) {
     guard Terminal.isTerminal(STDIN_FILENO) else {
-      throw CommandError(
-        .usage,
-        "standard input is not a terminal: add --yes to confirm. Nothing was changed."
-      )
+      throw CommandError(.usage, "standard input is not a terminal: add --yes to confirm. Nothing was changed.")
     }
     Terminal.error("\(question) [y/N] ")
     guard let answer = readLine(), ["y", "yes"].contains(answer.lowercased()) else {

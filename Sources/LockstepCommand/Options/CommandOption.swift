@@ -5,8 +5,6 @@ protocol CommandSettings: Sendable {
   init()
 }
 
-extension Configuration: CommandSettings {}
-
 /// How an option is written. The variables, the help and the completions are made from it.
 struct OptionSyntax: Sendable {
   /// The name with its dashes: `--port`. That of an operand is its placeholder, such as `<user>`.
@@ -28,7 +26,6 @@ struct OptionSyntax: Sendable {
     "LOCKSTEP_" + name.dropFirst(2).uppercased().map { $0 == "-" ? "_" : String($0) }.joined()
   }
 
-  /// The values of an option that takes a choice: `text|json`.
   var choices: [String] {
     guard let placeholder, placeholder.contains("|"), !placeholder.hasPrefix("<") else { return [] }
     return placeholder.split(separator: "|").map(String.init)
@@ -55,7 +52,6 @@ struct CommandOption<Settings: CommandSettings>: Sendable {
 }
 
 extension CommandOption {
-  /// An option for one property of the settings.
   init<Value>(
     _ name: String,
     _ path: WritableKeyPath<Settings, Value> & Sendable,
@@ -86,7 +82,7 @@ extension CommandOption {
     isSecret: Bool = false,
     hasVariable: Bool = true
   ) {
-    self.init(name, path, format.optional, group, isSecret: isSecret, hasVariable: hasVariable)
+    self.init(name, path, format.map { $0 }, group, isSecret: isSecret, hasVariable: hasVariable)
   }
 
   /// The same option for settings that contain these.
@@ -107,4 +103,35 @@ enum OptionGroup: String, CaseIterable {
   case limits = "Limits"
   case backups = "Backups"
   case log = "Log"
+}
+
+protocol StoreSettings: CommandSettings {
+  var data: String { get set }
+}
+
+extension Configuration: StoreSettings {}
+
+extension CommandOption where Settings: StoreSettings {
+  /// The server reads the same variable, so in its container a command finds the server's store.
+  static var data: CommandOption { CommandOption("--data", \.data, .text("<file>")).help("The store's file.") }
+}
+
+extension CommandOption {
+  /// A file that must be chosen on each run.
+  static func file(
+    _ name: String,
+    _ path: WritableKeyPath<Settings, String?> & Sendable,
+    _ help: String
+  ) -> CommandOption {
+    CommandOption(name, path, .text("<file>"), hasVariable: false).help(help)
+  }
+
+  /// A switch that must be chosen on each run.
+  static func flag(
+    _ name: String,
+    _ path: WritableKeyPath<Settings, Bool> & Sendable,
+    _ help: String
+  ) -> CommandOption {
+    CommandOption(name, path, .flag, hasVariable: false).help(help)
+  }
 }

@@ -8,15 +8,19 @@ struct OptionValueError: Error {
 
 /// How the values of an option are written: numbers, sizes, times, choices.
 struct OptionFormat<Value: Sendable>: Sendable {
-  /// The text for the value in the help; nil for a switch.
   let placeholder: String?
   /// The text of a default; nil if the option's help describes the default in its own words.
   var text: @Sendable (Value) -> String? = { _ in nil }
   let read: @Sendable (String) throws(OptionValueError) -> Value
 
-  /// The same format for a setting that may have no value.
-  var optional: OptionFormat<Value?> {
-    OptionFormat<Value?>(placeholder: placeholder) { [read] value throws(OptionValueError) in try read(value) }
+  /// The same format for a setting of another type.
+  func map<Other>(
+    text: @escaping @Sendable (Other) -> String? = { _ in nil },
+    _ convert: @escaping @Sendable (Value) -> Other
+  ) -> OptionFormat<Other> {
+    OptionFormat<Other>(placeholder: placeholder, text: text) { [read] value throws(OptionValueError) in
+      convert(try read(value))
+    }
   }
 }
 
@@ -58,7 +62,6 @@ extension OptionFormat where Value == Bool {
 }
 
 extension OptionFormat where Value: RawRepresentable & CaseIterable, Value.RawValue == String {
-  /// One of the cases, by its raw value.
   static var choice: OptionFormat {
     let choices = Value.allCases.map(\.rawValue)
     let reason = "it must be one of \(choices.joined(separator: ", "))"
@@ -76,9 +79,7 @@ extension OptionFormat where Value == Int {
 
   /// Bytes that the operator gives in MiB.
   static func mebibytes(_ range: ClosedRange<Int>) -> OptionFormat {
-    OptionFormat(placeholder: "<number>", text: { "\($0 / 1_048_576)" }) { value throws(OptionValueError) in
-      try integer(range).read(value) * 1_048_576
-    }
+    integer(range).map(text: { "\($0 / 1_048_576)" }) { $0 * 1_048_576 }
   }
 
   /// Bytes: `65536`, `64KiB`, `1MiB`.
@@ -97,11 +98,7 @@ extension OptionFormat where Value == Int {
 
 extension OptionFormat where Value == Int? {
   /// Bytes in a second; 0 sets no limit.
-  static let copyRate = OptionFormat(placeholder: "<size>", text: { sizeText($0 ?? 0) }) {
-    value throws(OptionValueError) in
-    let rate = try OptionFormat<Int>.size(0...largestSize).read(value)
-    return rate == 0 ? nil : rate
-  }
+  static let copyRate = OptionFormat<Int>.size(0...largestSize).map(text: { sizeText($0 ?? 0) }) { $0 == 0 ? nil : $0 }
 }
 
 extension OptionFormat where Value == Duration {
@@ -120,9 +117,8 @@ extension OptionFormat where Value == Duration {
   }
 
   static func days(_ range: ClosedRange<Int>) -> OptionFormat {
-    OptionFormat(placeholder: "<days>", text: { "\($0.components.seconds / 86_400)" }) {
-      value throws(OptionValueError) in
-      .seconds(try OptionFormat<Int>.integer(range).read(value) * 86_400)
+    OptionFormat<Int>.integer(range, "<days>").map(text: { "\($0.components.seconds / 86_400)" }) {
+      .seconds($0 * 86_400)
     }
   }
 }
@@ -164,18 +160,13 @@ extension OptionFormat where Value == [String] {
 }
 
 extension OptionFormat where Value == [IPNetwork] {
-  /// Addresses and networks, separated by commas.
   static let networks = OptionFormat(placeholder: "<networks>") { value throws(OptionValueError) in
-    var networks: [IPNetwork] = []
-    for word in words(value) {
-      guard let network = IPNetwork(word) else {
-        throw OptionValueError(
-          reason: "“\(word)” is not an address or network; write 127.0.0.1, ::1, 10.0.0.0/8 or fd00::/8, without a port"
-        )
-      }
-      networks.append(network)
+    try words(value).map { word throws(OptionValueError) in
+      if let network = IPNetwork(word) { return network }
+      throw OptionValueError(
+        reason: "“\(word)” is not an address or network; write 127.0.0.1, ::1, 10.0.0.0/8 or fd00::/8, without a port"
+      )
     }
-    return networks
   }
 }
 

@@ -1,6 +1,5 @@
 /// Makes settings from arguments and variables. Arguments win over variables, variables over defaults.
 enum OptionParser {
-  /// The fault of the command line, in a sentence.
   struct UsageError: Error, Equatable {
     let message: String
   }

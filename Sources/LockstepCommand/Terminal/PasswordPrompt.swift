@@ -1,7 +1,6 @@
 import Glibc
 import Lockstep
 import LockstepAccounts
-import LockstepCollections
 
 /// Reads a new password: on a terminal twice and without showing it, otherwise from standard input. It is never an argument,
 /// because every user of the machine can read arguments with `ps`.
@@ -9,7 +8,6 @@ enum PasswordPrompt {
   /// The most bytes to read.
   private static let limit = 4096
 
-  /// How the operator ended the prompt without a password.
   private enum Refusal: Error {
     case interrupted
     case ended

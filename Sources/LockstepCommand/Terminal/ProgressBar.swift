@@ -6,10 +6,8 @@ struct ProgressBar {
 
   private let label: String
   private let isShown: Bool
-  /// The text on the line now.
   private var shown = ""
 
-  /// A bar after a label, on standard error.
   init(_ label: String, isShown: Bool = Terminal.isTerminal(STDERR_FILENO)) {
     self.label = label
     self.isShown = isShown
@@ -24,7 +22,6 @@ struct ProgressBar {
     Terminal.error("\r\(line)")
   }
 
-  /// Clears the line for the next output.
   mutating func clear() {
     guard isShown, !shown.isEmpty else { return }
     Terminal.error("\r\u{1B}[K")

@@ -1,8 +1,6 @@
 import Lockstep
-import LockstepJSON
 import LockstepMaintenance
 
-/// An entry of the journal as one line.
 enum TailLine {
   /// The most characters of a payload.
   private static let shown = 60

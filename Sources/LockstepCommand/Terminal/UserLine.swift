@@ -1,9 +1,6 @@
 import Lockstep
-import LockstepJSON
 import LockstepMaintenance
-import LockstepTime
 
-/// A user as one line, for people or for scripts.
 enum UserLine {
   /// Columns of fixed width; the address comes last.
   static func text(_ listing: UserListing) -> String {

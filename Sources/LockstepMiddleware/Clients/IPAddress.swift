@@ -2,7 +2,6 @@ import Glibc
 
 /// An IP address. An IPv4 address equals its mapped IPv6 form (`::ffff:192.0.2.1`).
 public struct IPAddress: Hashable, Sendable, CustomStringConvertible {
-  /// The 128 bits of the IPv6 form.
   let high, low: UInt64
 
   init(high: UInt64, low: UInt64) {

@@ -2,12 +2,10 @@ import LockstepHTTP
 import LockstepLogging
 import Synchronization
 
-/// Refuses writes from pages of other origins: browsers send such forms without asking the server
-/// first.
+/// Refuses writes from pages of other origins. Browsers send forms without asking the server first.
 package final class OriginCheck: Sendable {
   /// How long a refused origin is not logged again: an hour.
   private static let pause: Int64 = 3_600_000_000_000
-  /// The most refused origins that are logged in an hour.
   private static let mostOrigins = 256
   private static let longestOrigin = 256
 
@@ -36,9 +34,8 @@ package final class OriginCheck: Sendable {
     )
   }
 
-  /// Whether an origin is the server's own. The scheme is not compared, because TLS often ends at a
-  /// proxy. If `Host` has no port, the port is not compared either, because some proxies leave it
-  /// out.
+  /// Whether an origin is the server's own. Schemes are not compared, because TLS often ends at a
+  /// proxy. Without a port in `Host`, ports are not compared either: some proxies leave it out.
   private static func isOwn(_ origin: String, host: String) -> Bool {
     let schemes = [("http://", ":80"), ("https://", ":443")]
     guard let (scheme, defaultPort) = schemes.first(where: { origin.hasPrefix($0.0) }) else { return false }

@@ -5,7 +5,6 @@ import Synchronization
 ///
 /// Each event loop generates its own, `<start>-<loop>-<number>`, without contention.
 package final class RequestIDs: Sendable {
-  /// The longest id that a client may send.
   package static let longest = 128
 
   private let prefix: String

@@ -11,13 +11,11 @@ package struct TrustedProxies: Sendable {
   /// The most addresses that are read: a client may send thousands.
   private static let longestWay = 32
 
-  /// Nil without networks.
   package init?(_ networks: [IPNetwork]) {
     if networks.isEmpty { return nil }
     self.networks = networks
   }
 
-  /// The request with the client's address instead of the proxy's.
   func named(_ request: Request) -> Request {
     guard let client = client(of: request) else { return request }
     var request = request
@@ -25,12 +23,11 @@ package struct TrustedProxies: Sendable {
     return request
   }
 
-  /// The client's address as trusted proxies name it. `nil` if the peer is no trusted proxy, or if
-  /// it names no client.
+  /// Nil if the peer is no trusted proxy, or if it names no client.
   ///
-  /// Each proxy appends its peer on the right. Read from the right, the first address that is no
-  /// trusted proxy is the client's. Addresses further left can be forged. If an element is no
-  /// address, the search ends at the proxy before it.
+  /// Each proxy appends its peer on the right. The client is the first address from the right that
+  /// is no trusted proxy: addresses further left can be forged. An element that is no address ends
+  /// the search at the proxy before it.
   private func client(of request: Request) -> IPAddress? {
     guard let peer = IPAddress(request.peer.host), isTrusted(peer) else { return nil }
     var client: IPAddress?
@@ -53,8 +50,7 @@ package struct TrustedProxies: Sendable {
 
   private func isTrusted(_ address: IPAddress) -> Bool { networks.contains { $0.contains(address) } }
 
-  /// Reads an element: `192.0.2.1`, `2001:db8::1`, or with a port `192.0.2.1:80`,
-  /// `[2001:db8::1]:80`.
+  /// Reads `192.0.2.1`, `2001:db8::1`, or with a port `192.0.2.1:80`, `[2001:db8::1]:80`.
   private static func address(_ element: ArraySlice<UInt8>) -> IPAddress? {
     let text = String(decoding: element, as: UTF8.self)
     let trimmed = text.drop { $0 == " " || $0 == "\t" }.prefix { $0 != " " && $0 != "\t" }

@@ -4,9 +4,8 @@ import LockstepThreading
 
 /// A rate bucket for each network that sent a request lately, shared by all event loops.
 ///
-/// It keeps at most `capacity` buckets of about 100 bytes. Full buckets are evicted first, then
-/// those with the most left. So a flood of new addresses does not evict an address that has used up
-/// its limit.
+/// It keeps at most `capacity` buckets of about 100 bytes. Full ones are evicted first, then those
+/// with the most left. So a flood of addresses does not evict one that has used up its limit.
 package final class AddressBuckets: Sendable {
   /// Event loops rarely contend for one of so many locks.
   private static let shardCount = 16
@@ -24,7 +23,9 @@ package final class AddressBuckets: Sendable {
   /// The bucket of a host's network. All hosts that are not addresses share one bucket.
   func bucket(ofHost host: String, at now: Int64) -> RateBucket {
     let network = IPAddress(host)?.network ?? IPAddress(high: .max, low: .max)
-    return shard(of: network).withLock { buckets in
+    // Multiplying by an odd number with many bits spreads neighbours over the upper bits.
+    let shard = Int(truncatingIfNeeded: ((network.high ^ network.low) &* 0x9E37_79B9_7F4A_7C15) >> 60)
+    return shards[shard].withLock { buckets in
       if let known = buckets[network] { return known }
       if buckets.count >= shardCapacity { makeRoom(in: &buckets, at: now) }
       let bucket = RateBucket()
@@ -33,14 +34,8 @@ package final class AddressBuckets: Sendable {
     }
   }
 
-  private func shard(of network: IPAddress) -> LockedState<[IPAddress: RateBucket]> {
-    // Multiplying by an odd number with many bits spreads neighbours over the upper bits.
-    shards[Int(truncatingIfNeeded: ((network.high ^ network.low) &* 0x9E37_79B9_7F4A_7C15) >> 60)]
-  }
-
-  /// Evicts full buckets, and up to a quarter of all, starting with the one with the most left.
-  /// Evicting many at once shares the cost of sorting. A request that still holds an evicted bucket
-  /// gets the new one.
+  /// Evicts full buckets, and up to a quarter of all: many at once, to share the cost of sorting. A
+  /// request that still holds an evicted bucket gets the new one.
   private func makeRoom(in buckets: inout [IPAddress: RateBucket], at now: Int64) {
     let byRecovery = buckets.map { (network: $0.key, recovery: $0.value.recovery(at: now)) }
       .sorted { $0.recovery < $1.recovery }
@@ -52,8 +47,7 @@ package final class AddressBuckets: Sendable {
 }
 
 extension IPAddress {
-  /// The network that counts as one client: an IPv4 address, or the first 64 bits of an IPv6
-  /// address.
+  /// The network that counts as one client: an IPv4 address, or the first half of an IPv6 address.
   var network: IPAddress { isVersion4 ? self : IPAddress(high: high, low: 0) }
 }
 
@@ -63,14 +57,12 @@ package struct AddressRates: Sendable {
 
   package init(meter: RateMeter) { self.meter = meter }
 
-  /// Supervisors and load balancers poll these paths from few addresses. If they were limited, a
-  /// busy server would look broken.
+  /// Supervisors and load balancers poll these. With a limit, a busy server would look broken.
   private static let unlimited: Set<String> = ["/healthz", "/readyz", "/metrics"]
 
-  /// Handles a request. Throws 429 past the limit of its address.
-  func answer(_ request: Request, _ answer: () throws -> HandlerResult) throws -> HandlerResult {
-    if Self.unlimited.contains(request.head.path) { return try answer() }
+  func respond(to request: Request, _ respond: () throws -> HandlerResult) throws -> HandlerResult {
+    if Self.unlimited.contains(request.head.path) { return try respond() }
     let bucket = buckets.bucket(ofHost: request.peer.host, at: request.arrival)
-    return try meter.answer(bucket, at: request.arrival, answer)
+    return try meter.respond(to: bucket, at: request.arrival, respond)
   }
 }

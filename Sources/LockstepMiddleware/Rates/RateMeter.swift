@@ -3,10 +3,8 @@ import LockstepHTTP
 import LockstepJSON
 import Synchronization
 
-/// Applies a rate limit. A client that exceeds it gets 429. Each response says how much is left
-/// (draft-ietf-httpapi-ratelimit-headers).
+/// Applies a rate limit, and reports the rest of it (draft-ietf-httpapi-ratelimit-headers).
 package final class RateMeter: Sendable {
-  /// The kinds of keys that requests are counted by, as the header fields name them.
   package enum Partition: String, Sendable, CaseIterable {
     case token
     case address
@@ -22,24 +20,20 @@ package final class RateMeter: Sendable {
     self.partition = partition
     self.limit = limit
     self.monotonic = monotonic
-    var policy = HeaderFields()
     let burst = limit.burst == limit.requests ? "" : ";burst=\(limit.burst)"
-    policy.append(.rateLimitPolicy, "\"\(partition)\";q=\(limit.requests);w=\(limit.seconds)\(burst)")
-    self.policy = policy
+    policy = HeaderFields([.rateLimitPolicy: "\"\(partition)\";q=\(limit.requests);w=\(limit.seconds)\(burst)"])
   }
 
-  /// The number of refused requests.
   package var refused: Int { refusals.load(ordering: .relaxed) }
 
-  /// Handles a request, and adds the remaining limit to its response. Throws 429 if the limit is
-  /// exceeded.
-  package func answer(_ client: RateBucket, at now: Int64, _ answer: () throws -> HandlerResult) throws
+  /// Handles a request, and adds the rest of the limit to its response. Throws 429 past the limit.
+  package func respond(to client: RateBucket, at now: Int64, _ respond: () throws -> HandlerResult) throws
     -> HandlerResult
   {
     if case .wait(let time) = client.take(limit, at: now) { throw refusal(of: client, for: time) }
     let reading = RateReading(meter: self, client: client)
     do {
-      return try answer().transformed(by: reading)
+      return try respond().transformed(by: reading)
     } catch {
       throw reading.reported(by: error)
     }
@@ -72,17 +66,62 @@ package final class RateMeter: Sendable {
   private static func wholeSeconds(_ nanoseconds: Int64) -> Int64 { (nanoseconds + 999_999_999) / 1_000_000_000 }
 }
 
-/// The rest of a client's limit at one moment.
-struct RateReading: Sendable {
+/// Adds the rest of the limit to a response when it is sent, not when the request arrives.
+struct RateReading: ResponseTransform {
   let meter: RateMeter
   let client: RateBucket
 
   var fields: HeaderFields { meter.fields(for: client) }
+
+  func result(_ response: Response) -> HandlerResult { .response(withFields(response)) }
+
+  func result(_ response: Response, reusableBy validity: any ResponseValidity) -> HandlerResult {
+    .reusable(response, RateLimitedValidity(validity, self))
+  }
+
+  func result(_ response: Response, streaming source: any EventSource) -> HandlerResult {
+    .eventStream(withFields(response), source)
+  }
+
+  func result(of error: any Error) throws -> HandlerResult { throw reported(by: error) }
 
   /// An error with the limit's fields, if it becomes a problem.
   func reported(by error: any Error) -> any Error {
     guard var problem = error as? Problem ?? Problem.describing(error) else { return error }
     problem.fields.append(contentsOf: fields)
     return problem
+  }
+
+  private func withFields(_ response: Response) -> Response {
+    var response = response
+    response.fields.append(contentsOf: fields)
+    return response
+  }
+}
+
+/// A validity that ends when nothing is left of the limit. Each use takes one request from it.
+private final class RateLimitedValidity: ResponseValidity {
+  private let validity: any ResponseValidity
+  private let reading: RateReading
+
+  init(_ validity: any ResponseValidity, _ reading: RateReading) {
+    self.validity = validity
+    self.reading = reading
+  }
+
+  /// Counts the request only if the response is valid: any other is counted when it is handled.
+  func holds(at arrival: Int64) -> Bool {
+    let (client, limit) = (reading.client, reading.meter.limit)
+    guard client.hasAny(limit, at: arrival), validity.holds(at: arrival) else { return false }
+    // Another event loop may have used the last one meanwhile. Then this request exceeds the limit
+    // by one, but it has been handled already.
+    _ = client.take(limit, at: arrival)
+    return true
+  }
+
+  var fields: HeaderFields {
+    var fields = validity.fields
+    fields.append(contentsOf: reading.fields)
+    return fields
   }
 }

@@ -4,8 +4,7 @@ import Synchronization
 /// Refuses query parameters that a route does not declare. Otherwise a misspelled parameter would
 /// be ignored, and the client would not notice.
 ///
-/// The names come from the routes' descriptions, which are made when the first request to a route
-/// has a query.
+/// The names come from the descriptions of the routes, which are made when they are first needed.
 final class DeclaredQueries: Sendable {
   private static let longestName = 64
   private static let mostNames = 8
@@ -22,8 +21,7 @@ final class DeclaredQueries: Sendable {
   /// Throws `invalid-parameter` for parameters that a route below `/v1` does not take.
   func check(_ head: RequestHead, of route: Int) throws(Problem) {
     guard head.hasQuery, let taken = names(of: route) else { return }
-    // A name with an escape is compared after decoding. A query that cannot be decoded is refused
-    // when it is read.
+    // A name with an escape is compared after decoding. A malformed query is refused later.
     guard !QueryParameters.names(in: head.queryBytes, areAllIn: taken),
       let names = try? QueryParameters(head.queryBytes).names
     else { return }

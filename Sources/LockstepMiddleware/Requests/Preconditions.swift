@@ -9,8 +9,7 @@ package struct Preconditions: Sendable {
     case these([Tag])
   }
 
-  /// An entity tag without its quotes. It also has no gzip suffix, because both forms stand for the
-  /// same resource.
+  /// An entity tag without quotes and gzip suffix: both forms stand for the same resource.
   package struct Tag: Sendable, Equatable {
     package let text: String
     package let isWeak: Bool
@@ -19,7 +18,6 @@ package struct Preconditions: Sendable {
   package let ifMatch: Tags?
   package let ifNoneMatch: Tags?
 
-  /// The preconditions of a request. Throws `invalid-parameter` for a malformed list of tags.
   package init(of head: RequestHead) throws(Problem) {
     ifMatch = try Self.tags(head, .ifMatch)
     ifNoneMatch = try Self.tags(head, .ifNoneMatch)
@@ -45,9 +43,8 @@ package struct Preconditions: Sendable {
     return tags.first { $0.text == representation.tag || representation.cursor.isValidated(by: $0.text) }?.text
   }
 
-  /// Whether a write may continue. `cursor` is that of the present representation, or `nil` if
-  /// there is none. A registered default is not the user's own (`isOwn`), so `If-None-Match: *`
-  /// allows a value to be created over it.
+  /// Whether a write may continue. `cursor` is that of the present representation. A registered
+  /// default is not the user's own (`isOwn`), so `If-None-Match: *` allows a write over it.
   package func allowsWrite(to cursor: Cursor?, isOwn: Bool = true) -> Bool {
     switch ifMatch {
     case nil: break
@@ -117,6 +114,5 @@ extension Cursor {
     return other.store == store && other.digest == digest
   }
 
-  /// The digest of the bytes in `detail`, if it has one.
   private var digest: String? { detail.flatMap { $0.hasPrefix("d") ? $0 : nil } }
 }

@@ -1,7 +1,6 @@
 import LockstepHTTP
 
-/// The parameters of a request's query, decoded: `+` and `%20` are spaces, as forms and browsers
-/// write them.
+/// The decoded parameters of a query. `+` and `%20` are spaces, as forms and browsers write them.
 package struct QueryParameters {
   private var values: [(name: String, value: String)] = []
 
@@ -76,7 +75,6 @@ package struct QueryParameters {
 }
 
 extension Request {
-  /// The parameters of the query.
   package var query: QueryParameters {
     get throws(Problem) { try QueryParameters(head.queryBytes) }
   }

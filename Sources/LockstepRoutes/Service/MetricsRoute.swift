@@ -67,8 +67,7 @@ package struct MetricsRoute: Sendable {
     let help = "Time from a request's head to its response, by method and route."
     page.family("lockstep_http_request_duration_seconds", .histogram, help)
     for (label, counts) in routes {
-      let sum = Double(counts.nanoseconds) / 1_000_000_000
-      page.histogram(bounds: RequestMetrics.bounds, counts: counts.buckets, sum: sum, Self.labels(label))
+      page.histogram(counts.durations, unit: 1_000_000_000, Self.labels(label))
     }
   }
 

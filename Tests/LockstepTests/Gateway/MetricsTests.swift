@@ -106,7 +106,7 @@ struct MetricsTests {
   func bucket(nanoseconds: Int64, bound: Double) {
     let metrics = RequestMetrics(routes: [(method: "GET", pattern: "/")], loops: 2)
     metrics.shard(ofLoop: 1).record(route: 0, status: .ok, nanoseconds: nanoseconds)
-    let counts = metrics.total().first?.counts.buckets
+    let counts = metrics.total().first?.counts.durations.counts
     #expect(counts?.firstIndex(of: 1).map { (RequestMetrics.bounds + [.infinity])[$0] } == bound)
   }
 
@@ -120,7 +120,7 @@ struct MetricsTests {
     metrics.shard(ofLoop: 2).record(route: nil, status: .notFound, nanoseconds: 4)
     let total = metrics.total()
     #expect(total.map(\.label.pattern) == ["/a", "/c", "unmatched"])
-    #expect(total.map(\.counts.nanoseconds) == [3, 3, 4])
+    #expect(total.map(\.counts.durations.sum) == [3, 3, 4])
     #expect(total[0].counts.byStatus.map(\.count) == [2])
   }
 

@@ -51,9 +51,7 @@ struct ServedAdminCommandTests {
 
   private static func processor(_ users: ServerFixture) throws -> AdminCommandProcessor {
     let server = try #require(users.running.withLock { $0 })
-    return try #require(
-      server.services.users?.adminCommands(users.time.serverTime, logger: server.components.logger)
-    )
+    return try #require(server.services.users?.adminCommands(logger: server.components.logger))
   }
 
   @Test("When disabling returns, tokens are refused, waiters are notified and logging in is 403")
@@ -321,7 +319,7 @@ struct UnservedAdminCommandTests {
       writer: store.writer,
       evict: { _ in },
       now: { Timestamp(millisecondsSince1970: moment.load(ordering: .relaxed)) },
-      log: { _, _ in }
+      logger: .silent
     )
     await #expect(throws: AccountsError.self) { try await processor.runPending() }
     let rows = try rows("SELECT id, outcome, settled_at, user_id, email, password_hash FROM orders ORDER BY id")
@@ -352,7 +350,7 @@ struct UnservedAdminCommandTests {
       writer: store.writer,
       evict: { _ in },
       now: { Timestamp(millisecondsSince1970: AdminCommandRecords.validity + 1) },
-      log: { _, _ in }
+      logger: .silent
     )
     try await processor.runPending()
     #expect(try rows("SELECT count(*) FROM users") == [["1"]])

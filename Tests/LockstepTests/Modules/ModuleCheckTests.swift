@@ -41,12 +41,8 @@ struct ModuleCheckTests {
   @Test("The first part of every path under /v1 is reserved")
   func complete() async throws {
     try await ServerFixture.run({ $0.administratorToken = "t" }) { users in
-      let routes = UserRoutes(
-        users: try #require(users.running.withLock { $0?.services.users }),
-        administratorToken: AdministratorToken("t"),
-        longestWait: 1,
-        time: users.time.serverTime
-      ).routes
+      let services = try #require(users.running.withLock { $0?.services.users })
+      let routes = services.routes(Configuration(), rates: nil)
       let first = routes.map { String($0.pattern.split(separator: "/")[1]) }
       #expect(Set(first + ["reactors"]) == ModuleCheck.reserved)
     }
@@ -68,7 +64,7 @@ struct ModuleCheckTests {
       (Self.scores(), ""),
       (
         Self.scores("scores", verbs: [.put: "set"]),
-        "the verb put stands for the action “set”, which it doesn't have."
+        "the verb put stands for the action “set”, which it does not have."
       ),
       (
         Self.scores("scores", verbs: [.put: "remove"]),

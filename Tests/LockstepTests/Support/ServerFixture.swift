@@ -69,9 +69,9 @@ final class ServerFixture: Sendable {
   ) throws -> LockstepServer {
     func services() throws -> Services {
       var services = try Services.durable(configuration, modules: modules, time: time.serverTime)
-      if var screens = services.screens {
+      if var screens = services.users?.screens {
         replace(&screens)
-        services.screens = screens
+        services.users?.screens = screens
       }
       return services
     }
