@@ -64,13 +64,14 @@ struct Components: Sendable {
       routes: labels.map { (method: $0.0, pattern: $0.1) },
       loops: loops
     )
-    var parts = [services.users.map { users in { @Sendable in users.write(to: &$0) } }, services.writeMetrics]
+    let rates = [tokenRates, addressRates?.meter].compactMap { $0 }
+    var parts: [(@Sendable (inout MetricsPage) -> Void)?] = [{ $0.add(serverCounters(), rates) }]
+    parts.append(services.users.map { users in { @Sendable in users.write(to: &$0) } })
+    parts.append(services.writeMetrics)
     parts.append(screens.map { screens in { @Sendable in $0.add(screens.metrics) } })
     parts.append(backups.map { backups in { @Sendable in $0.add(backups.metrics) } })
     let metricsRoute = MetricsRoute(
       requests: metrics,
-      server: serverCounters,
-      rates: [tokenRates, addressRates?.meter].compactMap { $0 },
       parts: parts.compactMap { $0 },
       droppedLogLines: environment.droppedLogLines,
       uptimeSeconds: { Double(time.monotonic() - start) / 1_000_000_000 }

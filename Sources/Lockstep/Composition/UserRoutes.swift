@@ -27,43 +27,18 @@ struct UserRoutes: Sendable {
   }
 
   var routes: [Route] {
-    let authenticator = authenticator
-    let stateAuthenticator = StateAuthenticator(
-      store: users.store,
-      sessions: authenticator,
-      cache: users.cache,
-      registry: users.registry
-    )
-    let waiting = LongPolling(
-      waiters: users.waiters,
-      cache: users.cache,
-      registry: users.registry,
-      directory: users.accounts.directory,
-      longest: longestWait
-    )
     let reading = StateReader(
       store: users.store,
-      gate: stateAuthenticator,
+      sessions: authenticator,
       cache: users.cache,
       registry: users.registry,
       history: users.history,
       readers: users.readers,
-      waiting: waiting,
+      waiters: users.waiters,
+      longestWait: longestWait,
       backgroundEncoder: users.backgroundEncoder
     )
-    let keptAnswers = StoredResponses(
-      store: users.store,
-      registry: users.registry,
-      history: users.history,
-      readers: users.readers
-    )
-    let writing = StateWriter(
-      store: users.store,
-      gate: stateAuthenticator,
-      ledger: users.ledger,
-      keptAnswers: keptAnswers,
-      backgroundEncoder: users.backgroundEncoder
-    )
+    let writing = StateWriter(reading, ledger: users.ledger)
     let export = UserExport(
       store: users.store,
       account: { [accounts = users.accounts] in try accounts.export($0, from: $1) },
@@ -73,23 +48,7 @@ struct UserRoutes: Sendable {
       readers: users.readers,
       own: users.own
     )
-    let registered = RegisteredRoutes(
-      store: users.store,
-      token: administratorToken,
-      registry: users.registry,
-      quota: users.defaults.quota
-    )
-    let cache = users.cache
-    let accounts = AccountsRoutes(
-      accounts: users.accounts,
-      ledger: users.accountsLedger,
-      authenticator: authenticator,
-      export: export,
-      shares: users.readers.shares,
-      forget: { cache.forget($0) }
-    )
-    var routes = AuthenticationRoutes(accounts: users.accounts, ledger: users.accountsLedger).routes
-    routes += accounts.routes
+    var routes = AccountsRoutes(reading, users.accounts, users.accountsLedger, export).routes
     func moduleRoutes(_ module: UserModule) -> [Route] {
       ModuleRoutes(module: module, reading: reading, writing: writing).routes
     }
@@ -102,7 +61,7 @@ struct UserRoutes: Sendable {
     let modules = Set(users.modules.map(\.name))
     routes.append(ChangesRoute(reading, feed: feed, modules: modules, monotonic: time.monotonic).route)
     routes.append(JournalRoute(reading).route)
-    routes += registered.routes
+    routes += RegisteredRoutes(reading, token: administratorToken, quota: users.defaults.quota).routes
     routes += users.own.flatMap(moduleRoutes)
     return routes
   }

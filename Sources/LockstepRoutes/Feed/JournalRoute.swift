@@ -39,7 +39,8 @@ package struct JournalRoute: Sendable {
   }
 
   private static var description: RouteDescription {
-    RouteDescription(
+    let entries = JSON.arraySchema(of: .reference("JournalEntry"))
+    return RouteDescription(
       "getJournal",
       part: "Changes",
       access: .user,
@@ -63,10 +64,7 @@ package struct JournalRoute: Sendable {
           .ok,
           "The entries up to cursor.",
           fields: [.cacheControl, .vary, .cursor, .preferenceApplied],
-          json: .schema([
-            "cursor": .cursorSchema, "reset": ["type": "boolean"],
-            "entries": .arraySchema(of: .reference("JournalEntry")),
-          ])
+          json: .schema(["cursor": .cursorSchema, "reset": ["type": "boolean"], "entries": entries])
         )
       ],
       problems: [.invalidParameter, .unauthorized, .tooManyRequests, .overloaded],
@@ -98,7 +96,7 @@ package struct JournalRoute: Sendable {
     let (user, history) = (session.user, reader.history)
     let registered = reader.registry.current.revision
     // The page is encoded on the reader's thread too: it may be long.
-    var response = try await reader.readers.read(for: user) { connection in
+    return try await reader.readers.read(for: user) { connection in
       let journal = Journal(connection: connection)
       let last = try journal.lastRevision(of: user)
       var start = Revision.none
@@ -123,11 +121,10 @@ package struct JournalRoute: Sendable {
       body.append(contentsOf: page.entries)
       body.append(contentsOf: "]}".utf8)
       let cursor = Cursor(store: store, revision: last, registered: registered).text
-      let fields = HeaderFields([.contentType: "application/json", .cacheControl: "no-store", .cursor: cursor])
+      var fields = HeaderFields([.contentType: "application/json", .cacheControl: "no-store", .cursor: cursor])
+      fields.append(.vary, "Authorization, Prefer")
+      if let wait { fields.append(.preferenceApplied, wait.appliedField) }
       return Response(status: .ok, fields: fields, body: .bytes(body))
     }
-    response.fields.append(.vary, "Authorization, Prefer")
-    if let wait { response.fields.append(.preferenceApplied, wait.appliedField) }
-    return response
   }
 }

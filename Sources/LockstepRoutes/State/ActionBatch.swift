@@ -3,14 +3,13 @@ import LockstepCollections
 import LockstepHTTP
 import LockstepJSON
 import LockstepMiddleware
-import LockstepStore
 import LockstepSync
 
 /// Reads several actions, commits them as one transaction, and makes the response.
-struct ActionBatch: Sendable {
+struct ActionBatch: StateWrite {
   let writing: StateWriter
-  /// The resource of the preconditions and the ETag. `nil`: the user's whole state.
   let resource: StateResource?
+  var actions: [UserAction] = []
   /// Returns where in the body the action with this number is, as a JSON Pointer.
   let place: @Sendable (Int) -> String
 
@@ -53,58 +52,12 @@ struct ActionBatch: Sendable {
     _ key: IdempotencyKey?,
     of session: LiveSession
   ) throws -> HandlerResult {
-    var transaction = Transaction(
-      user: session.user,
-      session: session,
-      actions: actions,
-      answer: { StoredResponse(answer($0)) },
-      refusal: { error in (problem(for: error) ?? error as? Problem).map { StoredResponse($0.response) } }
-    )
-    transaction.key = key
-    transaction.kept = { StoredResponses.kept($0) }
-    if !preconditions.isEmpty {
-      transaction.condition = { try check(preconditions, in: StateView(store: writing.store, $0)) }
-    }
-    return try writing.commit(transaction, answer: answer(_:), weight: weight(_:)) { again in
-      try await whole(again, to: actions.count, preconditions, of: session.user)
-    } refusedAs: {
-      problem(for: $0)
-    }
+    var batch = self
+    batch.actions = actions
+    return try writing.commit(batch, preconditions, key, of: session)
   }
 
-  /// Rebuilds the full response to a batch that was committed before. The journal has the mutations
-  /// of each action.
-  private func whole(
-    _ answer: StoredResponse,
-    to count: Int,
-    _ preconditions: Preconditions,
-    of user: UserID
-  ) async throws -> StoredResponse {
-    guard let resource, answer.status == Status.preconditionFailed.code else {
-      return try await writing.keptAnswers.whole(answer, toActions: count, of: user)
-    }
-    return try await writing.keptAnswers.whole(answer, showing: resource.extent, of: user) { view in
-      do {
-        try preconditions.check(resource, in: view)
-        return nil
-      } catch {
-        return (error as? Problem)?.response
-      }
-    }
-  }
-
-  private func check(_ preconditions: Preconditions, in view: StateView) throws {
-    if let resource { return try preconditions.check(resource, in: view) }
-    let cursor = view.cursor
-    guard !preconditions.allowsWrite(to: cursor) else { return }
-    var problem = Problem(.preconditionFailed, detail: "The user's state has changed since that cursor.")
-    problem.members = [("current", ["cursor": .string(cursor.text)]), ("cursor", .string(cursor.text))]
-    problem.fields.append(.cursor, cursor.text)
-    throw problem
-  }
-
-  private func answer(_ committed: Committed) -> Response {
-    let view = StateView(store: writing.store, committed.after)
+  func response(to committed: Committed, in view: StateView) -> Response {
     // A whole list or map always has a cursor.
     let cursor = resource.flatMap { $0.cursor(in: view) } ?? view.cursor
     let body = Self.body(cursor.text, committed.mutations.lazy.map { CollectionMutation.encoded($0) })
@@ -115,6 +68,8 @@ struct ActionBatch: Sendable {
     fields.append(.cursor, view.cursor.text)
     return Response(status: .ok, fields: fields, body: .bytes(body))
   }
+
+  var again: (@Sendable (Status, StateView) -> Response?)? { nil }
 
   /// The body of the response: the mutations of each action, as JSON.
   static func body(_ cursor: String, _ results: some Sequence<[UInt8]>) -> [UInt8] {
@@ -129,13 +84,12 @@ struct ActionBatch: Sendable {
     return body
   }
 
-  private func weight(_ committed: Committed) -> Int {
+  func weight(of committed: Committed, in view: StateView) -> Int {
     committed.mutations.reduce(0) { $0 + $1.reduce(0) { $0 + BackgroundEncoder.Weight.element + $1.bytes } }
   }
 
-  private func problem(for error: any Error) -> Problem? {
-    guard let refused = error as? ActionRefusal else { return nil }
-    var problem = Problem(refused, store: writing.store) { "\(place(refused.index))/payload\($0)" }
+  func problem(for refused: ActionRefusal, store: String) -> Problem {
+    var problem = Problem(refused, store: store) { "\(place(refused.index))/payload\($0)" }
     problem.members.append(("failed", .integer(Int64(refused.index))))
     return problem
   }

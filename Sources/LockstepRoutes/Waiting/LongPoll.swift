@@ -1,5 +1,3 @@
-import LockstepAccounts
-import LockstepCollections
 import LockstepHTTP
 import LockstepSync
 
@@ -43,12 +41,23 @@ final class LongPoll: ParkedRequest {
   func unpark() {}
 
   func resume(_ cause: WakeReason) -> HandlerResult {
-    let isLast = if case .woken = cause { false } else { true }
-    do {
-      return try respond(self, isLast)
-    } catch {
-      // Thrown by the handler, so that middleware treats it like any other error.
-      return .async { throw error }
+    HandlerResult { try respond(self, cause != .woken) }
+  }
+}
+
+extension HandlerResult {
+  /// The result of `make`. Middleware treats an error like any other that a handler throws.
+  init(catching make: () throws -> HandlerResult) {
+    do { self = try make() } catch { self = .async { throw error } }
+  }
+
+  /// A response that takes time. An error for which there is a problem becomes the problem.
+  static func making(
+    _ problem: @escaping @Sendable (any Error) -> Problem?,
+    _ make: @escaping @Sendable () async throws -> Response
+  ) -> HandlerResult {
+    .async {
+      do { return .response(try await make()) } catch { throw problem(error) ?? error }
     }
   }
 }
@@ -68,31 +77,4 @@ enum LongPollResult: Sendable {
   case unchanged
   /// The response takes long to make. `nil`: nothing has changed.
   case later(@Sendable () async throws -> HandlerResult?)
-}
-
-/// A request that waits for a resource that cannot change, such as a past state. It waits until its
-/// time or its session is over.
-final class TimeoutWait: ParkedRequest, Watcher {
-  let deadline: Int64
-  let seat: WaiterRegistry<UserID>.Seat
-  private let session: LiveSession
-  private let response: Response
-
-  init(deadline: Int64, session: LiveSession, seat: WaiterRegistry<UserID>.Seat, response: Response) {
-    self.deadline = deadline
-    self.session = session
-    self.seat = seat
-    self.response = response
-  }
-
-  var hasChanged: Bool { session.isEnded }
-
-  func unpark() {}
-
-  func resume(_ cause: WakeReason) -> HandlerResult {
-    // Thrown by the handler, so that middleware treats it like any other error.
-    if session.isEnded { return .async { throw Problem.unauthorized(true) } }
-    if case .woken = cause { return .parked(self) }
-    return .response(response)
-  }
 }

@@ -3,29 +3,16 @@ import LockstepCollections
 import LockstepHTTP
 import LockstepMiddleware
 import LockstepSync
+import Synchronization
 
 /// Lets requests wait for changes of a user's state.
-package struct LongPolling: Sendable {
+struct LongPolling: Sendable {
   let waiters: WaiterRegistry<UserID>
   let cache: StateCache
   let registry: RegisteredLedger
   let directory: SessionDirectory
   /// The longest wait, in seconds.
   let longest: Int
-
-  package init(
-    waiters: WaiterRegistry<UserID>,
-    cache: StateCache,
-    registry: RegisteredLedger,
-    directory: SessionDirectory,
-    longest: Int
-  ) {
-    self.waiters = waiters
-    self.cache = cache
-    self.registry = registry
-    self.directory = directory
-    self.longest = longest
-  }
 
   /// How long a request wants to wait; `nil` if it does not.
   func preference(of request: Request, _ query: QueryParameters) throws(Problem) -> WaitPreference? {
@@ -39,15 +26,12 @@ package struct LongPolling: Sendable {
 
   /// A seat in the waiter registry. Throws `too-many-requests` if too many requests wait.
   func seat(for session: LiveSession) throws(Problem) -> WaiterRegistry<UserID>.Seat {
-    guard let seat = waiters.seat(for: session.user) else {
-      var problem = Problem(
-        .tooManyRequests,
-        detail: "Too many requests wait already. Let one connection wait for all collections: GET /v1/changes."
-      )
-      problem.fields.append(.retryAfter, "1")
-      throw problem
-    }
-    return seat
+    if let seat = waiters.seat(for: session.user) { return seat }
+    throw Problem(
+      .tooManyRequests,
+      detail: "Too many requests wait already. Let one connection wait for all collections: GET /v1/changes.",
+      fields: HeaderFields([.retryAfter: "1"])
+    )
   }
 
   /// Responds with the current state, or lets the request wait. A request that gets a response at
@@ -82,5 +66,60 @@ package struct LongPolling: Sendable {
     }
     if let hot = cache.state(of: session.user) { return try first(hot) }
     return .async { try first(try await cache.load(session.user)) }
+  }
+}
+
+/// Watches a user's state: remembers the state that was seen last, and knows whether there is a
+/// newer one.
+final class StateWatcher: Watcher {
+  let session: LiveSession
+  let seat: WaiterRegistry<UserID>.Seat
+  private let cache: StateCache
+  private let registry: RegisteredLedger
+  private let seenRevision = Atomic(-1)
+  private let seenRegistered = Atomic(-1)
+
+  init(of session: LiveSession, seat: WaiterRegistry<UserID>.Seat, cache: StateCache, registry: RegisteredLedger) {
+    self.session = session
+    self.seat = seat
+    self.cache = cache
+    self.registry = registry
+  }
+
+  var hasChanged: Bool {
+    guard !session.isEnded, let hot = cache.state(of: session.user) else { return true }
+    return hot.state.revision.rawValue != seenRevision.load(ordering: .relaxed)
+      || registry.current.revision.rawValue != seenRegistered.load(ordering: .relaxed)
+  }
+
+  /// Passes the current state to `body`, at once if it is in memory. Throws if the session has
+  /// ended.
+  func load(_ body: @escaping @Sendable (CachedState, RegisteredDefaults) throws -> HandlerResult) throws
+    -> HandlerResult
+  {
+    if session.isEnded { throw Problem.unauthorized(true) }
+    if let (hot, registered) = cached { return try body(hot, registered) }
+    return .async {
+      let (hot, registered) = try await self.load()
+      return try body(hot, registered)
+    }
+  }
+
+  /// The current state, from memory or from the store.
+  func load() async throws -> (CachedState, RegisteredDefaults) { noted(try await cache.load(session.user)) }
+
+  /// The current state if it is in memory.
+  var cached: (CachedState, RegisteredDefaults)? { cache.state(of: session.user).map(noted) }
+
+  private func noted(_ hot: CachedState) -> (CachedState, RegisteredDefaults) {
+    let registered = registry.current
+    note(hot, registered)
+    return (hot, registered)
+  }
+
+  /// Remembers that this state was seen.
+  func note(_ hot: CachedState, _ registered: RegisteredDefaults) {
+    seenRevision.store(hot.state.revision.rawValue, ordering: .relaxed)
+    seenRegistered.store(registered.revision.rawValue, ordering: .relaxed)
   }
 }
