@@ -3,6 +3,7 @@ import LockstepCollections
 import LockstepHTTP
 import LockstepJSON
 import LockstepMiddleware
+import LockstepStore
 import LockstepSync
 
 /// Reads several actions, commits them as one transaction, and makes the response.
