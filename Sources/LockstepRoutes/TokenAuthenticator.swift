@@ -79,7 +79,6 @@ struct StateAuthenticator: Sendable {
   let cache: StateCache
   let registry: RegisteredLedger
 
-  /// Passes the session of the request's token to `answer`.
   func answer(
     _ request: Request,
     _ answer: @escaping @Sendable (LiveSession) throws -> HandlerResult
@@ -97,10 +96,10 @@ struct StateAuthenticator: Sendable {
   /// `unauthorized`, stays as it is.
   func addingCursor(to error: any Error, of user: UserID) -> any Error {
     guard var problem = error as? Problem ?? Problem.describing(error) else { return error }
-    guard problem.kind != .unauthorized, problem.fields[.cursor] == nil, let hot = cache.state(of: user) else {
+    guard problem.kind != .unauthorized, problem.fields[.cursor] == nil, let cached = cache.state(of: user) else {
       return problem
     }
-    let view = LedgerView(state: hot.state, registered: registry.current)
+    let view = LedgerView(state: cached.state, registered: registry.current)
     problem.fields.append(.cursor, StateView(store: store, view).cursor.text)
     return problem
   }

@@ -71,7 +71,6 @@ struct PrivateDocument: Sendable {
     self.init(Session.format.encode((session, isCurrent)), passingOver: ["lastSeenAt", "cursor"])
   }
 
-  /// The response to a `GET`.
   func response(_ preconditions: Preconditions) -> Response {
     var fields = HeaderFields.ofPrivateDocument(tag: tag)
     if preconditions.isFresh(tag) { return Response(status: .notModified, fields: fields) }
@@ -94,7 +93,6 @@ extension HeaderFields {
 }
 
 extension UserExport {
-  /// The document, or 304.
   func response(of user: UserID, _ preconditions: Preconditions) async throws -> Response {
     guard let contents = try await contents(of: user) else { throw Problem.unauthorized(true) }
     var fields = HeaderFields.ofPrivateDocument(tag: contents.tag)

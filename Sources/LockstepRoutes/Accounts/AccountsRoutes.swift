@@ -247,7 +247,6 @@ package struct AccountsRoutes: Sendable {
 }
 
 extension RouteDescription {
-  /// A read of something about the account.
   fileprivate static func account(
     _ name: String,
     _ parameters: [RouteParameter] = [],

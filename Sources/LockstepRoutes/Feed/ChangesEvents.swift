@@ -110,8 +110,8 @@ final class ChangesEvents: EventSource {
       guard state.making == nil else { return Self.heartbeat(&state, now) }
       // Taken before the states are read: a later notification wakes again.
       let isNotified = state.waker?.takeNotification() ?? false
-      if let (hot, registered) = watch.cached {
-        switch try? changes(state.cursor, state.sent, hot, registered) {
+      if let (cached, registered) = watch.cached {
+        switch try? changes(state.cursor, state.sent, cached, registered) {
         case .document(let document): if let event = Self.take(document, &state, now) { return event }
         case .later(let make): state.making = Task { await self.take(make) }
         case nil: return .end
@@ -120,8 +120,8 @@ final class ChangesEvents: EventSource {
         // The changed state is not in memory: it was evicted, or the change concerns all users.
         state.making = Task { [watch, changes, cursor = state.cursor, sent = state.sent] in
           await self.take {
-            let (hot, registered) = try await watch.load()
-            switch try changes(cursor, sent, hot, registered) {
+            let (cached, registered) = try await watch.load()
+            switch try changes(cursor, sent, cached, registered) {
             case .document(let document): return document
             case .later(let make): return try await make()
             }

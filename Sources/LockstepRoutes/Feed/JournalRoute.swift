@@ -28,9 +28,9 @@ package struct JournalRoute: Sendable {
         }
         guard case .cursor(let cursor, _) = since, let wait else { return page(nil) }
         guard wait.seconds > 0, let cursor, isKnown(cursor) else { return page(wait) }
-        return try reader.waiting.wait(request, for: wait, of: session) { hot, _, look in
+        return try reader.waiting.wait(request, for: wait, of: session) { cached, _, look in
           // A cursor of a lost history gets a response at once.
-          if hot.state.revision == cursor.revision, !look.isLast { return .unchanged }
+          if cached.state.revision == cursor.revision, !look.isLast { return .unchanged }
           return .answer(page(wait))
         }
       }
@@ -72,7 +72,6 @@ package struct JournalRoute: Sendable {
     )
   }
 
-  /// An entry, as a schema with a name.
   static let entrySchema: (String, JSON) = (
     "JournalEntry",
     .schema([

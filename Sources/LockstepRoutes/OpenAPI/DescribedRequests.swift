@@ -13,7 +13,6 @@ extension RouteParameter {
   static let waiting = [wait, prefer]
   /// The parameters of a conditional write that can be sent again.
   static let writing = [ifMatch, ifNoneMatchOfWrite, idempotencyKey]
-  /// The pages of a list.
   static let pages = [limit, after, prefix]
 
   static let at = query(
@@ -163,7 +162,6 @@ enum SharedSchema {
     ])
   )
 
-  /// The response to actions.
   static let results: (String, JSON) = (
     "Results",
     .schema([
@@ -174,7 +172,6 @@ enum SharedSchema {
 }
 
 extension [String: JSON] {
-  /// Shared schemas by name.
   static func shared(_ schemas: (String, JSON)...) -> [String: JSON] {
     Dictionary(schemas) { first, _ in first }
   }

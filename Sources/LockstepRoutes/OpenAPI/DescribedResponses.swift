@@ -132,7 +132,6 @@ extension RouteDescription {
     )
   }
 
-  /// A write to a part of the user's state.
   static func writing(
     _ name: String,
     part: String,
@@ -157,7 +156,6 @@ extension RouteDescription {
     )
   }
 
-  /// A removal of a part of the user's state.
   static func removing(_ name: String, part: String, parameters: [RouteParameter]) -> RouteDescription {
     var description = writing(name, part: part, parameters: parameters, answers: [.removed], problems: [.notFound])
     description.problems.remove(.quotaExceeded)
@@ -175,7 +173,6 @@ extension RouteResponse {
     RouteResponse(.ok, "The resource.", fields: fields, json: schema)
   }
 
-  /// A write that shows the new resource.
   static func written(_ status: Status, _ summary: String, shows schema: JSON) -> RouteResponse {
     let fields = RouteField.validators + [.cursor, .idempotencyReplayed]
     return RouteResponse(status, summary, fields: fields, json: schema)

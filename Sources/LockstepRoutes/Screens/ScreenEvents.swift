@@ -65,7 +65,6 @@ final class ScreenWatcher: Watcher {
 
   var hasChanged: Bool { screen.isEnded || screen.engine.number != seen.load(ordering: .relaxed) }
 
-  /// The current state.
   func look() -> EncodedState {
     let shown = screen.engine.shown
     seen.store(shown.number, ordering: .relaxed)

@@ -78,7 +78,6 @@ package struct ScreenRoutes: Sendable {
     return try authenticator.answer(request) { try answer(kind, $0) }
   }
 
-  /// Finds the open screen that a request names.
   private func found(
     _ request: Request,
     _ answer: @escaping @Sendable (Screen) throws -> HandlerResult
@@ -148,7 +147,12 @@ package struct ScreenRoutes: Sendable {
       let preconditions = try Preconditions(of: request.head)
       let id = request.parameters["id"] ?? ""
       // The key is looked up first: a repeated request must not fail because the screen is closed.
-      return try directory.responses.once(request, [], of: session.map { .session($0.id) } ?? .screen(id), at: monotonic()) {
+      return try directory.responses.once(
+        request,
+        [],
+        of: session.map { .session($0.id) } ?? .screen(id),
+        at: monotonic()
+      ) {
         let screen = try find(id, kind, session)
         guard preconditions.allowsWrite(to: screen.cursor(screen.engine.number)) else {
           throw Problem(changed: screen)
@@ -229,7 +233,6 @@ extension Screen {
     return .screen(cursor(shown.number), body: document(shown))
   }
 
-  /// The body with a state.
   func document(_ shown: EncodedState) -> [UInt8] {
     Array(#"{"cursor":"\#(cursor(shown.number))","state":"#.utf8) + shown.encoded + "}".utf8
   }

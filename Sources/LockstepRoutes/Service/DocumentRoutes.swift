@@ -29,7 +29,6 @@ package struct PreparedDocument: Sendable {
 }
 
 extension RouteDescription {
-  /// The description of a route with a document that stays the same.
   static func document(_ name: String, part: String = "Service", shows schema: JSON) -> RouteDescription {
     RouteDescription(
       name,

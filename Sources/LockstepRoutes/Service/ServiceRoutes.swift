@@ -66,7 +66,6 @@ package enum ProblemRoutes {
 }
 
 extension RouteDescription {
-  /// The description of a route about the service.
   fileprivate static func service(
     _ name: String,
     _ parameters: [RouteParameter] = [],

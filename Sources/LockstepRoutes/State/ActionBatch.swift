@@ -46,7 +46,6 @@ struct ActionBatch: StateWrite {
 
   // MARK: Committing
 
-  /// Commits the actions, and responds when they are on disk.
   func commit(
     _ actions: [UserAction],
     _ preconditions: Preconditions,

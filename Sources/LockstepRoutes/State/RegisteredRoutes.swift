@@ -84,7 +84,9 @@ package struct RegisteredRoutes: Sendable {
     return try request.withBody { body in
       let key = try IdempotencyKey(of: request, body: body)
       let change = change(suite, key, preconditions, try read(request, body))
-      return .making { ($0 as? Refusal).map { Problem($0) } ?? Problem.describing($0) } _: {
+      return .making {
+        ($0 as? Refusal).map { Problem($0) } ?? Problem.describing($0)
+      } _: {
         Response(try await registry.change(change))
       }
     }

@@ -65,11 +65,11 @@ package final class StateReader: Sendable {
         return .async { [self] in try await past(resource, at: point, of: session, preconditions, wait, request) }
       }
       if let wait { return try held(request, resource, preconditions, wait, session) }
-      return try withState(of: session) { [self] hot in
-        let current = LedgerView(state: hot.state, registered: registry.current)
-        let text = hot.cursorText(of: store, registered: current.registered.revision)
+      return try withState(of: session) { [self] cached in
+        let current = LedgerView(state: cached.state, registered: registry.current)
+        let text = cached.cursorText(of: store, registered: current.registered.revision)
         let view = StateView(store: store, current, cursorText: text)
-        switch try present(resource, hot, view, session.user) {
+        switch try present(resource, cached, view, session.user) {
         case .made(let representation):
           let response = try response(representation, preconditions, view)
           guard request.isRepetition else { return .response(response) }
@@ -89,13 +89,13 @@ package final class StateReader: Sendable {
     _ wait: WaitPreference,
     _ session: LiveSession
   ) throws -> HandlerResult {
-    try waiting.wait(request, for: wait, of: session) { [self] hot, registered, look in
-      let view = StateView(store: store, LedgerView(state: hot.state, registered: registered))
+    try waiting.wait(request, for: wait, of: session) { [self] cached, registered, look in
+      let view = StateView(store: store, LedgerView(state: cached.state, registered: registered))
       let answer = { @Sendable [self] (representation: Representation?) throws -> HandlerResult? in
         guard look.isLast || !(representation.map { preconditions.isFresh($0) } ?? false) else { return nil }
         return .response(try response(representation, preconditions, view).waited(wait))
       }
-      switch try present(resource, hot, view, session.user) {
+      switch try present(resource, cached, view, session.user) {
       case .made(let representation): return try answer(representation).map { .answer($0) } ?? .unchanged
       case .later(let make): return .later { try answer(try await make()) }
       }
@@ -107,11 +107,10 @@ package final class StateReader: Sendable {
     of session: LiveSession,
     _ answer: @escaping @Sendable (CachedState) throws -> HandlerResult
   ) throws -> HandlerResult {
-    if let hot = cache.state(of: session.user) { return try answer(hot) }
+    if let cached = cache.state(of: session.user) { return try answer(cached) }
     return .async { [cache] in try answer(try await cache.load(session.user)) }
   }
 
-  /// A resource in its current state.
   private enum Present {
     case made(Representation?)
     /// Encoding takes long.
@@ -122,12 +121,12 @@ package final class StateReader: Sendable {
   /// until the collection changes.
   private func present(
     _ resource: StateResource,
-    _ hot: CachedState,
+    _ cached: CachedState,
     _ view: StateView,
     _ user: UserID
   ) throws -> Present {
     let collection = resource.wholeCollection
-    if let collection, let known = hot.representation(of: collection, registered: view.registeredRevision) {
+    if let collection, let known = cached.representation(of: collection, registered: view.registeredRevision) {
       return .made(known)
     }
     let make = { @Sendable () throws -> Representation? in
@@ -135,14 +134,14 @@ package final class StateReader: Sendable {
       // Suites that were never written are not cached, because clients can ask for any number of
       // names.
       if let made, let collection, view.state.collections[collection] != nil || collection.part == nil {
-        hot.keep(made, of: collection, registered: view.registeredRevision)
+        cached.keep(made, of: collection, registered: view.registeredRevision)
       }
       return made
     }
     guard resource.weight(in: view) > BackgroundEncoder.bound else { return .made(try make()) }
     let encode = { @Sendable [backgroundEncoder] in try await backgroundEncoder.run(for: user, make) }
     guard let collection else { return .later(encode) }
-    let name = BackgroundEncoder.Name("\(view.registeredRevision) \(collection)", of: hot)
+    let name = BackgroundEncoder.Name("\(view.registeredRevision) \(collection)", of: cached)
     return .later { [backgroundEncoder] in try await backgroundEncoder.representations.value(of: name, encode) }
   }
 

@@ -9,13 +9,9 @@ import LockstepSync
 /// A part of a user's state that has an address. Its representation depends on the state alone. So
 /// all resources are read, compared, waited for and looked up in the past in the same way.
 enum StateResource: Sendable, Equatable {
-  /// A module's list.
   case list(ListQuery)
-  /// An element of a list.
   case element(CollectionName, id: String)
-  /// A module's map.
   case map(CollectionName, prefix: String?)
-  /// A value of a map.
   case entry(CollectionName, key: String)
   case suites
   case suite(String, prefix: String?)
@@ -155,7 +151,6 @@ enum StateResource: Sendable, Equatable {
 }
 
 extension [UInt8] {
-  /// Appends a JSON object with these members.
   fileprivate mutating func append(object members: [(name: String, value: MapValue)]) {
     append(UInt8(ascii: "{"))
     for (index, member) in members.enumerated() {
@@ -216,7 +211,6 @@ struct ListQuery: Sendable, Equatable {
     at = try query.text("at")
   }
 
-  /// All elements.
   init(_ collection: CollectionName) {
     self.collection = collection
   }

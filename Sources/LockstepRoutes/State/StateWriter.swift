@@ -24,7 +24,6 @@ protocol StateWrite: Sendable {
   /// which the journal has.
   var again: (@Sendable (Status, StateView) -> Response?)? { get }
 
-  /// The problem for a refused action.
   func problem(for refused: ActionRefusal, store: String) -> Problem
 }
 
@@ -39,9 +38,7 @@ package final class StateWriter: Sendable {
     let action: UserAction
     /// Translates a pointer into the payload to a pointer into the client's body.
     var pointer: @Sendable (String) -> String = { $0 }
-    /// The status of the response.
     let status: @Sendable (Committed) -> Status
-    /// Whether the response shows the resource.
     var showsResource = true
   }
 
@@ -191,7 +188,6 @@ extension Problem {
     fields.append(.cursor, StateView(store: store, refused.view).cursor.text)
   }
 
-  /// The problem for a refusal.
   init(_ refusal: Refusal, pointer: (String) -> String = { $0 }) {
     switch refusal {
     case .invalid(let faults):

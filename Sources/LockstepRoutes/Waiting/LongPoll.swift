@@ -70,10 +70,8 @@ struct StateCheck: Sendable {
   let isLast: Bool
 }
 
-/// The result of a look at the state.
 enum LongPollResult: Sendable {
   case answer(HandlerResult)
-  /// Nothing has changed.
   case unchanged
   /// The response takes long to make. `nil`: nothing has changed.
   case later(@Sendable () async throws -> HandlerResult?)

@@ -14,7 +14,6 @@ struct LongPolling: Sendable {
   /// The longest wait, in seconds.
   let longest: Int
 
-  /// How long a request wants to wait; `nil` if it does not.
   func preference(of request: Request, _ query: QueryParameters) throws(Problem) -> WaitPreference? {
     try WaitPreference(of: request, query, upTo: longest)
   }
@@ -24,7 +23,6 @@ struct LongPolling: Sendable {
     StateWatcher(of: session, seat: try seat(for: session), cache: cache, registry: registry)
   }
 
-  /// A seat in the waiter registry. Throws `too-many-requests` if too many requests wait.
   func seat(for session: LiveSession) throws(Problem) -> WaiterRegistry<UserID>.Seat {
     if let seat = waiters.seat(for: session.user) { return seat }
     throw Problem(
@@ -42,14 +40,14 @@ struct LongPolling: Sendable {
     of session: LiveSession,
     respond: @escaping @Sendable (CachedState, RegisteredDefaults, StateCheck) throws -> LongPollResult
   ) throws -> HandlerResult {
-    let first = { @Sendable (hot: CachedState) throws -> HandlerResult in
+    let first = { @Sendable (cached: CachedState) throws -> HandlerResult in
       let registered = registry.current
       let park = { @Sendable () throws -> HandlerResult in
         let watcher = try watch(for: session)
-        watcher.note(hot, registered)
+        watcher.note(cached, registered)
         let poll = LongPoll(deadline: preference.deadline(for: request), watcher) { poll, isLast in
-          try watcher.load { hot, registered in
-            switch try respond(hot, registered, StateCheck(isFirst: false, isLast: isLast)) {
+          try watcher.load { cached, registered in
+            switch try respond(cached, registered, StateCheck(isFirst: false, isLast: isLast)) {
             case .answer(let answer): answer
             case .unchanged: .parked(poll)
             case .later(let work): .async { try await work() ?? .parked(poll) }
@@ -58,13 +56,13 @@ struct LongPolling: Sendable {
         }
         return .parked(poll)
       }
-      switch try respond(hot, registered, StateCheck(isFirst: true, isLast: preference.seconds == 0)) {
+      switch try respond(cached, registered, StateCheck(isFirst: true, isLast: preference.seconds == 0)) {
       case .answer(let answer): return answer
       case .unchanged: return try park()
       case .later(let work): return .async { try await work() ?? park() }
       }
     }
-    if let hot = cache.state(of: session.user) { return try first(hot) }
+    if let cached = cache.state(of: session.user) { return try first(cached) }
     return .async { try first(try await cache.load(session.user)) }
   }
 }
@@ -87,8 +85,8 @@ final class StateWatcher: Watcher {
   }
 
   var hasChanged: Bool {
-    guard !session.isEnded, let hot = cache.state(of: session.user) else { return true }
-    return hot.state.revision.rawValue != seenRevision.load(ordering: .relaxed)
+    guard !session.isEnded, let cached = cache.state(of: session.user) else { return true }
+    return cached.state.revision.rawValue != seenRevision.load(ordering: .relaxed)
       || registry.current.revision.rawValue != seenRegistered.load(ordering: .relaxed)
   }
 
@@ -98,28 +96,25 @@ final class StateWatcher: Watcher {
     -> HandlerResult
   {
     if session.isEnded { throw Problem.unauthorized(true) }
-    if let (hot, registered) = cached { return try body(hot, registered) }
+    if let (cached, registered) = cached { return try body(cached, registered) }
     return .async {
-      let (hot, registered) = try await self.load()
-      return try body(hot, registered)
+      let (cached, registered) = try await self.load()
+      return try body(cached, registered)
     }
   }
 
-  /// The current state, from memory or from the store.
   func load() async throws -> (CachedState, RegisteredDefaults) { noted(try await cache.load(session.user)) }
 
-  /// The current state if it is in memory.
   var cached: (CachedState, RegisteredDefaults)? { cache.state(of: session.user).map(noted) }
 
-  private func noted(_ hot: CachedState) -> (CachedState, RegisteredDefaults) {
+  private func noted(_ cached: CachedState) -> (CachedState, RegisteredDefaults) {
     let registered = registry.current
-    note(hot, registered)
-    return (hot, registered)
+    note(cached, registered)
+    return (cached, registered)
   }
 
-  /// Remembers that this state was seen.
-  func note(_ hot: CachedState, _ registered: RegisteredDefaults) {
-    seenRevision.store(hot.state.revision.rawValue, ordering: .relaxed)
+  func note(_ cached: CachedState, _ registered: RegisteredDefaults) {
+    seenRevision.store(cached.state.revision.rawValue, ordering: .relaxed)
     seenRegistered.store(registered.revision.rawValue, ordering: .relaxed)
   }
 }
