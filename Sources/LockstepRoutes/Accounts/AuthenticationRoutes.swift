@@ -22,15 +22,8 @@ struct AuthenticationRoutes: Sendable {
   let ledger: AccountsLedger
 
   var routes: [Route] {
-    let accounts = accounts
-    let signUp = Entrance(faults: accounts.signUpFaults(in:)) { credentials throws(AccountsError) in
-      try await accounts.prepareSignUp(credentials)
-    } location: { _ in
-      "/v1/me"
-    }
-    let logIn = Entrance(faults: accounts.logInFaults(in:)) { credentials throws(AccountsError) in
-      try await accounts.prepareLogIn(credentials)
-    } location: {
+    let signUp = Entrance(faults: accounts.signUpFaults(in:), prepare: accounts.prepareSignUp) { _ in "/v1/me" }
+    let logIn = Entrance(faults: accounts.logInFaults(in:), prepare: accounts.prepareLogIn) {
       "/v1/sessions/\($0.session.id)"
     }
     let newPassword = JSON.newPasswordSchema(accounts.configuration.passwordRules)

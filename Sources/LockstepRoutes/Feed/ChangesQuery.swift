@@ -1,7 +1,6 @@
 import LockstepCollections
 import LockstepHTTP
 import LockstepJSON
-import LockstepMiddleware
 import LockstepModules
 import LockstepSync
 

@@ -2,7 +2,6 @@ import LockstepAccounts
 import LockstepCollections
 import LockstepHTTP
 import LockstepJSON
-import LockstepMiddleware
 import LockstepStore
 import LockstepSync
 

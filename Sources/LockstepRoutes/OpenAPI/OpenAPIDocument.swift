@@ -1,4 +1,3 @@
-import LockstepAccounts
 import LockstepCollections
 import LockstepHTTP
 import LockstepJSON

@@ -3,7 +3,6 @@ import LockstepCollections
 import LockstepHTTP
 import LockstepJSON
 import LockstepMiddleware
-import LockstepReactor
 import LockstepScreens
 import LockstepStore
 import LockstepSync

@@ -45,7 +45,13 @@ package enum IndexRoute {
   package static let pattern = "/"
 
   package static func route(listing routes: [Route]) -> Route {
-    let document = PreparedDocument(document(listing: routes))
+    var links = JSONObject()
+    for route in routes where route.method == .get && !route.pattern.contains("{") {
+      links[String(route.pattern.dropFirst())] = .string(route.pattern)
+    }
+    let document = PreparedDocument([
+      "name": "lockstep", "version": .string(lockstepVersion), "links": .object(links),
+    ])
     return Route(.get, pattern, summary: "Lists links to begin with.") { request in try document.answer(to: request) }
       .described(
         .document(
@@ -56,14 +62,6 @@ package enum IndexRoute {
           ])
         )
       )
-  }
-
-  private static func document(listing routes: [Route]) -> JSON {
-    var links = JSONObject()
-    for route in routes where route.method == .get && !route.pattern.contains("{") {
-      links[String(route.pattern.dropFirst())] = .string(route.pattern)
-    }
-    return ["name": "lockstep", "version": .string(lockstepVersion), "links": .object(links)]
   }
 }
 

@@ -112,13 +112,12 @@ package final class DefaultsRoutes: Sendable {
 
   private func delete(_ request: Request, _ body: [UInt8]) throws -> StateWriter.Change {
     let (suite, key) = (try request.suiteName(), try request.elementName("key"))
-    var change = StateWriter.Change(
+    return StateWriter.Change(
       resource: .value(suite: suite, key: key),
       action: module.action(.remove(key: key), suite: suite),
+      showsResource: false,
       status: { _ in .noContent }
     )
-    change.showsResource = false
-    return change
   }
 
   private func patch(_ request: Request, _ body: [UInt8]) throws -> StateWriter.Change {

@@ -83,7 +83,17 @@ package struct RegisteredRoutes: Sendable {
     let preconditions = try Preconditions(of: request.head)
     return try request.withBody { body in
       let key = try IdempotencyKey(of: request, body: body)
-      let change = change(suite, key, preconditions, try read(request, body))
+      let action = try read(request, body)
+      let change = RegisteredLedger.Change(
+        suite: suite,
+        key: key,
+        decide: { registered in try decide(on: suite, of: registered, preconditions, action) },
+        answer: { StoredResponse(response(representation(of: suite, $0))) },
+        refusal: { error in
+          (error as? Refusal).map { StoredResponse(Problem($0).response) }
+            ?? (error as? Problem).map { StoredResponse($0.response) }
+        }
+      )
       return .making {
         ($0 as? Refusal).map { Problem($0) } ?? Problem.describing($0)
       } _: {
@@ -92,38 +102,24 @@ package struct RegisteredRoutes: Sendable {
     }
   }
 
-  private func change(
-    _ suite: String,
-    _ key: IdempotencyKey?,
+  /// The changed values; `nil` for a value that is removed.
+  private func decide(
+    on suite: String,
+    of registered: RegisteredDefaults,
     _ preconditions: Preconditions,
-    _ action: @escaping @Sendable (MapState) throws -> DefaultsAction
-  ) -> RegisteredLedger.Change {
-    RegisteredLedger.Change(
-      suite: suite,
-      key: key,
-      decide: { registered in
-        let present = representation(of: suite, registered)
-        guard preconditions.allowsWrite(to: present.cursor) else {
-          throw Problem(
-            .preconditionFailed,
-            members: [("current", JSON(trusting: present.body)), ("cursor", .string(present.tag))],
-            fields: HeaderFields([.etag: "\"\(present.tag)\""])
-          )
-        }
-        let state = MapState(registered.values(of: suite))
-        let mutations = try DefaultsReactor(quota: quota, registered: { _ in nil }).mutate(try action(state), in: state)
-        return Self.changes(of: mutations)
-      },
-      answer: { StoredResponse(response(representation(of: suite, $0))) },
-      refusal: { error in
-        (error as? Refusal).map { StoredResponse(Problem($0).response) }
-          ?? (error as? Problem).map { StoredResponse($0.response) }
-      }
-    )
-  }
-
-  private static func changes(of mutations: [MapMutation]) -> [(key: String, value: [UInt8]?)] {
-    mutations.compactMap { mutation in
+    _ action: (MapState) throws -> DefaultsAction
+  ) throws -> [(key: String, value: [UInt8]?)] {
+    let present = representation(of: suite, registered)
+    guard preconditions.allowsWrite(to: present.cursor) else {
+      throw Problem(
+        .preconditionFailed,
+        members: [("current", JSON(trusting: present.body)), ("cursor", .string(present.tag))],
+        fields: HeaderFields([.etag: "\"\(present.tag)\""])
+      )
+    }
+    let state = MapState(registered.values(of: suite))
+    let mutations = try DefaultsReactor(quota: quota, registered: { _ in nil }).mutate(try action(state), in: state)
+    return mutations.compactMap { mutation in
       switch mutation {
       case .set(let key, let value): (key, value.encoded)
       case .removed(let key): (key, nil)

@@ -60,7 +60,7 @@ package final class StateReader: Sendable {
       let wait = preconditions.ifNoneMatch == nil ? nil : preference
       if let at = try query.text("at") {
         guard let point = Cursor(at) else {
-          throw Problem(.invalidParameter, detail: "The parameter at must be a cursor, as an answer gave it.")
+          throw Problem(.invalidParameter, detail: "The parameter at must be a cursor, as a response gave it.")
         }
         return .async { [self] in try await past(resource, at: point, of: session, preconditions, wait, request) }
       }

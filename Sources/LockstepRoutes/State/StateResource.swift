@@ -1,6 +1,5 @@
 import LockstepCollections
 import LockstepHTTP
-import LockstepJSON
 import LockstepMiddleware
 import LockstepModules
 import LockstepStore

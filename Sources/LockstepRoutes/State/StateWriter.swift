@@ -3,10 +3,8 @@ import LockstepCollections
 import LockstepHTTP
 import LockstepJSON
 import LockstepMiddleware
-import LockstepSQLite
 import LockstepStore
 import LockstepSync
-import LockstepThreading
 
 /// A write to a user's state, and how its response is made.
 protocol StateWrite: Sendable {
@@ -38,8 +36,8 @@ package final class StateWriter: Sendable {
     let action: UserAction
     /// Translates a pointer into the payload to a pointer into the client's body.
     var pointer: @Sendable (String) -> String = { $0 }
-    let status: @Sendable (Committed) -> Status
     var showsResource = true
+    let status: @Sendable (Committed) -> Status
   }
 
   let reading: StateReader
