@@ -1,6 +1,8 @@
 import LockstepAccounts
+import LockstepCollections
 import LockstepHTTP
 import LockstepMiddleware
+import LockstepSync
 
 /// Authenticates requests by their token.
 package struct TokenAuthenticator: Sendable {
@@ -66,5 +68,47 @@ package struct TokenAuthenticator: Sendable {
   static func bearerToken(in field: UnsafeRawBufferPointer) -> Slice<UnsafeRawBufferPointer>? {
     guard let token = field.behind(prefix: "bearer ") else { return nil }
     return token.drop { $0 == UInt8(ascii: " ") }
+  }
+}
+
+/// Authenticates requests for a user's own state. If the user's state is in memory, problems carry
+/// its cursor too.
+struct StateAuthenticator: Sendable {
+  let store: String
+  let sessions: TokenAuthenticator
+  let cache: StateCache
+  let registry: RegisteredLedger
+
+  func answer(
+    _ request: Request,
+    _ answer: @escaping @Sendable (LiveSession) throws -> HandlerResult
+  ) throws -> HandlerResult {
+    try sessions.answer(request) { session in
+      do {
+        return addingCursor(to: try answer(session), of: session.user)
+      } catch {
+        throw addingCursor(to: error, of: session.user)
+      }
+    }
+  }
+
+  /// Adds the cursor of the user's state to a problem. A problem that has a cursor, or that says
+  /// `unauthorized`, stays as it is.
+  func addingCursor(to error: any Error, of user: UserID) -> any Error {
+    guard var problem = error as? Problem ?? Problem.describing(error) else { return error }
+    guard problem.kind != .unauthorized, problem.fields[.cursor] == nil, let cached = cache.state(of: user) else {
+      return problem
+    }
+    let view = LedgerView(state: cached.state, registered: registry.current)
+    problem.fields.append(.cursor, StateView(store: store, view).cursor.text)
+    return problem
+  }
+
+  /// Adds the cursor to the errors of asynchronous work. A parked request adds it itself.
+  private func addingCursor(to result: HandlerResult, of user: UserID) -> HandlerResult {
+    guard case .async(let work) = result else { return result }
+    return .async {
+      do { return addingCursor(to: try await work(), of: user) } catch { throw addingCursor(to: error, of: user) }
+    }
   }
 }

@@ -27,7 +27,7 @@ ACCEPTED = [
     (
         "Schema-valid request rejected",
         400,
-        "must be a cursor, as an answer gave it",
+        "must be a cursor, as a response gave it",
         "A schema describes a cursor's form, but not which cursors the store has issued.",
     ),
     (

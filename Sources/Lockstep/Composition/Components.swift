@@ -48,13 +48,12 @@ struct Components: Sendable {
       routes: plainRoutes().map { ($0.method.name, $0.pattern) } + ownRoutes.map { ("GET", $0) },
       loops: loops
     )
+    let rates = [tokenRates, addressRates?.meter].compactMap { $0 }
     let metricsRoute = MetricsRoute(
       requests: metrics,
-      count: serverCount,
-      rates: [tokenRates, addressRates?.meter].compactMap { $0 },
       parts: [
-        { services.users?.write(to: &$0) }, { [screens] in if let screens { $0.add(screens.metrics) } },
-        { if let backups { $0.add(backups.metrics) } },
+        { $0.add(serverCount, rates) }, { services.users?.write(to: &$0) },
+        { [screens] in if let screens { $0.add(screens.metrics) } }, { if let backups { $0.add(backups.metrics) } },
       ],
       droppedLogLines: environment.droppedLogLines,
       uptimeSeconds: { Double(time.monotonic() - start) / 1_000_000_000 }

@@ -15,32 +15,18 @@ extension UserServices {
 
   /// The routes of users: accounts, modules, feed and administration. `rates` limits each token.
   func routes(_ configuration: Configuration, rates: RateMeter?) -> [Route] {
-    let authenticator = authenticator(rates)
-    let gate = StateAuthenticator(store: store, sessions: authenticator, cache: cache, registry: registry)
-    let waiting = LongPolling(
-      waiters: waiters,
-      cache: cache,
-      registry: registry,
-      directory: accounts.directory,
-      longest: configuration.longestWait
-    )
     let reading = StateReader(
       store: store,
-      gate: gate,
+      sessions: authenticator(rates),
       cache: cache,
       registry: registry,
       history: history,
       readers: readers,
-      waiting: waiting,
+      waiters: waiters,
+      longestWait: configuration.longestWait,
       backgroundEncoder: backgroundEncoder
     )
-    let writing = StateWriter(
-      store: store,
-      gate: gate,
-      ledger: ledger,
-      keptAnswers: StoredResponses(store: store, registry: registry, history: history, readers: readers),
-      backgroundEncoder: backgroundEncoder
-    )
+    let writing = StateWriter(reading, ledger: ledger)
     let export = UserExport(
       store: store,
       account: { [accounts] in try accounts.export($0, from: $1) },
@@ -50,15 +36,7 @@ extension UserServices {
       readers: readers,
       own: own
     )
-    let accountsRoutes = AccountsRoutes(
-      accounts: accounts,
-      ledger: accountsLedger,
-      authenticator: authenticator,
-      export: export,
-      shares: readers.shares,
-      forget: { [cache] in cache.forget($0) }
-    )
-    var routes = AuthenticationRoutes(accounts: accounts, ledger: accountsLedger).routes + accountsRoutes.routes
+    var routes = AccountsRoutes(reading, accounts, accountsLedger, export).routes
     func moduleRoutes(_ module: UserModule) -> [Route] {
       ModuleRoutes(module: module, reading: reading, writing: writing).routes
     }
@@ -72,7 +50,7 @@ extension UserServices {
     routes.append(ChangesRoute(reading, feed: feed, modules: names, monotonic: time.monotonic).route)
     routes.append(JournalRoute(reading).route)
     let token = AdministratorToken(configuration.administratorToken)
-    routes += RegisteredRoutes(store: store, token: token, registry: registry, quota: defaults.quota).routes
+    routes += RegisteredRoutes(reading, token: token, quota: defaults.quota).routes
     return routes + own.flatMap(moduleRoutes)
   }
 

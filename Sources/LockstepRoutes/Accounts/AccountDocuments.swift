@@ -71,12 +71,8 @@ struct PrivateDocument: Sendable {
     self.init(Session.format.encode((session, isCurrent)), passingOver: ["lastSeenAt", "cursor"])
   }
 
-  /// The response to a `GET`.
   func response(_ preconditions: Preconditions) -> Response {
-    var fields = HeaderFields.ofPrivateDocument(tag: tag)
-    if preconditions.isFresh(tag) { return Response(status: .notModified, fields: fields) }
-    fields.append(.contentType, "application/json")
-    return Response(status: .ok, fields: fields, body: .bytes(json.encoded()))
+    .document(tag, preconditions) { .bytes(json.encoded()) }
   }
 
   /// Throws `AccountsError.changed` if the preconditions of a write do not hold.
@@ -86,21 +82,27 @@ struct PrivateDocument: Sendable {
   }
 }
 
-extension HeaderFields {
-  /// The fields that a document for one user alone has, in its 304 too.
-  static func ofPrivateDocument(tag: String) -> HeaderFields {
-    HeaderFields([.etag: "\"\(tag)\"", .cacheControl: "private, no-cache", .vary: "Authorization"])
+extension Response {
+  /// A document for one user alone, or 304.
+  fileprivate static func document(
+    _ tag: String,
+    _ preconditions: Preconditions,
+    cursor: String? = nil,
+    body: () -> Response.Body
+  ) -> Response {
+    var fields = HeaderFields([.etag: "\"\(tag)\"", .cacheControl: "private, no-cache", .vary: "Authorization"])
+    if let cursor { fields.append(.cursor, cursor) }
+    if preconditions.isFresh(tag) { return Response(status: .notModified, fields: fields) }
+    fields.append(.contentType, "application/json")
+    return Response(status: .ok, fields: fields, body: body())
   }
 }
 
 extension UserExport {
-  /// The document, or 304.
   func response(of user: UserID, _ preconditions: Preconditions) async throws -> Response {
     guard let contents = try await contents(of: user) else { throw Problem.unauthorized(true) }
-    var fields = HeaderFields.ofPrivateDocument(tag: contents.tag)
-    fields.append(.cursor, contents.cursor)
-    if preconditions.isFresh(contents.tag) { return Response(status: .notModified, fields: fields) }
-    fields.append(.contentType, "application/json")
-    return Response(status: .ok, fields: fields, body: .stream { try await write(contents, of: user, to: $0) })
+    return .document(contents.tag, preconditions, cursor: contents.cursor) {
+      .stream { try await write(contents, of: user, to: $0) }
+    }
   }
 }

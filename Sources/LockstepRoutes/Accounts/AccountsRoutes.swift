@@ -9,50 +9,54 @@ import LockstepStore
 import LockstepSync
 import LockstepThreading
 
-/// `/v1/sessions` and `/v1/me`: the account of the user who is logged in, and their sessions.
+/// `/v1/users`, `/v1/sessions` and `/v1/me`: sign-up and login, the account of the user who is
+/// logged in, and their sessions.
 package struct AccountsRoutes: Sendable {
   let accounts: StoredAccounts
   let ledger: AccountsLedger
-  let authenticator: TokenAuthenticator
   let export: UserExport
-  let shares: FairShareLimiter<UserID>
-  /// Evicts the state of an erased user.
-  let forget: @Sendable (UserID) -> Void
+  private let cache: StateCache
+  private let authenticator: TokenAuthenticator
+  private let shares: FairShareLimiter<UserID>
 
-  package init(
-    accounts: StoredAccounts,
-    ledger: AccountsLedger,
-    authenticator: TokenAuthenticator,
-    export: UserExport,
-    shares: FairShareLimiter<UserID>,
-    forget: @escaping @Sendable (UserID) -> Void
-  ) {
+  package init(_ reading: StateReader, _ accounts: StoredAccounts, _ ledger: AccountsLedger, _ export: UserExport) {
     self.accounts = accounts
     self.ledger = ledger
-    self.authenticator = authenticator
     self.export = export
-    self.shares = shares
-    self.forget = forget
+    cache = reading.cache
+    authenticator = reading.gate.sessions
+    shares = reading.readers.shares
   }
 
   package var routes: [Route] {
-    [
+    let user = ["User": User.format.schema]
+    let session = ["Session": Session.format.schema]
+    let sessionID = RouteParameter(
+      "id",
+      in: .path,
+      "The session's id, or `current`.",
+      schema: ["anyOf": [.uuidSchema, ["const": "current"]]]
+    )
+    let newPassword = JSON.newPasswordSchema(accounts.configuration.passwordRules)
+    return AuthenticationRoutes(accounts: accounts, ledger: ledger).routes + [
       Route(.get, "/v1/sessions", summary: "Lists the user's sessions.") { request in
         try reading(request, sessions)
       }
-      .described(AccountsDescriptions.sessions),
+      .described(
+        .account("listSessions", shows: .schema(["items": .arraySchema(of: .reference("Session"))]), schemas: session)
+      ),
       Route(.get, "/v1/sessions/{id}", summary: "Shows a session.") { request in
-        try reading(request) { try await session(request.parameters["id"] ?? "", by: $0) }
+        try reading(request) { try await self.session(request.parameters["id"] ?? "", by: $0) }
       }
-      .described(AccountsDescriptions.oneSession),
+      .described(.account("getSession", [sessionID], shows: .reference("Session"), [.notFound], schemas: session)),
       Route(.delete, "/v1/sessions/{id}", summary: "Ends a session: its token stops working at once.") { request in
         try leaving(request, key: Self.logoutKey) { session, _ in try revoke(request, by: session) }
       }
-      .described(AccountsDescriptions.revoke),
+      .described(.changingAccount("logOut", [sessionID], problems: [.notFound])),
       Route(.get, "/v1/me", summary: "Shows the account.") { request in
         try reading(request, me)
       }
-      .described(AccountsDescriptions.me),
+      .described(.account("getMe", shows: .reference("User"), schemas: user)),
       Route(
         .put,
         "/v1/me/password",
@@ -63,15 +67,23 @@ package struct AccountsRoutes: Sendable {
           try request.withBody { body in try changePassword(request, body, session) }
         }
       }
-      .described(AccountsDescriptions.changePassword(accounts.configuration.passwordRules)),
+      .described(
+        .changingAccount(
+          "changePassword",
+          body: .closedSchema(["current": .passwordSchema, "new": newPassword]),
+          problems: [.tooManyRequests]
+        )
+      ),
       Route(.get, "/v1/me/export", summary: "Exports all data about the user as one document.") { request in
         try responding(to: request) { try await export.response(of: $0.user, $1) }
       }
-      .described(AccountsDescriptions.export(own: export.own)),
+      .described(.export(own: export.own)),
       Route(.delete, "/v1/me", summary: "Erases the user and all of their data.") { request in
         try leaving(request, key: Self.erasureKey) { session, body in try erase(request, body, session) }
       }
-      .described(AccountsDescriptions.erase),
+      .described(
+        .changingAccount("eraseMe", body: .closedSchema(["password": .passwordSchema]), problems: [.tooManyRequests])
+      ),
     ]
   }
 
@@ -93,11 +105,7 @@ package struct AccountsRoutes: Sendable {
   ) throws -> HandlerResult {
     try authenticator.answer(request) { session in
       let preconditions = try Preconditions(of: request.head)
-      return .async {
-        do { return .response(try await read(session, preconditions)) } catch {
-          throw Problem(accounts: error) ?? error
-        }
-      }
+      return .making(Problem.init(accounts:)) { try await read(session, preconditions) }
     }
   }
 
@@ -122,11 +130,11 @@ package struct AccountsRoutes: Sendable {
 
   private func revoke(_ request: Request, by current: LiveSession) throws -> HandlerResult {
     let id = SessionID(request.parameters["id"] ?? "", current: current.id)
-    let other = try IdempotencyKey(of: request, body: []).map {
-      AccountsLedger.Key(key: $0, owner: .user(current.user))
-    }
+    let key =
+      id == current.id
+      ? try Self.logoutKey(request, []) : try Self.key(request, [], owner: .user(current.user))
     let preconditions = try Preconditions(of: request.head)
-    return later(id == current.id ? try Self.logoutKey(request, []) : other) { () throws(AccountsError) in
+    return later(key) { () throws(AccountsError) in
       guard let id else { throw .noSuchSession }
       return accounts.revoking(id, of: current.user).checked { connection in
         guard !preconditions.isEmpty,
@@ -143,9 +151,9 @@ package struct AccountsRoutes: Sendable {
     let passwords = (current: Password(current ?? ""), new: Password(new ?? ""))
     reader.add(accounts.faults(inNew: passwords.new))
     try reader.finishProblem()
-    let key = try IdempotencyKey(of: request, body: body, secret: request.token)
+    let key = try Self.key(request, body, secret: request.token, owner: .user(session.user))
     let check = try accountCheck(request, session)
-    return later(key.map { AccountsLedger.Key(key: $0, owner: .user(session.user)) }) { () throws(AccountsError) in
+    return later(key) { () throws(AccountsError) in
       try await accounts.prepareChangePassword(from: passwords.current, to: passwords.new, in: session)
         .checked(by: check)
     }
@@ -160,7 +168,7 @@ package struct AccountsRoutes: Sendable {
     return later(try Self.erasureKey(request, body)) { () throws(AccountsError) in
       try await accounts.prepareErase(confirmedBy: password, in: session).checked(by: check)
     } done: {
-      forget(session.user)
+      cache.forget(session.user)
     }
   }
 
@@ -184,19 +192,15 @@ package struct AccountsRoutes: Sendable {
     prepare: @escaping @Sendable () async throws(AccountsError) -> PreparedAccountsWrite<Void>,
     done: @escaping @Sendable () -> Void = {}
   ) -> HandlerResult {
-    .async {
-      do {
-        let settlement = try await ledger.commit(
-          key: key,
-          prepare: prepare,
-          answer: StoredResponse(.done),
-          refusal: { $0.isLasting ? StoredResponse(Problem($0).response) : nil }
-        )
-        if settlement.answer.status == Status.noContent.code { done() }
-        return .response(Response(settlement))
-      } catch {
-        throw Problem(accounts: error) ?? error
-      }
+    .making(Problem.init(accounts:)) {
+      let settlement = try await ledger.commit(
+        key: key,
+        prepare: prepare,
+        answer: StoredResponse(.done),
+        refusal: { $0.isLasting ? StoredResponse(Problem($0).response) : nil }
+      )
+      if settlement.answer.status == Status.noContent.code { done() }
+      return Response(settlement)
     }
   }
 
@@ -224,14 +228,104 @@ package struct AccountsRoutes: Sendable {
 
   /// The key of a request that ends its own session.
   private static func logoutKey(_ request: Request, _ body: [UInt8]) throws -> AccountsLedger.Key? {
-    try IdempotencyKey(of: request, body: [])
-      .map { AccountsLedger.Key(key: $0, owner: .holder(of: request.token)) }
+    try key(request, [], owner: .holder(of: request.token))
   }
 
   /// The key of a request that erases its user. Its body has the password.
   private static func erasureKey(_ request: Request, _ body: [UInt8]) throws -> AccountsLedger.Key? {
-    try IdempotencyKey(of: request, body: body, secret: request.token)
-      .map { AccountsLedger.Key(key: $0, owner: .holder(of: request.token)) }
+    try key(request, body, secret: request.token, owner: .holder(of: request.token))
+  }
+
+  private static func key(
+    _ request: Request,
+    _ body: [UInt8],
+    secret: [UInt8] = [],
+    owner: IdempotencyKeyOwner
+  ) throws -> AccountsLedger.Key? {
+    try IdempotencyKey(of: request, body: body, secret: secret).map { AccountsLedger.Key(key: $0, owner: owner) }
+  }
+}
+
+extension RouteDescription {
+  fileprivate static func account(
+    _ name: String,
+    _ parameters: [RouteParameter] = [],
+    shows schema: JSON,
+    fields: [RouteField] = [],
+    _ problems: Set<ProblemKind> = [],
+    schemas: [String: JSON]
+  ) -> RouteDescription {
+    RouteDescription(
+      name,
+      part: "Accounts",
+      access: .user,
+      parameters: parameters + [.ifNoneMatch],
+      answers: [.shown(schema, fields: RouteField.validators + fields), .unmodified],
+      problems: problems.union([.invalidParameter, .unauthorized, .overloaded]),
+      schemas: schemas
+    )
+  }
+
+  /// A change of the account, which has no quota.
+  fileprivate static func changingAccount(
+    _ name: String,
+    _ parameters: [RouteParameter] = [],
+    body: JSON? = nil,
+    problems: Set<ProblemKind>
+  ) -> RouteDescription {
+    var description = writing(
+      name,
+      part: "Accounts",
+      parameters: parameters,
+      body: body.map { RouteBody($0) },
+      answers: [.done],
+      problems: problems
+    )
+    description.problems.remove(.quotaExceeded)
+    return description
+  }
+
+  /// The description of the export on a server with these modules of its own.
+  fileprivate static func export(own: [UserModule]) -> RouteDescription {
+    let modules = own.map { module in
+      let element = DescribedModule(module: module).element
+      let contents: JSON =
+        module.kind == .list ? .arraySchema(of: element) : ["type": "object", "additionalProperties": element]
+      return SchemaMember(name: module.name, schema: contents, isRequired: false)
+    }
+    let passwordAge = JSON.schema(["passwordChangedAt": .timeSchema])
+    let session = JSON.schema(
+      [
+        "id": .uuidSchema, "device": .nullableTextSchema, "createdAt": .timeSchema, "lastSeenAt": .timeSchema,
+        "expiresAt": .timeSchema,
+      ],
+      optional: ["cursor": .cursorSchema]
+    )
+    var members = [
+      SchemaMember(name: "user", schema: ["allOf": [.reference("User"), passwordAge]]),
+      SchemaMember(name: "sessions", schema: .arraySchema(of: session)),
+      SchemaMember(name: "cursor", schema: .cursorSchema),
+      SchemaMember(name: "favorites", schema: .arraySchema(of: .reference("favorites.element"))),
+      SchemaMember(name: "defaults", schema: ["type": "object", "additionalProperties": .valuesSchema]),
+      SchemaMember(name: "profile", schema: .reference("profile")),
+    ]
+    if !own.isEmpty { members.append(SchemaMember(name: "modules", schema: .schema(ofObject: modules))) }
+    let snapshot = JSON.schema(
+      ["collection": .textSchema, "cursor": .cursorSchema],
+      optional: ["items": ["type": "array"], "values": .valuesSchema]
+    )
+    let key = JSON.schema(["key": .textSchema, "at": .timeSchema])
+    members += [
+      SchemaMember(name: "journal", schema: .arraySchema(of: .reference("JournalEntry"))),
+      SchemaMember(name: "snapshots", schema: .arraySchema(of: snapshot)),
+      SchemaMember(name: "idempotencyKeys", schema: .arraySchema(of: key)),
+    ]
+    return account(
+      "export",
+      shows: .schema(ofObject: members),
+      fields: [.cursor],
+      schemas: .shared(("User", User.format.schema), JournalRoute.entrySchema, SharedSchema.mutation)
+    )
   }
 }
 

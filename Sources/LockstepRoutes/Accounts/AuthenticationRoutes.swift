@@ -7,7 +7,7 @@ import LockstepStore
 import LockstepSync
 
 /// `POST /v1/users` and `POST /v1/sessions`: sign-up and login.
-package struct AuthenticationRoutes: Sendable {
+struct AuthenticationRoutes: Sendable {
   /// The differences between a sign-up and a login.
   private struct Entrance: Sendable {
     let faults: @Sendable (Credentials) -> [FieldFault]
@@ -21,34 +21,23 @@ package struct AuthenticationRoutes: Sendable {
   let accounts: StoredAccounts
   let ledger: AccountsLedger
 
-  package init(accounts: StoredAccounts, ledger: AccountsLedger) {
-    self.accounts = accounts
-    self.ledger = ledger
-  }
-
-  package var routes: [Route] {
-    let accounts = accounts
-    let signUp = Entrance(faults: accounts.signUpFaults(in:)) { credentials throws(AccountsError) in
-      try await accounts.prepareSignUp(credentials)
-    } location: { _ in
-      "/v1/me"
-    }
-    let logIn = Entrance(faults: accounts.logInFaults(in:)) { credentials throws(AccountsError) in
-      try await accounts.prepareLogIn(credentials)
-    } location: {
+  var routes: [Route] {
+    let signUp = Entrance(faults: accounts.signUpFaults(in:), prepare: accounts.prepareSignUp) { _ in "/v1/me" }
+    let logIn = Entrance(faults: accounts.logInFaults(in:), prepare: accounts.prepareLogIn) {
       "/v1/sessions/\($0.session.id)"
     }
-    let rules = accounts.configuration.passwordRules
+    let newPassword = JSON.newPasswordSchema(accounts.configuration.passwordRules)
+    let limit = Self.bodyLimit
     return [
-      route("/v1/users", summary: "Creates an account and its first session.", signUp)
-        .described(Self.description("signUp", password: .newPasswordSchema(rules))),
-      route("/v1/sessions", summary: "Logs a device in: creates a session.", logIn)
-        .described(Self.description("logIn", password: .passwordSchema, [.unauthorized])),
+      Route(.post, "/v1/users", summary: "Creates an account and its first session.", bodyLimit: limit) {
+        try answer($0, signUp)
+      }
+      .described(Self.description("signUp", password: newPassword)),
+      Route(.post, "/v1/sessions", summary: "Logs a device in: creates a session.", bodyLimit: limit) {
+        try answer($0, logIn)
+      }
+      .described(Self.description("logIn", password: .passwordSchema, [.unauthorized])),
     ]
-  }
-
-  private func route(_ pattern: String, summary: String, _ entrance: Entrance) -> Route {
-    Route(.post, pattern, summary: summary, bodyLimit: Self.bodyLimit) { request in try answer(request, entrance) }
   }
 
   private static func description(
@@ -89,12 +78,8 @@ package struct AuthenticationRoutes: Sendable {
       )
       reader.add(entrance.faults(credentials))
       try reader.finishProblem()
-      return .async {
-        do {
-          return .response(try await enter(credentials, key, Array(request.head.path.utf8) + body, entrance))
-        } catch {
-          throw Problem(accounts: error) ?? error
-        }
+      return .making(Problem.init(accounts:)) {
+        try await enter(credentials, key, Array(request.head.path.utf8) + body, entrance)
       }
     }
   }

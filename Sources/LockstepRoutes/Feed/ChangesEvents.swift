@@ -7,9 +7,6 @@ import Synchronization
 /// The feed as server-sent events. Each event has the changes between the previous event's cursor
 /// and its own.
 final class ChangesEvents: EventSource {
-  /// The pause between comments on a quiet connection.
-  private static let heartbeat: Int64 = 15_000_000_000
-
   static var response: Response {
     var fields = HeaderFields()
     fields.append(.contentType, "text/event-stream")
@@ -62,16 +59,17 @@ final class ChangesEvents: EventSource {
   private let monotonic: @Sendable () -> Int64
   private let changes: Changes
 
+  typealias Making = @Sendable () async throws -> ChangesFeed.Document
+
   enum Next: Sendable {
     case document(ChangesFeed.Document)
     /// Making the document takes long.
-    case later(@Sendable () async throws -> ChangesFeed.Document)
+    case later(Making)
   }
 
   /// Returns the changes after `since`. The client has `sent`, and nothing has changed for it in
   /// between.
   typealias Changes = @Sendable (_ since: Cursor, _ sent: Cursor, CachedState, RegisteredDefaults) throws -> Next
-  private typealias Making = @Sendable () async throws -> ChangesFeed.Document
 
   init(
     first: ChangesFeed.Document,
@@ -79,7 +77,7 @@ final class ChangesEvents: EventSource {
     monotonic: @escaping @Sendable () -> Int64,
     changes: @escaping Changes
   ) {
-    let heartbeat = monotonic() + Self.heartbeat
+    let heartbeat = monotonic() + EventPiece.heartbeat
     state = LockedState(State(first: first, cursor: first.cursor, sent: first.cursor, heartbeat: heartbeat))
     self.watch = watch
     self.monotonic = monotonic
@@ -112,30 +110,25 @@ final class ChangesEvents: EventSource {
       guard state.making == nil else { return Self.heartbeat(&state, now) }
       // Taken before the states are read: a later notification wakes again.
       let isNotified = state.waker?.takeNotification() ?? false
-      if let (hot, registered) = watch.cached {
-        switch try? changes(state.cursor, state.sent, hot, registered) {
+      if let (cached, registered) = watch.cached {
+        switch try? changes(state.cursor, state.sent, cached, registered) {
         case .document(let document): if let event = Self.take(document, &state, now) { return event }
         case .later(let make): state.making = Task { await self.take(make) }
         case nil: return .end
         }
       } else if isNotified {
         // The changed state is not in memory: it was evicted, or the change concerns all users.
-        let make = loading(since: state.cursor, sent: state.sent)
-        state.making = Task { await self.take(make) }
+        state.making = Task { [watch, changes, cursor = state.cursor, sent = state.sent] in
+          await self.take {
+            let (cached, registered) = try await watch.load()
+            switch try changes(cursor, sent, cached, registered) {
+            case .document(let document): return document
+            case .later(let make): return try await make()
+            }
+          }
+        }
       }
       return Self.heartbeat(&state, now)
-    }
-  }
-
-  /// Loads the user's state and returns the changes.
-  private func loading(since cursor: Cursor, sent: Cursor) -> Making {
-    let (watch, changes) = (watch, changes)
-    return {
-      let (hot, registered) = try await watch.load()
-      switch try changes(cursor, sent, hot, registered) {
-      case .document(let document): return document
-      case .later(let make): return try await make()
-      }
     }
   }
 
@@ -145,7 +138,7 @@ final class ChangesEvents: EventSource {
     state.cursor = document.cursor
     guard !document.isEmpty else { return nil }
     state.sent = document.cursor
-    state.heartbeat = now + Self.heartbeat
+    state.heartbeat = now + EventPiece.heartbeat
     return event(document)
   }
 
@@ -163,7 +156,7 @@ final class ChangesEvents: EventSource {
 
   private static func heartbeat(_ state: inout State, _ now: Int64) -> EventPiece {
     guard now >= state.heartbeat else { return .nothing }
-    state.heartbeat = now + Self.heartbeat
+    state.heartbeat = now + EventPiece.heartbeat
     // Changes of other collections move the client's cursor too, so that it can resume from there.
     let progress = state.cursor == state.sent ? "" : "id: \(state.cursor.text)\n"
     state.sent = state.cursor
@@ -171,7 +164,16 @@ final class ChangesEvents: EventSource {
   }
 
   private static func event(_ document: ChangesFeed.Document) -> EventPiece {
-    // The document has no line breaks: JSON escapes them.
-    .bytes(Array("event: changes\nid: \(document.cursor.text)\ndata: ".utf8) + document.body + Array("\n\n".utf8))
+    .event("changes", id: document.cursor.text, document.body)
+  }
+}
+
+extension EventPiece {
+  /// The interval of comments that keep a quiet connection alive, in nanoseconds.
+  static let heartbeat: Int64 = 15_000_000_000
+
+  /// An event. `data` is JSON, which escapes line breaks.
+  static func event(_ name: String, id: String, _ data: [UInt8]) -> EventPiece {
+    .bytes(Array("event: \(name)\nid: \(id)\ndata: ".utf8) + data + Array("\n\n".utf8))
   }
 }

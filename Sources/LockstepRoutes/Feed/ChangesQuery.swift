@@ -1,6 +1,6 @@
 import LockstepCollections
 import LockstepHTTP
-import LockstepMiddleware
+import LockstepJSON
 import LockstepModules
 import LockstepSync
 
@@ -59,19 +59,12 @@ struct ChangesQuery: Sendable {
       let name = CollectionName(text: part)
       let isSuite = name.module == "defaults" && name.part.map { SuiteName.fault(of: $0) == nil } ?? true
       guard modules.contains(name.module), name.part == nil || (name.module == "defaults" && isSuite) else {
-        throw Problem(
-          .invalidParameter,
-          detail: "There is no collection “\(part)”, only \(collections(of: modules))."
-        )
+        let all = modules.sorted().map { $0 == "defaults" ? "defaults/<suite>" : $0 }.joined(separator: ", ")
+        throw Problem(.invalidParameter, detail: "There is no collection “\(part)”, only \(all).")
       }
       names.append(name)
     }
     return ChangesFeed.Filter(names: names.sorted())
-  }
-
-  private static func collections(of modules: Set<String>) -> String {
-    let names = modules.sorted().map { $0 == "defaults" ? "defaults/<suite>" : $0 }
-    return names.joined(separator: ", ")
   }
 }
 
@@ -89,18 +82,15 @@ enum FeedPosition: Sendable {
 
   /// Reads `since`. Throws `invalid-parameter` if the text cannot be a cursor.
   init(_ since: String?) throws(Problem) {
-    guard let since else {
-      self = .beginning
-      return
+    switch since {
+    case nil: self = .beginning
+    case "now": self = .now
+    case let since?:
+      guard (1...Self.maximumBytes).contains(since.utf8.count), since.utf8.allSatisfy(Self.isCursorByte) else {
+        throw Problem(.invalidParameter, detail: "The parameter since must be a cursor from a response, or now.")
+      }
+      self = .cursor(Cursor(since), text: since)
     }
-    if since == "now" {
-      self = .now
-      return
-    }
-    guard (1...Self.maximumBytes).contains(since.utf8.count), since.utf8.allSatisfy(Self.isCursorByte) else {
-      throw Problem(.invalidParameter, detail: "The parameter since must be a cursor from a response, or now.")
-    }
-    self = .cursor(Cursor(since), text: since)
   }
 
   private static func isCursorByte(_ byte: UInt8) -> Bool {
@@ -109,5 +99,84 @@ enum FeedPosition: Sendable {
     case UInt8(ascii: "0")...UInt8(ascii: "9"): true
     default: byte == UInt8(ascii: ".") || byte == UInt8(ascii: "_") || byte == UInt8(ascii: "-")
     }
+  }
+}
+
+/// The OpenAPI description of `GET /v1/changes`.
+struct ChangesDescription {
+  let modules: Set<String>
+
+  var description: RouteDescription {
+    RouteDescription(
+      "getChanges",
+      part: "Changes",
+      access: .user,
+      parameters: [since, collections] + RouteParameter.waiting + [.lastEventID],
+      answers: [
+        RouteResponse(
+          .ok,
+          "The difference between the states at since and at cursor. If Accept asks for text/event-stream, a stream of "
+            + "events named changes: their id is the cursor, their data the same document.",
+          fields: [.cacheControl, .vary, .cursor.sometimes, .preferenceApplied],
+          content: [("application/json", .reference("Changes")), ("text/event-stream", .textSchema)]
+        )
+      ],
+      problems: [.invalidParameter, .unauthorized, .tooManyRequests, .overloaded],
+      schemas: ["Changes": Self.changes, "Changeset": Self.changeset]
+    )
+  }
+
+  private var since: RouteParameter {
+    RouteParameter(
+      "since",
+      in: .query,
+      "The client's cursor. Without it, or if the store does not know it, the response has whole states (reset). `now` gives "
+        + "the present cursor and nothing else.",
+      schema: .cursorSchema
+    )
+  }
+
+  private var collections: RouteParameter {
+    let names = modules.sorted().map { $0 == "defaults" ? #"defaults(/[A-Za-z0-9._-]{1,128})?"# : $0 }
+    let name = "(\(names.joined(separator: "|")))"
+    return RouteParameter(
+      "collections",
+      in: .query,
+      "Only these collections, separated by commas: names of modules, and suites as defaults/<suite>.",
+      schema: ["type": "string", "pattern": .string("^(\(name)(,\(name))*)?$")]
+    )
+  }
+
+  private static let changes = JSON.schema([
+    "since": .nullableTextSchema, "cursor": .cursorSchema, "reset": ["type": "boolean"],
+    "changesets": .arraySchema(of: .reference("Changeset")),
+  ])
+
+  private static let changeset: JSON = [
+    "oneOf": [
+      collection("list", ["items": .arraySchema(of: item)]), collection("map", ["values": .valuesSchema]),
+      collection(
+        "list",
+        [
+          "deletions": places(["index": .indexSchema, "id": .textSchema]),
+          "insertions": places(["index": .indexSchema, "item": item]),
+          "moves": places(["from": .indexSchema, "to": .indexSchema, "id": .textSchema]),
+          "modifications": places(["index": .indexSchema, "newIndex": .indexSchema, "item": item]),
+        ]
+      ), collection("map", ["set": .valuesSchema, "removed": .arraySchema(of: .textSchema)]),
+    ]
+  ]
+
+  private static let item: JSON = ["type": "object", "required": ["id"]]
+
+  private static func places(_ members: KeyValuePairs<String, JSON>) -> JSON { .arraySchema(of: .schema(members)) }
+
+  private static func collection(_ kind: String, _ members: KeyValuePairs<String, JSON>) -> JSON {
+    .schema(
+      ofObject: [
+        SchemaMember(name: "collection", schema: .textSchema),
+        SchemaMember(name: "kind", schema: ["const": .string(kind)]),
+      ] + members.map { SchemaMember(name: $0.key, schema: $0.value) }
+    )
   }
 }

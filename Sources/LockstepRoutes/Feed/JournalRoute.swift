@@ -2,7 +2,6 @@ import LockstepAccounts
 import LockstepCollections
 import LockstepHTTP
 import LockstepJSON
-import LockstepMiddleware
 import LockstepStore
 import LockstepSync
 
@@ -28,9 +27,9 @@ package struct JournalRoute: Sendable {
         }
         guard case .cursor(let cursor, _) = since, let wait else { return page(nil) }
         guard wait.seconds > 0, let cursor, isKnown(cursor) else { return page(wait) }
-        return try reader.waiting.wait(request, for: wait, of: session) { hot, _, look in
+        return try reader.waiting.wait(request, for: wait, of: session) { cached, _, look in
           // A cursor of a lost history gets a response at once.
-          if hot.state.revision == cursor.revision, !look.isLast { return .unchanged }
+          if cached.state.revision == cursor.revision, !look.isLast { return .unchanged }
           return .answer(page(wait))
         }
       }
@@ -39,7 +38,8 @@ package struct JournalRoute: Sendable {
   }
 
   private static var description: RouteDescription {
-    RouteDescription(
+    let entries = JSON.arraySchema(of: .reference("JournalEntry"))
+    return RouteDescription(
       "getJournal",
       part: "Changes",
       access: .user,
@@ -63,10 +63,7 @@ package struct JournalRoute: Sendable {
           .ok,
           "The entries up to cursor.",
           fields: [.cacheControl, .vary, .cursor, .preferenceApplied],
-          json: .schema([
-            "cursor": .cursorSchema, "reset": ["type": "boolean"],
-            "entries": .arraySchema(of: .reference("JournalEntry")),
-          ])
+          json: .schema(["cursor": .cursorSchema, "reset": ["type": "boolean"], "entries": entries])
         )
       ],
       problems: [.invalidParameter, .unauthorized, .tooManyRequests, .overloaded],
@@ -74,7 +71,6 @@ package struct JournalRoute: Sendable {
     )
   }
 
-  /// An entry, as a schema with a name.
   static let entrySchema: (String, JSON) = (
     "JournalEntry",
     .schema([
@@ -98,7 +94,7 @@ package struct JournalRoute: Sendable {
     let (user, history) = (session.user, reader.history)
     let registered = reader.registry.current.revision
     // The page is encoded on the reader's thread too: it may be long.
-    var response = try await reader.readers.read(for: user) { connection in
+    return try await reader.readers.read(for: user) { connection in
       let journal = Journal(connection: connection)
       let last = try journal.lastRevision(of: user)
       var start = Revision.none
@@ -123,11 +119,10 @@ package struct JournalRoute: Sendable {
       body.append(contentsOf: page.entries)
       body.append(contentsOf: "]}".utf8)
       let cursor = Cursor(store: store, revision: last, registered: registered).text
-      let fields = HeaderFields([.contentType: "application/json", .cacheControl: "no-store", .cursor: cursor])
+      var fields = HeaderFields([.contentType: "application/json", .cacheControl: "no-store", .cursor: cursor])
+      fields.append(.vary, "Authorization, Prefer")
+      if let wait { fields.append(.preferenceApplied, wait.appliedField) }
       return Response(status: .ok, fields: fields, body: .bytes(body))
     }
-    response.fields.append(.vary, "Authorization, Prefer")
-    if let wait { response.fields.append(.preferenceApplied, wait.appliedField) }
-    return response
   }
 }

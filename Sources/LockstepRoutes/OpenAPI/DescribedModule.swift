@@ -30,13 +30,11 @@ struct DescribedModule {
     return schemas
   }
 
-  /// The schema that `action` refers to.
   var actionSchema: (String, JSON) { (actionName, ["oneOf": .array(Self.schemas(ofActions: module.actions))]) }
 
   /// The actions as `POST /v1/actions` takes them, with their module.
   var namedActions: [JSON] { Self.schemas(ofActions: module.actions, module: module.name) }
 
-  /// An action, or an array of them.
   var oneOrMore: JSON {
     [
       "oneOf": [

@@ -1,4 +1,3 @@
-import LockstepAccounts
 import LockstepCollections
 import LockstepHTTP
 import LockstepJSON
@@ -48,7 +47,6 @@ struct OpenAPIDocument {
     ]
   }
 
-  /// Conventions that apply to all routes.
   private static let conventions = """
     Requests and responses are JSON. A body is read as JSON if its Content-Type is absent, `application/json`, any `+json`, or \
     `application/x-www-form-urlencoded`, which plain `curl -d` sends.
@@ -185,7 +183,6 @@ struct OpenAPIDocument {
 }
 
 extension ProblemKind {
-  /// The JSON Schema of every problem document.
   fileprivate static var documentSchema: JSON {
     let pointer: JSON = ["type": "string", "description": "A JSON Pointer into the body."]
     let policies = RateMeter.Partition.allCases.map { JSON.string($0.rawValue) }

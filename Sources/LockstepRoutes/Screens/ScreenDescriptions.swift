@@ -11,43 +11,27 @@ struct ScreenDescriptions {
   let kinds: [ScreenKind]
 
   static var catalogue: RouteDescription {
-    let member = { (name: String, schema: JSON) in SchemaMember(name: name, schema: schema, isRequired: false) }
-    let action = JSON.schema(ofObject: [
-      SchemaMember(name: "type", schema: .textSchema), SchemaMember(name: "payload", schema: schemaSchema),
-    ])
-    let item = JSON.schema(ofObject: [
-      SchemaMember(name: "name", schema: .textSchema),
-      SchemaMember(name: "scope", schema: ["enum": ["user", "screen"]]),
-      SchemaMember(name: "auth", schema: ["type": "boolean"]),
-      SchemaMember(name: "actions", schema: .arraySchema(of: action)),
-      SchemaMember(name: "state", schema: schemaSchema),
-      member("href", .textSchema), member("start", ["type": "boolean"]), member("arguments", schemaSchema),
-    ])
-    return PreparedDocument.described(
-      "listReactors",
-      part: part,
-      shows: .schema(ofObject: [SchemaMember(name: "items", schema: .arraySchema(of: item))])
+    // Actions, states and arguments are described by schemas.
+    let schema: JSON = ["type": "object"]
+    let item = JSON.schema(
+      [
+        "name": .textSchema, "scope": ["enum": ["user", "screen"]], "auth": ["type": "boolean"],
+        "actions": .arraySchema(of: .schema(["type": .textSchema, "payload": schema])), "state": schema,
+      ],
+      optional: ["href": .textSchema, "start": ["type": "boolean"], "arguments": schema]
     )
+    return .document("listReactors", part: part, shows: .schema(["items": .arraySchema(of: item)]))
   }
 
   var open: RouteDescription {
-    let arguments = JSON.closedSchema(of: [
-      SchemaMember(
-        name: "arguments",
-        schema: ["anyOf": .array(distinct(kinds.map(\.arguments)) + [["type": "null"]])],
-        isRequired: false
-      )
-    ])
+    let arguments: JSON = ["anyOf": .array(distinct(kinds.map(\.arguments)) + [["type": "null"]])]
     let opened = kinds.map { kind in
-      JSON.schema(ofObject: [
-        SchemaMember(name: "id", schema: .textSchema),
-        SchemaMember(name: "name", schema: ["const": .string(kind.name)]),
-        SchemaMember(name: "cursor", schema: .cursorSchema),
-        SchemaMember(name: "href", schema: .textSchema),
-        SchemaMember(name: "state", schema: Self.state(of: kind)),
+      JSON.schema([
+        "id": .textSchema, "name": ["const": .string(kind.name)], "cursor": .cursorSchema, "href": .textSchema,
+        "state": Self.state(of: kind),
       ])
     }
-    let body = RouteBody(arguments, isRequired: false)
+    let body = RouteBody(.closedSchema([:], optional: ["arguments": arguments]), isRequired: false)
     return RouteDescription(
       "openScreen",
       part: Self.part,
@@ -97,29 +81,14 @@ struct ScreenDescriptions {
     let several: JSON = [
       "type": "array", "items": action, "minItems": 1, "maxItems": JSON(ScreenRoutes.maximumActions),
     ]
-    let body = RouteBody(["oneOf": [action, several]])
-    return writing(
-      "actOnScreen",
-      parameters: RouteParameter.writing,
-      body: body,
-      answers: [
-        RouteResponse(
-          .ok,
-          "Its state after the immediate mutations.",
-          fields: RouteField.validators + [.idempotencyReplayed],
-          json: shown
-        )
-      ]
-    )
+    let fields = RouteField.validators + [.idempotencyReplayed]
+    let answer = RouteResponse(.ok, "Its state after the immediate mutations.", fields: fields, json: shown)
+    return writing("actOnScreen", RouteBody(["oneOf": [action, several]]), answer)
   }
 
-  var close: RouteDescription {
-    writing("closeScreen", parameters: RouteParameter.writing, answers: [.done])
-  }
+  var close: RouteDescription { writing("closeScreen", nil, .done) }
 
   // MARK: Shared parts
-
-  private static let schemaSchema: JSON = ["type": "object"]
 
   private static let id = RouteParameter("id", in: .path, "The id with which it was opened.", schema: .textSchema)
 
@@ -139,19 +108,14 @@ struct ScreenDescriptions {
     return members.map { RouteParameter($0.name, in: .query, "An argument, as a link has it.", schema: $0.value) }
   }
 
-  private func writing(
-    _ name: String,
-    parameters: [RouteParameter],
-    body: RouteBody? = nil,
-    answers: [RouteResponse]
-  ) -> RouteDescription {
+  private func writing(_ name: String, _ body: RouteBody?, _ answer: RouteResponse) -> RouteDescription {
     RouteDescription(
       name,
       part: Self.part,
       access: Self.access,
-      parameters: [self.name, Self.id] + parameters,
+      parameters: [self.name, Self.id] + RouteParameter.writing,
       body: body,
-      answers: answers,
+      answers: [answer],
       problems: RouteDescription.bodyProblems(body).union([
         .invalidParameter, .unauthorized, .notFound, .conflict, .preconditionFailed, .validationFailed, .overloaded,
       ]),
@@ -160,10 +124,7 @@ struct ScreenDescriptions {
   }
 
   private var shown: JSON {
-    .schema(ofObject: [
-      SchemaMember(name: "cursor", schema: .cursorSchema),
-      SchemaMember(name: "state", schema: ["anyOf": .array(kinds.map(Self.state))]),
-    ])
+    .schema(["cursor": .cursorSchema, "state": ["anyOf": .array(kinds.map(Self.state))]])
   }
 
   private static func state(of kind: ScreenKind) -> JSON { .reference(stateName(of: kind)) }

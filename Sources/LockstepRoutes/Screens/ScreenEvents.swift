@@ -1,13 +1,13 @@
 import LockstepHTTP
+import LockstepScreens
+import LockstepSync
 import LockstepThreading
+import Synchronization
 
 /// A screen's states as server-sent events: the current one, unless the client has it, then each
 /// new one. A slow client misses states, but never the latest.
 final class ScreenEvents: EventSource {
-  /// The interval of comments that keep the connection alive, in nanoseconds.
-  private static let heartbeat: Int64 = 15_000_000_000
-
-  private struct State: Sendable {
+  private struct State {
     /// The cursor that the client has.
     var sent: String?
     var heartbeat: Int64
@@ -20,7 +20,7 @@ final class ScreenEvents: EventSource {
   init(_ watcher: ScreenWatcher, sent: String?, monotonic: @escaping @Sendable () -> Int64) {
     self.watcher = watcher
     self.monotonic = monotonic
-    state = LockedState(State(sent: sent, heartbeat: monotonic() + Self.heartbeat))
+    state = LockedState(State(sent: sent, heartbeat: monotonic() + EventPiece.heartbeat))
   }
 
   var deadline: Int64 { state.withLock { $0.heartbeat } }
@@ -36,14 +36,44 @@ final class ScreenEvents: EventSource {
     return state.withLock { state in
       if state.sent != cursor {
         state.sent = cursor
-        state.heartbeat = now + Self.heartbeat
-        // The document contains no line breaks, because JSON escapes them.
-        let data = watcher.screen.document(shown)
-        return .bytes(Array("event: state\nid: \(cursor)\ndata: ".utf8) + data + Array("\n\n".utf8))
+        state.heartbeat = now + EventPiece.heartbeat
+        return .event("state", id: cursor, watcher.screen.document(shown))
       }
       guard now >= state.heartbeat else { return .nothing }
-      state.heartbeat = now + Self.heartbeat
+      state.heartbeat = now + EventPiece.heartbeat
       return .bytes(Array(": alive\n\n".utf8))
     }
+  }
+}
+
+/// Watches a screen: remembers the state that was seen last, and knows whether there is a newer
+/// one. While a watcher exists, the screen does not expire.
+final class ScreenWatcher: Watcher {
+  let screen: Screen
+  let seat: WaiterRegistry<String>.Seat
+  private let monotonic: @Sendable () -> Int64
+  private let seen = Atomic<UInt64>(0)
+
+  init(_ screen: Screen, seat: WaiterRegistry<String>.Seat, monotonic: @escaping @Sendable () -> Int64) {
+    self.screen = screen
+    self.seat = seat
+    self.monotonic = monotonic
+    screen.beginWatching()
+  }
+
+  deinit { screen.endWatching(at: monotonic()) }
+
+  var hasChanged: Bool { screen.isEnded || screen.engine.number != seen.load(ordering: .relaxed) }
+
+  func look() -> EncodedState {
+    let shown = screen.engine.shown
+    seen.store(shown.number, ordering: .relaxed)
+    return shown
+  }
+
+  /// The response to requests that wait for a screen that has ended.
+  var problem: Problem? {
+    guard screen.isEnded else { return nil }
+    return screen.session?.isEnded == true ? Problem.unauthorized(true) : .noSuchScreen
   }
 }

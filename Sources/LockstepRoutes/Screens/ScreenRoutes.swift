@@ -3,8 +3,8 @@ import LockstepCollections
 import LockstepHTTP
 import LockstepJSON
 import LockstepMiddleware
-import LockstepReactor
 import LockstepScreens
+import LockstepStore
 import LockstepSync
 
 /// `/v1/reactors`: opens, reads, waits for and closes screens, and performs their actions.
@@ -77,24 +77,16 @@ package struct ScreenRoutes: Sendable {
     return try authenticator.answer(request) { try answer(kind, $0) }
   }
 
-  /// Finds the open screen that a request names.
   private func found(
     _ request: Request,
     _ answer: @escaping @Sendable (Screen) throws -> HandlerResult
   ) throws -> HandlerResult {
-    try admitted(request) { kind, session in
-      try answer(try find(request.parameters["id"] ?? "", kind, session))
-    }
+    try admitted(request) { try answer(try find(request.parameters["id"] ?? "", $0, $1)) }
   }
 
   private func find(_ id: String, _ kind: ScreenKind, _ session: LiveSession?) throws(Problem) -> Screen {
     guard let screen = directory.find(id, kind: kind.name, of: session) else { throw .noSuchScreen }
     return screen
-  }
-
-  /// The owner of idempotency keys for a screen.
-  private func owner(_ id: String, _ session: LiveSession?) -> ScreenIdempotency.Owner {
-    session.map { .session($0.id) } ?? .screen(id)
   }
 
   // MARK: Opening and closing
@@ -142,16 +134,11 @@ package struct ScreenRoutes: Sendable {
     let shown = screen.engine.shown
     let href = "/v1/reactors/\(screen.kind)/\(screen.id)"
     let cursor = screen.cursor(shown.number)
-    var body = Array(
-      #"{"id":"\#(screen.id)","name":"\#(screen.kind)","cursor":"\#(cursor)","href":"\#(href)","state":"#.utf8
-    )
-    body += shown.encoded
-    body.append(UInt8(ascii: "}"))
-    var fields = Representation.validatorFields(ofTag: cursor)
-    fields.append(.contentType, "application/json")
-    fields.append(contentsOf: .forBrowsers)
-    fields.append(.location, href)
-    return Response(status: .created, fields: fields, body: .bytes(body))
+    let start = #"{"id":"\#(screen.id)","name":"\#(screen.kind)","cursor":"\#(cursor)","href":"\#(href)","state":"#
+    var response = Response.screen(cursor, body: Array(start.utf8) + shown.encoded + "}".utf8)
+    response.status = .created
+    response.fields.append(.location, href)
+    return response
   }
 
   private func close(_ request: Request) throws -> HandlerResult {
@@ -159,15 +146,18 @@ package struct ScreenRoutes: Sendable {
       let preconditions = try Preconditions(of: request.head)
       let id = request.parameters["id"] ?? ""
       // The key is looked up first: a repeated request must not fail because the screen is closed.
-      return try directory.responses.once(request, [], of: owner(id, session), at: monotonic()) {
+      return try directory.responses.once(
+        request,
+        [],
+        of: session.map { .session($0.id) } ?? .screen(id),
+        at: monotonic()
+      ) {
         let screen = try find(id, kind, session)
         guard preconditions.allowsWrite(to: screen.cursor(screen.engine.number)) else {
           throw Problem(changed: screen)
         }
         directory.end(screen, .closed)
-        var fields = HeaderFields()
-        fields.append(.cacheControl, "no-store")
-        return Response(status: .noContent, fields: fields)
+        return .done
       }
     }
   }
@@ -178,7 +168,11 @@ package struct ScreenRoutes: Sendable {
     try found(request) { screen in
       let (query, preconditions) = (try request.query, try Preconditions(of: request.head))
       if request.head.wantsEventStream {
-        return .eventStream(ChangesEvents.response, try events(request, screen))
+        let sent = request.head[.lastEventID].map(Cursor.plainTag)
+        return .eventStream(
+          ChangesEvents.response,
+          ScreenEvents(try watch(screen), sent: sent, monotonic: monotonic)
+        )
       }
       let wait = try WaitPreference(of: request, query, upTo: longestWait)
       guard let wait, preconditions.ifNoneMatch != nil else { return .response(screen.response(preconditions)) }
@@ -192,15 +186,10 @@ package struct ScreenRoutes: Sendable {
     }
   }
 
-  private func events(_ request: Request, _ screen: Screen) throws(Problem) -> ScreenEvents {
-    ScreenEvents(try watch(screen), sent: request.head[.lastEventID].map(Cursor.plainTag), monotonic: monotonic)
-  }
-
   private func watch(_ screen: Screen) throws(Problem) -> ScreenWatcher {
     guard let seat = directory.waiters.seat(for: screen.id) else {
-      var problem = Problem(.tooManyRequests, detail: "Too many requests wait for this screen already.")
-      problem.fields.append(.retryAfter, "1")
-      throw problem
+      let detail = "Too many requests wait for this screen already."
+      throw Problem(.tooManyRequests, detail: detail, fields: HeaderFields([.retryAfter: "1"]))
     }
     return ScreenWatcher(screen, seat: seat, monotonic: monotonic)
   }
@@ -218,7 +207,7 @@ package struct ScreenRoutes: Sendable {
           throw Problem(.validationFailed, errors: [.init(pointer: "", detail: detail)])
         }
         let network = ClientNetwork(host: request.peer.host)
-        let owner = owner(screen.id, screen.session)
+        let owner = screen.session.map { ScreenIdempotency.Owner.session($0.id) } ?? .screen(screen.id)
         return try directory.responses.once(request, body, of: owner, at: monotonic()) {
           do {
             try await screen.engine.act(actions, from: network) { preconditions.allowsWrite(to: screen.cursor($0)) }
@@ -240,14 +229,60 @@ extension Screen {
       return Response(status: .notModified, fields: Representation.validatorFields(ofTag: seen))
     }
     let shown = engine.shown
-    var fields = Representation.validatorFields(ofTag: cursor(shown.number))
-    fields.append(.contentType, "application/json")
-    fields.append(contentsOf: .forBrowsers)
-    return Response(status: .ok, fields: fields, body: .bytes(document(shown)))
+    return .screen(cursor(shown.number), body: document(shown))
   }
 
-  /// The body with a state.
   func document(_ shown: EncodedState) -> [UInt8] {
     Array(#"{"cursor":"\#(cursor(shown.number))","state":"#.utf8) + shown.encoded + "}".utf8
   }
+}
+
+extension Response {
+  fileprivate static func screen(_ cursor: String, body: [UInt8]) -> Response {
+    var fields = Representation.validatorFields(ofTag: cursor)
+    fields.append(.contentType, "application/json")
+    fields.append(contentsOf: .forBrowsers)
+    return Response(status: .ok, fields: fields, body: .bytes(body))
+  }
+}
+
+extension ScreenIdempotency {
+  /// Runs a write once per idempotency key. A repeated request gets the first response again.
+  ///
+  /// Without an owner, keys are ignored. A problem thrown by `write` is kept too, unless it is
+  /// temporary.
+  func once(
+    _ request: Request,
+    _ body: [UInt8],
+    of owner: Owner?,
+    at now: Int64,
+    _ write: @escaping @Sendable () async throws -> Response
+  ) throws -> HandlerResult {
+    // A malformed key is an error even without an owner.
+    let key = try IdempotencyKey(of: request, body: body)
+    guard let owner, let key else { return .async { .response(try await write()) } }
+    do {
+      if let answer = try take(key, of: owner, at: now) {
+        return .response(Response(KeyedResponse(answer: answer, isReplay: true)))
+      }
+    } catch {
+      throw Problem.describing(error) ?? error
+    }
+    return .async {
+      do {
+        let response = try await write()
+        self.settle(key, of: owner, StoredResponse(response))
+        return .response(response)
+      } catch {
+        let refusal = (error as? Problem).flatMap {
+          Self.permanent.contains($0.kind) ? StoredResponse($0.response) : nil
+        }
+        self.settle(key, of: owner, refusal)
+        throw error
+      }
+    }
+  }
+
+  /// Problems that a retry with the same key would meet again.
+  private static let permanent: Set<ProblemKind> = [.conflict, .preconditionFailed, .validationFailed]
 }

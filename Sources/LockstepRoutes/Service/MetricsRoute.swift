@@ -1,30 +1,29 @@
+import LockstepAccounts
 import LockstepHTTP
 import LockstepHTTPServer
+import LockstepMaintenance
 import LockstepMiddleware
+import LockstepSQLite
+import LockstepScreens
+import LockstepStore
 
 /// `GET /metrics`: the server's metrics in Prometheus' text format.
 package struct MetricsRoute: Sendable {
   package static let pattern = "/metrics"
 
   private let requests: RequestMetrics
-  private let count: @Sendable (ServerCounter) -> Int
-  private let rates: [RateMeter]
-  /// Each writes the metrics of a part of the server: users, store, screens, backups.
+  /// Each writes the metrics of a part of the server: connections, users, store, screens, backups.
   private let parts: [@Sendable (inout MetricsPage) -> Void]
   private let droppedLogLines: @Sendable () -> Int
   private let uptimeSeconds: @Sendable () -> Double
 
   package init(
     requests: RequestMetrics,
-    count: @escaping @Sendable (ServerCounter) -> Int,
-    rates: [RateMeter],
     parts: [@Sendable (inout MetricsPage) -> Void],
     droppedLogLines: @escaping @Sendable () -> Int,
     uptimeSeconds: @escaping @Sendable () -> Double
   ) {
     self.requests = requests
-    self.count = count
-    self.rates = rates
     self.parts = parts
     self.droppedLogLines = droppedLogLines
     self.uptimeSeconds = uptimeSeconds
@@ -50,7 +49,6 @@ package struct MetricsRoute: Sendable {
   private func text() async -> String {
     var page = MetricsPage()
     writeRequests(to: &page)
-    writeServer(to: &page)
     for write in parts { write(&page) }
     writeProcess(await .current(), to: &page)
     return page.text
@@ -75,35 +73,6 @@ package struct MetricsRoute: Sendable {
     [("method", label.method), ("route", label.pattern)]
   }
 
-  private func writeServer(to page: inout MetricsPage) {
-    page.single(
-      "lockstep_http_malformed_requests_total",
-      "Requests that were not HTTP, too large or slow.",
-      count(.malformed)
-    )
-    page.family("lockstep_http_rate_limited_total", .counter, "Requests refused by a rate limit, by its kind.")
-    for partition in RateMeter.Partition.allCases {
-      let refused = rates.reduce(0) { $0 + ($1.partition == partition ? $1.refused : 0) }
-      page.sample(Double(refused), [("by", partition.rawValue)])
-    }
-    page.single("lockstep_http_connections", "Open connections.", count(.open))
-    page.single("lockstep_http_connections_accepted_total", "Connections accepted.", count(.accepted))
-    page.single("lockstep_http_connections_refused_total", "Connections over the limit, answered 503.", count(.refused))
-    page.single("lockstep_http_connections_timed_out_total", "Connections ended by a time-out.", count(.timedOut))
-    page.single(
-      "lockstep_http_accept_pauses_total",
-      "Pauses in accepting: no descriptors or memory.",
-      count(.acceptPauses)
-    )
-    page.single("lockstep_http_body_bytes", "Bytes of request bodies in memory.", count(.bodyBytes))
-    page.single("lockstep_http_output_bytes", "Bytes of output that clients have not taken yet.", count(.outputBytes))
-    let refused = "Requests answered 503 because there was no memory for the response."
-    page.single("lockstep_http_responses_refused_total", refused, count(.refusedResponses))
-    page.single("lockstep_http_slow_readers_total", "Connections closed: output taken too slowly.", count(.slowReaders))
-    page.single("lockstep_http_received_bytes_total", "Bytes received.", count(.received))
-    page.single("lockstep_http_sent_bytes_total", "Bytes sent.", count(.sent))
-  }
-
   private func writeProcess(_ process: ProcessStatistics, to page: inout MetricsPage) {
     page.family("lockstep_build_info", .gauge, "Always 1; the version is a label.")
     page.sample(1, [("version", lockstepVersion)])
@@ -113,5 +82,108 @@ package struct MetricsRoute: Sendable {
     page.single("process_cpu_seconds_total", "User and system CPU time in seconds.", process.cpuSeconds)
     page.single("process_open_fds", "Open file descriptors.", process.openDescriptors)
     page.single("process_max_fds", "Limit on open file descriptors.", process.maxDescriptors)
+  }
+}
+
+// The metrics of the server's parts.
+
+extension MetricsPage {
+  /// A family with a sample for each value of a label.
+  private mutating func each(_ name: String, _ help: String, _ label: String, _ values: [(String, Int)]) {
+    family(name, name.hasSuffix("_total") ? .counter : .gauge, help)
+    for (value, count) in values { sample(Double(count), [(label, value)]) }
+  }
+
+  package mutating func add(_ count: (ServerCounter) -> Int, _ rates: [RateMeter]) {
+    single(
+      "lockstep_http_malformed_requests_total",
+      "Requests that were not HTTP, too large or slow.",
+      count(.malformed)
+    )
+    let refusals = RateMeter.Partition.allCases.map { partition in
+      (partition.rawValue, rates.reduce(0) { $0 + ($1.partition == partition ? $1.refused : 0) })
+    }
+    each("lockstep_http_rate_limited_total", "Requests refused by a rate limit, by its kind.", "by", refusals)
+    single("lockstep_http_connections", "Open connections.", count(.open))
+    single("lockstep_http_connections_accepted_total", "Connections accepted.", count(.accepted))
+    single("lockstep_http_connections_refused_total", "Connections over the limit, answered 503.", count(.refused))
+    single("lockstep_http_connections_timed_out_total", "Connections ended by a time-out.", count(.timedOut))
+    single(
+      "lockstep_http_accept_pauses_total",
+      "Pauses in accepting: no descriptors or memory.",
+      count(.acceptPauses)
+    )
+    single("lockstep_http_body_bytes", "Bytes of request bodies in memory.", count(.bodyBytes))
+    single("lockstep_http_output_bytes", "Bytes of output that clients have not taken yet.", count(.outputBytes))
+    let refused = "Requests answered 503 because there was no memory for the response."
+    single("lockstep_http_responses_refused_total", refused, count(.refusedResponses))
+    single("lockstep_http_slow_readers_total", "Connections closed: output taken too slowly.", count(.slowReaders))
+    single("lockstep_http_received_bytes_total", "Bytes received.", count(.received))
+    single("lockstep_http_sent_bytes_total", "Bytes sent.", count(.sent))
+  }
+
+  package mutating func add(_ writer: DatabaseWriter.Statistics) {
+    single("lockstep_store_writes_total", "Durable writes.", writer.units)
+    single("lockstep_store_failed_writes_total", "Writes refused or not committed.", writer.failedUnits)
+    single("lockstep_store_waiting_writes", "Writes that wait for their turn.", writer.waiting)
+    single("lockstep_store_failed_commits_total", "Commits that failed with all their writes.", writer.failedCommits)
+    histogram("lockstep_store_commit_duration_seconds", "Time of a commit.", writer.commitTime, unit: 1_000_000_000)
+    histogram("lockstep_store_commit_writes", "Writes that shared a commit.", writer.groupSize)
+    single("lockstep_store_log_pages", "Pages in the write-ahead log.", writer.logPages)
+    let name = "lockstep_store_checkpoint_duration_seconds"
+    histogram(name, "Time of a checkpoint of the write-ahead log.", writer.checkpointTime, unit: 1_000_000_000)
+    let failed = "Checkpoints that failed. Nothing is lost, but the write-ahead log grows."
+    single("lockstep_store_failed_checkpoints_total", failed, writer.failedCheckpoints)
+  }
+
+  package mutating func addWaiters(waiting: Int, wakings: Int) {
+    single("lockstep_waiting_requests", "Requests that wait for a change.", waiting)
+    single("lockstep_wakings_total", "Times a waiting request was notified.", wakings)
+  }
+
+  package mutating func addCache(users: Int, bytes: Int, loads: Int) {
+    single("lockstep_cached_users", "Users whose state is in memory.", users)
+    single("lockstep_cache_bytes", "Approximate memory of cached states.", bytes)
+    single("lockstep_cache_loads_total", "Times a user's state was read from the store.", loads)
+  }
+
+  package mutating func addSessions(cached: Int, _ attempts: AttemptLimiter.Metrics) {
+    single("lockstep_cached_sessions", "Sessions in memory.", cached)
+    let help = "Refused passwords: wrong ones, and those over the limit on attempts."
+    let reasons = [("password", attempts.failed), ("limit", attempts.refused)]
+    each("lockstep_logins_refused_total", help, "reason", reasons)
+  }
+
+  package mutating func addHistory(writtenBytes: Int, prunedRevisions: Int) {
+    single("lockstep_history_written_bytes_total", "Bytes of history written since the start.", writtenBytes)
+    single("lockstep_history_pruned_revisions_total", "Revisions pruned since the start.", prunedRevisions)
+  }
+
+  package mutating func add(_ size: StoreSize, waiting pools: [(String, Int)]) {
+    single("lockstep_store_bytes", "Size of the store's file.", size.bytes)
+    single("lockstep_store_log_bytes", "Size of its write-ahead log.", size.logBytes)
+    if let free = size.freeBytes { single("lockstep_store_free_bytes", "Free space on the store's disk.", free) }
+    let help = "Work that waits for a thread: hashing, encoding, time zones, reading users."
+    each("lockstep_pool_waiting", help, "pool", pools)
+  }
+
+  package mutating func add(_ screens: ScreenMetrics) {
+    single("lockstep_screens", "Open screens.", screens.open)
+    let kinds = screens.opened.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+    each("lockstep_screens_opened_total", "Screens opened, by kind.", "screen", kinds)
+    let failures = kinds.map { ($0.0, screens.failures[$0.0] ?? 0) }
+    let help = "Failures of screens' effects and merged streams, by kind."
+    each("lockstep_screen_failures_total", help, "screen", failures)
+    let ended = ScreenEnd.allCases.map { ($0.rawValue, screens.ended[$0] ?? 0) }
+    each("lockstep_screens_ended_total", "Screens that ended, by reason.", "reason", ended)
+  }
+
+  package mutating func add(_ backups: BackupScheduler.Metrics) {
+    single("lockstep_backups_total", "Backups made since the start.", backups.made)
+    single("lockstep_backup_failures_total", "Backups that failed since the start.", backups.failures)
+    let name = "lockstep_backup_last_success_timestamp_seconds"
+    single(name, "Time of the newest backup, in seconds since 1970; 0: none.", Double(backups.last ?? 0) / 1000)
+    single("lockstep_backup_last_bytes", "Size of the last backup made.", backups.bytes)
+    single("lockstep_backup_last_duration_seconds", "Duration of the last backup made.", backups.duration / .seconds(1))
   }
 }

@@ -6,9 +6,9 @@ import LockstepModules
 
 /// `/v1/defaults`: suites of values by their keys.
 package final class DefaultsRoutes: Sendable {
-  let module: DefaultsModule
-  let reading: StateReader
-  let writing: StateWriter
+  private let module: DefaultsModule
+  private let reading: StateReader
+  private let writing: StateWriter
 
   package init(module: DefaultsModule, reading: StateReader, writing: StateWriter) {
     self.module = module
@@ -17,42 +17,83 @@ package final class DefaultsRoutes: Sendable {
   }
 
   package var routes: [Route] {
-    let describedAs = Descriptions(DescribedModule(module: module.userModule))
+    let described = DescribedModule(module: module.userModule)
+    let part = "Defaults"
+    let key = [RouteParameter.suite, .element("key")]
+    let suites = JSON.arraySchema(
+      of: .schema(["name": .suiteSchema, "count": .indexSchema, "bytes": .indexSchema])
+    )
     return [
       Route(.get, "/v1/defaults", summary: "The suites in which the user has set values.") { [self] request in
         try reading.answer(request) { _, _ throws(Problem) in .suites }
       }
-      .described(describedAs.suites),
+      .described(.reading("listSuites", part: part, shows: .schema(["cursor": .cursorSchema, "suites": suites]))),
       Route(.get, "/v1/defaults/{suite}", summary: "The values of a suite, the app's behind the user's.") {
         [self] request in
-        try reading.answer(request) { [self] request, query throws(Problem) in
-          .suite(try suite(of: request), prefix: try query.text("prefix"))
+        try reading.answer(request) { request, query throws(Problem) in
+          .suite(try request.suiteName(), prefix: try query.text("prefix"))
         }
       }
-      .described(describedAs.suite),
+      .described(
+        .reading(
+          "getSuite",
+          part: part,
+          parameters: [.suite, .prefix],
+          shows: described.state,
+          schemas: described.schemas
+        )
+      ),
       Route(.patch, "/v1/defaults/{suite}", summary: "Changes values of a suite, all or none.") { [self] request in
         try writing.answer(request, change: patch)
       }
-      .described(describedAs.patch),
+      .described(
+        .writing(
+          "patchSuite",
+          part: part,
+          parameters: [.suite],
+          body: Self.patchBody,
+          answers: [.written(.ok, "The suite after it.", shows: described.state)],
+          schemas: .shared(SharedSchema.jsonPatch)
+        )
+      ),
       Route(.get, "/v1/defaults/{suite}/{key}", summary: "One value, as it is.") { [self] request in
-        try reading.answer(request) { [self] request, _ throws(Problem) in
-          .value(suite: try suite(of: request), key: try request.elementName("key"))
+        try reading.answer(request) { request, _ throws(Problem) in
+          .value(suite: try request.suiteName(), key: try request.elementName("key"))
         }
       }
-      .described(describedAs.value),
+      .described(.reading("getDefault", part: part, parameters: key, shows: .valueSchema)),
       Route(.put, "/v1/defaults/{suite}/{key}", summary: "Sets one value: the body.") { [self] request in
         try writing.answer(request, change: put)
       }
-      .described(describedAs.put),
+      .described(
+        .writing(
+          "setDefault",
+          part: part,
+          parameters: key,
+          body: RouteBody(.valueSchema),
+          answers: [
+            .written(.created, "The user had set none.", shows: .valueSchema),
+            .written(.ok, "The user had set another.", shows: .valueSchema),
+          ]
+        )
+      ),
       Route(.delete, "/v1/defaults/{suite}/{key}", summary: "Removes the user's value.") { [self] request in
         try writing.answer(request, change: delete)
       }
-      .described(describedAs.delete),
+      .described(.removing("removeDefault", part: part, parameters: key)),
     ]
   }
 
+  /// The bodies that a patch of values accepts.
+  static var patchBody: RouteBody {
+    RouteBody([
+      ("application/json", .changedValuesSchema), ("application/merge-patch+json", .changedValuesSchema),
+      ("application/json-patch+json", .reference(SharedSchema.jsonPatch.0)),
+    ])
+  }
+
   private func put(_ request: Request, _ body: [UInt8]) throws -> StateWriter.Change {
-    let (suite, key) = (try suite(of: request), try request.elementName("key"))
+    let (suite, key) = (try request.suiteName(), try request.elementName("key"))
     _ = try BodyType(of: request.head)
     let value = try JSON(body: body)
     // Encoding a value again makes it at most eight times as long. So most values need no exact
@@ -70,7 +111,7 @@ package final class DefaultsRoutes: Sendable {
   }
 
   private func delete(_ request: Request, _ body: [UInt8]) throws -> StateWriter.Change {
-    let (suite, key) = (try suite(of: request), try request.elementName("key"))
+    let (suite, key) = (try request.suiteName(), try request.elementName("key"))
     return StateWriter.Change(
       resource: .value(suite: suite, key: key),
       action: module.action(.remove(key: key), suite: suite),
@@ -80,7 +121,7 @@ package final class DefaultsRoutes: Sendable {
   }
 
   private func patch(_ request: Request, _ body: [UInt8]) throws -> StateWriter.Change {
-    let suite = try suite(of: request)
+    let suite = try request.suiteName()
     return StateWriter.Change(
       resource: .suite(suite, prefix: nil),
       action: module.action(try Self.patchAction(request, body), suite: suite),
@@ -97,88 +138,6 @@ package final class DefaultsRoutes: Sendable {
     }
     guard let members = json.objectValue else { throw Problem.notAnObject(json) }
     return type == .mergePatch ? .mergePatch(members) : .merge(members)
-  }
-
-  private func suite(of request: Request) throws(Problem) -> String { try request.suiteName() }
-}
-
-extension DefaultsRoutes {
-  /// The OpenAPI descriptions of the routes.
-  fileprivate struct Descriptions {
-    private static let part = "Defaults"
-    private static let key = [RouteParameter.suite, .element("key")]
-
-    let module: DescribedModule
-
-    init(_ module: DescribedModule) { self.module = module }
-
-    var suites: RouteDescription {
-      .reading(
-        "listSuites",
-        part: Self.part,
-        shows: .schema(ofObject: [
-          SchemaMember(name: "cursor", schema: .cursorSchema),
-          SchemaMember(
-            name: "suites",
-            schema: .arraySchema(
-              of: .schema(ofObject: [
-                SchemaMember(name: "name", schema: .suiteSchema),
-                SchemaMember(name: "count", schema: .indexSchema),
-                SchemaMember(name: "bytes", schema: .indexSchema),
-              ])
-            )
-          ),
-        ])
-      )
-    }
-
-    var suite: RouteDescription {
-      .reading(
-        "getSuite",
-        part: Self.part,
-        parameters: [.suite, .prefix],
-        shows: module.state,
-        schemas: module.schemas
-      )
-    }
-
-    var patch: RouteDescription {
-      .writing(
-        "patchSuite",
-        part: Self.part,
-        parameters: [.suite],
-        body: DefaultsRoutes.patchBody,
-        answers: [.written(.ok, "The suite after it.", shows: module.state)],
-        schemas: .shared(SharedSchema.jsonPatch)
-      )
-    }
-
-    var value: RouteDescription {
-      .reading("getDefault", part: Self.part, parameters: Self.key, shows: .valueSchema)
-    }
-
-    var put: RouteDescription {
-      .writing(
-        "setDefault",
-        part: Self.part,
-        parameters: Self.key,
-        body: RouteBody(.valueSchema),
-        answers: [
-          .written(.created, "The user had set none.", shows: .valueSchema),
-          .written(.ok, "The user had set another.", shows: .valueSchema),
-        ]
-      )
-    }
-
-    var delete: RouteDescription { .removing("removeDefault", part: Self.part, parameters: Self.key) }
-  }
-
-  /// The bodies that a patch of values accepts.
-  static var patchBody: RouteBody {
-    RouteBody([
-      ("application/json", .changedValuesSchema), ("application/merge-patch+json", .changedValuesSchema),
-      ("application/json-patch+json", .reference(SharedSchema.jsonPatch.0)),
-    ])
   }
 }
 

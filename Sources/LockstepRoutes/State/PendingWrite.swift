@@ -42,24 +42,15 @@ final class PendingWrite: ParkedRequest {
     guard let result else {
       return .async {
         await withCheckedContinuation { continuation in self.whenSettled { continuation.resume() } }
-        return try self.settledAnswer()
+        guard let result = self.result else { throw StillPending() }
+        return try self.respond(result)
       }
     }
-    do {
-      return try respond(result)
-    } catch {
-      // Thrown by the handler, so that middleware treats it like any other error.
-      return .async { throw error }
-    }
+    return HandlerResult { try respond(result) }
   }
 
   private var result: Result? {
     state.withLock { if case .settled(let result) = $0 { result } else { nil } }
-  }
-
-  private func settledAnswer() throws -> HandlerResult {
-    guard let result else { throw StillPending() }
-    return try respond(result)
   }
 
   /// Calls `wake` once the outcome is known. Replaces the closure that an earlier call has set.

@@ -12,15 +12,14 @@ import LockstepSync
 package struct RegisteredRoutes: Sendable {
   static let pattern = "/v1/admin/registered/{suite}"
 
-  let store: String
-  let token: AdministratorToken
-  let registry: RegisteredLedger
-  let quota: DefaultsQuota
+  private let store: String
+  private let registry: RegisteredLedger
+  private let token: AdministratorToken
+  private let quota: DefaultsQuota
 
-  package init(store: String, token: AdministratorToken, registry: RegisteredLedger, quota: DefaultsQuota) {
-    self.store = store
+  package init(_ reading: StateReader, token: AdministratorToken, quota: DefaultsQuota) {
+    (store, registry) = (reading.store, reading.registry)
     self.token = token
-    self.registry = registry
     self.quota = quota
   }
 
@@ -31,8 +30,7 @@ package struct RegisteredRoutes: Sendable {
         let suite = try request.suiteName()
         let representation = representation(of: suite, registry.current)
         guard try !Preconditions(of: request.head).isFresh(representation) else {
-          let fields = Representation.validatorFields(ofTag: representation.tag)
-          return .response(Response(status: .notModified, fields: fields))
+          return .response(Response(status: .notModified, fields: representation.validatorFields))
         }
         return .response(response(representation))
       }
@@ -58,9 +56,7 @@ package struct RegisteredRoutes: Sendable {
 
   /// The OpenAPI description of a route. A route with a body is a write.
   private func described(_ name: String, _ body: RouteBody? = nil) -> RouteDescription {
-    let shown = JSON.schema(ofObject: [
-      SchemaMember(name: "cursor", schema: .cursorSchema), SchemaMember(name: "values", schema: .valuesSchema),
-    ])
+    let shown = JSON.schema(["cursor": .cursorSchema, "values": .valuesSchema])
     let replayed: [RouteField] = body == nil ? [] : [.idempotencyReplayed]
     let answer = RouteResponse(.ok, "The registered defaults.", fields: RouteField.validators + replayed, json: shown)
     let problems: Set<ProblemKind> = [.invalidParameter, .unauthorized, .notFound, .overloaded]
@@ -87,54 +83,43 @@ package struct RegisteredRoutes: Sendable {
     let preconditions = try Preconditions(of: request.head)
     return try request.withBody { body in
       let key = try IdempotencyKey(of: request, body: body)
-      let change = change(suite, key, preconditions, try read(request, body))
-      return .async {
-        do {
-          return .response(Response(try await registry.change(change)))
-        } catch {
-          throw Self.problem(for: error) ?? error
+      let action = try read(request, body)
+      let change = RegisteredLedger.Change(
+        suite: suite,
+        key: key,
+        decide: { registered in try decide(on: suite, of: registered, preconditions, action) },
+        answer: { StoredResponse(response(representation(of: suite, $0))) },
+        refusal: { error in
+          (error as? Refusal).map { StoredResponse(Problem($0).response) }
+            ?? (error as? Problem).map { StoredResponse($0.response) }
         }
+      )
+      return .making {
+        ($0 as? Refusal).map { Problem($0) } ?? Problem.describing($0)
+      } _: {
+        Response(try await registry.change(change))
       }
     }
   }
 
-  private func change(
-    _ suite: String,
-    _ key: IdempotencyKey?,
+  /// The changed values; `nil` for a value that is removed.
+  private func decide(
+    on suite: String,
+    of registered: RegisteredDefaults,
     _ preconditions: Preconditions,
-    _ action: @escaping @Sendable (MapState) throws -> DefaultsAction
-  ) -> RegisteredLedger.Change {
-    RegisteredLedger.Change(
-      suite: suite,
-      key: key,
-      decide: { registered in
-        let present = representation(of: suite, registered)
-        guard preconditions.allowsWrite(to: present.cursor) else {
-          var problem = Problem(
-            .preconditionFailed,
-            members: [("current", JSON(trusting: present.body)), ("cursor", .string(present.cursor.text))]
-          )
-          problem.fields.append(.etag, "\"\(present.cursor.text)\"")
-          throw problem
-        }
-        let state = MapState(registered.values(of: suite))
-        let mutations = try DefaultsReactor(quota: quota, registered: { _ in nil }).mutate(try action(state), in: state)
-        return Self.changes(of: mutations)
-      },
-      answer: { StoredResponse(response(representation(of: suite, $0))) },
-      refusal: { error in
-        (error as? Refusal).map { StoredResponse(Problem($0).response) }
-          ?? (error as? Problem).map { StoredResponse($0.response) }
-      }
-    )
-  }
-
-  private static func problem(for error: any Error) -> Problem? {
-    (error as? Refusal).map { Problem($0) } ?? Problem.describing(error)
-  }
-
-  private static func changes(of mutations: [MapMutation]) -> [(key: String, value: [UInt8]?)] {
-    mutations.compactMap { mutation in
+    _ action: (MapState) throws -> DefaultsAction
+  ) throws -> [(key: String, value: [UInt8]?)] {
+    let present = representation(of: suite, registered)
+    guard preconditions.allowsWrite(to: present.cursor) else {
+      throw Problem(
+        .preconditionFailed,
+        members: [("current", JSON(trusting: present.body)), ("cursor", .string(present.tag))],
+        fields: HeaderFields([.etag: "\"\(present.tag)\""])
+      )
+    }
+    let state = MapState(registered.values(of: suite))
+    let mutations = try DefaultsReactor(quota: quota, registered: { _ in nil }).mutate(try action(state), in: state)
+    return mutations.compactMap { mutation in
       switch mutation {
       case .set(let key, let value): (key, value.encoded)
       case .removed(let key): (key, nil)

@@ -4,7 +4,8 @@ import LockstepHTTP
 import LockstepMiddleware
 import LockstepSync
 
-/// Responds to `GET` requests with a user's state, normally from encoded bytes in memory.
+/// Responds to `GET` requests with a user's state, normally from encoded bytes in memory. It also
+/// carries what the other routes for users' states need.
 ///
 /// This is a class because each route and each pending response holds it. A struct would be copied
 /// for each of them.
@@ -20,21 +21,28 @@ package final class StateReader: Sendable {
 
   package init(
     store: String,
-    gate: StateAuthenticator,
+    sessions: TokenAuthenticator,
     cache: StateCache,
     registry: RegisteredLedger,
     history: StateHistory,
     readers: UserReaders,
-    waiting: LongPolling,
+    waiters: WaiterRegistry<UserID>,
+    longestWait: Int,
     backgroundEncoder: BackgroundEncoder
   ) {
     self.store = store
-    self.gate = gate
+    gate = StateAuthenticator(store: store, sessions: sessions, cache: cache, registry: registry)
     self.cache = cache
     self.registry = registry
     self.history = history
     self.readers = readers
-    self.waiting = waiting
+    waiting = LongPolling(
+      waiters: waiters,
+      cache: cache,
+      registry: registry,
+      directory: sessions.directory,
+      longest: longestWait
+    )
     self.backgroundEncoder = backgroundEncoder
   }
 
@@ -51,33 +59,26 @@ package final class StateReader: Sendable {
       let preference = try waiting.preference(of: request, query)
       let wait = preconditions.ifNoneMatch == nil ? nil : preference
       if let at = try query.text("at") {
-        let point = try pointInTime(at)
+        guard let point = Cursor(at) else {
+          throw Problem(.invalidParameter, detail: "The parameter at must be a cursor, as a response gave it.")
+        }
         return .async { [self] in try await past(resource, at: point, of: session, preconditions, wait, request) }
       }
       if let wait { return try held(request, resource, preconditions, wait, session) }
-      return try withState(of: session) { [self] hot in
-        let view = presentView(of: hot)
-        switch try present(resource, hot, view, session.user) {
+      return try withState(of: session) { [self] cached in
+        let current = LedgerView(state: cached.state, registered: registry.current)
+        let text = cached.cursorText(of: store, registered: current.registered.revision)
+        let view = StateView(store: store, current, cursorText: text)
+        switch try present(resource, cached, view, session.user) {
         case .made(let representation):
           let response = try response(representation, preconditions, view)
-          return request.isRepetition ? .reusable(response, unchanged(view, for: session)) : .response(response)
+          guard request.isRepetition else { return .response(response) }
+          return .reusable(response, UnchangedStateValidity(session, view, self))
         case .later(let make):
           return .async { [self] in .response(try response(try await make(), preconditions, view)) }
         }
       }
     }
-  }
-
-  /// The check of whether a response with the current state is still valid.
-  private func unchanged(_ view: StateView, for session: LiveSession) -> UnchangedStateValidity {
-    UnchangedStateValidity(
-      session,
-      at: view.state.revision,
-      view.registeredRevision,
-      cache: cache,
-      registry: registry,
-      millisecondsSince1970: gate.sessions.millisecondsSince1970
-    )
   }
 
   /// Responds when the resource differs from what the client has, or when the wait times out.
@@ -88,13 +89,13 @@ package final class StateReader: Sendable {
     _ wait: WaitPreference,
     _ session: LiveSession
   ) throws -> HandlerResult {
-    try waiting.wait(request, for: wait, of: session) { [self] hot, registered, look in
-      let view = StateView(store: store, LedgerView(state: hot.state, registered: registered))
+    try waiting.wait(request, for: wait, of: session) { [self] cached, registered, look in
+      let view = StateView(store: store, LedgerView(state: cached.state, registered: registered))
       let answer = { @Sendable [self] (representation: Representation?) throws -> HandlerResult? in
         guard look.isLast || !(representation.map { preconditions.isFresh($0) } ?? false) else { return nil }
         return .response(try response(representation, preconditions, view).waited(wait))
       }
-      switch try present(resource, hot, view, session.user) {
+      switch try present(resource, cached, view, session.user) {
       case .made(let representation): return try answer(representation).map { .answer($0) } ?? .unchanged
       case .later(let make): return .later { try answer(try await make()) }
       }
@@ -106,17 +107,11 @@ package final class StateReader: Sendable {
     of session: LiveSession,
     _ answer: @escaping @Sendable (CachedState) throws -> HandlerResult
   ) throws -> HandlerResult {
-    if let hot = cache.state(of: session.user) { return try answer(hot) }
+    if let cached = cache.state(of: session.user) { return try answer(cached) }
     return .async { [cache] in try answer(try await cache.load(session.user)) }
   }
 
-  func presentView(of hot: CachedState) -> StateView {
-    let view = LedgerView(state: hot.state, registered: registry.current)
-    return StateView(store: store, view, cursorText: hot.cursorText(of: store, registered: view.registered.revision))
-  }
-
-  /// A resource in its current state.
-  enum Present {
+  private enum Present {
     case made(Representation?)
     /// Encoding takes long.
     case later(@Sendable () async throws -> Representation?)
@@ -124,45 +119,42 @@ package final class StateReader: Sendable {
 
   /// Encodes a resource in its current state. The representation of a whole collection is cached
   /// until the collection changes.
-  func present(_ resource: StateResource, _ hot: CachedState, _ view: StateView, _ user: UserID) throws -> Present {
+  private func present(
+    _ resource: StateResource,
+    _ cached: CachedState,
+    _ view: StateView,
+    _ user: UserID
+  ) throws -> Present {
     let collection = resource.wholeCollection
-    if let collection, let known = hot.representation(of: collection, registered: view.registeredRevision) {
+    if let collection, let known = cached.representation(of: collection, registered: view.registeredRevision) {
       return .made(known)
     }
-    let isLong = resource.weight(in: view) > BackgroundEncoder.bound
-    let make = { @Sendable () throws -> Representation? in try resource.representation(of: view) }
-    guard let collection else {
-      return isLong
-        ? .later { [backgroundEncoder] in try await backgroundEncoder.run(for: user, make) } : .made(try make())
-    }
-    let keep = { @Sendable (made: Representation?) in
+    let make = { @Sendable () throws -> Representation? in
+      let made = try resource.representation(of: view)
       // Suites that were never written are not cached, because clients can ask for any number of
       // names.
-      let isKnown = view.state.collections[collection] != nil || collection.part == nil
-      if let made, isKnown { hot.keep(made, of: collection, registered: view.registeredRevision) }
-    }
-    guard isLong else {
-      let made = try make()
-      keep(made)
-      return .made(made)
-    }
-    return .later { [backgroundEncoder] in
-      let name = BackgroundEncoder.Name("\(view.registeredRevision) \(collection)", of: hot)
-      let made = try await backgroundEncoder.representations.value(of: name) {
-        try await backgroundEncoder.run(for: user, make)
+      if let made, let collection, view.state.collections[collection] != nil || collection.part == nil {
+        cached.keep(made, of: collection, registered: view.registeredRevision)
       }
-      keep(made)
       return made
     }
+    guard resource.weight(in: view) > BackgroundEncoder.bound else { return .made(try make()) }
+    let encode = { @Sendable [backgroundEncoder] in try await backgroundEncoder.run(for: user, make) }
+    guard let collection else { return .later(encode) }
+    let name = BackgroundEncoder.Name("\(view.registeredRevision) \(collection)", of: cached)
+    return .later { [backgroundEncoder] in try await backgroundEncoder.representations.value(of: name, encode) }
   }
 
   /// The response with a resource, or 304 if the client has it already.
-  func response(
+  private func response(
     _ representation: Representation?,
     _ preconditions: Preconditions,
     _ view: StateView
   ) throws(Problem) -> Response {
-    guard let representation else { throw Self.nothing(in: view) }
+    guard let representation else {
+      let detail = "There is nothing at this address at present."
+      throw Problem(.notFound, detail: detail, fields: HeaderFields([.cursor: view.cursorText]))
+    }
     guard preconditions.isFresh(representation) else {
       var fields = representation.fields
       fields.append(.cursor, view.cursorText)
@@ -176,21 +168,7 @@ package final class StateReader: Sendable {
     return Response(status: .notModified, fields: fields)
   }
 
-  /// The problem for a resource that does not exist at this cursor.
-  private static func nothing(in view: StateView) -> Problem {
-    var problem = Problem(.notFound, detail: "There is nothing at this address at present.")
-    problem.fields.append(.cursor, view.cursorText)
-    return problem
-  }
-
   // MARK: The past
-
-  private func pointInTime(_ text: String) throws(Problem) -> Cursor {
-    guard let cursor = Cursor(text) else {
-      throw Problem(.invalidParameter, detail: "The parameter at must be a cursor, as an answer gave it.")
-    }
-    return cursor
-  }
 
   private func past(
     _ resource: StateResource,
@@ -201,33 +179,64 @@ package final class StateReader: Sendable {
     _ request: Request
   ) async throws -> HandlerResult {
     let registered = registry.current
-    guard point.store == store, registered.knows(point.registered) else { throw Self.unknownPast }
-    let (history, user) = (history, session.user)
-    let state = try await readers.read(for: user) {
-      try history.state(of: user, at: point.revision, resource.extent, from: $0)
+    guard point.store == store, registered.knows(point.registered),
+      let state = try await state(of: session.user, at: point.revision, resource.extent)
+    else {
+      throw Problem(
+        .notFound,
+        detail: "This store does not have the state of that cursor: it is another store's, or older than the history "
+          + "that is kept. Without at, the present state is given."
+      )
     }
-    guard let state else { throw Self.unknownPast }
     let view = StateView(store: store, state: state, registered: registered, at: point.registered)
     let response = try response(resource.representation(of: view), preconditions, view)
     guard let wait else { return .response(response) }
     guard response.status == .notModified else { return .response(response.waited(wait)) }
+    // A past state cannot change, so only the end of the session wakes the request.
+    let watcher = SessionWatcher(session: session, seat: try waiting.seat(for: session))
     return .parked(
-      TimeoutWait(
-        deadline: wait.deadline(for: request),
-        session: session,
-        seat: try waiting.seat(for: session),
-        response: response.waited(wait)
-      )
+      LongPoll(deadline: wait.deadline(for: request), watcher) { poll, isLast in
+        if session.isEnded { throw Problem.unauthorized(true) }
+        return isLast ? .response(response.waited(wait)) : .parked(poll)
+      }
     )
   }
 
-  private static var unknownPast: Problem {
-    Problem(
-      .notFound,
-      detail: "This store doesn't have the state of that cursor: it's another store's, or older than the history that "
-        + "is kept. Without at, the present state is given."
-    )
+  /// Some collections of a past state, or `nil` if the history does not have it.
+  func state(of user: UserID, at revision: Revision, _ extent: StateHistory.Extent) async throws -> UserState? {
+    try await readers.read(for: user) { [history] in
+      try history.state(of: user, at: revision, extent, from: $0)
+    }
   }
+}
+
+/// The validity of a response with a user's current state. The response is valid until the user's
+/// state or the registered defaults change, or until the session ends.
+private final class UnchangedStateValidity: ResponseValidity {
+  private let session: LiveSession
+  private let revision: Revision
+  private let registered: Revision
+  private let reader: StateReader
+
+  init(_ session: LiveSession, _ view: StateView, _ reader: StateReader) {
+    self.session = session
+    revision = view.state.revision
+    registered = view.registeredRevision
+    self.reader = reader
+  }
+
+  /// Fails once a minute, so that the session's use is recorded: see `LiveSession.isFresh`.
+  func holds(at arrival: Int64) -> Bool {
+    session.isFresh(at: reader.gate.sessions.millisecondsSince1970())
+      && reader.cache.revision(of: session.user) == revision && reader.registry.revision == registered
+  }
+}
+
+/// Watches a session, which may end.
+private struct SessionWatcher: Watcher {
+  let session: LiveSession
+  let seat: WaiterRegistry<UserID>.Seat
+  var hasChanged: Bool { session.isEnded }
 }
 
 extension Response {

@@ -1,6 +1,6 @@
 import LockstepCollections
 import LockstepHTTP
-import LockstepJSON
+import LockstepMiddleware
 import LockstepModules
 import LockstepStore
 import LockstepSync
@@ -8,13 +8,9 @@ import LockstepSync
 /// A part of a user's state that has an address. Its representation depends on the state alone. So
 /// all resources are read, compared, waited for and looked up in the past in the same way.
 enum StateResource: Sendable, Equatable {
-  /// A module's list.
   case list(ListQuery)
-  /// An element of a list.
   case element(CollectionName, id: String)
-  /// A module's map.
   case map(CollectionName, prefix: String?)
-  /// A value of a map.
   case entry(CollectionName, key: String)
   case suites
   case suite(String, prefix: String?)
@@ -83,14 +79,9 @@ enum StateResource: Sendable, Equatable {
   private static func map(_ name: CollectionName, prefix: String?, _ view: StateView) -> Representation {
     let map = view.state.map(name)
     let shown = prefix.map { prefix in map.values.filter { $0.key.hasPrefix(prefix) } } ?? map.values
-    var content = Array(#""count":\#(shown.count),"values":{"#.utf8)
-    for (index, entry) in shown.sorted(by: { $0.key < $1.key }).enumerated() {
-      if index > 0 { content.append(UInt8(ascii: ",")) }
-      content.append(json: entry.key.text)
-      content.append(UInt8(ascii: ":"))
-      content.append(contentsOf: entry.value.encoded)
-    }
-    content.append(contentsOf: "}}".utf8)
+    var content = Array(#""count":\#(shown.count),"values":"#.utf8)
+    content.append(object: shown.sorted { $0.key < $1.key }.map { ($0.key.text, $0.value) })
+    content.append(UInt8(ascii: "}"))
     let cursor = view.cursor(map.revision, detail: prefix == nil ? nil : Digest.text(of: content))
     return Representation(cursor: cursor, body: Array(#"{"cursor":"\#(cursor.text)","#.utf8) + content)
   }
@@ -110,15 +101,8 @@ enum StateResource: Sendable, Equatable {
 
   private static func object(_ name: CollectionName, _ members: [String], _ view: StateView) -> Representation {
     let map = view.state.map(name)
-    var body = [UInt8(ascii: "{")]
-    for name in members {
-      guard let value = map[name] else { continue }
-      if body.count > 1 { body.append(UInt8(ascii: ",")) }
-      body.append(json: name)
-      body.append(UInt8(ascii: ":"))
-      body.append(contentsOf: value.encoded)
-    }
-    body.append(UInt8(ascii: "}"))
+    var body: [UInt8] = []
+    body.append(object: members.compactMap { name in map[name].map { (name, $0) } })
     return Representation(cursor: view.cursor(map.revision), body: body)
   }
 
@@ -151,14 +135,9 @@ enum StateResource: Sendable, Equatable {
 
   private static func suite(_ name: String, prefix: String?, _ view: StateView) -> Representation {
     let shown = SuiteContent(name, prefix: prefix, view)
-    var content: [UInt8] = Array(#""values":{"#.utf8)
-    for (index, entry) in shown.values.enumerated() {
-      if index > 0 { content.append(UInt8(ascii: ",")) }
-      content.append(json: entry.key.text)
-      content.append(UInt8(ascii: ":"))
-      content.append(contentsOf: entry.value.encoded)
-    }
-    content.append(contentsOf: #"},"registered":["#.utf8)
+    var content: [UInt8] = Array(#""values":"#.utf8)
+    content.append(object: shown.values.map { ($0.key.text, $0.value) })
+    content.append(contentsOf: #","registered":["#.utf8)
     for (index, key) in shown.registered.enumerated() {
       if index > 0 { content.append(UInt8(ascii: ",")) }
       content.append(json: key.text)
@@ -167,6 +146,19 @@ enum StateResource: Sendable, Equatable {
     let detail = prefix == nil ? nil : Digest.text(of: content)
     let cursor = view.cursor(shown.revision, registered: shown.registeredRevision, detail: detail)
     return Representation(cursor: cursor, body: Array(#"{"cursor":"\#(cursor.text)","#.utf8) + content)
+  }
+}
+
+extension [UInt8] {
+  fileprivate mutating func append(object members: [(name: String, value: MapValue)]) {
+    append(UInt8(ascii: "{"))
+    for (index, member) in members.enumerated() {
+      if index > 0 { append(UInt8(ascii: ",")) }
+      append(json: member.name)
+      append(UInt8(ascii: ":"))
+      append(contentsOf: member.value.encoded)
+    }
+    append(UInt8(ascii: "}"))
   }
 }
 
@@ -194,5 +186,69 @@ struct SuiteContent {
     values = all.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
     revision = own.revision
     registeredRevision = view.registered.shownRevision(of: name, behind: own.values, at: view.registeredRevision)
+  }
+}
+
+/// The elements of a module's list that a request asks for: all, those whose ids have a prefix, or
+/// a page of either.
+struct ListQuery: Sendable, Equatable {
+  let collection: CollectionName
+  var prefix: String?
+  var after: String?
+  var limit: Int?
+  /// The cursor of the past state that the client asked for, as sent. The link to the next page
+  /// repeats it.
+  var at: String?
+
+  var isWhole: Bool { prefix == nil && after == nil && limit == nil }
+
+  init(_ collection: CollectionName, _ query: QueryParameters) throws(Problem) {
+    self.collection = collection
+    prefix = try query.text("prefix")
+    after = try query.text("after")
+    limit = try query.integer("limit", in: 1...1_000_000)
+    at = try query.text("at")
+  }
+
+  init(_ collection: CollectionName) {
+    self.collection = collection
+  }
+
+  func representation(of view: StateView) throws(Problem) -> Representation {
+    let list = view.state.list(collection)
+    let (page, count, hasMore) = try page(of: list)
+    var content: [UInt8] = []
+    content.reserveCapacity(page.reduce(128) { $0 + $1.encoded.count + 1 })
+    content.append(contentsOf: #""count":\#(count),"items":["#.utf8)
+    for (index, item) in page.enumerated() {
+      if index > 0 { content.append(UInt8(ascii: ",")) }
+      content.append(contentsOf: item.encoded)
+    }
+    content.append(contentsOf: "]}".utf8)
+    let cursor = view.cursor(list.revision, detail: isWhole ? nil : Digest.text(of: content))
+    let next = hasMore ? page.last.map { "<\(link(after: $0.id.text, at: view.cursor))>; rel=\"next\"" } : nil
+    return Representation(cursor: cursor, body: Array(#"{"cursor":"\#(cursor.text)","#.utf8) + content, link: next)
+  }
+
+  private func page(of list: ListState) throws(Problem) -> (items: ArraySlice<ListItem>, count: Int, hasMore: Bool) {
+    let matching = prefix.map { prefix in list.items.filter { $0.id.hasPrefix(prefix) } } ?? list.items
+    var rest = matching[...]
+    if let after {
+      guard let index = matching.firstIndex(where: { $0.id == ElementKey(after) }) else {
+        throw Problem(.invalidParameter, detail: "There is nothing with the id “\(after)” to begin after.")
+      }
+      rest = matching[(index + 1)...]
+    }
+    guard let limit, rest.count > limit else { return (rest, matching.count, false) }
+    return (rest.prefix(limit), matching.count, true)
+  }
+
+  /// Links to the next page of the list as it is now. So a change between two pages neither repeats
+  /// an element nor leaves one out.
+  private func link(after id: String, at cursor: Cursor) -> String {
+    var parameters = ["limit=\(limit ?? 0)", "after=\(PercentEncoding.text(id))"]
+    if let prefix { parameters.append("prefix=\(PercentEncoding.text(prefix))") }
+    parameters.append("at=\(at ?? cursor.text)")
+    return "/v1/\(collection)?" + parameters.joined(separator: "&")
   }
 }

@@ -3,10 +3,27 @@ import LockstepCollections
 import LockstepHTTP
 import LockstepJSON
 import LockstepMiddleware
-import LockstepSQLite
 import LockstepStore
 import LockstepSync
-import LockstepThreading
+
+/// A write to a user's state, and how its response is made.
+protocol StateWrite: Sendable {
+  var actions: [UserAction] { get }
+  /// The resource of the preconditions and the ETag. `nil`: the user's whole state.
+  var resource: StateResource? { get }
+
+  /// The response. `view` is the state after the write.
+  func response(to committed: Committed, in view: StateView) -> Response
+
+  /// The cost of making the response: see `BackgroundEncoder`.
+  func weight(of committed: Committed, in view: StateView) -> Int
+
+  /// Makes the response again from the state after the write. `nil`: the response shows mutations,
+  /// which the journal has.
+  var again: (@Sendable (Status, StateView) -> Response?)? { get }
+
+  func problem(for refused: ActionRefusal, store: String) -> Problem
+}
 
 /// Turns a write request into a transaction and its response.
 ///
@@ -15,15 +32,12 @@ import LockstepThreading
 package final class StateWriter: Sendable {
   /// A change of one resource.
   // A class, because several closures hold it.
-  final class Change: Sendable {
-    /// The resource of the preconditions and the ETag.
-    let resource: StateResource
+  final class Change: StateWrite {
+    let resource: StateResource?
     let action: UserAction
     /// Translates a pointer into the payload to a pointer into the client's body.
     let pointer: @Sendable (String) -> String
-    /// Whether the response shows the resource.
     let showsResource: Bool
-    /// The status of the response.
     let status: @Sendable (Committed) -> Status
 
     init(
@@ -41,24 +55,14 @@ package final class StateWriter: Sendable {
     }
   }
 
-  let store: String
+  let reading: StateReader
   let gate: StateAuthenticator
-  let ledger: Ledger
-  let keptAnswers: StoredResponses
-  let backgroundEncoder: BackgroundEncoder
+  private let ledger: Ledger
 
-  package init(
-    store: String,
-    gate: StateAuthenticator,
-    ledger: Ledger,
-    keptAnswers: StoredResponses,
-    backgroundEncoder: BackgroundEncoder
-  ) {
-    self.store = store
-    self.gate = gate
+  package init(_ reading: StateReader, ledger: Ledger) {
+    self.reading = reading
+    gate = reading.gate
     self.ledger = ledger
-    self.keptAnswers = keptAnswers
-    self.backgroundEncoder = backgroundEncoder
   }
 
   /// Responds to a write of one resource.
@@ -70,137 +74,122 @@ package final class StateWriter: Sendable {
       let preconditions = try Preconditions(of: request.head)
       return try request.withBody { [self] body in
         let key = try IdempotencyKey(of: request, body: body)
-        let change = try change(request, body)
-        let answer = { @Sendable [store] (committed: Committed) in
-          change.response(after: StateView(store: store, committed.after), change.status(committed))
-        }
-        let transaction = transaction(change, preconditions, key, of: session, answer: answer)
-        return try commit(transaction, answer: answer) { [store] committed in
-          change.showsResource ? change.resource.weight(in: StateView(store: store, committed.after)) : 0
-        } whole: { [keptAnswers] again in
-          try await keptAnswers.whole(again, to: change, preconditions, of: session.user)
-        } refusedAs: { [store] in
-          change.problem(for: $0, store: store)
-        }
+        return try commit(try change(request, body), preconditions, key, of: session)
       }
     }
   }
 
-  /// Commits a transaction, and responds when it is on disk.
-  ///
-  /// - Parameters:
-  ///   - transaction: The transaction. Without an idempotency key, it is in the writer's queue when
-  ///     this function returns.
-  ///   - answer: Makes the response once the transaction is committed.
-  ///   - weight: The cost of making the response: see `BackgroundEncoder`.
-  ///   - whole: Rebuilds the full response from what was stored of an earlier response.
-  ///   - problem: Makes a problem of a refusal. Returns `nil` for any other error.
-  /// - Returns: The parked write, or a task that makes the response.
-  /// - Throws: An error that prevents the commit now, such as a full queue.
+  /// Commits a write, and responds when it is on disk. Without an idempotency key, it is in the
+  /// writer's queue when this function returns. Throws an error that prevents the commit now, such
+  /// as a full queue.
   func commit(
-    _ transaction: Transaction,
-    answer: @escaping @Sendable (Committed) -> Response,
-    weight: @escaping @Sendable (Committed) -> Int,
-    whole: @escaping @Sendable (StoredResponse) async throws -> StoredResponse = { $0 },
-    refusedAs problem: @escaping @Sendable (any Error) -> Problem?
+    _ write: some StateWrite,
+    _ preconditions: Preconditions,
+    _ key: IdempotencyKey?,
+    of session: LiveSession
   ) throws -> HandlerResult {
-    let respond = { @Sendable [gate, backgroundEncoder] (result: PendingWrite.Result) throws -> HandlerResult in
+    let (store, user) = (reading.store, session.user)
+    let answer = { @Sendable (committed: Committed) in
+      write.response(to: committed, in: StateView(store: store, committed.after))
+    }
+    let problem = { @Sendable (error: any Error) in
+      (error as? ActionRefusal).map { write.problem(for: $0, store: store) }
+    }
+    let condition = { @Sendable (view: LedgerView) throws in
+      if let problem = preconditions.refusal(of: write.resource, in: StateView(store: store, view)) { throw problem }
+    }
+    let transaction = Transaction(
+      user: user,
+      session: session,
+      actions: write.actions,
+      condition: preconditions.isEmpty ? nil : condition,
+      key: key,
+      answer: { StoredResponse(answer($0)) },
+      refusal: { error in (problem(error) ?? error as? Problem).map { StoredResponse($0.response) } },
+      kept: { StoredResponses.kept($0) }
+    )
+    let respond = { @Sendable [reading] (result: PendingWrite.Result) throws -> HandlerResult in
       switch result {
       case .success(.done(let committed)):
-        guard weight(committed) > BackgroundEncoder.bound else { return .response(answer(committed)) }
+        let weight = write.weight(of: committed, in: StateView(store: store, committed.after))
+        guard weight > BackgroundEncoder.bound else { return .response(answer(committed)) }
         // The transaction is on disk. If the encoder fails, the response is made here.
         return .async {
           .response(
-            (try? await backgroundEncoder.run(for: transaction.user) { answer(committed) }) ?? answer(committed)
+            (try? await reading.backgroundEncoder.run(for: user) { answer(committed) }) ?? answer(committed)
           )
         }
       case .success(.answered(let replay)) where replay.isReplay:
         return .async {
           do {
-            return .response(Response(KeyedResponse(answer: try await whole(replay.answer), isReplay: true)))
+            let stored = StoredResponses(reading: reading)
+            let whole = try await stored.whole(replay.answer, to: write, preconditions, of: user)
+            return .response(Response(KeyedResponse(answer: whole, isReplay: true)))
           } catch {
-            throw gate.addingCursor(to: problem(error) ?? error, of: transaction.user)
+            throw reading.gate.addingCursor(to: problem(error) ?? error, of: user)
           }
         }
       case .success(.answered(let response)): return .response(Response(response))
-      case .failure(let error): throw gate.addingCursor(to: problem(error) ?? error, of: transaction.user)
+      case .failure(let error): throw reading.gate.addingCursor(to: problem(error) ?? error, of: user)
       }
     }
-    let write = PendingWrite(respond: respond)
+    let pending = PendingWrite(respond: respond)
     do {
-      try ledger.submit(transaction) { write.settle($0) }
+      try ledger.submit(transaction) { pending.settle($0) }
     } catch {
       return try respond(.failure(error))
     }
-    return .parked(write)
-  }
-
-  private func transaction(
-    _ change: Change,
-    _ preconditions: Preconditions,
-    _ key: IdempotencyKey?,
-    of session: LiveSession,
-    answer: @escaping @Sendable (Committed) -> Response
-  ) -> Transaction {
-    let store = store
-    let check = { @Sendable (view: LedgerView) throws in
-      try preconditions.check(change.resource, in: StateView(store: store, view))
-    }
-    return Transaction(
-      user: session.user,
-      session: session,
-      actions: [change.action],
-      condition: preconditions.isEmpty ? nil : check,
-      key: key,
-      answer: { StoredResponse(answer($0)) },
-      refusal: { error in
-        (change.problem(for: error, store: store) ?? error as? Problem).map { StoredResponse($0.response) }
-      },
-      kept: { StoredResponses.kept($0) }
-    )
+    return .parked(pending)
   }
 }
 
 extension StateWriter.Change {
-  /// The response after the change.
-  func response(after view: StateView, _ status: Status) -> Response {
-    // A resource that was just written can be encoded. An action that removed it shows nothing.
-    let representation = try? resource.representation(of: view)
-    var fields: HeaderFields
-    if showsResource, let representation {
-      fields = representation.fields
-    } else {
-      fields = HeaderFields()
-      fields.append(.cacheControl, "no-store")
-    }
-    fields.append(.cursor, view.cursorText)
-    guard showsResource, let representation else { return Response(status: status, fields: fields) }
-    return Response(status: status, fields: fields, body: .bytes(representation.body))
+  var actions: [UserAction] { [action] }
+
+  func response(to committed: Committed, in view: StateView) -> Response {
+    response(status(committed), after: view)
   }
 
-  /// The problem for a refusal, or `nil` for any other error.
-  func problem(for error: any Error, store: String) -> Problem? {
-    guard let refused = error as? ActionRefusal else { return nil }
-    return Problem(refused, store: store, pointer: pointer)
+  func weight(of committed: Committed, in view: StateView) -> Int {
+    showsResource ? resource?.weight(in: view) ?? 0 : 0
+  }
+
+  var again: (@Sendable (Status, StateView) -> Response?)? { response(_:after:) }
+
+  private func response(_ status: Status, after view: StateView) -> Response {
+    // A resource that was just written can be encoded. An action that removed it shows nothing.
+    let shown = showsResource ? (try? resource?.representation(of: view)) : nil
+    var fields = shown?.fields ?? HeaderFields([.cacheControl: "no-store"])
+    fields.append(.cursor, view.cursorText)
+    return Response(status: status, fields: fields, body: shown.map { .bytes($0.body) } ?? .none)
+  }
+
+  func problem(for refused: ActionRefusal, store: String) -> Problem {
+    Problem(refused, store: store, pointer: pointer)
   }
 }
 
 extension Preconditions {
-  /// Throws `precondition-failed` if a resource does not meet the preconditions. The problem shows
-  /// the resource as it is now.
-  func check(_ resource: StateResource, in view: StateView) throws {
-    let present = try? resource.representation(of: view)
-    guard !allowsWrite(to: present?.cursor, isOwn: resource.isOwn(in: view)) else { return }
+  /// The problem if a resource does not meet the preconditions. It shows the resource as it is now.
+  /// Without a resource, the user's whole state counts.
+  func refusal(of resource: StateResource?, in view: StateView) -> Problem? {
+    let present = try? resource?.representation(of: view)
+    let cursor = resource == nil ? view.cursor : present?.cursor
+    guard !allowsWrite(to: cursor, isOwn: resource?.isOwn(in: view) ?? true) else { return nil }
     var problem = Problem(.preconditionFailed)
-    if let present {
-      problem.members = [("current", JSON(trusting: present.body)), ("cursor", .string(present.cursor.text))]
-      problem.fields.append(.etag, "\"\(present.cursor.text)\"")
+    if resource == nil {
+      problem.detail = "The user's state has changed since that cursor."
+      let cursor = JSON.string(view.cursorText)
+      problem.members = [("current", ["cursor": cursor]), ("cursor", cursor)]
+    } else if let present {
+      problem.members = [("current", JSON(trusting: present.body)), ("cursor", .string(present.tag))]
+      problem.fields.append(.etag, "\"\(present.tag)\"")
     } else {
       problem.detail = "There is no such resource at present."
       problem.members = [("current", .null), ("cursor", .string(view.cursorText))]
     }
     problem.fields.append(.cursor, view.cursorText)
-    throw problem
+    return problem
   }
 }
 
@@ -211,7 +200,6 @@ extension Problem {
     fields.append(.cursor, StateView(store: store, refused.view).cursor.text)
   }
 
-  /// The problem for a refusal.
   init(_ refusal: Refusal, pointer: (String) -> String = { $0 }) {
     switch refusal {
     case .invalid(let faults):

@@ -3,9 +3,10 @@ import LockstepCollections
 import LockstepHTTP
 import LockstepMiddleware
 import LockstepSync
+import Synchronization
 
 /// Lets requests wait for changes of a user's state.
-package struct LongPolling: Sendable {
+struct LongPolling: Sendable {
   let waiters: WaiterRegistry<UserID>
   let cache: StateCache
   let registry: RegisteredLedger
@@ -13,41 +14,22 @@ package struct LongPolling: Sendable {
   /// The longest wait, in seconds.
   let longest: Int
 
-  package init(
-    waiters: WaiterRegistry<UserID>,
-    cache: StateCache,
-    registry: RegisteredLedger,
-    directory: SessionDirectory,
-    longest: Int
-  ) {
-    self.waiters = waiters
-    self.cache = cache
-    self.registry = registry
-    self.directory = directory
-    self.longest = longest
-  }
-
-  /// How long a request wants to wait; `nil` if it does not.
   func preference(of request: Request, _ query: QueryParameters) throws(Problem) -> WaitPreference? {
     try WaitPreference(of: request, query, upTo: longest)
   }
 
   /// Watches the state of a session's user. Throws `too-many-requests` if too many requests wait.
   func watch(for session: LiveSession) throws(Problem) -> StateWatcher {
-    StateWatcher(of: session, seat: try seat(for: session), cache: cache, registry: registry)
+    StateWatcher(session, seat: try seat(for: session), self)
   }
 
-  /// A seat in the waiter registry. Throws `too-many-requests` if too many requests wait.
   func seat(for session: LiveSession) throws(Problem) -> WaiterRegistry<UserID>.Seat {
-    guard let seat = waiters.seat(for: session.user) else {
-      var problem = Problem(
-        .tooManyRequests,
-        detail: "Too many requests wait already. Let one connection wait for all collections: GET /v1/changes."
-      )
-      problem.fields.append(.retryAfter, "1")
-      throw problem
-    }
-    return seat
+    if let seat = waiters.seat(for: session.user) { return seat }
+    throw Problem(
+      .tooManyRequests,
+      detail: "Too many requests wait already. Let one connection wait for all collections: GET /v1/changes.",
+      fields: HeaderFields([.retryAfter: "1"])
+    )
   }
 
   /// Responds with the current state, or lets the request wait. A request that gets a response at
@@ -58,14 +40,14 @@ package struct LongPolling: Sendable {
     of session: LiveSession,
     respond: @escaping @Sendable (CachedState, RegisteredDefaults, StateCheck) throws -> LongPollResult
   ) throws -> HandlerResult {
-    let first = { @Sendable (hot: CachedState) throws -> HandlerResult in
+    let first = { @Sendable (cached: CachedState) throws -> HandlerResult in
       let registered = registry.current
       let park = { @Sendable () throws -> HandlerResult in
         let watcher = try watch(for: session)
-        watcher.note(hot, registered)
+        watcher.note(cached, registered)
         let poll = LongPoll(deadline: preference.deadline(for: request), watcher) { poll, isLast in
-          try watcher.load { hot, registered in
-            switch try respond(hot, registered, StateCheck(isFirst: false, isLast: isLast)) {
+          try watcher.load { cached, registered in
+            switch try respond(cached, registered, StateCheck(isFirst: false, isLast: isLast)) {
             case .answer(let answer): answer
             case .unchanged: .parked(poll)
             case .later(let work): .async { try await work() ?? .parked(poll) }
@@ -74,13 +56,140 @@ package struct LongPolling: Sendable {
         }
         return .parked(poll)
       }
-      switch try respond(hot, registered, StateCheck(isFirst: true, isLast: preference.seconds == 0)) {
+      switch try respond(cached, registered, StateCheck(isFirst: true, isLast: preference.seconds == 0)) {
       case .answer(let answer): return answer
       case .unchanged: return try park()
       case .later(let work): return .async { try await work() ?? park() }
       }
     }
-    if let hot = cache.state(of: session.user) { return try first(hot) }
+    if let cached = cache.state(of: session.user) { return try first(cached) }
     return .async { try first(try await cache.load(session.user)) }
   }
+}
+
+/// Watches a user's state: remembers the state that was seen last, and knows whether there is a
+/// newer one.
+final class StateWatcher: Watcher {
+  let session: LiveSession
+  let seat: WaiterRegistry<UserID>.Seat
+  private let cache: StateCache
+  private let registry: RegisteredLedger
+  private let seenRevision = Atomic(-1)
+  private let seenRegistered = Atomic(-1)
+
+  init(_ session: LiveSession, seat: WaiterRegistry<UserID>.Seat, _ polling: LongPolling) {
+    self.session = session
+    self.seat = seat
+    (cache, registry) = (polling.cache, polling.registry)
+  }
+
+  var hasChanged: Bool {
+    guard !session.isEnded, let cached = cache.state(of: session.user) else { return true }
+    return cached.state.revision.rawValue != seenRevision.load(ordering: .relaxed)
+      || registry.current.revision.rawValue != seenRegistered.load(ordering: .relaxed)
+  }
+
+  /// Passes the current state to `body`, at once if it is in memory. Throws if the session has
+  /// ended.
+  func load(_ body: @escaping @Sendable (CachedState, RegisteredDefaults) throws -> HandlerResult) throws
+    -> HandlerResult
+  {
+    if session.isEnded { throw Problem.unauthorized(true) }
+    if let (cached, registered) = cached { return try body(cached, registered) }
+    return .async {
+      let (cached, registered) = try await self.load()
+      return try body(cached, registered)
+    }
+  }
+
+  func load() async throws -> (CachedState, RegisteredDefaults) { noted(try await cache.load(session.user)) }
+
+  var cached: (CachedState, RegisteredDefaults)? { cache.state(of: session.user).map(noted) }
+
+  private func noted(_ cached: CachedState) -> (CachedState, RegisteredDefaults) {
+    let registered = registry.current
+    note(cached, registered)
+    return (cached, registered)
+  }
+
+  func note(_ cached: CachedState, _ registered: RegisteredDefaults) {
+    seenRevision.store(cached.state.revision.rawValue, ordering: .relaxed)
+    seenRegistered.store(registered.revision.rawValue, ordering: .relaxed)
+  }
+}
+
+/// Knows whether the resource of a parked request has changed since the request last looked at it.
+protocol Watcher<Key>: Sendable {
+  associatedtype Key: Hashable & Sendable
+  var seat: WaiterRegistry<Key>.Seat { get }
+  var hasChanged: Bool { get }
+}
+
+extension Watcher {
+  /// Changes wake `waker` from now on. A change since the last look wakes it at once.
+  func park(_ waker: any Waker) {
+    seat.wait(waker)
+    // Checked after the seat has the waker, because a commit publishes the state before it wakes
+    // the seats. So no change is missed.
+    if hasChanged { waker.wake() }
+  }
+}
+
+/// A request that waits until a resource differs from what the client has.
+final class LongPoll: ParkedRequest {
+  let deadline: Int64
+  private let watcher: any Watcher
+  private let respond: @Sendable (LongPoll, _ isLast: Bool) throws -> HandlerResult
+
+  /// `respond` returns a response, or `.parked` with the poll to wait on. If `isLast` is true, it
+  /// must return a response.
+  init(
+    deadline: Int64,
+    _ watcher: any Watcher,
+    respond: @escaping @Sendable (LongPoll, _ isLast: Bool) throws -> HandlerResult
+  ) {
+    self.deadline = deadline
+    self.watcher = watcher
+    self.respond = respond
+  }
+
+  func park(_ waker: any Waker) { watcher.park(waker) }
+
+  func unpark() {}
+
+  func resume(_ cause: WakeReason) -> HandlerResult {
+    HandlerResult { try respond(self, cause != .woken) }
+  }
+}
+
+extension HandlerResult {
+  /// The result of `make`. Middleware treats an error like any other that a handler throws.
+  init(catching make: () throws -> HandlerResult) {
+    do { self = try make() } catch { self = .async { throw error } }
+  }
+
+  /// A response that takes time. An error for which there is a problem becomes the problem.
+  static func making(
+    _ problem: @escaping @Sendable (any Error) -> Problem?,
+    _ make: @escaping @Sendable () async throws -> Response
+  ) -> HandlerResult {
+    .async {
+      do { return .response(try await make()) } catch { throw problem(error) ?? error }
+    }
+  }
+}
+
+/// One look at the state on behalf of a request that may wait.
+struct StateCheck: Sendable {
+  /// Whether the request has just arrived.
+  let isFirst: Bool
+  /// Whether the time is over: there must be a response.
+  let isLast: Bool
+}
+
+enum LongPollResult: Sendable {
+  case answer(HandlerResult)
+  case unchanged
+  /// The response takes long to make. `nil`: nothing has changed.
+  case later(@Sendable () async throws -> HandlerResult?)
 }

@@ -21,10 +21,8 @@ struct WaitPreference: Sendable {
     }
   }
 
-  /// When the wait of a request is over.
   func deadline(for request: Request) -> Int64 { request.arrival + Int64(seconds) * 1_000_000_000 }
 
-  /// The value of `Preference-Applied`.
   var appliedField: String { "wait=\(seconds)" }
 
   /// Reads a whole number. One that does not fit an `Int` becomes the largest `Int`.

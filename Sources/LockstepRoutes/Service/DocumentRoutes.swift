@@ -1,0 +1,103 @@
+import LockstepCollections
+import LockstepHTTP
+import LockstepJSON
+import LockstepMiddleware
+import LockstepStore
+import LockstepThreading
+
+/// A document that stays the same as long as the server runs. Its ETag is made of its bytes.
+package struct PreparedDocument: Sendable {
+  package let bytes: [UInt8]
+  private let whole: Response
+  private let unmodified: Response
+  private let tag: String
+
+  init(_ json: JSON) {
+    bytes = json.encoded()
+    tag = Digest.text(of: bytes)
+    var fields = HeaderFields([.etag: "\"\(tag)\"", .cacheControl: "no-cache"])
+    unmodified = Response(status: .notModified, fields: fields)
+    fields.append(.contentType, "application/json")
+    fields.append(contentsOf: .forBrowsers)
+    whole = Response(status: .ok, fields: fields, body: .bytes(bytes))
+  }
+
+  /// The document, or 304. Throws `invalid-parameter` for a malformed list of tags.
+  func answer(to request: Request) throws(Problem) -> HandlerResult {
+    .response(try Preconditions(of: request.head).isFresh(tag) ? unmodified : whole)
+  }
+}
+
+extension RouteDescription {
+  static func document(_ name: String, part: String = "Service", shows schema: JSON) -> RouteDescription {
+    RouteDescription(
+      name,
+      part: part,
+      parameters: [.ifNoneMatch],
+      answers: [.shown(schema, fields: [.etag, .cacheControl]), .unmodified],
+      problems: [.invalidParameter]
+    )
+  }
+}
+
+/// `GET /`: links to all routes without parameters, made from the route table.
+package enum IndexRoute {
+  package static let pattern = "/"
+
+  package static func route(listing routes: [Route]) -> Route {
+    var links = JSONObject()
+    for route in routes where route.method == .get && !route.pattern.contains("{") {
+      links[String(route.pattern.dropFirst())] = .string(route.pattern)
+    }
+    let document = PreparedDocument([
+      "name": "lockstep", "version": .string(lockstepVersion), "links": .object(links),
+    ])
+    return Route(.get, pattern, summary: "Lists links to begin with.") { request in try document.answer(to: request) }
+      .described(
+        .document(
+          "getIndex",
+          shows: .schema([
+            "name": ["const": "lockstep"], "version": .textSchema,
+            "links": ["type": "object", "additionalProperties": .textSchema],
+          ])
+        )
+      )
+  }
+}
+
+/// `GET /openapi.json`: the description of every route. It is made from the route table at the
+/// first request, not on an event loop.
+package final class OpenAPIRoute: Sendable {
+  package static let pattern = "/openapi.json"
+
+  private let routes: [Route]
+  private let made = LockedState<PreparedDocument?>(nil)
+
+  package init(describing routes: [Route]) {
+    self.routes = routes + [Self.route { _ in throw Problem(.notFound) }]
+  }
+
+  package var route: Route {
+    Self.route { request in
+      if let document = self.made.withLock({ $0 }) { return try document.answer(to: request) }
+      return .async {
+        try await withTaskExecutorPreference(globalConcurrentExecutor) { try self.document().answer(to: request) }
+      }
+    }
+  }
+
+  /// The document. The first call takes some milliseconds.
+  package func document() -> PreparedDocument {
+    if let document = made.withLock({ $0 }) { return document }
+    // Made without the lock, because an event loop may wait for the lock. A concurrent call makes
+    // the same document.
+    let document = PreparedDocument(OpenAPIDocument.json(of: routes))
+    made.withLock { $0 = document }
+    return document
+  }
+
+  private static func route(_ handler: @escaping Handler) -> Route {
+    Route(.get, pattern, summary: "Describes this service in OpenAPI 3.1.", handler: handler)
+      .described(.document("getDescription", shows: .schema(["openapi": ["const": "3.1.0"]])))
+  }
+}
