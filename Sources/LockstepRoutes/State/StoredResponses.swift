@@ -37,7 +37,7 @@ struct StoredResponses: Sendable {
     _ preconditions: Preconditions,
     of user: UserID
   ) async throws -> StoredResponse {
-    let fields = HeaderFields(kept: answer.fields)
+    let fields = HeaderFields(recorded: answer.fields)
     // A response without a body has no `Content-Type`, so one with this field had a body.
     guard answer.body == nil, fields[.contentType] != nil else { return answer }
     let gone = Problem(
