@@ -82,7 +82,8 @@ extension CommandOption {
     isSecret: Bool = false,
     hasVariable: Bool = true
   ) {
-    self.init(name, path, format.map { $0 }, group, isSecret: isSecret, hasVariable: hasVariable)
+    let optional: OptionFormat<Value?> = format.map { $0 }
+    self.init(name, path, optional, group, isSecret: isSecret, hasVariable: hasVariable)
   }
 
   /// The same option for settings that contain these.
