@@ -8,7 +8,7 @@ import LockstepHTTP
 struct ConnectionStateMachine: Sendable {
   private(set) var state = State.readingHead(hasBegun: nil)
   private(set) var client = Client.open
-  /// What the response depends on, and whether the connection is kept after it.
+  /// The parts of the exchange that the response depends on; the last one is decided before it.
   private(set) var exchange = ResponseSerializer.Exchange(isHead: false, isVersion11: true, keepsAlive: true)
   /// When to report `deadlinePassed`.
   private(set) var deadline = Int64.max
