@@ -33,8 +33,7 @@ static inline int lockstep_curl_find(void *library, const char *name, void *plac
   return symbol != NULL;
 }
 
-// Loads the library for the life of the process. Returns NULL and a reason on failure. Free the
-// result with free().
+// Loads the library for the life of the process. Returns NULL and a reason, or a result for free().
 static inline lockstep_curl *lockstep_curl_load(const char *file, char *error, size_t length) {
   void *library = dlopen(file, RTLD_NOW | RTLD_LOCAL);
   if (!library) {
@@ -93,8 +92,7 @@ static inline size_t lockstep_count_response(char *bytes, size_t size, size_t co
   return into->received > into->limit ? 0 : size * count;
 }
 
-// Counts the bytes of a head, line by line. libcurl accepts a head without an empty line at its
-// end, but it is not a complete response.
+// Called for each line of a head. libcurl accepts a head without an empty line at its end.
 static inline size_t lockstep_count_line(char *bytes, size_t size, size_t count, void *transfer) {
   size_t length = size * count;
   if (length >= 5 && !memcmp(bytes, "HTTP/", 5)) ((lockstep_transfer *)transfer)->has_head = 0;
@@ -165,7 +163,6 @@ static inline lockstep_transfer *lockstep_post_begin(const lockstep_curl *curl, 
   return NULL;
 }
 
-// Removes a transfer, even a running one, and frees it.
 static inline void lockstep_transfer_end(const lockstep_curl *curl, CURLM *multi, lockstep_transfer *transfer) {
   curl->multi_remove_handle(multi, transfer->easy);
   lockstep_transfer_free(curl, transfer);
@@ -177,8 +174,7 @@ static inline int lockstep_multi_perform(const lockstep_curl *curl, CURLM *multi
   return curl->multi_perform(multi, &running) == CURLM_OK;
 }
 
-// Returns when a transfer can continue, or when another thread calls `lockstep_multi_wake`. Returns
-// 0 if it cannot wait.
+// Waits for a transfer or for `lockstep_multi_wake`. Returns 0 if it cannot wait.
 static inline int lockstep_multi_wait(const lockstep_curl *curl, CURLM *multi) {
   return curl->multi_poll(multi, NULL, 0, 60000, NULL) == CURLM_OK;
 }

@@ -26,8 +26,7 @@ package final class HTTPClient: Sendable {
     package var bounds = Bounds()
     /// A PEM file of certificates to trust instead of the system's.
     package var authorities: String?
-    /// Whether the client uses the proxies in `https_proxy`, `http_proxy` and `no_proxy`, as curl
-    /// does.
+    /// Whether the client uses `https_proxy`, `http_proxy` and `no_proxy`, as curl does.
     package var usesProxies = true
 
     package init(userAgent: String) { self.userAgent = userAgent }

@@ -25,6 +25,5 @@ package struct TransferError: Error, Equatable, Sendable, CustomStringConvertibl
     self.detail = detail
   }
 
-  /// For example: `Connection refused (connection)`.
   package var description: String { "\(detail) (\(kind))" }
 }

@@ -3,8 +3,7 @@ import Glibc
 import LockstepHTTP
 import LockstepTime
 
-/// Sends one request and waits for the response, without an event loop, so that a health check
-/// starts fast.
+/// Sends one request without an event loop, so that a health check starts fast.
 package struct BlockingHTTPClient {
   package struct Response: Sendable, Equatable {
     package let status: Int

@@ -45,8 +45,7 @@ struct BodyReader {
 
   /// Whether the server can read on to the next request.
   func canBeSkipped(within bound: Int) -> Bool {
-    // A client without its 100 may never send the body: what follows could be the body or a
-    // request.
+    // A client without its 100 may never send the body: what follows may be a request.
     !isBroken && (isDone || (!awaitsContinue && knownRemainder <= bound))
   }
 

@@ -137,8 +137,7 @@ final class Connection: @unchecked Sendable {
     await withUnsafeContinuation { continuation in
       machine.handlerWaits(for: wait)
       waiter = continuation
-      // The task may have queued for the loop after its caller looked, and the event came in
-      // between.
+      // The event may have come while the task was queued for the loop.
       resumeIfPossible()
     }
   }

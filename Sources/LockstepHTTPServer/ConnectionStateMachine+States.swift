@@ -36,8 +36,7 @@ extension ConnectionStateMachine {
     case flush
     case readHead
     case respond(isRepetition: Bool)
-    /// Respond with 503 on a surplus connection. Without a head, the client took too long to send
-    /// it.
+    /// Respond with 503 on a surplus connection. Without a head, the client sent it too slowly.
     case turnAway(hasHead: Bool)
     /// The head timed out: respond with 408 if it has begun.
     case timeOutHead(hasBegun: Bool)

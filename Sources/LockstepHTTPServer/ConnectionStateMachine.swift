@@ -2,15 +2,13 @@ import LockstepHTTP
 
 /// Decides what a connection does next: it takes events and returns the action that follows each.
 ///
-/// It is a value without socket, buffers, tasks or a clock. `Connection` owns those: it reports an
-/// event, performs the action, and reports the outcome as the next event. Times are nanoseconds of
-/// the server's monotonic clock. An event that does not belong to the state changes nothing and
-/// returns `wait`.
+/// `Connection` owns the socket, the buffers and the tasks: it reports an event, performs the action
+/// and reports the outcome as the next event. Times are nanoseconds of the server's monotonic clock.
+/// An event that does not belong to the state changes nothing and returns `wait`.
 struct ConnectionStateMachine: Sendable {
   private(set) var state = State.readingHead(hasBegun: nil)
   private(set) var client = Client.open
-  /// The parts of the exchange that the response depends on, and whether the connection is kept
-  /// after it.
+  /// The parts of the exchange that the response depends on; the last one is decided before it.
   private(set) var exchange = ResponseSerializer.Exchange(isHead: false, isVersion11: true, keepsAlive: true)
   /// When to report `deadlinePassed`.
   private(set) var deadline = Int64.max
@@ -174,8 +172,7 @@ struct ConnectionStateMachine: Sendable {
     if isDraining || !canSkipBody || (isStreamed && !exchange.isVersion11) { exchange.keepsAlive = false }
   }
 
-  /// The response is in the output. `unreadBody`: how much of the request's body has arrived, if it
-  /// is incomplete.
+  /// The response is in the output.
   mutating func responded(mustFlush: Bool, unreadBody: Int?, now: Int64) -> Action {
     guard state == .responding else { return .wait }
     self.unreadBody = unreadBody

@@ -9,7 +9,7 @@ struct ConnectionTable {
 
   mutating func nextToken(for descriptor: Int32) -> UInt64 {
     generation &+= 1
-    // The two highest generations are those of the loop's own tokens.
+    // The highest generations are those of the loop's own tokens.
     if generation >= .max - 1 { generation = 1 }
     return UInt64(generation) << 32 | UInt64(UInt32(bitPattern: descriptor))
   }

@@ -206,8 +206,7 @@ final class EventLoop: SerialExecutor, TaskExecutor, WakeTarget, @unchecked Send
     if isSurplus {
       counters.add(1, to: .refused)
       shared.served.subtract(1, ordering: .relaxed)
-      // Refusals take descriptors too, so their number is bounded. Past it, connections are only
-      // closed.
+      // Refusals take descriptors too, so their number is bounded.
       guard shared.refused.add(1, ordering: .relaxed).newValue <= configuration.refusals else {
         shared.refused.subtract(1, ordering: .relaxed)
         return socket.close()

@@ -7,7 +7,6 @@ struct ListeningSocket {
   let descriptor: Int32
   let address: PeerAddress
 
-  /// Listens on a name or an address (`::` accepts IPv6 and IPv4) and a port (0: any free one).
   /// With `isShared`, other sockets of the same user may listen on this port too.
   init(host: String, port: Int, isShared: Bool) throws(SystemError) {
     let address = PeerAddress(host: host, port: port)

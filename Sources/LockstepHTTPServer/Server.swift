@@ -31,8 +31,7 @@ package final class Server: Sendable {
     /// How many connections beyond `Limits.connections` get a 503 at the same time. Each takes a
     /// descriptor, for two seconds at most. Past it, the server closes connections at once.
     package var refusals = 256
-    /// How many connections may be open at the same time, also those that get a refusal. Past it,
-    /// clients wait in the backlog.
+    /// How many connections may be open, refused ones included. Past it, clients wait.
     package var descriptors = Int.max
     /// Called with the reason when the server cannot accept connections, at most once a minute.
     package var cannotAccept: @Sendable (SystemError) -> Void = { _ in }
@@ -88,11 +87,9 @@ package final class Server: Sendable {
     }
   }
 
-  /// Begins to shut down and returns at once.
-  ///
-  /// The server accepts no more connections and closes idle ones. It cancels the tasks of running
-  /// requests, so that waiting ones respond now. It ends when all have responded or
-  /// `Limits.drainTime` is over.
+  /// Begins to shut down. The server accepts no more connections and closes idle ones. It cancels
+  /// the tasks of running requests, so that waiting ones respond now. It ends when all have
+  /// responded or `Limits.drainTime` is over.
   package func drain() {
     for loop in loops { loop.drain() }
   }

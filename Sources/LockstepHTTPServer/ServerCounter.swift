@@ -1,6 +1,6 @@
 import Synchronization
 
-/// What a server counts since it started, over all loops.
+/// The counters of a server since it started, over all loops.
 package enum ServerCounter: Int, CaseIterable, Sendable {
   /// Accepted connections, refused ones included.
   case accepted

@@ -1,7 +1,6 @@
 // The standard library's `init?(exactly:)` calls `trunc`, and would link the C math library.
 
 extension Int64 {
-  /// Converts a double without a fraction, or returns nil.
   init?(sameAs double: Double) {
     // Below 2^63 the conversion is defined and drops the fraction. NaN fails the comparison.
     guard double >= -0x1p63, double < 0x1p63, Double(Int64(double)) == double else { return nil }
@@ -10,7 +9,6 @@ extension Int64 {
 }
 
 extension UInt64 {
-  /// Converts a double without a fraction, or returns nil.
   init?(sameAs double: Double) {
     guard double >= 0, double < 0x1p64, Double(UInt64(double)) == double else { return nil }
     self = UInt64(double)

@@ -80,15 +80,13 @@ extension JSON {
     }
   }
 
-  /// Takes the object out and leaves null. The object then has a single reference, so that changing
-  /// it copies nothing.
+  /// Leaves null. The object then has a single reference, so that changing it copies nothing.
   mutating func takeObject() -> JSONObject? {
     guard case .object(let object) = self else { return nil }
     self = .null
     return object
   }
 
-  /// Takes the elements out and leaves null, for the same reason.
   mutating func takeElements() -> [JSON]? {
     guard case .array(let elements) = self else { return nil }
     self = .null

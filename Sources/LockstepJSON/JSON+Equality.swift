@@ -1,4 +1,4 @@
-extension JSON: Equatable {
+extension JSON: Hashable {
   /// Compares values as `JSON` describes, without recursion.
   public static func == (left: JSON, right: JSON) -> Bool {
     var pending: [(JSON, JSON)] = []
@@ -45,11 +45,8 @@ extension JSON: Equatable {
     default: return false
     }
   }
-}
 
-extension JSON: Hashable {
-  /// How many levels of a value are hashed. Deeper containers count only by their size, which
-  /// bounds the recursion.
+  /// Deeper containers are hashed only by their size, which bounds the recursion.
   private static let hashedLevels = 8
 
   /// Hashes the value.

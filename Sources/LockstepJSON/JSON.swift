@@ -28,9 +28,7 @@ public enum JSON: Sendable {
   case string(String)
   case array([JSON])
   case object(JSONObject)
-}
 
-extension JSON {
   /// An integer. One that does not fit into 64 bits becomes a double.
   public init(_ value: some FixedWidthInteger) {
     if let signed = Int64(exactly: value) {

@@ -1,6 +1,5 @@
 extension JSON {
-  /// The size of `encoded()` in bytes, computed without encoding, for quotas. Works for values of
-  /// any depth.
+  /// The size of `encoded()` in bytes, computed without encoding. Works for values of any depth.
   public var encodedByteCount: Int { JSONMeasure(of: self).byteCount }
 
   /// The nesting depth: 0 for a number, 1 for `[]`, 2 for `[[]]`. Works for values of any depth.

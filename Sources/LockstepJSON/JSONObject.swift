@@ -124,7 +124,7 @@ public struct JSONObject: Sendable {
   }
 }
 
-extension JSONObject: RandomAccessCollection {
+extension JSONObject: RandomAccessCollection, Hashable, ExpressibleByDictionaryLiteral {
   /// The index of the first member.
   public var startIndex: Int { 0 }
   /// The index after the last member.
@@ -134,9 +134,7 @@ extension JSONObject: RandomAccessCollection {
   public subscript(position: Int) -> (name: String, value: JSON) {
     (members[position].name, members[position].value)
   }
-}
 
-extension JSONObject: Hashable {
   /// Whether both have the same members, in any order.
   public static func == (left: JSONObject, right: JSONObject) -> Bool {
     JSON.object(left) == JSON.object(right)
@@ -144,9 +142,7 @@ extension JSONObject: Hashable {
 
   /// Hashes the object.
   public func hash(into hasher: inout Hasher) { JSON.object(self).hash(into: &hasher) }
-}
 
-extension JSONObject: ExpressibleByDictionaryLiteral {
   /// Members in order. The last value of a repeated name wins.
   public init(dictionaryLiteral elements: (String, JSON)...) { self.init(elements) }
 }

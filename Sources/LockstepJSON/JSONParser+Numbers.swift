@@ -124,8 +124,7 @@ extension JSONParser {
     return .double(try parseDoubleBySwift(start: start))
   }
 
-  /// Swift's conversion is correctly rounded, takes time in proportion to the digits, and accepts
-  /// all of JSON's grammar.
+  /// Swift's conversion is correctly rounded, takes linear time, and accepts all of JSON's grammar.
   private func parseDoubleBySwift(start: Int) throws(ParseFault) -> Double {
     let literal = UnsafeBufferPointer(start: bytes + start, count: position - start)
     guard let value = Double(String(decoding: literal, as: UTF8.self)), value.isFinite else {

@@ -23,7 +23,7 @@ public struct JSONPatch: Sendable, Hashable {
   public init(_ operations: [Operation]) { self.operations = operations }
 }
 
-/// The limits of a patch, of which a few bytes could double a document many times, for example.
+/// The limits of a patch. Otherwise, a few bytes could double a document many times.
 public struct JSONPatchLimits: Sendable, Hashable {
   /// The greatest number of operations. Default: 10,000.
   public var maximumOperations = 10_000

@@ -1,7 +1,7 @@
 /// A JSON Pointer (RFC 6901): the path to a value inside another, such as `/items/0/title`.
 ///
 /// Pointers are equal if their tokens have the same UTF-8 bytes.
-public struct JSONPointer: Sendable {
+public struct JSONPointer: Sendable, Hashable, CustomStringConvertible {
   /// The names and indices of the path, unescaped; none for the whole document.
   public let tokens: [String]
 
@@ -11,8 +11,7 @@ public struct JSONPointer: Sendable {
   /// A pointer with unescaped tokens.
   public init(tokens: [String]) { self.tokens = tokens }
 
-  /// Parses a pointer: empty text, or tokens with a slash before each, with `~1` for `/` and `~0`
-  /// for `~`.
+  /// Parses empty text, or tokens with a slash before each, with `~1` for `/` and `~0` for `~`.
   public init(parsing text: String) throws(JSONPointerError) {
     guard !text.isEmpty else {
       self = .root
@@ -90,9 +89,7 @@ public struct JSONPointer: Sendable {
     }
     return isEscape ? nil : String(decoding: bytes, as: UTF8.self)
   }
-}
 
-extension JSONPointer: CustomStringConvertible, Hashable {
   /// The pointer as RFC 6901 spells it; reading it again gives the same pointer.
   public var description: String {
     var bytes: [UInt8] = []

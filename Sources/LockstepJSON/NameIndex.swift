@@ -6,8 +6,7 @@ struct NameIndex: Sendable {
 
   private static let free: Int32 = -1
 
-  /// Places, or `free`. The count is a power of two, at least twice the number of members, or 0 if
-  /// not in use.
+  /// Places, or `free`. The count is a power of two, at least twice that of the members, or 0.
   private var slots: [Int32] = []
 
   /// Whether the index has all members. If not, it is empty.

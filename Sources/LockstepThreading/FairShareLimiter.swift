@@ -1,9 +1,6 @@
 /// Limits how much work of one owner runs at once, so that an owner cannot use all of a shared
-/// pool.
-///
-/// - Work beyond the limit waits in the order of its arrival, in a queue for each owner.
-/// - Each queue is bounded: if it is full, `run` throws at once.
-/// - A waiting task that is cancelled leaves the queue. Work that has begun always finishes.
+/// pool. Work beyond the limit waits in the order of its arrival, in the owner's bounded queue. A
+/// waiting task that is cancelled leaves the queue. Work that has begun always finishes.
 package final class FairShareLimiter<Owner: Hashable & Sendable>: Sendable {
   private typealias Waiter = CheckedContinuation<Void, any Error>
 
@@ -31,19 +28,15 @@ package final class FairShareLimiter<Owner: Hashable & Sendable>: Sendable {
   private let waiting: Int
   private let contents = LockedState(Contents())
 
-  /// Errors have the name. At least 1 piece of an owner's work runs at once, and `waiting` more may
-  /// wait.
+  /// Errors have the name. At least 1 piece of an owner's work runs at once.
   package init(name: String, atOnce: Int, waiting: Int) {
     self.name = name
     self.atOnce = max(1, atOnce)
     self.waiting = waiting
   }
 
-  /// Runs `work` when the owner is below the limit. `work` must not run more work of the same
-  /// owner, because it could wait for itself.
-  ///
-  /// Throws `PoolOverloadedError` if the owner's queue is full, and `CancellationError` if the task
-  /// was cancelled while it waited.
+  /// Runs `work`, which must not run more work of the same owner: it could wait for itself. Throws
+  /// `PoolOverloadedError` if the queue is full, and `CancellationError` if cancelled in the queue.
   nonisolated(nonsending) package func run<Result>(
     for owner: Owner,
     _ work: () async throws -> Result

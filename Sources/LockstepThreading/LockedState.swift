@@ -5,7 +5,7 @@ import Glibc
 /// `Synchronization.Mutex` has no condition. Under contention the kernel passes its lock on
 /// (`FUTEX_LOCK_PI`), which is slow and which the thread sanitizer reports as races.
 ///
-/// `@unchecked Sendable`: the state is `Sendable`, and is accessed only while the lock is held.
+/// `@unchecked Sendable`: the state is accessed only while the lock is held.
 public final class LockedState<State: Sendable>: @unchecked Sendable {
   private struct Primitives {
     var lock = pthread_mutex_t()

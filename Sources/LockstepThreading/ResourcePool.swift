@@ -7,7 +7,6 @@ public typealias WorkerPool = ResourcePool<Void>
 /// - Accepted work starts in the order of acceptance. It always finishes, even if the waiting task
 ///   is cancelled.
 /// - The queue is bounded: if it is full, `run` throws at once.
-/// - `run` can be called from any task on any executor, and the caller continues where it was.
 ///
 /// Shut a pool down when it is no longer needed. A pool that is released instead finishes the work
 /// it accepted, and its threads then end by themselves.

@@ -7,8 +7,7 @@
 /// - A waiting caller stays until the flight ends, even if its task is cancelled.
 /// - If the work throws `CancellationError`, only the caller that ran it fails. Another caller runs
 ///   the work instead.
-/// - `invalidate(_:)` marks the result of running work as outdated. Its caller then runs the work
-///   again.
+/// - `invalidate(_:)` marks running work as outdated. Its caller then runs the work again.
 package final class SingleFlight<Key: Hashable & Sendable, Value: Sendable, Failure: Error>: Sendable {
   private typealias Outcome = Result<Value, Failure>
 
@@ -29,8 +28,6 @@ package final class SingleFlight<Key: Hashable & Sendable, Value: Sendable, Fail
 
   package init() {}
 
-  /// Runs `work`, or waits for another caller that runs it for the same key.
-  ///
   /// `keep` stores a result that is not outdated, and returns what all callers get. It runs under a
   /// lock that `invalidate(_:)` takes too, so it must be short.
   nonisolated(nonsending) package func value(
@@ -47,8 +44,7 @@ package final class SingleFlight<Key: Hashable & Sendable, Value: Sendable, Fail
     }
   }
 
-  /// Marks work that runs for the key as outdated. Call this after the source has changed and
-  /// before the change is cached.
+  /// To be called after the source has changed and before the change is cached.
   package func invalidate(_ key: Key) {
     // Mostly nothing runs, and this code is not specialized for the key.
     flights.withLock { if !$0.isEmpty { $0[key]?.isOutdated = true } }

@@ -15,8 +15,7 @@ public struct CivilDate: Sendable, Equatable {
   /// From 1 March of year 0 to 1 January 1970.
   private static let daysBefore1970 = 719_468
 
-  /// The day with this number, counted from 1 January 1970. Exact for some 10^15 days in both
-  /// directions.
+  /// Exact for some 10^15 days before and after 1970.
   public init(daysSince1970 days: Int) {
     let shifted = days + Self.daysBefore1970
     let era = Self.floor(shifted, by: Self.daysOfEra)

@@ -33,9 +33,7 @@ public struct Timestamp: Sendable, Hashable, Comparable, CustomStringConvertible
     let (seconds, milliseconds) = Int(millisecondsSince1970).quotientAndRemainder(dividingBy: 1000)
     return "\(LocalTime(seconds).standardText).\(milliseconds.padded(to: 3))Z"
   }
-}
 
-extension Timestamp {
   /// The moment that is `duration` earlier.
   public func earlier(by duration: Duration) -> Timestamp {
     Timestamp(millisecondsSince1970: millisecondsSince1970 - duration.wholeMilliseconds)

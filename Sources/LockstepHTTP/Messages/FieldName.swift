@@ -21,9 +21,7 @@ public struct FieldName: Sendable, ExpressibleByStringLiteral {
   }
 
   func matches(_ name: UnsafeRawBufferPointer) -> Bool { name.equalsIgnoringCase(literal) }
-}
 
-extension FieldName {
   // Written by the server alone (RFC 9110 and 9112).
   package static let connection: FieldName = "Connection"
   package static let contentLength: FieldName = "Content-Length"
@@ -71,7 +69,7 @@ extension FieldName {
   package static let xForwardedFor: FieldName = "X-Forwarded-For"
   package static let xRequestID: FieldName = "X-Request-Id"
 
-  // Lockstep's own: the cursor of the user's whole state, and a mark of a response that was recorded.
+  // Lockstep's own: the cursor of the whole state, and a mark of a response that was recorded.
   package static let cursor: FieldName = "Cursor"
   package static let idempotencyReplayed: FieldName = "Idempotency-Replayed"
 }

@@ -34,7 +34,7 @@ public enum HandlerResult: Sendable {
   }
 }
 
-/// A change to the response of a request: see `HandlerResult.transformed(by:)`.
+/// See `HandlerResult.transformed(by:)`.
 public protocol ResponseTransform: Sendable {
   /// The result for a plain response.
   func result(_ response: Response) -> HandlerResult
@@ -46,7 +46,6 @@ public protocol ResponseTransform: Sendable {
   func result(of error: any Error) throws -> HandlerResult
 }
 
-/// A parked request whose response is transformed when it is made.
 @usableFromInline
 final class TransformedRequest<Transform: ResponseTransform>: ParkedRequest {
   private let request: any ParkedRequest

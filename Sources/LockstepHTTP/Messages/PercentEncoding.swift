@@ -4,12 +4,10 @@ package enum PercentEncoding {
   package static func text(_ text: String) -> String {
     let digits = Array("0123456789ABCDEF")
     return text.utf8.reduce(into: "") { output, byte in
-      switch byte {
-      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
-        UInt8(ascii: "~"):
+      let isLetter = (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
+      if isLetter || byte.isDigit || "-._~".utf8.contains(byte) {
         output.unicodeScalars.append(UnicodeScalar(byte))
-      default:
+      } else {
         output.append("%")
         output.append(digits[Int(byte >> 4)])
         output.append(digits[Int(byte & 15)])

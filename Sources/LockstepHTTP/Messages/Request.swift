@@ -2,8 +2,7 @@
 public struct Request: Sendable {
   package let head: RequestHead
   package internal(set) var body: RequestBody
-  /// The client's address: the other end of the connection, or the address that a trusted proxy
-  /// reported.
+  /// The other end of the connection, or the client's address that a trusted proxy reported.
   package var peer: PeerAddress
   /// When the head was complete, in nanoseconds of the server's monotonic clock.
   package let arrival: Int64

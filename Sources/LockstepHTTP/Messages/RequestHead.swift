@@ -83,8 +83,7 @@ public final class RequestHead: Sendable {
     firstPlace(of: name).map { String(decoding: bytes[$0.value], as: UTF8.self) }
   }
 
-  /// Calls `body` with the value of the first field with this name, or returns nil. The bytes are
-  /// valid only during the call.
+  /// Calls `body` with the value of the first field with this name, valid only during the call.
   public func withBytes<Result>(of name: FieldName, _ body: (UnsafeRawBufferPointer) throws -> Result) rethrows
     -> Result?
   {

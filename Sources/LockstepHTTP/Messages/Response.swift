@@ -11,8 +11,7 @@ public struct Response: Sendable {
   }
 
   package var status: Status
-  /// Without those that the server adds: `Date`, `Content-Length`, `Transfer-Encoding` and
-  /// `Connection`.
+  /// Without `Date`, `Content-Length`, `Transfer-Encoding` and `Connection`, which the server adds.
   package var fields: HeaderFields
   package var body: Body
 

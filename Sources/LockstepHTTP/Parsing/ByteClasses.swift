@@ -98,8 +98,7 @@ extension UnsafeRawBufferPointer {
     return start..<end
   }
 
-  /// Calls `body` for each element of a comma-separated list (RFC 9110, 5.6.1), trimmed, and skips
-  /// empty elements.
+  /// The elements of a comma-separated list (RFC 9110, 5.6.1), trimmed, without empty ones.
   func forEachListElement(_ body: (UnsafeRawBufferPointer) -> Void) {
     var start = 0
     while start < count {

@@ -40,8 +40,7 @@ struct HeadScanner {
     return nil
   }
 
-  /// Removes the empty lines before the head and returns their size. The caller's next buffer
-  /// begins after them.
+  /// The size of the empty lines before the head. The caller's next buffer begins after them.
   mutating func takeEmptyLines() -> Int {
     let count = start
     taken += count
@@ -70,8 +69,7 @@ struct HeadScanner {
     }
   }
 
-  /// Checks the first byte of the request line. Bytes of another protocol may never have a line
-  /// end, so they are refused at once.
+  /// Bytes of another protocol may never have a line end, so they are refused at once.
   private func beginsWithMethod(_ bytes: UnsafeRawBufferPointer) throws(Problem) -> Bool {
     guard start < bytes.count, bytes[start] != UInt8(ascii: "\r") else { return false }
     if bytes[start].isTokenByte { return true }

@@ -64,9 +64,7 @@ public struct Problem: Error, Sendable {
     fields.append(contentsOf: self.fields)
     return Response(status: kind.status, fields: fields, body: .bytes(document.encoded()))
   }
-}
 
-extension Problem {
   static func malformed(_ detail: String) -> Problem { Problem(.malformedRequest, detail: detail) }
 
   static func uriTooLong(_ bounds: ParserLimits) -> Problem {

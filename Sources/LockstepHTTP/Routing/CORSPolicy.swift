@@ -3,8 +3,7 @@ public struct CORSPolicy: Sendable {
   private let origins: [String]
   private let allowsAny: Bool
 
-  /// A policy for these origins, such as `https://app.example`; `*` means all. Without origins,
-  /// CORS is off.
+  /// Origins such as `https://app.example`; `*` means all. Without origins, CORS is off.
   public init(origins: [String]) {
     self.origins = origins
     allowsAny = origins.contains("*")
@@ -32,8 +31,7 @@ public struct CORSPolicy: Sendable {
     return fields
   }
 
-  /// The additional fields of the response to a preflight; nil if the request is none from an
-  /// allowed origin.
+  /// The additional fields of the response to a preflight from an allowed origin; otherwise nil.
   public func preflightFields(for head: RequestHead, allow: String) -> HeaderFields? {
     guard isOn, head.method == .options, allowed(head[.origin]) != nil, head.has(.accessControlRequestMethod) else {
       return nil

@@ -1,10 +1,9 @@
-/// The parts of a path, each percent-decoded after the path was split: an encoded slash splits none.
+/// The parts of a path. Each is decoded after the path is split, so an encoded slash splits none.
 struct PathSegments {
   private let bytes: [UInt8]
   private(set) var places: [Range<Int>] = []
 
-  /// The parts of a request's path: none for `/`; an empty one between two slashes and after a last
-  /// slash.
+  /// No parts for `/`; an empty one between two slashes and after a last slash.
   init(of head: RequestHead) throws(Problem) {
     var decoded: [UInt8]? = nil
     if head.pathPlace.count > 1 {

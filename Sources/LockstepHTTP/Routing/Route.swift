@@ -1,6 +1,5 @@
-/// Handles a request. A `Problem` that it throws is the response; any other error is `internal`.
-///
-/// It runs on the event loop of the connection, so it must not block.
+/// Handles a request. A `Problem` that it throws is the response; any other error is `internal`. It
+/// runs on the event loop of the connection, so it must not block.
 public typealias Handler = @Sendable (Request) throws -> HandlerResult
 
 /// A method and a path pattern with their handler.

@@ -113,8 +113,7 @@ package struct RouteResponse: Sendable {
   package let fields: [RouteField]
   /// The JSON Schemas of its body by media types; none without a body.
   package let content: [(type: String, schema: JSON)]
-  /// The name by which routes share the response, if they do. Only responses without a body are
-  /// shared.
+  /// The name by which routes share the response. Only responses without a body are shared.
   package let sharedName: String?
 
   package init(

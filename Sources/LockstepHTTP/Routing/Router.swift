@@ -42,8 +42,7 @@ package struct Router: Sendable {
   private var nodes = [Node()]
   private let serverAllow: String
 
-  /// A table of these routes. Throws if two have the same method and path, or a pattern is
-  /// malformed.
+  /// Throws if two routes have the same method and path, or a pattern is malformed.
   package init(_ routes: [Route]) throws(TableError) {
     self.routes = routes
     serverAllow = Self.allow(routes.map(\.method))

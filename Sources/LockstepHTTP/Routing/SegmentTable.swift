@@ -2,12 +2,7 @@
 /// allocation and a slow hash for each lookup. The keys come from the routes, so no client can
 /// choose keys that collide.
 struct SegmentTable: Sendable {
-  private struct Entry: Sendable {
-    let part: [UInt8]
-    let node: Int
-  }
-
-  private var slots: [Entry?]
+  private var slots: [(part: [UInt8], node: Int)?]
 
   init(_ entries: [(part: [UInt8], node: Int)]) {
     // A power of two, and at least twice the entries, so that a probe soon finds an empty slot.
@@ -17,7 +12,7 @@ struct SegmentTable: Sendable {
     for entry in entries {
       var slot = entry.part.withUnsafeBytes { firstSlot(for: $0) }
       while slots[slot] != nil { slot = (slot + 1) & (slots.count - 1) }
-      slots[slot] = Entry(part: entry.part, node: entry.node)
+      slots[slot] = entry
     }
   }
 
@@ -31,8 +26,7 @@ struct SegmentTable: Sendable {
     return nil
   }
 
-  // FNV-1a. The low bits differ even if only the last letters of two parts do; the high bits do
-  // not.
+  // FNV-1a. The low bits differ even if only the last letters of two parts do.
   private func firstSlot(for part: UnsafeRawBufferPointer) -> Int {
     var hash: UInt64 = 0xCBF2_9CE4_8422_2325
     for byte in part { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01B3 }

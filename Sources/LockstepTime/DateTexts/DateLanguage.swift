@@ -12,9 +12,8 @@
 /// | `ja` | 2026年11月21日 9:05 |
 /// | any other | 2026-11-21T09:05:00+01:00 (ISO 8601) |
 ///
-/// Other regions (`es-MX`, `ja-JP`, `de-CH`, `en-GB`) use the form of their language. Tags are BCP
-/// 47 or the C library's form: `ja_JP.UTF-8` is `ja-JP`. Case, scripts and other parts of a tag are
-/// ignored.
+/// Other regions (`es-MX`, `en-GB`) use the form of their language. Tags are BCP 47 or the C
+/// library's form: `ja_JP.UTF-8` is `ja-JP`. Case, scripts and other parts of a tag are ignored.
 enum DateLanguage: Sendable, Equatable {
   case english
   case american
@@ -23,7 +22,6 @@ enum DateLanguage: Sendable, Equatable {
   case french
   case canadianFrench
   case japanese
-  /// ISO 8601, for other languages.
   case standard
 
   init(tag: String) {

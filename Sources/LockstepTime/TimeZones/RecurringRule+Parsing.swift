@@ -1,6 +1,5 @@
 extension RecurringRule {
-  /// Parses a rule such as `CET-1CEST,M3.5.0,M10.5.0/3`. A rule with daylight saving time must have
-  /// both changes, because POSIX defines no default for them.
+  /// Parses a rule such as `CET-1CEST,M3.5.0,M10.5.0/3`. POSIX has no default for the changes.
   init(parsing text: some Sequence<UInt8>) throws(TimeZoneError) {
     var scanner = RuleScanner(text)
     try scanner.name()
