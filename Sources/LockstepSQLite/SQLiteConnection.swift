@@ -47,7 +47,7 @@ public final class SQLiteConnection {
 
   let database: DatabaseHandle
   let busyTimeout: Duration
-  private(set) var statements = StatementCache(capacity: 128)
+  var statements = StatementCache(capacity: 128)
 
   /// A new database in memory that is deleted with its connection.
   public static func inMemory() throws(SQLiteError) -> SQLiteConnection {

@@ -10,7 +10,8 @@ struct StatementTests {
 
   init() throws {
     folder = try TemporaryDirectory()
-    connection = try SQLiteConnection(path: folder.file("statements.db"), statementCapacity: 3)
+    connection = try SQLiteConnection(path: folder.file("statements.db"))
+    connection.statements = StatementCache(capacity: 3)
     try connection.execute("CREATE TABLE pairs (name TEXT PRIMARY KEY, number INTEGER NOT NULL) STRICT")
   }
 
@@ -53,7 +54,8 @@ struct StatementTests {
 
   @Test("A statement that is evicted while it runs still works")
   func evicted() throws {
-    let other = try SQLiteConnection(path: folder.file("statements.db"), statementCapacity: 1)
+    let other = try SQLiteConnection(path: folder.file("statements.db"))
+    other.statements = StatementCache(capacity: 1)
     let sums = try other.all("SELECT value + ? FROM json_each('[1, 2]')", 1) { row in
       try other.run("SELECT 'something else'")
       return try row[0] as Int
