@@ -20,7 +20,7 @@ public final class ReactorHost<R: Reactor>: ViewModel {
   ///
   /// - Parameters:
   ///   - reactor: The reactor. Its `transform` functions are called here, once.
-  ///   - capacity: How many actions may be unsettled: waiting, or with an effect that runs.
+  ///   - capacity: The most unsettled actions: waiting, or with a running effect. More are refused.
   ///   - trace: Called by the loop for each of its steps. It must be quick and must not block.
   public init(
     _ reactor: R,
