@@ -166,7 +166,7 @@ struct CommandTests {
       try SQLiteConnection(path: folder.file("lockstep.db"), journal: .asFound).run(
         "CREATE TABLE t (a)"
       )
-      words = "is a SQLite database, but not a Lockstep store. Nothing in it was changed."
+      words = "is a SQLite database, but not a Lockstep store. Nothing was changed."
     default:
       let (process, _) = try await LockstepProcess.serving(in: folder, name: "maker")
       process.send(SIGTERM)
