@@ -52,8 +52,7 @@ package final class DatabaseWriter: Sendable {
     stopAccepting()?.detach()
   }
 
-  /// Queues a unit. Throws `PoolOverloadedError` if the queue is full, `PoolShutDownError` after
-  /// `shutDown()`. The unit then does not run, and `completion` is not called.
+  /// Queues a unit.
   ///
   /// - Parameters:
   ///   - unit: Writes, on the writer thread, in a transaction that it must not end or nest. It
@@ -67,6 +66,8 @@ package final class DatabaseWriter: Sendable {
   ///     when the unit is on disk or has failed. After a failed group, no unit runs until all its
   ///     handlers have been called. After a committed group, units may run at the same time. The
   ///     handler must be short and must not wait for the writer.
+  /// - Throws: `PoolOverloadedError` if the queue is full, `PoolShutDownError` after `shutDown()`.
+  ///   The unit then does not run, and `completion` is not called.
   @inlinable
   package func submit<Value: Sendable>(
     _ unit: @escaping @Sendable (SQLiteConnection) throws -> Value,
@@ -120,7 +121,7 @@ package final class DatabaseWriter: Sendable {
   }
 }
 
-/// What a writer's thread shares with its callers.
+/// The state that a writer's thread shares with its callers.
 struct WriterShared: Sendable {
   let options: DatabaseWriter.Options
   let monotonic: @Sendable () -> Int64

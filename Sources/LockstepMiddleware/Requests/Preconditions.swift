@@ -59,9 +59,15 @@ package struct Preconditions: Sendable {
     }
   }
 
-  /// Whether a write may continue on a resource with this tag, which is not a cursor.
-  package func allowsWrite(to tag: String) -> Bool {
-    if case .these(let tags)? = ifMatch, !tags.contains(where: { !$0.isWeak && $0.text == tag }) { return false }
+  /// Whether a write may continue on a resource with this tag, which is not a cursor. With `state`,
+  /// `If-Match` also accepts any cursor of that revision of the user's state.
+  package func allowsWrite(to tag: String, orStateAt state: Cursor? = nil) -> Bool {
+    if case .these(let tags)? = ifMatch {
+      let isMatch = tags.contains { given in
+        !given.isWeak && (given.text == tag || state?.hasRevision(of: given.text) ?? false)
+      }
+      guard isMatch else { return false }
+    }
     return !isFresh(tag)
   }
 
@@ -112,6 +118,11 @@ extension Cursor {
     if tag == text { return true }
     guard let digest, let other = Cursor(tag) else { return false }
     return other.store == store && other.digest == digest
+  }
+
+  fileprivate func hasRevision(of tag: String) -> Bool {
+    guard let other = Cursor(tag) else { return false }
+    return other.store == store && other.revision == revision
   }
 
   private var digest: String? { detail.flatMap { $0.hasPrefix("d") ? $0 : nil } }

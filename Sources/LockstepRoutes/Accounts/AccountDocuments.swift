@@ -76,8 +76,8 @@ struct PrivateDocument: Sendable {
   }
 
   /// Throws `AccountsError.changed` if the preconditions of a write do not hold.
-  func check(_ preconditions: Preconditions) throws(AccountsError) {
-    guard !preconditions.allowsWrite(to: tag) else { return }
+  func check(_ preconditions: Preconditions, orStateAt state: Cursor? = nil) throws(AccountsError) {
+    guard !preconditions.allowsWrite(to: tag, orStateAt: state) else { return }
     throw .changed(current: json, tag: tag)
   }
 }

@@ -15,6 +15,7 @@ package struct AccountsRoutes: Sendable {
   let accounts: StoredAccounts
   let ledger: AccountsLedger
   let export: UserExport
+  private let store: String
   private let cache: StateCache
   private let authenticator: TokenAuthenticator
   private let shares: FairShareLimiter<UserID>
@@ -23,6 +24,7 @@ package struct AccountsRoutes: Sendable {
     self.accounts = accounts
     self.ledger = ledger
     self.export = export
+    store = reading.store
     cache = reading.cache
     authenticator = reading.gate.sessions
     shares = reading.readers.shares
@@ -164,7 +166,7 @@ package struct AccountsRoutes: Sendable {
     let text = reader.text("password")
     try reader.finishProblem()
     let password = Password(text ?? "")
-    let check = try accountCheck(request, session)
+    let check = try accountCheck(request, session, orStateOf: store)
     return later(try Self.erasureKey(request, body)) { () throws(AccountsError) in
       try await accounts.prepareErase(confirmedBy: password, in: session).checked(by: check)
     } done: {
@@ -172,17 +174,22 @@ package struct AccountsRoutes: Sendable {
     }
   }
 
-  /// Checks the request's preconditions on the account, in the transaction of the write.
+  /// Checks the request's preconditions on the account, in the transaction of the write. If a store
+  /// is given, `If-Match` may also have a cursor of the user's whole state there.
   private func accountCheck(
     _ request: Request,
-    _ session: LiveSession
+    _ session: LiveSession,
+    orStateOf store: String? = nil
   ) throws -> @Sendable (SQLiteConnection) throws -> Void {
     let preconditions = try Preconditions(of: request.head)
     return { connection in
       guard !preconditions.isEmpty,
         let account = try UserRecords(connection: connection).account(session.user)
       else { return }
-      try PrivateDocument(User.format.encode(account.user)).check(preconditions)
+      let state = try store.map { store in
+        Cursor(store: store, revision: try Journal(connection: connection).end(of: session.user).revision)
+      }
+      try PrivateDocument(User.format.encode(account.user)).check(preconditions, orStateAt: state)
     }
   }
 

@@ -38,6 +38,25 @@ struct AccountPreconditionTests {
     }
   }
 
+  @Test("Erasing an account can be conditional on the whole state, by any cursor of its present revision")
+  func wholeState() async throws {
+    try await ServerFixture.run { users in
+      let ada = try await users.signUp()
+      func erase(_ cursor: String) async throws -> RawResponse {
+        try await ada.ask("DELETE", "/v1/me", Self.erasure, [#"If-Match: "\#(cursor)""#])
+      }
+      let before = try #require(try await ada.get("/v1/changes").cursor)
+      #expect(try await ada.put("/v1/favorites/a", "{}").status == 201)
+      let me = try await ada.get("/v1/me")
+      expectChanged(try await erase(before), me, "an older cursor")
+      let present = try #require(try await ada.get("/v1/changes").cursor)
+      expectChanged(try await erase("00000000" + present.dropFirst(8)), me, "a cursor of another store")
+      #expect(try await ada.put("/v1/me/password", Self.change, [#"If-Match: "\#(present)""#]).status == 412)
+      #expect(try await erase(present).status == 204)
+      #expect(try await ada.get("/v1/me").status == 401)
+    }
+  }
+
   @Test("Any present account satisfies If-Match: *, and a wrong password is reported before a failed precondition")
   func anyAccount() async throws {
     try await ServerFixture.run { users in
