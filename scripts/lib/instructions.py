@@ -5,6 +5,7 @@ import os
 import re
 import signal
 import socket
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -122,12 +123,18 @@ def measure(binary, count, keep):
 
 
 def main():
-    count, keep, binaries = int(sys.argv[1]), sys.argv[2], sys.argv[3:]
+    count, rounds, keep, binaries = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3], sys.argv[4:]
     os.makedirs(keep, exist_ok=True)
-    results = []
-    for binary in binaries:
-        print(f"==> Counting {binary}", file=sys.stderr)
-        results.append(measure(binary, count, keep))
+    measured = [[] for _ in binaries]
+    for number in range(1, rounds + 1):
+        for binary, results in zip(binaries, measured):
+            print(f"==> Round {number} of {rounds}: {binary}", file=sys.stderr)
+            results.append(measure(binary, count, keep))
+    # The threads of a server wake up at other moments in each run, which changes a count by a few
+    # hundred.
+    results = [
+        {kind: statistics.median(result[kind] for result in runs) for kind in runs[0]} for runs in measured
+    ]
     print("| request | " + " | ".join(os.path.basename(binary) for binary in binaries) + " |")
     print("|---|" + "---:|" * len(binaries))
     for kind, first in results[0].items():
