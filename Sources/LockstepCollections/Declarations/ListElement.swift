@@ -26,10 +26,8 @@ public protocol ListElement: Identifiable, Sendable where ID == String {
 }
 
 extension ListElement {
-  /// The element as clients get it.
   @inlinable package var json: JSON { Self.format.encode(self) }
 
-  /// Reads an encoded element. Returns `nil` if this is not one.
   package init?(encoded: [UInt8]) {
     guard let object = JSON(trusting: encoded).objectValue else { return nil }
     self.init(object)
@@ -43,8 +41,7 @@ extension ListState {
     self[id].flatMap { Element($0.object) }
   }
 
-  /// All elements, in their order. This decodes each of them; use `element(_:as:)` for a single
-  /// one.
+  /// All elements, in their order. This decodes each; `element(_:as:)` decodes a single one.
   public func elements<Element: ListElement>(as type: Element.Type = Element.self) -> [Element] {
     items.compactMap { Element(encoded: $0.encoded) }
   }

@@ -7,9 +7,7 @@
 package struct Cursor: Sendable, Hashable {
   /// The first digits of the store's id.
   package let store: String
-  /// The user's revision.
   package let revision: Revision
-  /// The revision of the registered defaults.
   package var registered = Revision.none
   /// Distinguishes representations with the same revisions, such as the pages of a list.
   /// Characters: `[A-Za-z0-9_-]`.
@@ -58,7 +56,6 @@ package struct Cursor: Sendable, Hashable {
     return part
   }
 
-  /// Takes a point and the revision after it.
   private static func takeRevision(of rest: inout ArraySlice<UInt8>) -> Revision? {
     guard rest.popFirst() != nil else { return nil }
     return Revision(utf8: takePart(of: &rest))
