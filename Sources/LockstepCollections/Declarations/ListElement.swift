@@ -1,18 +1,7 @@
 import LockstepJSON
 
-/// An element of a module's list, in the types of the module's own code.
-///
-///     struct ShoppingItem: ListElement {
-///       let id: String
-///       var name: String
-///
-///       static let format = ValueFormat<ShoppingItem>(.member("id", .text, \.id), .member("name", .text, \.name))
-///
-///       init?(_ object: JSONObject) {
-///         guard let id = object["id"]?.stringValue, let name = object["name"]?.stringValue else { return nil }
-///         (self.id, self.name) = (id, name)
-///       }
-///     }
+/// An element of a module's list, in the types of the module's own code. `docs/own-reactor.md` shows
+/// one.
 ///
 /// `init` must read everything that `format` has ever written, because stores and histories keep
 /// old elements. So make a new member optional, or give it a default.

@@ -8,6 +8,7 @@ import LockstepJSON
 @usableFromInline
 package struct PayloadReader {
   private let payload: JSONObject
+  /// The members that were read.
   private var known: [String] = []
   private var takesAll = false
   private let isObject: Bool

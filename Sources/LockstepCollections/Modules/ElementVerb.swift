@@ -35,12 +35,11 @@ package struct DeclaredVerb: Sendable {
   package let type: String
   /// The JSON Schema of the payload; nil if the module has no action of this type.
   package let payload: JSON?
+  /// The members of the payload.
+  package let members: Set<String>
   /// The members of an element that clients may send back as they got them. They are ignored.
   package let ignored: [String]
   package let read: @Sendable (_ payload: JSON) throws(Refusal) -> UserAction
-
-  /// The members of the payload.
-  package var members: Set<String> { Set(payload?["properties"]?.objectValue?.names ?? []) }
 
   init<Action>(
     _ action: VerbAction<Action>,
@@ -51,12 +50,12 @@ package struct DeclaredVerb: Sendable {
     let found = action.own ?? listed.first { $0.type == action.type }
     type = action.type
     payload = found?.payload
-    let members = Set(found?.payload["properties"]?.objectValue?.names ?? [])
+    members = Set(found?.payload["properties"]?.objectValue?.names ?? [])
     let readOnly = (element["properties"]?.objectValue ?? JSONObject()).filter {
       $0.value["readOnly"]?.boolValue == true
     }
     // `GET` adds the index.
-    ignored = (readOnly.map(\.name) + ["index"]).filter { !members.contains($0) }
+    ignored = (readOnly.map(\.name) + ["index"]).filter { [members] in !members.contains($0) }
     read = { [type] payload throws(Refusal) in
       guard let found else { throw .notFound("There is no such action.") }
       return make(type, payload, try found.read(payload, ClientNetwork(host: "")))

@@ -68,13 +68,17 @@ package struct Cursor: Sendable, Hashable {
   }
 
   private static func isWord(_ part: ArraySlice<UInt8>) -> Bool {
-    !part.isEmpty
-      && part.allSatisfy { byte in
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
-        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"): true
-        default: false
-        }
-      }
+    !part.isEmpty && part.allSatisfy { $0.isWordCharacter }
+  }
+}
+
+extension UInt8 {
+  /// Whether this is one of `[A-Za-z0-9_-]`.
+  package var isWordCharacter: Bool {
+    switch self {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
+    case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"): true
+    default: false
+    }
   }
 }

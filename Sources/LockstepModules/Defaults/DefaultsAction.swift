@@ -78,13 +78,7 @@ struct SuiteAction: Sendable {
 package enum SuiteName {
   /// The fault of a name, or `nil` if the name is valid.
   package static func fault(of text: String) -> String? {
-    let isPlain = text.utf8.allSatisfy { byte in
-      switch byte {
-      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
-      case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "-"): true
-      default: false
-      }
-    }
+    let isPlain = text.utf8.allSatisfy { $0.isWordCharacter || $0 == UInt8(ascii: ".") }
     return isPlain && (1...128).contains(text.utf8.count)
       ? nil : "The name of a suite has 1 to 128 of the characters A-Z a-z 0-9 . _ -"
   }
@@ -118,8 +112,7 @@ extension PayloadField<String> {
 
 extension PayloadField<JSON> {
   fileprivate static var defaultValue: PayloadField {
-    let types: JSON = ["boolean", "number", "string", "array", "object"]
-    return PayloadField([SchemaMember(name: "value", schema: ["type": types])]) { reader, _ in
+    PayloadField([SchemaMember(name: "value", schema: .valueSchema)]) { reader, _ in
       let value = reader.required("value")
       if let value, let wrong = DefaultValue.fault(of: value) { reader.add("value", wrong) }
       return value
