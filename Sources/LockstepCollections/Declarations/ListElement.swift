@@ -1,7 +1,6 @@
 import LockstepJSON
 
-/// An element of a module's list, in the types of the module's own code. `docs/own-reactor.md` shows
-/// one.
+/// An element of a module's list, as the module's own code sees it. `docs/own-reactor.md` shows one.
 ///
 /// `init` must read everything that `format` has ever written, because stores and histories keep
 /// old elements. So make a new member optional, or give it a default.
