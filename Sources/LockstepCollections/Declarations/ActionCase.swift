@@ -5,7 +5,6 @@ import LockstepJSON
 public struct ActionCase<Action: Sendable>: Sendable {
   /// The `type` of the action.
   public let type: String
-  /// The payload's JSON Schema.
   @usableFromInline let payload: JSON
   /// Reads a payload that was sent from this network. Throws all of its faults.
   @usableFromInline let read: @Sendable (JSON, ClientNetwork) throws(Refusal) -> Action
@@ -36,7 +35,6 @@ public struct ActionCase<Action: Sendable>: Sendable {
   }
 }
 
-/// Returns a value that was read without a fault.
 @inlinable
 package func present<Value>(_ value: Value?) throws(Refusal) -> Value {
   guard let value else { throw .invalid("", "It can't be read.") }
@@ -61,7 +59,6 @@ extension Array {
     }
   }
 
-  /// The catalogue's entries for these cases.
   package func catalogue<Action>() -> JSON where Element == ActionCase<Action> {
     .array(map { ["type": .string($0.type), "payload": $0.payload] })
   }

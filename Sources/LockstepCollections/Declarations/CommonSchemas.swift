@@ -1,12 +1,9 @@
 import LockstepJSON
 
 // JSON Schemas that many declarations and routes share.
-
 extension JSON {
-  /// Refers to a shared schema by its name.
   package static func reference(_ name: String) -> JSON { ["$ref": .string("#/components/schemas/\(name)")] }
 
-  /// The schema of a list.
   package static func arraySchema(of items: JSON) -> JSON { ["type": "array", "items": items] }
 
   package static let cursorSchema: JSON = ["type": "string", "pattern": "^[A-Za-z0-9._-]{1,256}$"]
@@ -24,11 +21,10 @@ extension JSON {
   package static let uuidSchema: JSON = ["type": "string", "format": "uuid"]
   package static let passwordSchema: JSON = ["type": "string", "format": "password"]
   package static let textSchema: JSON = ["type": "string"]
-  /// A JSON value that isn't null.
   package static let valueSchema: JSON = ["type": ["boolean", "number", "string", "array", "object"]]
   /// An object with keys that clients choose.
   package static let valuesSchema: JSON = ["type": "object", "additionalProperties": .object([:])]
-  /// Changes to such an object. `null` removes a value.
+  /// Here `null` removes a value.
   package static let changedValuesSchema: JSON = [
     "type": "object", "propertyNames": nameSchema, "additionalProperties": .object([:]),
   ]

@@ -1,18 +1,6 @@
 import LockstepJSON
 
-/// An element of a module's list, in the types of the module's own code.
-///
-///     struct ShoppingItem: ListElement {
-///       let id: String
-///       var name: String
-///
-///       static let format = ValueFormat<ShoppingItem>(.member("id", .text, \.id), .member("name", .text, \.name))
-///
-///       init?(_ object: JSONObject) {
-///         guard let id = object["id"]?.stringValue, let name = object["name"]?.stringValue else { return nil }
-///         (self.id, self.name) = (id, name)
-///       }
-///     }
+/// An element of a module's list, as the module's own code sees it. `docs/own-reactor.md` shows one.
 ///
 /// `init` must read everything that `format` has ever written, because stores and histories keep
 /// old elements. So make a new member optional, or give it a default.
@@ -26,10 +14,8 @@ public protocol ListElement: Identifiable, Sendable where ID == String {
 }
 
 extension ListElement {
-  /// The element as clients get it.
   @inlinable package var json: JSON { Self.format.encode(self) }
 
-  /// Reads an encoded element. Returns `nil` if this is not one.
   package init?(encoded: [UInt8]) {
     guard let object = JSON(trusting: encoded).objectValue else { return nil }
     self.init(object)
@@ -43,8 +29,7 @@ extension ListState {
     self[id].flatMap { Element($0.object) }
   }
 
-  /// All elements, in their order. This decodes each of them; use `element(_:as:)` for a single
-  /// one.
+  /// All elements, in their order. This decodes each; `element(_:as:)` decodes a single one.
   public func elements<Element: ListElement>(as type: Element.Type = Element.self) -> [Element] {
     items.compactMap { Element(encoded: $0.encoded) }
   }

@@ -6,7 +6,6 @@ public struct PatchDocument: Sendable {
   public let json: JSON
   private let patch: JSONPatch
 
-  /// Reads a document. Throws its faults.
   package init(_ json: JSON) throws(Refusal) {
     do throws(JSONPatchFormatError) {
       patch = try JSONPatch(parsing: json)
@@ -16,7 +15,6 @@ public struct PatchDocument: Sendable {
     self.json = json
   }
 
-  /// The patch that replaces all values by these.
   package static func replacing(_ present: MapState, by values: JSONObject) throws(Refusal) -> PatchDocument {
     try PatchDocument([["op": "replace", "path": "", "value": .object(values)]])
   }

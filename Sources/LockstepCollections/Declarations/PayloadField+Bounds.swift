@@ -1,7 +1,7 @@
 import LockstepJSON
 
-// Fields with a bound. The bound is in bytes, but JSON Schema counts characters. So the server may
-// refuse a text that the schema allows.
+// Bounds are in bytes, but JSON Schema counts characters. So the server may refuse a text that the
+// schema allows.
 
 extension PayloadField<String> {
   /// A string with a length in bytes of UTF-8.
@@ -10,9 +10,7 @@ extension PayloadField<String> {
       reader.text(name).map { reader.checked($0, name, bytes) }
     }
   }
-}
 
-extension PayloadField<String> {
   /// Text that a user is typing on a screen, valid or not. The limit of 4 KiB is far above any
   /// valid input, and low enough for thousands of screens.
   package static func typed(_ name: String) -> PayloadField { .text(name, bytes: 0...4_096) }

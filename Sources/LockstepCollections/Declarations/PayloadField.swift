@@ -27,9 +27,7 @@ extension PayloadField {
 
   /// An id or a key, as clients choose them.
   public static func name(_ name: String) -> PayloadField where Value == String {
-    PayloadField([SchemaMember(name: name, schema: .nameSchema)]) { reader, _ in
-      reader.name(name)
-    }
+    PayloadField([SchemaMember(name: name, schema: .nameSchema)]) { reader, _ in reader.name(name) }
   }
 
   /// True or false.
@@ -71,7 +69,9 @@ extension PayloadField<PatchDocument> {
       do throws(Refusal) {
         return try PatchDocument(json)
       } catch {
-        reader.add(error.moved(under: JSONPointer(tokens: [name]).description))
+        if case .invalid(let faults) = error.moved(under: JSONPointer(tokens: [name]).description) {
+          reader.add(faults)
+        }
         return nil
       }
     }
@@ -84,6 +84,5 @@ extension PayloadField<ClientNetwork> {
 }
 
 extension JSON {
-  /// A whole number from 0 on.
   package static var indexSchema: JSON { ["type": "integer", "minimum": 0] }
 }

@@ -10,12 +10,10 @@ package struct PayloadReader {
   private let payload: JSONObject
   /// The members that were read.
   private var known: [String] = []
-  /// All members were read.
   private var takesAll = false
   private let isObject: Bool
   package private(set) var faults: [FieldFault] = []
 
-  /// Reads an object. Any other value is the only fault.
   @usableFromInline
   package init(_ payload: JSON) {
     self.payload = payload.objectValue ?? JSONObject()
@@ -42,35 +40,25 @@ package struct PayloadReader {
     return JSONObject(payload.filter { isUnread($0.name) }.map { ($0.name, $0.value) })
   }
 
-  /// A member that must be there.
   package mutating func required(_ name: String) -> JSON? {
     let value = value(name)
     if value == nil, isObject { add(name, "It is missing.") }
     return value
   }
 
-  /// A required id or key.
   mutating func name(_ name: String) -> String? {
-    guard let value = required(name) else { return nil }
-    guard let text = value.stringValue else {
-      add(name, "It must be a string, and is \(value.typeName).")
-      return nil
-    }
-    if let wrong = ElementName.fault(of: text) {
-      add(name, wrong)
-      return nil
-    }
-    return text
+    guard let text = text(name) else { return nil }
+    guard let wrong = ElementName.fault(of: text) else { return text }
+    add(name, wrong)
+    return nil
   }
 
-  /// A required string.
   package mutating func text(_ name: String) -> String? {
     guard let value = required(name) else { return nil }
     if value.stringValue == nil { add(name, "It must be a string, and is \(value.typeName).") }
     return value.stringValue
   }
 
-  /// A required truth value.
   mutating func flag(_ name: String) -> Bool? {
     guard let value = required(name) else { return nil }
     if value.boolValue == nil { add(name, "It must be true or false, and is \(value.typeName).") }
@@ -111,15 +99,8 @@ package struct PayloadReader {
     faults += others.filter { !known.contains($0.pointer) }
   }
 
-  /// Adds the faults of a refusal.
-  mutating func add(_ refusal: Refusal) {
-    if case .invalid(let others) = refusal { faults += others }
-  }
-
-  /// Adds a fault of a member.
   package mutating func add(_ name: String, _ detail: String) { add([name], detail) }
 
-  /// Adds a fault below a member.
   package mutating func add(_ path: [String], _ detail: String) {
     faults.append(FieldFault(pointer: JSONPointer(tokens: path).description, detail: detail))
   }
@@ -143,7 +124,6 @@ package struct PayloadReader {
   // A declaration has few members, so a search costs less than a set.
   private func isUnread(_ name: String) -> Bool { !known.contains { $0.hasSameBytes(as: name) } }
 
-  /// The fault of an unknown member.
   package static let unknown = "There is no such member here."
 }
 

@@ -1,7 +1,6 @@
 import LockstepJSON
 import LockstepTime
 
-/// A member of an object, as JSON Schema describes it.
 @usableFromInline
 package struct SchemaMember: Sendable {
   @usableFromInline package let name: String

@@ -14,39 +14,32 @@ public enum ElementVerb: String, Sendable, CaseIterable {
   case move
 }
 
-/// The action that a verb performs.
-///
-/// A string literal is the type of one of the module's actions.
+/// The action that a verb performs. A string literal is the type of one of the module's actions.
 public struct VerbAction<Action: Sendable>: Sendable, ExpressibleByStringLiteral {
-  enum Source {
-    case listed(type: String)
-    case unlisted(ActionCase<Action>)
-  }
-
-  let source: Source
+  let type: String
+  private(set) var own: ActionCase<Action>?
 
   /// The module's action of this type.
-  public init(stringLiteral type: String) { source = .listed(type: type) }
-
-  private init(_ source: Source) { self.source = source }
+  public init(stringLiteral type: String) { self.type = type }
 
   /// An action for this verb only: the catalogue and `POST /v1/actions` do not have it.
-  public static func unlisted(_ action: ActionCase<Action>) -> VerbAction { VerbAction(.unlisted(action)) }
+  public static func unlisted(_ action: ActionCase<Action>) -> VerbAction {
+    var verb = VerbAction(stringLiteral: action.type)
+    verb.own = action
+    return verb
+  }
 }
 
 /// An element's verb as the routes use it.
 package struct DeclaredVerb: Sendable {
-  /// The action's type.
   package let type: String
   /// The JSON Schema of the payload; nil if the module has no action of this type.
   package let payload: JSON?
+  /// The members of the payload.
+  package let members: Set<String>
   /// The members of an element that clients may send back as they got them. They are ignored.
   package let ignored: [String]
-  /// Reads the payload.
   package let read: @Sendable (_ payload: JSON) throws(Refusal) -> UserAction
-
-  /// The members of the payload.
-  package var members: Set<String> { Set(payload?["properties"]?.objectValue?.names ?? []) }
 
   init<Action>(
     _ action: VerbAction<Action>,
@@ -54,18 +47,15 @@ package struct DeclaredVerb: Sendable {
     element: JSON,
     make: @escaping @Sendable (_ type: String, _ payload: JSON, Action) -> UserAction
   ) {
-    let found: ActionCase<Action>?
-    switch action.source {
-    case .listed(let type): (self.type, found) = (type, listed.first { $0.type == type })
-    case .unlisted(let action): (type, found) = (action.type, action)
-    }
+    let found = action.own ?? listed.first { $0.type == action.type }
+    type = action.type
     payload = found?.payload
-    let members = Set(found?.payload["properties"]?.objectValue?.names ?? [])
+    members = Set(found?.payload["properties"]?.objectValue?.names ?? [])
     let readOnly = (element["properties"]?.objectValue ?? JSONObject()).filter {
       $0.value["readOnly"]?.boolValue == true
     }
     // `GET` adds the index.
-    ignored = (readOnly.map(\.name) + ["index"]).filter { !members.contains($0) }
+    ignored = (readOnly.map(\.name) + ["index"]).filter { [members] in !members.contains($0) }
     read = { [type] payload throws(Refusal) in
       guard let found else { throw .notFound("There is no such action.") }
       return make(type, payload, try found.read(payload, ClientNetwork(host: "")))

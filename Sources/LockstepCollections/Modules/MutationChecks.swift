@@ -14,7 +14,6 @@ package struct ModuleError: Error, CustomStringConvertible {
 // state is rebuilt or the store is opened again.
 
 extension ListMutation {
-  /// Throws `ModuleError` if a list of these elements cannot be rebuilt from this mutation.
   package func check(of module: String, isStable: (JSONObject) -> Bool) throws {
     switch self {
     case .inserted(let id, let item, _), .modified(let id, let item):
@@ -31,7 +30,6 @@ extension ListMutation {
 }
 
 extension MapMutation {
-  /// Throws `ModuleError` if a map cannot be rebuilt from this mutation.
   package func check(of module: String) throws {
     guard case .set(let key, _) = self else { return }
     if let wrong = ElementName.fault(of: key) { throw ModuleError(module, "the key “\(key)”: \(wrong)") }

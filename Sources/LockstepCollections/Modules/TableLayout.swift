@@ -15,16 +15,13 @@ package struct TableLayout: ModuleStorage {
     package static func json(_ name: String) -> Member { Member(name: name, column: name, isJSON: true) }
   }
 
-  /// How an element or value is stored.
   package enum Content: Sendable {
-    /// As JSON in one column.
     case json(column: String)
     /// Each member in a column of its own, in this order after `id`.
     case members([Member])
   }
 
   package let table: String
-  /// The column of the ids or keys.
   package let key: String
   package let content: Content
   /// The column that tells a module's collections apart, if it has several.
@@ -40,13 +37,8 @@ package struct TableLayout: ModuleStorage {
     self.isShared = isShared
   }
 
-  /// The table of lists that have no table of their own.
-  package static let sharedList = TableLayout(
-    "list_elements",
-    key: "id",
-    content: .json(column: "element"),
-    isShared: true
-  )
-  /// The table of maps that have no table of their own.
+  // The tables of lists and maps that have no table of their own.
+  package static let sharedList =
+    TableLayout("list_elements", key: "id", content: .json(column: "element"), isShared: true)
   package static let sharedMap = TableLayout("map_values", key: "key", content: .json(column: "value"), isShared: true)
 }

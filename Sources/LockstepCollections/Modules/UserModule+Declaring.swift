@@ -82,8 +82,8 @@ extension UserModule {
       state: state
     ) { type, payload, action in
       let recorded = record?(action) ?? Self.sent(type, payload)
-      return UserAction(collection: collection, record: recorded.description) { surroundings in
-        let mutations = try decide(action, surroundings.state.list(collection), ActionContext(surroundings))
+      return UserAction(collection: collection, record: recorded.description) { context in
+        let mutations = try decide(action, context.state.list(collection), context)
         for mutation in mutations { try mutation.check(of: name, isStable: isStable) }
         return mutations.map(CollectionMutation.list)
       }
@@ -94,17 +94,9 @@ extension UserModule {
   }
 
   /// A module with one map of keys and values. Apart from that it is like a module with a list.
-  ///
-  /// - Parameters:
-  ///   - name: The name, as for a list.
-  ///   - value: The JSON Schema of a value. Default: any value.
-  ///   - quota: The largest size of the map for one user.
-  ///   - actions: The actions that clients can send.
-  ///   - verbs: The actions of `put` and `delete`; a map has no others. Their payloads have the
-  ///     member `key`, taken from the path. The payload of `put` also has `value`, which is the body.
-  ///   - record: How the journal shows an action. Default: as the client sent it.
-  ///   - reactor: Makes the reactor that decides on an action.
-  /// - Returns: The module.
+  /// `value` is the JSON Schema of a value; without it, any value may be set. A map has only the
+  /// verbs `put` and `delete`. Their payloads have the member `key`, taken from the path. The
+  /// payload of `put` also has `value`, which is the body.
   @inlinable
   public static func map<R: ModuleReactor>(
     _ name: String,
@@ -128,19 +120,9 @@ extension UserModule {
   }
 
   /// A module whose state is one object with fixed members, such as a profile. `GET /v1/<name>` shows
-  /// the members that have a value, and `PATCH /v1/<name>` performs one of its actions with the body
-  /// as its payload.
-  ///
-  /// - Parameters:
-  ///   - name: As for a list.
-  ///   - members: The object's members in the order in which clients see them. The reactor keeps
-  ///     each in its map under the member's name.
-  ///   - quota: How much a user may have of it.
-  ///   - actions: The actions that clients can request.
-  ///   - patch: The action that `PATCH` performs.
-  ///   - record: How the journal shows an action. Default: as the client sent it.
-  ///   - reactor: Makes the reactor that decides on an action.
-  /// - Returns: The module.
+  /// the members that have a value, in the order of `members`, and `PATCH /v1/<name>` performs the
+  /// action `patch` with the body as its payload. The reactor keeps each member in its map under the
+  /// member's name. The other parameters are those of a list.
   @inlinable
   public static func object<R: ModuleReactor>(
     _ name: String,
@@ -191,8 +173,8 @@ extension UserModule {
       state: .schema(ofObject: object ?? map)
     ) { type, payload, action in
       let recorded = record?(action) ?? Self.sent(type, payload)
-      return UserAction(collection: collection, record: recorded.description) { surroundings in
-        let mutations = try decide(action, surroundings.state.map(collection), ActionContext(surroundings))
+      return UserAction(collection: collection, record: recorded.description) { context in
+        let mutations = try decide(action, context.state.map(collection), context)
         for mutation in mutations { try mutation.check(of: name) }
         return mutations.map(CollectionMutation.map)
       }
@@ -201,7 +183,6 @@ extension UserModule {
     return module
   }
 
-  /// An action as a client sent it.
   private static func sent(_ type: String, _ payload: JSON) -> JSON {
     ["type": .string(type), "payload": payload]
   }

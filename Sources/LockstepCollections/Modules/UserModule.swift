@@ -7,9 +7,7 @@ import LockstepJSON
 public struct UserModule: Sendable {
   /// The form of the state that `GET /v1/<module>` shows.
   package enum Shape: Sendable, Equatable {
-    /// Elements in the user's order.
     case list
-    /// Values by their keys.
     case map
     /// An object with these members, in this order. Each is a key of the map.
     case object(members: [String])
@@ -24,11 +22,9 @@ public struct UserModule: Sendable {
   /// takes its actions in any case.
   public var hasActionsRoute = true
   package let shape: Shape
-  /// How its collections change.
   package let reducer: CollectionReducer
   /// Whether the module has several named collections. Otherwise it has exactly one.
   package let hasParts: Bool
-  /// The catalogue's entries for its actions.
   package let actions: JSON
   /// The JSON Schema of its state, as clients get it.
   package let state: JSON
@@ -70,7 +66,6 @@ public struct UserModule: Sendable {
     }
   }
 
-  /// Whether its collections are lists or maps.
   package var kind: CollectionMutation.Kind { reducer.kind }
 }
 

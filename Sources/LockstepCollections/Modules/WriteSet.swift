@@ -3,7 +3,6 @@ import LockstepTime
 /// The changes of a transaction as a value. A store only writes them.
 package struct WriteSet: Sendable {
   package let user: UserID
-  /// The revision that the transaction makes.
   package let revision: Revision
   /// The actions that changed something, in order: what changed, and the journal's entry.
   package var actions: [(edits: CollectionEdits, entry: JournalEntry)] = []

@@ -17,18 +17,11 @@ package enum CollectionEdits: Sendable {
           }
         }
     case .map(let edits):
-      edits.isEmpty
-        || edits.contains {
-          switch $0 {
-          case .removed, .cleared: true
-          case .set: false
-          }
-        }
+      edits.isEmpty || edits.contains { if case .set = $0 { false } else { true } }
     }
   }
 }
 
-/// A change to a row of a list.
 package enum ListEdit: Sendable {
   case inserted(ElementKey, EncodedJSON, ListGap)
   case modified(ElementKey, EncodedJSON)
@@ -48,7 +41,6 @@ package struct ListGap: Sendable, Equatable {
   }
 }
 
-/// A change to a row of a map.
 package enum MapEdit: Sendable {
   case set(ElementKey, EncodedJSON)
   case removed(ElementKey)
@@ -60,7 +52,6 @@ package enum CollectionReducer: Sendable {
   case list(@Sendable (inout ListState, ListMutation) -> Void)
   case map(@Sendable (inout MapState, MapMutation) -> Void)
 
-  /// Whether the collections are lists or maps.
   package var kind: CollectionMutation.Kind {
     switch self {
     case .list: .list
@@ -68,7 +59,6 @@ package enum CollectionReducer: Sendable {
     }
   }
 
-  /// A collection before its first mutation.
   package var initialState: CollectionState {
     switch self {
     case .list: .list(ListState())

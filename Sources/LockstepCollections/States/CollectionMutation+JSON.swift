@@ -13,7 +13,6 @@ extension CollectionMutation {
     }
   }
 
-  /// Appends the JSON form.
   func encode(into bytes: inout [UInt8]) {
     switch self {
     case .list(.inserted(_, let item, let index)):
@@ -41,7 +40,6 @@ extension CollectionMutation {
     }
   }
 
-  /// The JSON array of facts.
   package static func encoded(_ mutations: [CollectionMutation]) -> [UInt8] {
     var bytes = [UInt8(ascii: "[")]
     for (index, mutation) in mutations.enumerated() {
@@ -68,7 +66,6 @@ extension CollectionMutation {
 }
 
 extension CollectionMutation {
-  /// The kind of collection that a mutation belongs to.
   package enum Kind: String, Sendable {
     case list
     case map

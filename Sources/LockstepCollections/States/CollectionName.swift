@@ -1,7 +1,6 @@
 /// The name of a collection in a user's state, such as `favorites`, `profile` or
 /// `defaults/standard`.
 package struct CollectionName: Sendable, Hashable, Comparable, CustomStringConvertible {
-  /// The module that it belongs to.
   package let module: String
   /// The name within the module, if the module has several collections.
   package let part: String?
@@ -11,7 +10,6 @@ package struct CollectionName: Sendable, Hashable, Comparable, CustomStringConve
     self.part = part
   }
 
-  /// Reads the text form.
   package init(text: some StringProtocol) {
     let slash = text.firstIndex(of: "/")
     module = String(text[..<(slash ?? text.endIndex)])

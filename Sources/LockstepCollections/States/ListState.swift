@@ -118,13 +118,7 @@ public struct ListState: Sendable, Equatable {
     left.revision == right.revision && left.items == right.items
   }
 
-  /// An empty list at a revision.
-  package init(revision: Revision) {
-    self.revision = revision
-  }
-
-  /// A list of these elements, in their order, at a revision.
-  package init(_ items: [ListItem], revision: Revision) {
+  package init(_ items: [ListItem] = [], revision: Revision) {
     self.revision = revision
     self.items = items
     byID = Dictionary(items.map { ($0.id, $0) }) { first, _ in first }

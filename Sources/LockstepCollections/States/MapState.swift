@@ -49,7 +49,6 @@ public struct MapState: Sendable, Equatable {
   /// An empty map.
   public init() { self.init([:], revision: .none) }
 
-  /// A map of these values at a revision.
   package init(_ values: [ElementKey: MapValue] = [:], revision: Revision = .none) {
     self.revision = revision
     self.values = values

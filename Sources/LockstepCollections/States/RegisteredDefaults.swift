@@ -10,7 +10,6 @@ package struct RegisteredDefaults: Sendable {
   private var revisions: [Revision] = []
   private var suites: [String: [ElementKey: [Change]]] = [:]
 
-  /// Starts empty.
   package init() {}
 
   /// Adds a change. Changes must come in the order of their revisions.
@@ -20,7 +19,6 @@ package struct RegisteredDefaults: Sendable {
     if revision > self.revision { revisions.append(revision) }
   }
 
-  /// The last revision.
   package var revision: Revision { revisions.last ?? .none }
 
   /// Whether a revision belongs to this history.
@@ -38,18 +36,15 @@ package struct RegisteredDefaults: Sendable {
   /// The suites that have ever had a registered value.
   package var suiteNames: [String] { suites.keys.sorted() }
 
-  /// The values of a suite at a revision.
   package func values(of suite: String, at revision: Revision) -> [ElementKey: MapValue] {
     guard let keys = suites[suite] else { return [:] }
     return keys.compactMapValues { changes in changes.last { $0.revision <= revision }?.value }
   }
 
-  /// The value of a key at a revision.
   package func value(of key: String, in suite: String, at revision: Revision) -> MapValue? {
     suites[suite]?[ElementKey(key)]?.last { $0.revision <= revision }?.value
   }
 
-  /// The values of a suite now.
   package func values(of suite: String) -> [ElementKey: MapValue] { values(of: suite, at: revision) }
 
   /// The last revision, up to `revision`, that changed the visible registered values of a suite. A

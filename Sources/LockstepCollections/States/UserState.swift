@@ -9,20 +9,17 @@ package struct UserState: Sendable {
   /// The collections that have ever been changed, by name.
   package var collections: [CollectionName: CollectionState] = [:]
 
-  /// The empty state before the first transaction.
   package init() {}
 
-  /// A list. It is empty if it has never been changed.
   package func list(_ name: CollectionName) -> ListState {
     if case .list(let list)? = collections[name] { list } else { ListState() }
   }
 
-  /// A map. It is empty if it has never been changed.
   package func map(_ name: CollectionName) -> MapState {
     if case .map(let map)? = collections[name] { map } else { MapState() }
   }
 
-  /// The module's collections, by name.
+  /// In the order of their names.
   package func collections(of module: String) -> [(name: CollectionName, state: CollectionState)] {
     collections.filter { $0.key.module == module }.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
   }
@@ -42,7 +39,6 @@ package struct UserState: Sendable {
     return edits
   }
 
-  /// The number of elements of a collection, and their size in bytes.
   package func size(of name: CollectionName) -> (count: Int, bytes: Int) {
     collections[name].map { ($0.count, $0.bytes) } ?? (0, 0)
   }
@@ -53,8 +49,5 @@ package struct UserState: Sendable {
   /// The approximate memory of the state without its elements.
   package var orderCost: Int { collections.values.reduce(256) { $0 + 64 + $1.count * 40 } }
 
-  /// The approximate memory of the state.
-  package var cost: Int {
-    collections.values.reduce(512) { $0 + 256 + $1.bytes + $1.count * 160 }
-  }
+  package var cost: Int { collections.values.reduce(512) { $0 + 256 + $1.bytes + $1.count * 160 } }
 }

@@ -7,9 +7,7 @@
 package struct Cursor: Sendable, Hashable {
   /// The first digits of the store's id.
   package let store: String
-  /// The user's revision.
   package let revision: Revision
-  /// The revision of the registered defaults.
   package var registered = Revision.none
   /// Distinguishes representations with the same revisions, such as the pages of a list.
   /// Characters: `[A-Za-z0-9_-]`.
@@ -58,7 +56,6 @@ package struct Cursor: Sendable, Hashable {
     return part
   }
 
-  /// Takes a point and the revision after it.
   private static func takeRevision(of rest: inout ArraySlice<UInt8>) -> Revision? {
     guard rest.popFirst() != nil else { return nil }
     return Revision(utf8: takePart(of: &rest))
@@ -71,13 +68,17 @@ package struct Cursor: Sendable, Hashable {
   }
 
   private static func isWord(_ part: ArraySlice<UInt8>) -> Bool {
-    !part.isEmpty
-      && part.allSatisfy { byte in
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
-        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"): true
-        default: false
-        }
-      }
+    !part.isEmpty && part.allSatisfy { $0.isWordCharacter }
+  }
+}
+
+extension UInt8 {
+  /// Whether this is one of `[A-Za-z0-9_-]`.
+  package var isWordCharacter: Bool {
+    switch self {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
+    case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"): true
+    default: false
+    }
   }
 }

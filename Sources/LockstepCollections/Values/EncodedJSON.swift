@@ -14,7 +14,6 @@ public struct EncodedJSON: Sendable, Equatable {
     encoded = json.encoded()
   }
 
-  /// A value whose text is known.
   package init(_ json: JSON, encoded: [UInt8]) {
     self.json = json
     self.encoded = encoded

@@ -29,7 +29,6 @@ public struct Revision: Sendable, Hashable, Comparable {
   /// The number of transactions up to this revision, including it.
   package var number: Int { rawValue >> Era.bits }
 
-  /// The next revision.
   package func next(in era: Era) -> Revision { Revision(number: number + 1, era: era) }
 
   /// Orders by the time at which they were made.
@@ -52,7 +51,6 @@ package struct Era: Sendable, Hashable {
     self.value = value
   }
 
-  /// - Parameter random: 64 random bits.
   package init(random: UInt64) {
     value = 1 + Int(random % (1 << Self.bits - 1))
   }
@@ -66,15 +64,14 @@ package struct Era: Sendable, Hashable {
   }
 }
 
-/// The form in cursors: the number, then a hyphen and the era if the era is known.
+// The form in cursors.
 extension Revision: LosslessStringConvertible {
   /// The number, then a hyphen and the era if the era is known.
-  public var description: String { era.value == 0 ? String(number) : "\(number)-\(era.value)" }
+  public var description: String { era == 0 ? String(number) : "\(number)-\(era)" }
 
   /// Reads the exact form that `description` writes.
   public init?(_ text: String) { self.init(utf8: Array(text.utf8)[...]) }
 
-  /// Reads the exact form that `description` writes.
   package init?(utf8 text: ArraySlice<UInt8>) {
     let hyphen = text.firstIndex(of: UInt8(ascii: "-"))
     guard let number = Self.number(text[..<(hyphen ?? text.endIndex)]), number <= Int.max >> Era.bits else {
@@ -101,9 +98,6 @@ extension Revision: LosslessStringConvertible {
     return number
   }
 
-  private var era: Era { Era(rawValue: rawValue) }
-}
-
-extension Era {
-  fileprivate init(rawValue: Int) { self.init(value: rawValue & (1 << Self.bits - 1)) }
+  /// 0 if the era is unknown.
+  private var era: Int { rawValue & (1 << Era.bits - 1) }
 }

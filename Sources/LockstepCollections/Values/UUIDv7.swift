@@ -55,7 +55,6 @@ public struct UUIDv7: Hashable, Sendable, Comparable, CustomStringConvertible {
     do { return String(copying: try UTF8Span(validating: text.span)) } catch { return "" }
   }
 
-  /// Writes the last 16 bits as four digits.
   private static func write(_ word: UInt64, to text: inout InlineArray<36, UInt8>, at place: Int) {
     text[place] = digit(word >> 12)
     text[place + 1] = digit(word >> 8)

@@ -19,10 +19,8 @@ extension DefaultsAction {
   /// The suite of an action that names none.
   package static let standardSuite = "standard"
 
-  /// The collection of a suite.
   package static func collection(_ suite: String) -> CollectionName { CollectionName("defaults", part: suite) }
 
-  /// The journal's record of the action, in JSON.
   func record(suite: String) -> String {
     switch self {
     case .set(let key, let value): Self.record("set", suite, (#","key":"#, .string(key)), encoded: value.encoded)
@@ -60,12 +58,10 @@ extension DefaultsAction {
   }
 }
 
-/// An action with the name of its suite.
 struct SuiteAction: Sendable {
   let suite: String
   let action: DefaultsAction
 
-  /// The actions that `POST /v1/actions` accepts.
   static let cases: [ActionCase<SuiteAction>] = [
     ActionCase("set", .suite, .name("key"), .defaultValue) { suite, key, value in
       SuiteAction(suite: suite, action: .set(key: key, value: EncodedJSON(value)))
@@ -79,23 +75,15 @@ struct SuiteAction: Sendable {
   ]
 }
 
-/// The rules for the name of a suite.
 package enum SuiteName {
   /// The fault of a name, or `nil` if the name is valid.
   package static func fault(of text: String) -> String? {
-    let isPlain = text.utf8.allSatisfy { byte in
-      switch byte {
-      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
-      case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "-"): true
-      default: false
-      }
-    }
+    let isPlain = text.utf8.allSatisfy { $0.isWordCharacter || $0 == UInt8(ascii: ".") }
     return isPlain && (1...128).contains(text.utf8.count)
       ? nil : "The name of a suite has 1 to 128 of the characters A-Z a-z 0-9 . _ -"
   }
 }
 
-/// The rules for the value of a default.
 package enum DefaultValue {
   package static let maximumBytes = 256 * 1024
 
@@ -105,7 +93,6 @@ package enum DefaultValue {
     return fault(ofEncoded: value.encoded())
   }
 
-  /// The fault of an encoded value other than null, or `nil` if the value is valid.
   static func fault(ofEncoded value: [UInt8]) -> String? {
     let size = value.count
     return size <= maximumBytes ? nil : "A value must have at most \(maximumBytes) bytes as JSON, and this has \(size)."
@@ -113,7 +100,6 @@ package enum DefaultValue {
 }
 
 extension PayloadField<String> {
-  /// The name of the suite.
   fileprivate static var suite: PayloadField {
     let schema: JSON = [
       "type": ["string", "null"], "pattern": "^[A-Za-z0-9._-]{1,128}$",
@@ -125,17 +111,14 @@ extension PayloadField<String> {
 }
 
 extension PayloadField<JSON> {
-  /// The new value of a key.
   fileprivate static var defaultValue: PayloadField {
-    let types: JSON = ["boolean", "number", "string", "array", "object"]
-    return PayloadField([SchemaMember(name: "value", schema: ["type": types])]) { reader, _ in
+    PayloadField([SchemaMember(name: "value", schema: .valueSchema)]) { reader, _ in
       let value = reader.required("value")
       if let value, let wrong = DefaultValue.fault(of: value) { reader.add("value", wrong) }
       return value
     }
   }
 
-  /// The number to add.
   fileprivate static var summand: PayloadField {
     PayloadField([SchemaMember(name: "by", schema: ["type": "number"])]) { reader, _ in
       let by = reader.required("by")

@@ -2,7 +2,6 @@ import LockstepCollections
 import LockstepJSON
 import LockstepSync
 
-/// The module `defaults`.
 package struct DefaultsModule: Sendable {
   package let userModule: UserModule
   package let quota: DefaultsQuota
@@ -25,19 +24,18 @@ package struct DefaultsModule: Sendable {
     userModule = module
   }
 
-  /// Makes an action on a suite.
   package func action(_ action: DefaultsAction, suite: String) -> UserAction {
     Self.action(action, suite: suite, quota)
   }
 
   private static func action(_ action: DefaultsAction, suite: String, _ quota: DefaultsQuota) -> UserAction {
     let collection = DefaultsAction.collection(suite)
-    return UserAction(collection: collection, record: action.record(suite: suite)) { surroundings in
-      let state = surroundings.state.map(collection)
-      let registered = surroundings.registered
+    return UserAction(collection: collection, record: action.record(suite: suite)) { context in
+      let state = context.state.map(collection)
+      let registered = context.registered
       let reactor = DefaultsReactor(quota: quota) { registered.value(of: $0, in: suite, at: registered.revision) }
       let mutations = try reactor.mutate(action, in: state)
-      if state.count == 0, !mutations.isEmpty { try check(quota, surroundings.state, collection) }
+      if state.count == 0, !mutations.isEmpty { try check(quota, context.state, collection) }
       return mutations.map(CollectionMutation.map)
     }
   }

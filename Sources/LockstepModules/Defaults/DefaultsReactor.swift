@@ -69,15 +69,13 @@ package struct DefaultsReactor: ModuleReactor {
     return try changes(to: merged, in: state)
   }
 
-  /// The mutations that change the state into this document.
   private func difference(to document: JSON, from state: MapState) throws(Refusal) -> [MapMutation] {
     guard let object = document.objectValue else {
       throw .invalid("", "The patch must leave an object of values by their keys.")
     }
     let removed = state.values.keys.filter { !object.contains(name: $0.text) }.sorted()
-    let nulls = object.filter { $0.value.isNull }
-    if let first = nulls.first {
-      throw .invalid(JSONPointer(tokens: [first.name]).description, DefaultValue.fault(of: .null) ?? "")
+    if let null = object.first(where: { $0.value.isNull }) {
+      throw .invalid(JSONPointer(tokens: [null.name]).description, DefaultValue.fault(of: .null) ?? "")
     }
     let set = try changes(to: object.map { ($0.name, EncodedJSON($0.value)) }, in: state)
     return removed.map { .removed(key: $0.text) } + set

@@ -36,7 +36,6 @@ package struct FavoriteContent: Sendable {
     self.data = data
   }
 
-  /// The content of an element.
   package init(of object: JSONObject) {
     self.init(title: object["title"]?.stringValue, data: object["data"])
   }
@@ -44,24 +43,13 @@ package struct FavoriteContent: Sendable {
   static let titleBytes = 512
   static let dataBytes = 16 * 1024
 
-  /// The members that the content has.
-  package var members: JSONObject {
-    var members = JSONObject()
-    append(to: &members)
-    return members
-  }
-
-  /// The members after `id`.
-  package func object(withID id: String) -> JSONObject {
+  /// The members that the content has, after `id` if it is given.
+  package func object(withID id: String? = nil) -> JSONObject {
     var object = JSONObject()
-    object.append(.string(id), named: "id")
-    append(to: &object)
-    return object
-  }
-
-  private func append(to object: inout JSONObject) {
+    if let id { object.append(.string(id), named: "id") }
     if let title { object.append(.string(title), named: "title") }
     if let data { object.append(data, named: "data") }
+    return object
   }
 }
 
@@ -92,7 +80,7 @@ extension PayloadField<FavoriteContent> {
 }
 
 extension PayloadReader {
-  /// The content of a favorite. A title or data of null is none.
+  /// A title or data of null is none.
   mutating func favorite() -> FavoriteContent {
     passOver("id", "addedAt", "updatedAt")
     let title = string("title", upTo: FavoriteContent.titleBytes)

@@ -1,7 +1,6 @@
 import LockstepCollections
 import LockstepJSON
 
-/// An action on the user's favorites.
 enum FavoritesAction: Sendable {
   /// Adds an element at the end or at an index, or replaces the one with this id at its place.
   case add(id: String, FavoriteContent, index: Int?)
@@ -17,7 +16,6 @@ enum FavoritesAction: Sendable {
 }
 
 extension FavoritesAction {
-  /// The actions that `POST /v1/actions` accepts.
   static let cases: [ActionCase<FavoritesAction>] = [
     ActionCase("add", .name("id"), .favorite, .optionalIndex("index")) { .add(id: $0, $1, index: $2) },
     ActionCase("update", .name("id"), .favoritePatch) { .update(id: $0, patch: $1) },
@@ -31,8 +29,9 @@ extension FavoritesAction {
   static let verbs: [ElementVerb: VerbAction<FavoritesAction>] = [
     .put: "add",
     .patch: .unlisted(
-      ActionCase("update", .name("id"), .unchecked(like: .favorite)) { id, patch in
-        .update(id: id, patch: patch.filtered { $0 != "addedAt" && $0 != "updatedAt" })
+      ActionCase("update", .name("id"), .unchecked(like: .favorite)) { (id: String, patch: JSONObject) in
+        let changes = patch.filter { $0.name != "addedAt" && $0.name != "updatedAt" }
+        return FavoritesAction.update(id: id, patch: JSONObject(changes.map { ($0.name, $0.value) }))
       }
     ),
     .jsonPatch: .unlisted(ActionCase("patch", .name("id"), .jsonPatch("operations")) { .patch(id: $0, $1) }),
@@ -63,7 +62,6 @@ extension FavoritesAction {
 }
 
 extension PayloadField<JSONObject> {
-  /// The changes to a favorite's content.
   fileprivate static var favoritePatch: PayloadField {
     let content = PayloadField<FavoriteContent>.favorite
     return PayloadField(content.members) { reader, _ in
@@ -72,12 +70,5 @@ extension PayloadField<JSONObject> {
       for name in ["title", "data"] { if let value = reader.value(name) { patch[name] = value } }
       return patch
     }
-  }
-}
-
-extension JSONObject {
-  /// The members whose names the closure accepts.
-  fileprivate func filtered(_ isIncluded: (String) -> Bool) -> JSONObject {
-    JSONObject(filter { isIncluded($0.name) }.map { ($0.name, $0.value) })
   }
 }

@@ -27,9 +27,7 @@ extension UserModule {
   }
 }
 
-/// Decides on the actions of a user's favorites.
 struct FavoritesReactor: ModuleReactor {
-  /// The time that changed elements get.
   let now: Timestamp
 
   func mutate(_ action: FavoritesAction, in list: ListState) throws(Refusal) -> [ListMutation] {
@@ -70,7 +68,7 @@ struct FavoritesReactor: ModuleReactor {
     _ content: (JSONObject) throws(Refusal) -> FavoriteContent
   ) throws(Refusal) -> [ListMutation] {
     var changed = favorite
-    changed.content = try content(favorite.content.members)
+    changed.content = try content(favorite.content.object())
     guard changed.content != favorite.content else { return [] }
     changed.updatedAt = now.description
     return [.replacing(changed)]

@@ -44,12 +44,13 @@ package struct ProfileReactor: ModuleReactor {
     var faults: [FieldFault] = []
     for name in Self.fields {
       guard let value = fields[name] else { continue }
-      do throws(ProfileFieldFault) {
-        let checked = EncodedJSON(.string(try Self.checked(value)))
-        if profile[name]?.encoded != checked.encoded { mutations.append(.set(key: name, value: checked)) }
-      } catch {
-        faults.append(FieldFault(pointer: "/\(name)", detail: error.detail))
+      if let wrong = Self.fault(of: value) {
+        faults.append(FieldFault(pointer: "/\(name)", detail: wrong))
+        continue
       }
+      // A value is saved without surrounding white space.
+      let saved = EncodedJSON(.string((value.stringValue ?? "").trimmingWhitespace()))
+      if profile[name]?.encoded != saved.encoded { mutations.append(.set(key: name, value: saved)) }
     }
     for (name, _) in fields where !Self.fields.contains(name) {
       faults.append(FieldFault(pointer: JSONPointer(tokens: [name]).description, detail: PayloadReader.unknown))
@@ -58,16 +59,12 @@ package struct ProfileReactor: ModuleReactor {
     return mutations
   }
 
-  /// A field's value without surrounding white space, as it is saved.
-  private static func checked(_ value: JSON) throws(ProfileFieldFault) -> String {
-    guard let text = value.stringValue else {
-      throw ProfileFieldFault(detail: "It must be a string, and is \(value.typeName).")
-    }
-    let trimmed = text.trimmingWhitespace()
-    switch validation(of: trimmed) {
-    case .ok: return trimmed
-    case .failed(let message): throw ProfileFieldFault(detail: message)
-    case .empty, .validating: throw ProfileFieldFault(detail: "It must not be empty.")
+  private static func fault(of value: JSON) -> String? {
+    guard let text = value.stringValue else { return "It must be a string, and is \(value.typeName)." }
+    switch validation(of: text) {
+    case .ok: return nil
+    case .failed(let message): return message
+    case .empty, .validating: return "It must not be empty."
     }
   }
 
@@ -82,9 +79,4 @@ package struct ProfileReactor: ModuleReactor {
     }
     return .ok
   }
-}
-
-/// The fault of a profile's field.
-private struct ProfileFieldFault: Error {
-  let detail: String
 }

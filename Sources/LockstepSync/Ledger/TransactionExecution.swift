@@ -65,6 +65,6 @@ struct TransactionExecution {
 
   // A function of its own, so that no reference to the state outlives it: `reduce` would copy it.
   private func decide(_ action: UserAction) throws -> [CollectionMutation] {
-    try action.decide(UserAction.Surroundings(state: state, registered: before.registered, now: now))
+    try action.decide(ActionContext(state: state, registered: before.registered, now: now))
   }
 }

@@ -41,8 +41,8 @@ struct Decision: CustomTestStringConvertible, Sendable {
   ) throws -> Outcome {
     do {
       let action = try #require(try module.read(type, try JSON(parsing: Array(payload.utf8))), "no such type")
-      let surroundings = UserAction.Surroundings(state: state, registered: registered, now: now)
-      let decided = try action.decide(surroundings)
+      let context = ActionContext(state: state, registered: registered, now: now)
+      let decided = try action.decide(context)
       var after = state
       _ = after.reduce(decided, in: action.collection, by: module.reducer, revision: 9)
       try module.quota?.check(state.size(of: action.collection), after.size(of: action.collection), of: module.name)
