@@ -15,7 +15,8 @@ public struct AccountsConfiguration: Sendable, Equatable {
   /// The lifetime of a token after its last use. It must be some minutes or longer, because uses
   /// are recorded to the minute. Default: 90 days.
   public var tokenLifetime = Duration.seconds(90 * 86_400)
-  /// How many sessions a user may have. One more login ends the least recently used session. Default: 1,000.
+  /// How many sessions a user may have. One more login ends the least recently used session.
+  /// Default: 1,000.
   public var sessionsPerUser = 1_000
   /// How many sessions are kept in memory, about 300 bytes each. Default: 100,000.
   public var sessionsInMemory = 100_000

@@ -5,32 +5,25 @@ import LockstepThreading
 
 /// Why a change to an account failed. Nothing was changed.
 package enum AccountsError: Error, Sendable, Equatable {
-  /// Every fault of the request.
   case invalid([FieldFault])
   case addressTaken
   case registrationClosed
   /// The address or the password is wrong. The client must not learn which.
   case wrongCredentials
-  /// The password that confirms a change is wrong.
   case wrongPassword
   /// The account is disabled. Only a client with the right password learns this.
   case disabled
   /// The session has ended, or its user was erased.
   case sessionEnded
   case noSuchSession
-  /// The account or the session does not meet a precondition of the request. Has the present
-  /// document and its tag.
+  /// A precondition of the request is not met. Has the present document and its tag.
   case changed(current: JSON, tag: String)
   /// Too many wrong passwords or sign-ups. Wait this many seconds, at least 1.
   case tooManyAttempts(retryAfter: Int)
   case overloaded
   case store(StoreError)
-  /// Not enough memory to hash a password.
   case outOfMemory
-}
 
-extension AccountsError {
-  /// Converts an error that a worker thread or the store has thrown.
   package init(thrown error: any Error) {
     self =
       switch error {

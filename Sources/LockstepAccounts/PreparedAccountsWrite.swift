@@ -1,11 +1,10 @@
 import LockstepSQLite
 import LockstepStore
 
-/// A change to accounts after its slow part: passwords are hashed and verified, and only the write is left.
+/// A change to accounts of which only the write is left: passwords are hashed and verified.
 ///
-/// `run(in:)` runs in a transaction on the writer thread, which may contain other writes. It checks
-/// again everything that may have changed since the slow part. After the commit, the caller must
-/// call `StoredAccounts.finish(_:)`.
+/// `run(in:)` checks again everything that may have changed since the slow part. After the commit,
+/// the caller must call `StoredAccounts.finish(_:)`.
 package struct PreparedAccountsWrite<Value: Sendable>: Sendable {
   /// The result of a write that may not be committed yet.
   package struct Written: Sendable {
@@ -19,8 +18,7 @@ package struct PreparedAccountsWrite<Value: Sendable>: Sendable {
     self.body = body
   }
 
-  /// The same change with a check before it, in the same transaction. An error of `check` rolls the
-  /// change back.
+  /// The same change with a check before it, in the same transaction.
   package func checked(by check: @escaping @Sendable (SQLiteConnection) throws -> Void) -> PreparedAccountsWrite {
     PreparedAccountsWrite { connection in
       try check(connection)
@@ -28,7 +26,7 @@ package struct PreparedAccountsWrite<Value: Sendable>: Sendable {
     }
   }
 
-  /// Writes within the connection's transaction. If it throws, the transaction or its savepoint must be rolled back.
+  /// If it throws, the connection's transaction or its savepoint must be rolled back.
   package func run(in connection: SQLiteConnection) throws -> Written {
     let (value, ended) = try body(connection)
     return Written(value: value, ended: ended)

@@ -20,9 +20,8 @@ extension StoredAccounts {
     return check.faults
   }
 
-  /// Changes the password and ends every other session.
-  ///
-  /// Throws `invalid`, `wrongPassword`, `tooManyAttempts`, `sessionEnded`.
+  /// Changes the password and ends every other session. Throws `invalid`, `wrongPassword`,
+  /// `tooManyAttempts`, `sessionEnded`.
   package func prepareChangePassword(
     from current: Password,
     to new: Password,
@@ -43,9 +42,7 @@ extension StoredAccounts {
     }
   }
 
-  /// Deletes the user and all data.
-  ///
-  /// Throws `wrongPassword`, `tooManyAttempts`, `sessionEnded`.
+  /// Deletes the user and all data. Throws `wrongPassword`, `tooManyAttempts`, `sessionEnded`.
   package func prepareErase(
     confirmedBy password: Password,
     in session: LiveSession
@@ -59,8 +56,7 @@ extension StoredAccounts {
     }
   }
 
-  /// Verifies the password that confirms a change. The number of attempts is limited. `condition` is
-  /// checked first, because verifying is slow.
+  /// Verifies the password that confirms a change. `condition` is checked first: it is quick.
   private func confirmed(
     _ password: Password,
     in session: LiveSession,

@@ -3,8 +3,8 @@ import LockstepStore
 import LockstepTime
 
 extension StoredAccounts {
-  /// How long an expired session stays in the store, in milliseconds: a day. The memory may have a later use, which must be
-  /// written before the session is deleted.
+  /// How long an expired session stays in the store, in milliseconds. The memory may have a later
+  /// use, which must be written before the session is deleted.
   private static let expiryGrace: Int64 = 86_400_000
 
   /// The faults that can be found without reading the store.
@@ -17,14 +17,12 @@ extension StoredAccounts {
     return check.faults
   }
 
-  /// Logs in: `prepareLogIn(_:)` and the commit.
   package func logIn(_ credentials: Credentials) async throws(AccountsError) -> SignedIn {
     try await commit(prepareLogIn(credentials))
   }
 
-  /// Creates a user and the first session.
-  ///
-  /// Throws `invalid` with every fault, `addressTaken`, `registrationClosed`, `tooManyAttempts`.
+  /// Creates a user and the first session. Throws `invalid` with every fault, `addressTaken`,
+  /// `registrationClosed`, `tooManyAttempts`.
   package func prepareSignUp(
     _ credentials: Credentials
   ) async throws(AccountsError) -> PreparedAccountsWrite<SignedIn> {
@@ -43,7 +41,7 @@ extension StoredAccounts {
       throw error
     }
     limiter.succeeded(attempt)
-    let account = Account(newUserID(), address, hash, at: now)
+    let account = Account(UserID(ids.next()), address, hash, at: now)
     let new = newSession(of: account.user, device: device)
     return PreparedAccountsWrite { connection in
       guard try UserRecords(connection: connection).insert(account) else { throw AccountsError.addressTaken }
@@ -54,8 +52,8 @@ extension StoredAccounts {
 
   /// Creates a session. It takes equally long for an unknown address and for a wrong password.
   ///
-  /// Throws `wrongCredentials`, `disabled`, `tooManyAttempts`, and `invalid` for the device's name. `passwordRules` do not
-  /// apply: a password stays valid after the rules for new ones change.
+  /// Throws `wrongCredentials`, `disabled`, `tooManyAttempts`, and `invalid` for the device's name.
+  /// The rules for new passwords do not apply.
   package func prepareLogIn(_ credentials: Credentials) async throws(AccountsError) -> PreparedAccountsWrite<SignedIn> {
     var check = FieldCheck()
     let device = Self.device(credentials, &check)
@@ -89,7 +87,7 @@ extension StoredAccounts {
     let longExpired = new.stored.session.createdAt.advanced(by: -Self.expiryGrace)
     return PreparedAccountsWrite { connection in
       let (users, sessions) = (UserRecords(connection: connection), SessionRecords(connection: connection))
-      // While the password was verified, it may have changed, and the user may have been disabled or erased.
+      // In the meantime the password may have changed, and the user may be disabled or erased.
       let current = try users.account(id)
       guard let current, current.passwordVersion == account.passwordVersion else {
         throw AccountsError.wrongCredentials
@@ -129,7 +127,7 @@ extension StoredAccounts {
   private func newSession(of user: User, device: DeviceName?) -> NewSession {
     let (token, now) = (tokenIssuer.make(), now)
     let session = Session(
-      id: newSessionID(),
+      id: SessionID(ids.next()),
       device: device?.text,
       createdAt: now,
       lastSeenAt: now,
@@ -140,11 +138,9 @@ extension StoredAccounts {
       signedIn: SignedIn(user: user, session: session, token: token)
     )
   }
-}
 
-// MARK: - Sealed responses
+  // MARK: Sealed responses
 
-extension StoredAccounts {
   /// The key of the credentials' address, or the beginning of a text that is not an address.
   package func addressKey(of credentials: Credentials) -> String {
     (try? EmailAddress(credentials.email))?.key
@@ -157,8 +153,8 @@ extension StoredAccounts {
     return try await PasswordSeal(credentials.password, salt: salt, hasher: hasher)
   }
 
-  /// Returns the value that `open` finds with the seal. `nil` counts against the limits like a login
-  /// with a wrong password, because a client could try passwords in this way.
+  /// `nil` counts against the limits like a login with a wrong password, because a client could try
+  /// passwords in this way.
   package func opening<Value>(
     _ credentials: Credentials,
     key: String,

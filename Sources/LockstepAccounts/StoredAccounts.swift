@@ -6,8 +6,8 @@ import LockstepTime
 
 /// The accounts in the store: sign up, log in, sessions and changes.
 ///
-/// A method `prepare…` does the slow part of a change. It returns a `PreparedAccountsWrite`, to which a caller can add other
-/// writes. When `commit(_:)` returns, the change is on disk, and sessions that it ended are refused.
+/// A method `prepare…` does the slow part of a change. When `commit(_:)` returns, the change is on
+/// disk, and sessions that it ended are refused.
 package final class StoredAccounts: Sendable {
   package let directory: SessionDirectory
 
@@ -15,7 +15,7 @@ package final class StoredAccounts: Sendable {
   let hasher: any PasswordHashing
   package let limiter: AttemptLimiter
   let tokenIssuer: TokenIssuer
-  private let ids: UUIDv7Generator
+  let ids: UUIDv7Generator
   private let store: DurableStore
   private let time: TimeSource
 
@@ -72,9 +72,6 @@ package final class StoredAccounts: Sendable {
 
   var now: Timestamp { time.now() }
 
-  package func newUserID() -> UserID { UserID(ids.next()) }
-  package func newSessionID() -> SessionID { SessionID(ids.next()) }
-
   package func read<Value: Sendable>(
     _ body: @escaping @Sendable (SQLiteConnection) throws -> Value
   ) async throws(AccountsError) -> Value {
@@ -88,7 +85,6 @@ package final class StoredAccounts: Sendable {
   }
 }
 
-/// An account as JSON, without its secrets.
 package enum AccountsExport {
   /// `latest` returns the present form of a stored session.
   package static func json(

@@ -5,8 +5,7 @@ import LockstepThreading
 /// - One thread runs all transfers concurrently, so a slow transfer delays no other.
 /// - At most `Bounds.transfers` run at a time. If there are more, `post` throws at once.
 /// - Cancelling the task aborts its transfer. The server may have received the request by then.
-/// - TLS 1.2 or newer is required, and certificates are verified. Redirects are not followed. Only
-///   the status of the response is returned.
+/// - TLS 1.2 or newer is required, and certificates are verified. Redirects are not followed.
 /// - libcurl is loaded for the first client and stays loaded.
 /// - A client that is released without `shutDown()` cancels its transfers.
 package final class HTTPClient: Sendable {
@@ -64,12 +63,11 @@ package final class HTTPClient: Sendable {
     return try result.get()
   }
 
-  /// Cancels all transfers, running and later ones, and returns when the thread has ended.
-  ///
-  /// Blocks its caller for a moment. A second call returns at once.
+  /// Cancels all transfers, running and later ones, and returns when the thread has ended. Blocks
+  /// its caller for a moment. A second call returns at once.
   package func shutDown() { stop()?.join() }
 
-  /// Ends the thread and returns it. The caller must join or detach it.
+  /// The caller must join or detach the thread.
   private func stop() -> NamedThread? {
     transfers.close()
     return thread.withLock { $0.take() }

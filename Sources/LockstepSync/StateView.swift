@@ -5,12 +5,9 @@ package struct StateView: Sendable {
   package let store: String
   package let state: UserState
   package let registered: RegisteredDefaults
-  /// The revision of the registered defaults.
   package let registeredRevision: Revision
-  /// The text of `cursor`, if it is known already.
   private var knownCursorText: String?
 
-  /// The present state.
   package init(store: String, _ view: LedgerView, cursorText: String? = nil) {
     self.init(store: store, state: view.state, registered: view.registered, at: view.registered.revision)
     knownCursorText = cursorText
@@ -26,7 +23,6 @@ package struct StateView: Sendable {
   /// The cursor of the user's whole state.
   package var cursor: Cursor { Cursor(store: store, revision: state.revision, registered: registeredRevision) }
 
-  /// The cursor as text.
   package var cursorText: String { knownCursorText ?? cursor.text }
 
   package func cursor(_ revision: Revision, registered: Revision = .none, detail: String? = nil) -> Cursor {

@@ -26,7 +26,6 @@ package final class AttemptLimiter: Sendable {
     let network: ClientNetwork
   }
 
-  /// The limits that an attempt counts against.
   fileprivate enum Use: Hashable, Sendable {
     case network(ClientNetwork)
     case account(String)
@@ -49,7 +48,6 @@ package final class AttemptLimiter: Sendable {
   }
 
   private let limits: AttemptLimits
-  /// A monotonic clock.
   private let elapsed: @Sendable () -> Duration
   private let state: LockedState<State>
 
@@ -62,7 +60,7 @@ package final class AttemptLimiter: Sendable {
 
   package var metrics: Metrics { state.withLock { $0.metrics } }
 
-  /// Counts a login to the account with this key, which is at most as long as an address.
+  /// `account` is at most as long as an address.
   package func logIn(account: String, from network: ClientNetwork) throws(AccountsError) -> Attempt {
     let login = Login(account: account, network: network)
     return try count(login) { state in
@@ -70,18 +68,15 @@ package final class AttemptLimiter: Sendable {
     }
   }
 
-  /// Counts a password that confirms a change in a session.
   package func confirm(in session: SessionID) throws(AccountsError) -> Attempt {
     try count(nil) { _ in [.session(session)] }
   }
 
-  /// Counts a sign-up. A successful one stays counted.
   package func signUp(account: String, from network: ClientNetwork) throws(AccountsError) -> Attempt {
     try count(Login(account: account, network: network)) { _ in [.signUp(network)] }
   }
 
-  /// Call this if the password was right or the account was created. It gives the attempt back, and
-  /// makes the network known.
+  /// Gives the attempt back, except a sign-up, and makes the network known.
   package func succeeded(_ attempt: Attempt) {
     giveBack(attempt) { use in
       if case .signUp = use { false } else { true }
@@ -89,12 +84,11 @@ package final class AttemptLimiter: Sendable {
     if let login = attempt.login { state.withLock { $0.known.insert(login) } }
   }
 
-  /// Call this if the password was wrong.
   package func failed(_: Attempt) {
     state.withLock { $0.metrics.failed += 1 }
   }
 
-  /// Call this if the password was not verified. It gives the attempt back.
+  /// Gives the attempt back, because the password was not verified.
   package func abandoned(_ attempt: Attempt) {
     giveBack(attempt) { _ in true }
   }

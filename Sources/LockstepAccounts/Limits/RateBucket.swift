@@ -1,6 +1,6 @@
 import Synchronization
 
-/// How much of a limit one client has used. It needs no lock. Moments are of the server's monotonic clock, in nanoseconds.
+/// How much of a limit one client has used. Moments are of the monotonic clock, in nanoseconds.
 package final class RateBucket: Sendable {
   package enum Outcome: Equatable {
     case taken
@@ -15,7 +15,6 @@ package final class RateBucket: Sendable {
 
   package init() {}
 
-  /// Counts a request if it is allowed.
   package func take(_ limit: RateLimit, at now: Int64) -> Outcome {
     var restored = restoredAt.load(ordering: .relaxed)
     while true {
@@ -29,7 +28,6 @@ package final class RateBucket: Sendable {
     }
   }
 
-  /// Whether a request is allowed.
   package func hasAny(_ limit: RateLimit, at now: Int64) -> Bool {
     let restored = restoredAt.load(ordering: .relaxed)
     return restored != .max && limit.wait(restored, at: now) <= 0
@@ -38,6 +36,5 @@ package final class RateBucket: Sendable {
   /// The nanoseconds until the whole burst is available.
   package func recovery(at now: Int64) -> Int64 { max(restoredAt.load(ordering: .relaxed), now) - now }
 
-  /// Marks the bucket as evicted.
   package func close() { restoredAt.store(.max, ordering: .relaxed) }
 }

@@ -1,7 +1,7 @@
 /// How many requests are allowed in a time, and how many at once.
 ///
-/// Unused requests come back steadily, like tokens into a bucket. With 100 in 10 seconds, one
-/// request comes back every 100 milliseconds, until the burst is complete.
+/// Unused requests come back steadily. With 100 in 10 seconds, one request comes back every 100
+/// milliseconds, until the burst is complete.
 public struct RateLimit: Sendable, Equatable {
   /// The requests in `seconds`: from 1 to 1,000,000.
   public let requests: Int
@@ -28,8 +28,7 @@ public struct RateLimit: Sendable, Equatable {
     return overflows ? .max / 4 : min(span, .max / 4)
   }
 
-  // This is the generic cell rate algorithm. Its state is the moment at which the whole burst is
-  // available again.
+  // The generic cell rate algorithm. Its state is when the whole burst is available again.
 
   /// The moment after one more request.
   func restored(after restored: Int64, at now: Int64) -> Int64 { max(restored, now) + interval }

@@ -1,7 +1,5 @@
-/// The use of rate limits by keys. A key with its whole burst takes no room.
-///
-/// The table never has more than `capacity` keys. Beyond that it evicts the keys with the most
-/// requests left. So a flood of new keys cannot evict a key that is at its limit.
+/// The use of rate limits by keys. A key with its whole burst takes no room. Beyond `capacity` it
+/// evicts the keys with the most requests left. So new keys cannot evict a key that is at its limit.
 struct RateTable<Key: Hashable & Sendable>: Sendable {
   private let capacity: Int
   /// When the whole burst of a key is available again, in nanoseconds.

@@ -4,8 +4,7 @@ import Synchronization
 
 /// A password as the user typed it. It never appears in logs.
 ///
-/// Its bytes are wiped when it is released, so release it after hashing. The buffers of the request
-/// are not wiped.
+/// Its bytes are wiped when it is released, but not the buffers of the request.
 package final class Password: Sendable, Redacted {
   private let bytes: Mutex<[CChar]>
 
@@ -22,9 +21,8 @@ package final class Password: Sendable, Redacted {
 
   package var byteCount: Int { bytes.withLock { $0.count } }
 
-  /// In Unicode scalars.
+  /// In Unicode scalars: all bytes except those that continue a character.
   package var characterCount: Int {
-    // All bytes except those that continue a character.
     bytes.withLock { bytes in bytes.count { UInt8(bitPattern: $0) & 0xC0 != 0x80 } }
   }
 

@@ -4,12 +4,12 @@ import LockstepThreading
 
 /// Hashes and verifies passwords, which is slow on purpose and runs on other threads.
 ///
-/// Each call may throw `overloaded` if too many are waiting, `store(.closed)` after shutting down, and `outOfMemory`.
+/// Each call may throw `overloaded` if too many are waiting, `store(.closed)` after shutting down,
+/// and `outOfMemory`.
 package protocol PasswordHashing: Sendable {
   /// A hash that no password matches. Verifying against it takes as long as against any other.
   var dummy: PasswordHash { get }
 
-  /// Hashes a password with a new salt.
   func hash(_ password: Password) async throws(AccountsError) -> PasswordHash
 
   /// Whether the password matches. No password matches a text that is not a hash.
@@ -18,7 +18,6 @@ package protocol PasswordHashing: Sendable {
   /// Derives bytes from a password and 16 bytes of salt, at the cost of a hash.
   func derive(_ count: Int, from password: Password, salt: [UInt8]) async throws(AccountsError) -> [UInt8]
 
-  /// Whether the hash was made with another strength.
   func isOutdated(_ hash: PasswordHash) -> Bool
 }
 
@@ -36,8 +35,8 @@ public struct Argon2Strength: Sendable, Equatable {
   }
 }
 
-/// argon2id by libsodium on its own pool, so that many logins at once slow down only logins. The pool's number of threads
-/// limits the memory. The caller shuts the pool down.
+/// argon2id by libsodium on its own pool, so that many logins at once slow down only logins. The
+/// pool's number of threads limits the memory. The caller shuts the pool down.
 package struct Argon2Hasher: PasswordHashing {
   private let strength: Argon2Strength
   private let workers: WorkerPool

@@ -1,15 +1,13 @@
 import LockstepStore
 
-/// The rules for new passwords. They do not prescribe kinds of characters, because such rules lead
-/// to worse passwords.
+/// The rules for new passwords. Rules about kinds of characters would lead to worse passwords.
 public struct PasswordRules: Sendable, Equatable {
   /// The fewest characters (Unicode scalars). Default: 8.
   public var minimumCharacters = 8
   /// The most bytes of UTF-8. Default: 256.
   public var maximumBytes = 256
 
-  /// A sentence for each rule that the password breaks. `address` is the user's e-mail address, if
-  /// known.
+  /// A sentence for each rule that the password breaks.
   package func faults(in password: Password, of address: EmailAddress?) -> [String] {
     var faults: [String] = []
     if password.characterCount < minimumCharacters {

@@ -1,8 +1,7 @@
 import CLockstepSodium
 import LockstepStore
 
-/// Encrypts a recorded response so that only a client with the password can get it again. It also
-/// recognises the same request.
+/// Encrypts a recorded response so that only a client with the password can get it again.
 ///
 /// Both keys are derived from the password as slowly as its hash. So an attacker who has the store
 /// guesses no faster with sealed bytes and fingerprints than with the hash.

@@ -2,7 +2,7 @@ import LockstepCollections
 import LockstepStore
 import Synchronization
 
-/// A session in memory. All its requests share one object, so that ending the session reaches them all.
+/// A session in memory. All its requests share one object, so that its end reaches them all.
 package final class LiveSession: Sendable {
   package let id: SessionID
   package let user: UserID
@@ -10,7 +10,7 @@ package final class LiveSession: Sendable {
   private let ended = Atomic(false)
   /// Milliseconds since 1970.
   private let freshUntil = Atomic<Int64>(0)
-  /// For the rate limit of each token. A session that was evicted from memory starts with a whole burst.
+  /// A session that was evicted from memory starts with a whole burst.
   package let rate = RateBucket()
 
   init(id: SessionID, user: UserID, tokenHash: TokenHash) {
@@ -19,8 +19,8 @@ package final class LiveSession: Sendable {
     self.tokenHash = tokenHash
   }
 
-  /// Whether the session was revoked or has expired. A request that waits must check this after it
-  /// has registered its waiter. Otherwise it could miss the end.
+  /// A request that waits must check this after it has registered its waiter. Otherwise it could
+  /// miss the end.
   package var isEnded: Bool { ended.load(ordering: .acquiring) }
 
   /// Whether a connection that sends the same token again may skip the directory. It may if the

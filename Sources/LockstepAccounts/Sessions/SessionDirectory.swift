@@ -6,8 +6,8 @@ import LockstepTime
 
 /// Finds the session of a token in memory or in the store.
 ///
-/// - A session in memory costs a hash of the token and one short lock. Its use and last cursor are written once a minute.
-/// - Other sessions are read from the store, in a single flight for all requests with the same token.
+/// - The use and the last cursor of a session in memory are written once a minute.
+/// - Other sessions are read from the store, once for all requests with the same token.
 /// - An invented token is refused because of its tag, and a bounded set remembers tokens that were
 ///   valid once. So guesses neither fill the memory nor read the store.
 /// - When `end(_:)` returns, the session is not in memory, even if it was being loaded, and
@@ -17,7 +17,6 @@ import LockstepTime
 package final class SessionDirectory: Sendable {
   package enum Lookup: Sendable {
     case session(LiveSession)
-    /// The token is not valid.
     case refused
     /// The store must be read: `load(_:at:)`.
     case unknown(UnknownToken)
@@ -48,7 +47,7 @@ package final class SessionDirectory: Sendable {
   private let tokenIssuer: TokenIssuer
   private let lifetime: Int64
 
-  /// `capacity` is the number of sessions in memory, about 300 bytes each. Sessions that requests hold may exceed it.
+  /// Sessions that requests hold may exceed `capacity`.
   init(store: DurableStore, tokenIssuer: TokenIssuer, lifetime: Duration, capacity: Int) {
     readers = store.readers
     self.tokenIssuer = tokenIssuer
@@ -104,15 +103,14 @@ package final class SessionDirectory: Sendable {
     return entry?.live
   }
 
-  /// Records the cursor of a session's request. It is written with the session's next use.
   package func note(cursor: String, of session: LiveSession) {
     _ = shard(of: session.tokenHash).withLock { shard in
       shard.table.use(session.tokenHash) { $0.setCursor(cursor) }
     }
   }
 
-  /// Notifies `listener` of sessions that were ended, after their `isEnded` is true, but not of expired sessions. It runs on
-  /// the thread that ends them and must be quick.
+  /// Notifies `listener` of ended sessions, after their `isEnded` is true, but not of expired ones.
+  /// It runs on the thread that ends them and must be quick.
   package func whenEnded(_ listener: @escaping @Sendable ([SessionID]) -> Void) {
     listeners.withLock { $0.append(listener) }
   }
@@ -147,7 +145,6 @@ package final class SessionDirectory: Sendable {
     return session
   }
 
-  /// How many sessions are in memory.
   package var count: Int { shards.reduce(0) { $0 + $1.withLock { $0.table.count } } }
 
   private func shard(of hash: TokenHash) -> LockedState<Shard> {

@@ -4,9 +4,8 @@ import LockstepTime
 /// A bounded table of sessions, found by the hash of their token. It keeps at least the
 /// `capacity / 2` most recently used sessions, and all sessions that a request holds.
 ///
-/// The table has a young and an old half. A new session goes to the young half, and so does a
-/// session that is found in the old half. When the young half is full, the old half is evicted, and
-/// the young half becomes the old one. So finding an active session normally moves nothing.
+/// A new session goes to the young half, and so does a session that is found in the old half. When
+/// the young half is full, it replaces the old one. So finding an active session moves nothing.
 struct SessionTable: Sendable {
   private let half: Int
   private var young: [TokenHash: SessionEntry] = [:]
@@ -28,7 +27,6 @@ struct SessionTable: Sendable {
     return result
   }
 
-  /// The entry, without marking it as used.
   func peek(_ hash: TokenHash) -> SessionEntry? { young[hash] ?? old[hash] }
 
   mutating func insert(_ entry: SessionEntry) {
@@ -40,7 +38,7 @@ struct SessionTable: Sendable {
     young.removeValue(forKey: hash) ?? old.removeValue(forKey: hash)
   }
 
-  /// Takes the unwritten uses of evicted sessions. A second call does not return them again.
+  /// The unwritten uses of evicted sessions, which then count as written.
   mutating func takeEvictedUsage() -> [SessionUsage] {
     // Usually empty, and called on every use.
     if evictedUsage.isEmpty { return [] }
@@ -48,7 +46,7 @@ struct SessionTable: Sendable {
     return evictedUsage
   }
 
-  /// Takes the unwritten uses of all sessions. A second call does not return them again.
+  /// The unwritten uses of all sessions, which then count as written.
   mutating func takeUsage() -> [SessionUsage] { Self.takeUsage(&young) + Self.takeUsage(&old) }
 
   /// Keeps the sessions that a request holds, because they must be found when they end.
@@ -104,7 +102,6 @@ struct SessionEntry: Sendable {
     live.setFresh(until: min(lastSeenAt + Self.recordInterval, expiresAt))
   }
 
-  /// Whether a request holds the session.
   var isHeld: Bool {
     mutating get { !isKnownUniquelyReferenced(&live) }
   }

@@ -1,5 +1,4 @@
-/// base64url (RFC 4648, 5) without padding, of whole words only. So a value has exactly one
-/// spelling.
+/// base64url (RFC 4648, 5) without padding, of whole words only. So a value has one spelling.
 enum Base64URL {
   private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
 
@@ -25,9 +24,8 @@ enum Base64URL {
     return text
   }
 
-  /// Decodes the next eight characters to 48 bits. Returns `nil` if one is missing or outside the
-  /// alphabet. The caller passes `values`, because reading the static property here would cost more
-  /// than the rest.
+  /// The 48 bits of the next eight characters; nil if one is missing or outside the alphabet. The
+  /// caller passes `values`, because reading the static property here costs more than the rest.
   @inline(__always)
   static func decodeEight(_ bytes: inout some IteratorProtocol<UInt8>, by values: [UInt8]) -> UInt64? {
     var (bits, all) = (UInt64(0), UInt8(0))

@@ -1,8 +1,9 @@
 import CLockstepSodium
 import LockstepStore
 
-/// Makes a store's tokens and recognises them by their tags, so that a guess costs the server one hash and no read of the
-/// store. Only the store knows whether a token is valid: an attacker with the key still has 256 bits to guess.
+/// Makes a store's tokens and recognises them by their tags, so that a guess costs one hash and no
+/// read of the store. Only the store knows whether a token is valid: an attacker with the key still
+/// has 256 bits to guess.
 struct TokenIssuer: Sendable {
   let key: TokenKey
   /// Must be unpredictable.

@@ -34,14 +34,14 @@ package struct ChangesRoute: Sendable {
         }
         if query.isStream { return try stream(query, session) }
         guard let wait = query.wait, wait.seconds > 0, case .cursor = query.since else {
-          return try reader.withState(of: session) { hot in
-            try respond(Moment(query: query, session: session, hot: hot, registered: reader.registry.current)) {
+          return try reader.withState(of: session) { cached in
+            try respond(Moment(query: query, session: session, cached: cached, registered: reader.registry.current)) {
               .response(response($0, query.appliedWait))
             }
           }
         }
-        return try waiting.wait(request, for: wait, of: session) { hot, registered, check in
-          try poll(Moment(query: query, session: session, hot: hot, registered: registered), wait, check)
+        return try waiting.wait(request, for: wait, of: session) { cached, registered, check in
+          try poll(Moment(query: query, session: session, cached: cached, registered: registered), wait, check)
         }
       }
     }
@@ -52,7 +52,7 @@ package struct ChangesRoute: Sendable {
   private struct Moment: Sendable {
     let query: ChangesQuery
     let session: LiveSession
-    let hot: CachedState
+    let cached: CachedState
     let registered: RegisteredDefaults
   }
 
@@ -87,22 +87,24 @@ package struct ChangesRoute: Sendable {
 
   private func document(_ moment: Moment, isKnown: Bool = false) throws -> Found {
     let question = moment.query.question(moment.registered)
-    if let document = moment.hot.document(for: question) { return .known(document) }
+    if let document = moment.cached.document(for: question) { return .known(document) }
     let found = try make(moment, isKnown: isKnown)
-    if case .known(let document) = found { moment.hot.remember(document, for: question) }
+    if case .known(let document) = found { moment.cached.remember(document, for: question) }
     return found
   }
 
   private func make(_ moment: Moment, isKnown: Bool) throws -> Found {
-    let (query, hot) = (moment.query, moment.hot)
-    let view = StateView(store: feed.store, LedgerView(state: hot.state, registered: moment.registered))
+    let (query, cached) = (moment.query, moment.cached)
+    let view = StateView(store: feed.store, LedgerView(state: cached.state, registered: moment.registered))
     switch query.since {
     case .beginning: return reset(moment, since: nil, view)
     case .now: return .known(feed.nothing(since: view.cursor.text, at: view.cursor))
     case .cursor(let cursor, let text):
-      guard let cursor, feed.canFollow(cursor, hot, moment.registered) else { return reset(moment, since: text, view) }
-      let changed = feed.changed(since: cursor, in: hot, query.filter)
-      guard let base = feed.base(cursor, changed, in: hot, isKnown: isKnown) else {
+      guard let cursor, feed.canFollow(cursor, cached, moment.registered) else {
+        return reset(moment, since: text, view)
+      }
+      let changed = feed.changed(since: cursor, in: cached, query.filter)
+      guard let base = feed.base(cursor, changed, in: cached, isKnown: isKnown) else {
         return .stored(
           once(moment) { [feed, user = moment.session.user] in
             try await reader.readers.read(for: user) { connection in
@@ -136,9 +138,9 @@ package struct ChangesRoute: Sendable {
   private func once(_ moment: Moment, _ make: @escaping Making) -> Making {
     {
       let question = moment.query.question(moment.registered)
-      let name = BackgroundEncoder.Name(question, of: moment.hot)
+      let name = BackgroundEncoder.Name(question, of: moment.cached)
       let document = try await backgroundEncoder.documents.value(of: name, make)
-      moment.hot.remember(document, for: question)
+      moment.cached.remember(document, for: question)
       return document
     }
   }
@@ -165,11 +167,15 @@ package struct ChangesRoute: Sendable {
   /// Server-sent events: the same documents, one after the other.
   private func stream(_ query: ChangesQuery, _ session: LiveSession) throws -> HandlerResult {
     let watch = try waiting.watch(for: session)
-    return try watch.load { hot, registered in
-      try respond(Moment(query: query, session: session, hot: hot, registered: registered)) { first in
-        let events = ChangesEvents(first: first, watch: watch, monotonic: monotonic) { since, sent, hot, registered in
+    return try watch.load { cached, registered in
+      try respond(Moment(query: query, session: session, cached: cached, registered: registered)) { first in
+        let events = ChangesEvents(first: first, watch: watch, monotonic: monotonic) {
+          since,
+          sent,
+          cached,
+          registered in
           switch try document(
-            Moment(query: query.following(since, as: sent), session: session, hot: hot, registered: registered)
+            Moment(query: query.following(since, as: sent), session: session, cached: cached, registered: registered)
           ) {
           case .known(let document): .document(document)
           case .long(let make), .stored(let make): .later(make)

@@ -5,7 +5,6 @@ import LockstepSQLite
 /// Computes the difference between a user's state and the state at a cursor, with one changeset for
 /// each collection.
 package struct ChangesFeed: Sendable {
-  /// The collections that a client follows.
   package struct Filter: Sendable, Hashable {
     /// Names of modules and of single collections. Empty: all.
     package let names: [CollectionName]
@@ -19,10 +18,8 @@ package struct ChangesFeed: Sendable {
     }
   }
 
-  /// The question that a document responds to. At one state of the user, equal questions have equal
-  /// documents.
+  /// At one state of the user, equal questions have equal documents.
   package struct Question: Sendable, Hashable {
-    /// The revision of the registered defaults.
     let registered: Revision
     /// The position and the collections that the client asks for.
     let text: String
@@ -33,13 +30,10 @@ package struct ChangesFeed: Sendable {
     }
   }
 
-  /// A response of the feed.
   package struct Document: Sendable {
     package let cursor: Cursor
     package let body: [UInt8]
-    /// Whether the document contains no change.
     package let isEmpty: Bool
-    /// The header fields of each response with this document.
     package let fields: HeaderFields
 
     init(cursor: Cursor, body: [UInt8], isEmpty: Bool) {
@@ -55,8 +49,7 @@ package struct ChangesFeed: Sendable {
     }
   }
 
-  /// The changed collections, as they were at a cursor. `nil` if the store no longer has that
-  /// state.
+  /// The changed collections, as they were at a cursor.
   package typealias Base = [CollectionName: CollectionState]
 
   package let store: String
@@ -67,36 +60,28 @@ package struct ChangesFeed: Sendable {
     self.history = history
   }
 
-  /// The collections whose past state is needed, because the user has changed them since the
-  /// cursor.
-  package func changed(since cursor: Cursor, in hot: CachedState, _ filter: Filter) -> [CollectionName] {
-    hot.state.collections.filter { filter.includes($0.key) && $0.value.revision > cursor.revision }.map(\.key)
+  /// The collections that the user has changed since the cursor.
+  package func changed(since cursor: Cursor, in cached: CachedState, _ filter: Filter) -> [CollectionName] {
+    cached.state.collections.filter { filter.includes($0.key) && $0.value.revision > cursor.revision }.map(\.key)
   }
 
   /// Whether a cursor may belong to this store's past. If so, the caller must still check that the
   /// user's history has it.
-  package func canFollow(_ cursor: Cursor, _ hot: CachedState, _ registered: RegisteredDefaults) -> Bool {
-    cursor.store == store && cursor.revision <= hot.state.revision && registered.knows(cursor.registered)
+  package func canFollow(_ cursor: Cursor, _ cached: CachedState, _ registered: RegisteredDefaults) -> Bool {
+    cursor.store == store && cursor.revision <= cached.state.revision && registered.knows(cursor.registered)
   }
 
   /// The base from the states that are still in memory.
-  ///
-  /// - Parameters:
-  ///   - cursor: The position of the base.
-  ///   - changed: The collections of the base.
-  ///   - hot: The user's state.
-  ///   - isKnown: Whether the cursor was found in the user's history before.
-  /// - Returns: The base, or `nil` if the states in memory do not go back far enough.
-  package func base(_ cursor: Cursor, _ changed: [CollectionName], in hot: CachedState, isKnown: Bool) -> Base? {
-    if changed.isEmpty { return isKnown || hot.knows(cursor.revision) ? [:] : nil }
-    guard let past = hot.past(at: cursor.revision) else { return nil }
+  /// `nil` if they do not go back far enough. `isKnown`: the cursor was found in the user's history.
+  package func base(_ cursor: Cursor, _ changed: [CollectionName], in cached: CachedState, isKnown: Bool) -> Base? {
+    if changed.isEmpty { return isKnown || cached.knows(cursor.revision) ? [:] : nil }
+    guard let past = cached.past(at: cursor.revision) else { return nil }
     var base = Base()
     for name in changed { base[name] = past.collections[name] }
     return base
   }
 
-  /// The base from the store. `nil` if the journal does not go back far enough, or has another
-  /// history.
+  /// The base from the store. `nil` if the journal does not have the revision.
   package func base(
     _ cursor: Cursor,
     _ changed: [CollectionName],
@@ -107,9 +92,6 @@ package struct ChangesFeed: Sendable {
     return try history.rebuild(changed, of: user, at: cursor.revision, from: connection)
   }
 
-  // MARK: Weights
-
-  /// The cost of a document with the changes since a cursor.
   package func weight(since cursor: Cursor, base: Base, in state: UserState) -> Int {
     base.reduce(0) { weight, past in
       guard let present = state.collections[past.key] else { return weight }
@@ -117,14 +99,10 @@ package struct ChangesFeed: Sendable {
     }
   }
 
-  /// The cost of a document with whole collections.
   package func weight(ofAll state: UserState, _ filter: Filter) -> Int {
     state.collections.reduce(0) { $0 + (filter.includes($1.key) ? $1.value.weight : 0) }
   }
 
-  // MARK: Documents
-
-  /// The document with the changes since a cursor.
   package func changes(since cursor: Cursor, as text: String, base: Base, view: StateView, _ filter: Filter) throws
     -> Document
   {
@@ -171,7 +149,6 @@ package struct ChangesFeed: Sendable {
     return document(since: text, at: view.cursor, isReset: true, changesets)
   }
 
-  /// The document without changes.
   package func nothing(since text: String?, at cursor: Cursor) -> Document {
     document(since: text, at: cursor, isReset: false, [])
   }
@@ -184,8 +161,7 @@ package struct ChangesFeed: Sendable {
     return Set(Array(state.collections.keys) + suites + named).filter(filter.includes).sorted()
   }
 
-  /// The visible values of a map. For a suite, these include registered defaults of keys that the
-  /// user has not set.
+  /// The visible values of a map, with the registered defaults of keys that the user has not set.
   private func shown(
     _ map: MapState,
     of name: CollectionName,

@@ -55,7 +55,6 @@ enum CollectionChange {
     return true
   }
 
-  /// Appends a whole list.
   static func append(_ name: CollectionName, whole items: [ListItem], into bytes: inout [UInt8]) {
     // Reserved once, because growing many times would take longer than the rest.
     bytes.reserveCapacity(items.reduce(bytes.count + 256) { $0 + $1.encoded.count + 1 })
@@ -68,7 +67,6 @@ enum CollectionChange {
     bytes.append(contentsOf: "]}".utf8)
   }
 
-  /// Appends a whole map.
   static func append(_ name: CollectionName, whole values: [ElementKey: MapValue], into bytes: inout [UInt8]) {
     bytes.reserveCapacity(values.reduce(bytes.count + 256) { $0 + $1.key.text.utf8.count + $1.value.encoded.count + 4 })
     open(name, "map", &bytes)
@@ -96,8 +94,7 @@ enum CollectionChange {
     bytes.append(UInt8(ascii: "}"))
   }
 
-  /// Appends a member with an array of objects. `body` begins each object, and this function ends
-  /// it.
+  /// Appends an array of objects. `body` begins each object, and this function ends it.
   private static func list<Element>(
     _ name: String,
     _ elements: [Element],
@@ -114,5 +111,4 @@ enum CollectionChange {
   }
 }
 
-/// The id of a list item is its element's id.
 extension ListItem: Identifiable {}

@@ -7,15 +7,14 @@ import Synchronization
 
 /// Adds snapshots, so that past states are rebuilt quickly, and prunes the journal.
 ///
-/// A user's own transactions trigger this work. So it needs no timer, and nothing runs for inactive users.
+/// A user's own transactions trigger this work. So nothing runs for inactive users.
 package final class HistoryMaintenance: Sendable {
-  /// A step of pruning is due after this many revisions of a user,
   private static let revisionsBetweenPruning = 64
-  /// and each time the history has grown by this fraction of its limit.
+  /// Pruning is also due each time the history has grown by this fraction of its limit.
   private static let partBetweenPruning = 8
-  /// A collection gets a snapshot when its mutations since the last one have more bytes than the collection and than this.
+  /// A snapshot is due when the mutations since the last one exceed this and the collection.
   private static let leastMutationBytes = 64 * 1024
-  /// The limit of counted collections. When it is reached, all counts start at zero, which delays snapshots.
+  /// At this many counted collections, all counts start at zero, which delays snapshots.
   private static let countedCollections = 100_000
 
   private struct Key: Hashable {
@@ -36,18 +35,18 @@ package final class HistoryMaintenance: Sendable {
     self.now = now
   }
 
-  /// How many bytes of history were written and how many revisions were pruned since the server started.
+  /// Since the server started.
   package var metrics: (writtenBytes: Int, prunedRevisions: Int) {
     (written.load(ordering: .relaxed), pruned.load(ordering: .relaxed))
   }
 
-  /// Notes the mutations of a committed transaction in one collection. `state` is the collection after it. Call this in order.
+  /// Notes a transaction's mutations of a collection. `state` follows them. Call this in order.
   func noteMutations(of user: UserID, in name: CollectionName, state: CollectionState, bytes: Int, revision: Revision) {
     guard isSnapshotDue(Key(user: user, collection: name), state, bytes) else { return }
     submit(for: user) { try Snapshots(connection: $0).keep(state, as: name, of: user, at: revision) }
   }
 
-  /// Notes a committed transaction, which wrote this many bytes of history. Call this in order.
+  /// Notes a transaction that wrote this many bytes of history. Call this in order.
   func noteCommit(of user: UserID, _ state: UserState, written: Int) {
     self.written.add(written, ordering: .relaxed)
     let part = max(1, pruning.policy.bytes / Self.partBetweenPruning)

@@ -1,23 +1,21 @@
 import LockstepCollections
-import LockstepJSON
 import LockstepStore
 
-/// A page of a user's journal as clients get it. It consists of whole transactions, so that the next page can begin after it.
+/// A page of a user's journal as clients get it. It consists of whole transactions, so that the
+/// next page can begin after it.
 ///
-/// A page is limited in entries and in bytes, because an entry may have half a megabyte. A longer transaction gets a page of its
-/// own.
+/// A page is limited in entries and in bytes, because an entry may have half a megabyte. A longer
+/// transaction gets a page of its own.
 package struct JournalPage: Sendable {
   /// The approximate limit of a page in bytes.
   static let bytes = 4 * 1024 * 1024
 
-  /// The entries, separated by commas.
   package private(set) var entries: [UInt8] = []
   /// The last revision of the page; nil if the page is empty.
   package private(set) var last: Revision?
-  /// Whether more entries follow.
   package private(set) var isPart: Bool
 
-  /// Reads the page of at most `limit` entries after `start`, up to `end`. `store` is the store in its cursors.
+  /// Reads at most `limit` entries after `start`, up to `end`. `store` is for their cursors.
   package init(
     of user: UserID,
     after start: Revision,

@@ -1,16 +1,13 @@
 import LockstepCollections
 import LockstepSQLite
 import LockstepStore
-import LockstepThreading
 import LockstepTime
 
-/// Prunes the journal in small steps: from time to time, after a transaction of a user, the user's oldest entries are deleted,
-/// and snapshots replace them.
+/// Prunes the journal in small steps: snapshots replace the user's oldest entries.
 ///
-/// An entry may be pruned if it is older than `days` and followed by more than `revisions` revisions, or if more than `bytes`
-/// bytes follow it. The present state is in other tables.
+/// An entry may be pruned if it is older than `days` and followed by more than `revisions`
+/// revisions, or if more than `bytes` bytes follow it.
 package struct JournalPruner: Sendable {
-  /// The revisions of one step.
   static let step = 256
 
   let policy: HistoryPolicy
@@ -33,8 +30,8 @@ package struct JournalPruner: Sendable {
     return bound.number - first.number + 1
   }
 
-  /// The end of a step that is old enough. Only whole steps are pruned, because each one costs a snapshot of every collection
-  /// that changed in it.
+  /// The end of a step that is old enough. Only whole steps are pruned, because each one costs a
+  /// snapshot of every collection that changed in it.
   private func agedBound(
     from first: Revision,
     to end: Journal.End,
@@ -50,7 +47,7 @@ package struct JournalPruner: Sendable {
     return revision
   }
 
-  /// The end of the entries that are followed by too many bytes: at most a step, and never the last revision.
+  /// The end of the entries followed by too many bytes: at most a step, never the last revision.
   private func longBound(
     from first: Revision,
     to end: Journal.End,
@@ -93,8 +90,8 @@ package struct JournalPruner: Sendable {
     try deleteTraces(of: emptied, user: user, at: bound, in: connection)
   }
 
-  /// Deletes the records of empty collections without entries. An app may create a collection for each of its objects, and the
-  /// number of known collections is limited. They stay in memory until the user is evicted.
+  /// Deletes the records of empty collections without entries, because the number of known
+  /// collections is limited. They stay in memory until the user is evicted.
   private func deleteTraces(
     of emptied: [CollectionName],
     user: UserID,

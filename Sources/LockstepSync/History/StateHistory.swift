@@ -10,14 +10,12 @@ package struct StateHistory: Sendable {
     self.states = states
   }
 
-  /// The collections of a past state.
   package enum Extent: Sendable {
     case collection(CollectionName)
-    /// All collections of a module.
     case module(String)
   }
 
-  /// Some collections of a user's state after a revision; nil if the journal does not contain the revision.
+  /// Some collections of a state after a revision; nil if the journal does not have the revision.
   package func state(of user: UserID, at revision: Revision, _ extent: Extent, from connection: SQLiteConnection) throws
     -> UserState?
   {
@@ -27,7 +25,11 @@ package struct StateHistory: Sendable {
     case .collection(let name): names = [name]
     case .module(let module):
       guard states[module] != nil else { return nil }
-      names = try collections(of: user, module: module, from: connection)
+      let all = try connection.all(
+        "SELECT collection FROM journal WHERE user_id = ?1 UNION SELECT collection FROM snapshots WHERE user_id = ?1",
+        user
+      ) { CollectionName(text: try $0[0] as String) }
+      names = Set(all.filter { $0.module == module })
     }
     var state = UserState()
     state.revision = revision
@@ -37,26 +39,13 @@ package struct StateHistory: Sendable {
     return state
   }
 
-  /// The collections of a module in the user's history.
-  private func collections(
-    of user: UserID,
-    module: String,
-    from connection: SQLiteConnection
-  ) throws -> Set<CollectionName> {
-    let names = try connection.all(
-      "SELECT collection FROM journal WHERE user_id = ?1 UNION SELECT collection FROM snapshots WHERE user_id = ?1",
-      user
-    ) { CollectionName(text: try $0[0] as String) }
-    return Set(names.filter { $0.module == module })
-  }
-
-  /// Whether the state after a revision can be rebuilt: the revision is in the user's history and not pruned.
+  /// Whether the state after a revision can be rebuilt: it is in the history and not pruned.
   package func knows(_ revision: Revision, of user: UserID, from connection: SQLiteConnection) throws -> Bool {
     try Journal(connection: connection).knows(revision, of: user)
   }
 
-  /// Collections after a revision that is not pruned. The journal is read once for all of them, because it is not ordered by
-  /// collection.
+  /// Collections after a revision that is not pruned. The journal is read once for all of them,
+  /// because it is not ordered by collection.
   package func rebuild(
     _ names: some Sequence<CollectionName>,
     of user: UserID,
@@ -80,7 +69,6 @@ package struct StateHistory: Sendable {
     return rebuilt.mapValues(\.state)
   }
 
-  /// A collection that is being rebuilt from a snapshot.
   private struct Rebuilt {
     let reducer: CollectionReducer
     let since: Revision

@@ -3,9 +3,9 @@ import LockstepSQLite
 import LockstepStore
 import LockstepTime
 
-/// Changes to accounts, each made once for its idempotency key: the response is recorded in the transaction of the change.
+/// Changes to accounts, each made once for its idempotency key: the response is recorded in the
+/// transaction of the change.
 package struct AccountsLedger: Sendable {
-  /// A key with its owner.
   package struct Key: Sendable {
     let key: IdempotencyKey
     let owner: IdempotencyKeyOwner
@@ -36,15 +36,11 @@ package struct AccountsLedger: Sendable {
     self.now = now
   }
 
-  /// Makes a change, or returns its recorded response.
+  /// Makes a change, or returns its recorded response. `refusal` returns the response to a refusal
+  /// that a retry would meet again; nil for any other error.
   ///
-  /// - Parameters:
-  ///   - key: The client's key, if it sent one.
-  ///   - prepare: The slow part of the change.
-  ///   - answer: The response to the change.
-  ///   - refusal: The response to a refusal that a retry would meet again; nil for any other error.
-  /// - Returns: The response.
-  /// - Throws: Errors of `prepare` and of the store, `IdempotencyKeyInUseError`, `IdempotencyKeyReusedError`.
+  /// Throws errors of `prepare` and of the store, `IdempotencyKeyInUseError`,
+  /// `IdempotencyKeyReusedError`.
   package func commit(
     key: Key?,
     prepare: @Sendable () async throws(AccountsError) -> PreparedAccountsWrite<Void>,
@@ -81,16 +77,9 @@ package struct AccountsLedger: Sendable {
 
   /// Signs a user up or logs a user in, or returns the recorded response.
   ///
-  /// The response contains a token, which must not be in the store. It is recorded under a seal that only the password opens.
-  ///
-  /// - Parameters:
-  ///   - credentials: The user's credentials.
-  ///   - key: The client's key.
-  ///   - request: The bytes that identify the request.
-  ///   - prepare: The slow part of the change.
-  ///   - answer: The response to the change.
-  /// - Returns: The response.
-  /// - Throws: Errors of `prepare` and of the store, `IdempotencyKeyInUseError`, `IdempotencyKeyReusedError`.
+  /// The response contains a token, which must not be in the store. It is recorded under a seal that
+  /// only the password opens.
+  /// `request` identifies the request. Throws the same errors as `commit`.
   package func enter(
     _ credentials: Credentials,
     key: String,

@@ -8,9 +8,10 @@ import Synchronization
 
 /// The only part that changes users' states.
 ///
-/// Transactions run on the writer thread, in the order of submission. The reactors decide on the actions of a transaction
-/// with the latest state, and the mutations go to the tables and the journal. Transactions that wait are committed together.
-/// Then each new state is published and each caller gets its outcome, in the same order, while the next transactions run.
+/// Transactions run on the writer thread, in the order of submission. The reactors decide on the
+/// actions with the latest state, and the mutations go to the tables and the journal. Transactions
+/// that wait are committed together. Then each new state is published and each caller gets its
+/// outcome, in the same order, while the next transactions run.
 package final class Ledger: Sendable {
   let registry: RegisteredLedger
   private let writer: DatabaseWriter
@@ -19,7 +20,6 @@ package final class Ledger: Sendable {
   private let now: @Sendable () -> Timestamp
   /// The last decided state of each user whose state is not published yet.
   private let pending = LockedState<[UserID: Pending]>([:])
-  /// Tells transactions apart.
   private let tickets = Atomic<UInt64>(0)
   private let inFlightKeys: InFlightKeys
   private let maintenance: HistoryMaintenance
@@ -27,17 +27,7 @@ package final class Ledger: Sendable {
   private let sessionEndings: SessionEndingTracker
   private let notify: @Sendable (UserID, UserState) -> Void
 
-  /// - Parameters:
-  ///   - writer: The writer of the store.
-  ///   - cache: Where committed states are published.
-  ///   - states: The tables of the modules.
-  ///   - registry: The registered defaults.
-  ///   - inFlightKeys: The idempotency keys of writes without an outcome.
-  ///   - maintenance: Adds snapshots and prunes the journal.
-  ///   - era: The era of new revisions.
-  ///   - sessionEndings: Whether writes that may end sessions are in progress.
-  ///   - now: The time.
-  ///   - notify: Called after each committed state is published, by one thread at a time.
+  /// `notify` is called after each committed state is published, by one thread at a time.
   package init(
     writer: DatabaseWriter,
     cache: StateCache,
@@ -64,12 +54,11 @@ package final class Ledger: Sendable {
 
   /// Queues a transaction. This is the only way to change a user's state.
   ///
-  /// - Parameters:
-  ///   - transaction: The transaction.
-  ///   - completion: Called once, on a thread of the writer, when the transaction is on disk, was refused or has failed. The
-  ///     error is an `ActionRefusal`, an error of the transaction's condition, `IdempotencyKeyReusedError`,
-  ///     `SessionEndedError`, or the reason why the store cannot be written.
-  /// - Throws: `IdempotencyKeyInUseError`, `PoolOverloadedError`, `PoolShutDownError`. Then `completion` is not called.
+  /// `completion` is called once, on a thread of the writer, when the transaction is on disk, was
+  /// refused or has failed. The error is an `ActionRefusal`, an error of the transaction's
+  /// condition, `IdempotencyKeyReusedError`, `SessionEndedError`, or the reason why the store cannot
+  /// be written. It is not called if this throws `IdempotencyKeyInUseError`,
+  /// `PoolOverloadedError` or `PoolShutDownError`.
   package func submit(
     _ transaction: Transaction,
     completion: @escaping @Sendable (Result<Transaction.Outcome, any Error>) -> Void
@@ -87,7 +76,8 @@ package final class Ledger: Sendable {
           }
           return unit
         },
-        // A single action is decided before anything is written. With a key, the response to a refusal is written.
+        // A single action is decided before anything is written. With a key, the response to a
+        // refusal is written.
         throwsUnwritten: transaction.actions.count == 1 && key == nil,
         of: user.writeOwner
       ) { result in
@@ -106,7 +96,6 @@ package final class Ledger: Sendable {
     let ticket: UInt64
   }
 
-  /// The result of a unit.
   private struct Unit: Sendable {
     let outcome: Transaction.Outcome
     /// Nil if nothing changed.
@@ -116,7 +105,6 @@ package final class Ledger: Sendable {
   private struct Change: Sendable {
     let state: UserState
     let writeSet: WriteSet
-    /// How many bytes were journaled.
     let written: Int
   }
 
@@ -178,7 +166,7 @@ package final class Ledger: Sendable {
 
   private func latestState(of user: UserID, in connection: SQLiteConnection) throws -> UserState {
     if let pending = pending.withLock({ $0[user] }) { return pending.state }
-    if let hot = cache.state(of: user) { return hot.state }
+    if let cached = cache.state(of: user) { return cached.state }
     return try states.load(user, from: connection)
   }
 
@@ -190,7 +178,9 @@ package final class Ledger: Sendable {
     of user: UserID,
     _ ticket: UInt64
   ) -> Result<Transaction.Outcome, any Error> {
-    defer { removePending(ticket, of: user) }
+    // The state of a later transaction stays pending: after a failed group, no unit runs before all
+    // of the group's handlers have been called.
+    defer { pending.withLock { if $0[user]?.ticket == ticket { $0[user] = nil } } }
     return result.map { unit in
       if let change = unit.change {
         let mutationBytes = change.writeSet.actions.reduce(0) { $0 + $1.entry.mutations.utf8.count }
@@ -202,12 +192,6 @@ package final class Ledger: Sendable {
     }
   }
 
-  /// The state of this transaction is published now, or its group has failed. The state of a later transaction stays: after a
-  /// failed group, no unit runs before all of the group's handlers have been called.
-  private func removePending(_ ticket: UInt64, of user: UserID) {
-    pending.withLock { if $0[user]?.ticket == ticket { $0[user] = nil } }
-  }
-
   private func maintain(_ change: Change, of user: UserID) {
     for (_, entry) in change.writeSet.actions {
       guard let state = change.state.collections[entry.collection] else { continue }
@@ -216,4 +200,9 @@ package final class Ledger: Sendable {
     }
     maintenance.noteCommit(of: user, change.state, written: change.written)
   }
+}
+
+extension UserID {
+  /// So that long writes of one user do not delay other users.
+  var writeOwner: WriteOwner { WriteOwner(uuid.high, uuid.low) }
 }

@@ -4,14 +4,13 @@ import LockstepStore
 import LockstepThreading
 import LockstepTime
 
-/// The only part that changes registered defaults. They are all in memory. The writer thread decides on changes, which are
-/// published once they are on disk.
+/// The only part that changes registered defaults. They are all in memory. The writer thread
+/// decides on changes, which are published once they are on disk.
 package final class RegisteredLedger: Sendable {
   private struct Contents: Sendable {
     var committed: RegisteredDefaults
-    /// The result of the last change that is not published yet, which later units see, and the change's ticket.
+    /// The result of the last change that is not published yet. Later units see it.
     var pending: (registered: RegisteredDefaults, ticket: UInt64)?
-    /// Tells changes apart.
     var tickets: UInt64 = 0
   }
 
@@ -22,13 +21,7 @@ package final class RegisteredLedger: Sendable {
   private let now: @Sendable () -> Timestamp
   private let notify: @Sendable (RegisteredDefaults) -> Void
 
-  /// - Parameters:
-  ///   - registered: The registered defaults in the store.
-  ///   - writer: The writer of the store.
-  ///   - inFlightKeys: The idempotency keys of writes without an outcome.
-  ///   - era: The era of new revisions.
-  ///   - now: The time.
-  ///   - notify: Called after each committed change, by one thread at a time.
+  /// `notify` is called after each committed change, by one thread at a time.
   package init(
     _ registered: RegisteredDefaults,
     writer: DatabaseWriter,
@@ -45,23 +38,18 @@ package final class RegisteredLedger: Sendable {
     self.notify = notify
   }
 
-  /// The committed registered defaults.
   package var current: RegisteredDefaults { contents.withLock { $0.committed } }
 
-  /// The revision of the committed registered defaults.
   package var revision: Revision { contents.withLock { $0.committed.revision } }
 
   /// The registered defaults as a unit of the writer must see them.
   var latest: RegisteredDefaults { contents.withLock { $0.pending?.registered ?? $0.committed } }
 
-  /// A change of a suite.
   package struct Change: Sendable {
     let suite: String
-    /// The client's key, if it sent one.
     let key: IdempotencyKey?
     /// Returns the new values of keys; nil removes a key. Throws a refusal.
     let decide: @Sendable (RegisteredDefaults) throws -> [(key: String, value: [UInt8]?)]
-    /// The response to the change.
     let answer: @Sendable (RegisteredDefaults) -> StoredResponse
     /// The response to a refusal; nil for any other error, which must not be recorded.
     let refusal: @Sendable (any Error) -> StoredResponse?
@@ -83,13 +71,12 @@ package final class RegisteredLedger: Sendable {
 
   private struct Outcome: Sendable {
     let response: KeyedResponse
-    /// The registered defaults after the change.
     let registered: RegisteredDefaults
   }
 
   /// Changes values of a suite in one transaction. Returns when it is on disk.
-  ///
-  /// - Throws: Errors of `decide` and of the store, `IdempotencyKeyInUseError`, `IdempotencyKeyReusedError`.
+  /// Throws errors of `decide` and of the store, `IdempotencyKeyInUseError`,
+  /// `IdempotencyKeyReusedError`.
   package func change(_ change: Change) async throws -> KeyedResponse {
     if let key = change.key { try inFlightKeys.claim(key, of: .administrator) }
     defer { if let key = change.key { inFlightKeys.release(key, of: .administrator) } }
@@ -123,7 +110,6 @@ package final class RegisteredLedger: Sendable {
     return Outcome(response: response, registered: registered)
   }
 
-  /// Writes the change. Returns the response.
   private func perform(
     _ change: Change,
     on registered: inout RegisteredDefaults,
@@ -143,8 +129,8 @@ package final class RegisteredLedger: Sendable {
 
   private func publish(_ result: Result<Outcome, any Error>, _ ticket: UInt64) -> Result<KeyedResponse, any Error> {
     let changed = contents.withLock { contents -> RegisteredDefaults? in
-      // The result of a later change stays: after a failed group, no unit runs before all of the group's handlers have been
-      // called.
+      // The result of a later change stays: after a failed group, no unit runs before all of the
+      // group's handlers have been called.
       if contents.pending?.ticket == ticket { contents.pending = nil }
       guard case .success(let outcome) = result, outcome.registered.revision > contents.committed.revision else {
         return nil

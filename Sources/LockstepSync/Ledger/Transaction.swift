@@ -5,10 +5,16 @@ import LockstepStore
 /// The actions of one request: all are applied, or none.
 // A class, because it is passed through several closures.
 package final class Transaction: Sendable {
-  /// The most actions of one request.
   package static let maximumActions = 500
 
-  /// The user whose state it changes.
+  /// The outcome of a transaction that is on disk.
+  package enum Outcome: Sendable {
+    /// Without a key. The caller makes the response, which takes no time of the writer thread.
+    case done(Committed)
+    /// With a key. The response is on disk too.
+    case answered(KeyedResponse)
+  }
+
   package let user: UserID
   /// The session of the request. If the session has ended meanwhile, the transaction is refused.
   let session: LiveSession
@@ -16,7 +22,6 @@ package final class Transaction: Sendable {
   let actions: [UserAction]
   /// Checks the state before any action runs. If it throws, the transaction is refused.
   let condition: (@Sendable (LedgerView) throws -> Void)?
-  /// The client's key, if it sent one.
   let key: IdempotencyKey?
   /// The response, recorded for the key. Without a key, the caller of the ledger makes the response.
   let answer: @Sendable (Committed) -> StoredResponse
@@ -57,24 +62,10 @@ package struct LedgerView: Sendable {
   }
 }
 
-/// The result of a transaction.
 package struct Committed: Sendable {
-  /// The state before it.
   package let before: LedgerView
-  /// The state after it.
   package let after: LedgerView
-  /// The mutations of each action, in order.
   package let mutations: [[CollectionMutation]]
-}
-
-extension Transaction {
-  /// The outcome of a transaction that is on disk.
-  package enum Outcome: Sendable {
-    /// A transaction without a key. The caller makes the response, so that it takes no time of the writer thread.
-    case done(Committed)
-    /// A transaction with a key, whose response is on disk too.
-    case answered(KeyedResponse)
-  }
 }
 
 /// A refused action, with its index in the transaction.

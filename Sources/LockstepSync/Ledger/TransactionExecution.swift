@@ -3,12 +3,10 @@ import LockstepJSON
 import LockstepStore
 import LockstepTime
 
-/// Runs a transaction in memory: decides each action by its reactor, applies the mutations by the
-/// module's own `reduce`, and collects what a store has to write. Nothing is written meanwhile, so
-/// a refusal has nothing to undo.
+/// Runs a transaction in memory and collects what the store has to write. Nothing is written
+/// meanwhile, so a refusal has nothing to undo.
 struct TransactionExecution {
   private(set) var state: UserState
-  /// The mutations of each action so far.
   private(set) var mutations: [[CollectionMutation]] = []
   private(set) var writeSet: WriteSet
 

@@ -1,11 +1,10 @@
 import LockstepCollections
 import LockstepThreading
 
-/// Encodes long responses outside the event loops, such as lists with thousands of elements and
-/// changesets between them.
+/// Encodes long responses outside the event loops, such as lists with thousands of elements.
 ///
-/// Work that many clients need at the same time is done once, for example for all that wait with
-/// the same cursor. No user keeps more than half of the threads busy.
+/// Work that many clients need at the same time is done once. No user keeps more than half of the
+/// threads busy.
 package final class BackgroundEncoder: Sendable {
   /// Work above this weight is long. It takes about a millisecond, in which an event loop could
   /// respond to about fifty other requests.
@@ -31,14 +30,13 @@ package final class BackgroundEncoder: Sendable {
     let state: ObjectIdentifier
     let what: String
 
-    package init(_ what: String, of hot: CachedState) {
-      state = ObjectIdentifier(hot)
+    package init(_ what: String, of cached: CachedState) {
+      state = ObjectIdentifier(cached)
       self.what = what
     }
 
-    /// The name of the document for a question.
-    package init(_ question: ChangesFeed.Question, of hot: CachedState) {
-      self.init("\(question.registered) \(question.text)", of: hot)
+    package init(_ question: ChangesFeed.Question, of cached: CachedState) {
+      self.init("\(question.registered) \(question.text)", of: cached)
     }
   }
 
@@ -47,9 +45,6 @@ package final class BackgroundEncoder: Sendable {
   package let shares: FairShareLimiter<UserID>
   private let pool: WorkerPool
 
-  /// - Parameters:
-  ///   - pool: The threads.
-  ///   - threads: The number of threads.
   package init(_ pool: WorkerPool, threads: Int) {
     self.pool = pool
     shares = FairShareLimiter(name: "a user's long answers", atOnce: threads / 2, waiting: 256)

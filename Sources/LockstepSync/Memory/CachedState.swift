@@ -1,20 +1,19 @@
 import LockstepCollections
 import LockstepThreading
 
-/// A user's committed state in memory, with what was encoded of it: encoded once, sent to all clients that ask.
+/// A user's committed state in memory, with its encoded forms, which all clients share.
 package final class CachedState: Sendable {
   package let state: UserState
-  /// The approximate number of bytes that this and the recent states take. The encoded forms are not included; they take
-  /// at most about as much again as the state.
+  /// The approximate bytes of this and the recent states, without the encoded forms. Those take at
+  /// most about as much again as the state.
   let cost: Int
   private let encoded: LockedState<Encoded>
   /// Most clients that wait have one of these states.
   private let recent: RecentStates
 
-  /// The bounds of the kept documents: how many, and their bytes together.
   private static let documentCount = 16
   private static let documentBytes = 64 * 1024
-  /// How many representations are kept beyond the user's collections. A client may ask for any number of empty suites.
+  /// How many representations are kept of empty suites. A client may ask for any number of them.
   private static let emptyCollections = 8
 
   private struct Encoded: Sendable {
@@ -25,19 +24,14 @@ package final class CachedState: Sendable {
     var cursor: (registered: Revision, text: String)?
   }
 
-  /// A representation of a collection, valid as long as the collection and the registered defaults do not change.
+  /// Valid as long as the collection and the registered defaults do not change.
   private struct KeptRepresentation: Sendable {
     let revision: Revision
     let registered: Revision
     let representation: Representation
   }
 
-  /// A state that follows another. Representations of unchanged collections are taken over.
-  ///
-  /// - Parameters:
-  ///   - state: The state.
-  ///   - previous: The state before it, if it is in memory.
-  ///   - mutationBytes: The bytes of the mutations in between.
+  /// Takes over the previous state's representations of unchanged collections.
   init(_ state: UserState, after previous: CachedState?, mutationBytes: Int = 0) {
     self.state = state
     // A state that was evicted and loaded again may have missed revisions.
@@ -64,7 +58,6 @@ package final class CachedState: Sendable {
     revision == .none || past(at: revision) != nil || state.collections.values.contains { $0.revision == revision }
   }
 
-  /// The document that another client got for the same question.
   package func document(for question: ChangesFeed.Question) -> ChangesFeed.Document? {
     encoded.withLock { $0.documents[question] }
   }
@@ -85,7 +78,6 @@ package final class CachedState: Sendable {
     }
   }
 
-  /// The text of the state's cursor.
   package func cursorText(of store: String, registered: Revision) -> String {
     encoded.withLock { encoded in
       if let known = encoded.cursor, known.registered == registered { return known.text }

@@ -1,8 +1,7 @@
 import LockstepCollections
 
-/// A user's states just before the latest, newest first. They are in two generations. When the
-/// young one takes half of the room, the old one is evicted, and the young one becomes the old one.
-/// So adding a state always costs the same.
+/// A user's states just before the latest, newest first, in two generations. When the young one
+/// takes half of the room, it replaces the old one. So adding a state always costs the same.
 struct RecentStates: Sendable {
   /// The most states that are kept. There is also a bound on their bytes, but the last state is
   /// always kept.
@@ -13,7 +12,6 @@ struct RecentStates: Sendable {
   private final class Past: Sendable {
     let state: UserState
     let previous: Past?
-    /// The number of states, including this one.
     let count: Int
     /// The memory that only these states take, and not the later ones: the order of their elements,
     /// and elements that were removed since.
@@ -46,22 +44,13 @@ struct RecentStates: Sendable {
 
   static let none = RecentStates(young: nil, old: nil)
 
-  /// Their memory in bytes.
   var cost: Int { (young?.cost ?? 0) + (old?.cost ?? 0) }
 
-  /// The state at a revision, if it is one of them.
   func state(at revision: Revision) -> UserState? { young?.state(at: revision) ?? old?.state(at: revision) }
 
   /// These states and one more.
-  ///
-  /// - Parameters:
-  ///   - state: The last state before the latest.
-  ///   - latest: The state that replaced it.
-  ///   - mutationBytes: The size of the mutations between the two.
-  /// - Returns: The states that are kept.
   func adding(_ state: UserState, before latest: UserState, _ mutationBytes: Int) -> RecentStates {
-    // The added elements are not longer than the mutations. So the rest of the difference was
-    // removed.
+    // The added elements are not longer than the mutations. So the rest was removed.
     let gone = max(0, state.bytes + mutationBytes - latest.bytes)
     let cost = state.orderCost + gone
     if let young, young.count < Self.capacity / 2, young.cost + cost <= Self.bytes / 2 {

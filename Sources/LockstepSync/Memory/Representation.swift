@@ -5,12 +5,10 @@ import LockstepHTTP
 package struct Representation: Sendable {
   /// The cursor in the ETag, and in the body if the body has one.
   package let cursor: Cursor
-  /// The cursor as text.
   package let tag: String
   package let body: [UInt8]
   /// The fields that a 304 has too: the ETag, and the rules for caching.
   package let validatorFields: HeaderFields
-  /// All header fields of the resource.
   package let fields: HeaderFields
 
   /// Creates a representation in JSON. `link` is the address of the next page, if there is one.
@@ -25,7 +23,6 @@ package struct Representation: Sendable {
     self.fields = fields
   }
 
-  /// The fields that a 304 has too.
   package static func validatorFields(ofTag tag: String) -> HeaderFields {
     var fields = HeaderFields()
     fields.append(.etag, "\"\(tag)\"")

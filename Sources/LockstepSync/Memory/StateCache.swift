@@ -4,9 +4,8 @@ import LockstepThreading
 
 /// The latest committed states of active users, in memory.
 ///
-/// - Readers on every event loop see a published state at once.
-/// - However many callers ask at the same time, a user's state is loaded once.
-/// - Memory is bounded: states not read for a while are evicted.
+/// Readers on every event loop see a published state at once. States not read for a while are
+/// evicted.
 package final class StateCache: Sendable {
   private struct Contents: Sendable {
     var states: GenerationalCache<UserID, CachedState>
@@ -18,7 +17,7 @@ package final class StateCache: Sendable {
   private let readers: UserReaders
   private let load: @Sendable (UserID, SQLiteConnection) throws -> UserState
 
-  /// `capacity` is the approximate number of bytes that the states may take.
+  /// `capacity` is in bytes, approximately.
   package init(
     capacity: Int,
     readers: UserReaders,
@@ -29,7 +28,6 @@ package final class StateCache: Sendable {
     self.load = load
   }
 
-  /// The user's latest committed state, if it is in memory.
   package func state(of user: UserID) -> CachedState? {
     let (cached, dropped) = contents.withLock { ($0.states.use(user), $0.states.takeDropped()) }
     // Released outside the lock: there may be many.
@@ -37,7 +35,6 @@ package final class StateCache: Sendable {
     return cached
   }
 
-  /// The revision of the user's latest committed state, if it is in memory.
   package func revision(of user: UserID) -> Revision? { state(of: user)?.state.revision }
 
   /// The user's latest committed state, read from the store if it is not in memory.
@@ -83,10 +80,8 @@ package final class StateCache: Sendable {
     contents.withLock { $0.states.remove(user) }
   }
 
-  /// How many times a user's state was read from the store. Hits are not counted: nothing is more
-  /// frequent.
+  /// How often a state was read from the store.
   package var loads: Int { contents.withLock { $0.loads } }
 
-  /// The number of users in memory, and the approximate number of bytes they take.
   package var size: (users: Int, bytes: Int) { contents.withLock { ($0.states.count, $0.states.cost) } }
 }

@@ -5,20 +5,17 @@ import LockstepThreading
 /// The store's readers, shared fairly between users. No user keeps more than half of the threads
 /// busy, so that other users can be served.
 package struct UserReaders: Sendable {
-  /// The most reads of one user that may wait.
   static let waiting = 256
 
   package let readers: ReaderPool
   package let shares: FairShareLimiter<UserID>
 
-  /// Limits readers with this many threads.
   package init(_ readers: ReaderPool, threads: Int) {
     self.readers = readers
     shares = FairShareLimiter(name: "a user's reads", atOnce: threads / 2, waiting: Self.waiting)
   }
 
-  /// Runs `body` on a reader thread when it is the user's turn: see `ReaderPool.read(_:)` and
-  /// `FairShareLimiter.run(for:_:)`.
+  /// Runs `body` on a reader thread when it is the user's turn.
   package func read<Value: Sendable>(
     for user: UserID,
     _ body: @escaping @Sendable (SQLiteConnection) throws -> Value

@@ -4,7 +4,7 @@ import LockstepThreading
 
 /// The waiters of each state, by the state's key: a user or a screen.
 ///
-/// A waiter costs an entry in a table. A woken waiter compares the state itself, so waking it without a change does no harm.
+/// A woken waiter compares the state itself, so waking it without a change does no harm.
 package final class WaiterRegistry<Key: Hashable & Sendable>: Sendable {
   private struct Contents: Sendable {
     var seats: [Key: [UInt64: (any Waker)?]] = [:]
@@ -61,7 +61,6 @@ package final class WaiterRegistry<Key: Hashable & Sendable>: Sendable {
     package func wait(_ waker: any Waker) { registry.wait(key, number, waker) }
   }
 
-  /// Wakes the waiters of a state.
   package func wake(_ key: Key) {
     if taken.load(ordering: .acquiring) == 0 { return }
     let wakers = shard(of: key).withLock { contents in contents.seats[key]?.values.compactMap { $0 } ?? [] }
@@ -75,7 +74,6 @@ package final class WaiterRegistry<Key: Hashable & Sendable>: Sendable {
     }
   }
 
-  /// How many waiters there are, and how often one was woken.
   package var metrics: (waiting: Int, wakings: Int) {
     (taken.load(ordering: .relaxed), wakings.load(ordering: .relaxed))
   }

@@ -186,9 +186,9 @@ struct StateCacheTests {
         let value = EncodedJSON(.string(String(repeating: "x", count: random.below(5000))))
         let set = CollectionMutation.map(.set(key: "a", value: value))
         _ = state.reduce([set], in: CollectionName("profile"), by: .plainMap, revision: 1)
-        let hot = CachedState(state, after: nil)
-        generations.insert(hot, for: user)
-        #expect(generations.peek(user) === hot)
+        let cached = CachedState(state, after: nil)
+        generations.insert(cached, for: user)
+        #expect(generations.peek(user) === cached)
       }
       _ = generations.takeDropped()
       let held = users.compactMap { generations.peek($0) }
@@ -202,7 +202,7 @@ struct StateCacheTests {
   /// Makes consecutive states. Each one replaces a value of this many bytes.
   private func successive(_ count: Int, valueBytes: Int, keys: Int = 1) -> CachedState {
     var state = UserState()
-    var hot = CachedState(state, after: nil)
+    var cached = CachedState(state, after: nil)
     for number in 1...count {
       let fact = MapMutation.set(
         key: "\(number % keys)",
@@ -210,9 +210,9 @@ struct StateCacheTests {
       )
       state.revision = Revision(number: number)
       _ = state.reduce([.map(fact)], in: Self.standard, by: .plainMap, revision: state.revision)
-      hot = CachedState(state, after: hot, mutationBytes: valueBytes + 40)
+      cached = CachedState(state, after: cached, mutationBytes: valueBytes + 40)
     }
-    return hot
+    return cached
   }
 
   @Test("The most recent past states are kept within limits, and their cost is counted")
@@ -257,17 +257,17 @@ struct StateCacheTests {
 
   @Test("Long documents of the feed are not kept")
   func told() {
-    let hot = CachedState(UserState(), after: nil)
+    let cached = CachedState(UserState(), after: nil)
     let cursor = Cursor(store: "s", revision: 0)
     for length in [10, 100_000] {
       let body = [UInt8](repeating: 0, count: length)
-      hot.remember(ChangesFeed.Document(cursor: cursor, body: body, isEmpty: false), for: Self.question("\(length)"))
+      cached.remember(ChangesFeed.Document(cursor: cursor, body: body, isEmpty: false), for: Self.question("\(length)"))
     }
-    #expect(hot.document(for: Self.question("10")) != nil && hot.document(for: Self.question("100000")) == nil)
+    #expect(cached.document(for: Self.question("10")) != nil && cached.document(for: Self.question("100000")) == nil)
     for number in 0..<100 {
-      hot.remember(ChangesFeed.Document(cursor: cursor, body: [], isEmpty: true), for: Self.question("q\(number)"))
+      cached.remember(ChangesFeed.Document(cursor: cursor, body: [], isEmpty: true), for: Self.question("q\(number)"))
     }
-    #expect((0..<100).count { hot.document(for: Self.question("q\($0)")) != nil } <= 16)
+    #expect((0..<100).count { cached.document(for: Self.question("q\($0)")) != nil } <= 16)
   }
 
   // MARK: Representations
@@ -298,11 +298,11 @@ struct StateCacheTests {
 
   @Test("Only a few representations of empty suites are kept, however many are requested")
   func renderedBound() {
-    let hot = CachedState(UserState(), after: nil)
+    let cached = CachedState(UserState(), after: nil)
     let names = (0..<1000).map { DefaultsAction.collection("s\($0)") }
-    for name in names { hot.keep(made(0), of: name, registered: 0) }
-    let kept = names.count { hot.representation(of: $0, registered: 0) != nil }
+    for name in names { cached.keep(made(0), of: name, registered: 0) }
+    let kept = names.count { cached.representation(of: $0, registered: 0) != nil }
     #expect((1...8).contains(kept))
-    #expect(hot.representation(of: names[999], registered: 0) != nil)
+    #expect(cached.representation(of: names[999], registered: 0) != nil)
   }
 }
