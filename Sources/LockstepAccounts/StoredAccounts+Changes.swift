@@ -14,10 +14,10 @@ extension StoredAccounts {
   }
 
   /// The faults of a new password that do not depend on the user.
-  package func faults(inNew password: Password) -> [FieldFault] {
-    var check = FieldCheck()
-    check.add(configuration.passwordRules.faults(in: password, of: nil), at: "/new")
-    return check.faults
+  package func faults(inNew password: Password) -> [FieldFault] { faults(inNew: password, of: nil) }
+
+  private func faults(inNew password: Password, of address: EmailAddress?) -> [FieldFault] {
+    configuration.passwordRules.faults(in: password, of: address).map { FieldFault(pointer: "/new", detail: $0) }
   }
 
   /// Changes the password and ends every other session. Throws `invalid`, `wrongPassword`,
@@ -28,10 +28,8 @@ extension StoredAccounts {
     in session: LiveSession
   ) async throws(AccountsError) -> PreparedAccountsWrite<Void> {
     let confirmed = try await confirmed(current, in: session) { (account) throws(AccountsError) in
-      var check = FieldCheck()
-      let address = try? EmailAddress(account.user.email)
-      check.add(configuration.passwordRules.faults(in: new, of: address), at: "/new")
-      try check.finish()
+      let faults = self.faults(inNew: new, of: try? EmailAddress(account.user.email))
+      if !faults.isEmpty { throw .invalid(faults) }
     }
     let hash = try await hasher.hash(new)
     let now = now
@@ -83,7 +81,6 @@ private struct Confirmation: Sendable {
   let session: SessionID
   let passwordVersion: Int
 
-  /// Throws if they are no longer valid.
   func check(in connection: SQLiteConnection) throws {
     guard try SessionRecords(connection: connection).has(session, of: user),
       let account = try UserRecords(connection: connection).account(user)

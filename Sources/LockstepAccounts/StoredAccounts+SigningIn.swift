@@ -51,7 +51,6 @@ extension StoredAccounts {
   }
 
   /// Creates a session. It takes equally long for an unknown address and for a wrong password.
-  ///
   /// Throws `wrongCredentials`, `disabled`, `tooManyAttempts`, and `invalid` for the device's name.
   /// The rules for new passwords do not apply.
   package func prepareLogIn(_ credentials: Credentials) async throws(AccountsError) -> PreparedAccountsWrite<SignedIn> {

@@ -12,7 +12,6 @@ package final class HTTPClient: Sendable {
   package struct Bounds: Sendable, Equatable {
     /// How long connecting may take, with name resolution and TLS.
     package var connectTime = Duration.seconds(5)
-    /// How long a whole transfer may take.
     package var totalTime = Duration.seconds(15)
     /// How long a response may be, with its header.
     package var responseBytes = 64 * 1024

@@ -51,10 +51,8 @@ public final class TestReactor<R: Reactor> {
     running.cancel()
   }
 
-  /// Sends an action, runs what needs no time to pass, and asserts the states that come.
-  ///
-  /// Each closure turns the last asserted state into the next expected one. Assert further events
-  /// with `receive` and `receiveFailure` before the next `send` or `finish`.
+  /// Sends an action, runs what needs no time to pass, and asserts the states that come. Each closure
+  /// turns the last asserted state into the next expected one.
   public func send(
     _ action: R.Action,
     _ changes: (inout R.State) -> Void...,
@@ -62,8 +60,7 @@ public final class TestReactor<R: Reactor> {
   ) {
     verifyNothingWaits(before: "send(\(action))", location)
     if host.send(action) != .accepted {
-      failures.report(FailureText.refused("\(action)"), location)
-      return
+      return failures.report(FailureText.refused("\(action)"), location)
     }
     assertStates(changes, "after send(\(action))", location)
   }
@@ -81,8 +78,7 @@ public final class TestReactor<R: Reactor> {
   ) {
     clock.settle(location: location)
     guard let failure = record.take(\.failures) else {
-      failures.report(FailureText.noFailure(description), location)
-      return
+      return failures.report(FailureText.noFailure(description), location)
     }
     if !matches(failure.error) {
       failures.report(FailureText.wrongFailure(description, failure), location)
@@ -97,8 +93,7 @@ public final class TestReactor<R: Reactor> {
   ) {
     clock.settle(location: location)
     guard let action = record.take(\.ignored) else {
-      failures.report(FailureText.noneIgnored(description), location)
-      return
+      return failures.report(FailureText.noneIgnored(description), location)
     }
     if !matches(action) {
       failures.report(FailureText.wrongIgnored(description, action), location)
@@ -143,8 +138,7 @@ extension TestReactor {
       let text =
         expected == state
         ? FailureText.noChange(title) : FailureText.noState(title, difference(expected: expected, actual: state))
-      failures.report(text, location)
-      return
+      return failures.report(text, location)
     }
     if actual != expected {
       failures.report(FailureText.wrongState(title, difference(expected: expected, actual: actual)), location)

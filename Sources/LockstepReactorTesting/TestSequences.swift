@@ -88,7 +88,6 @@ public final class ColdSequence<Element: Sendable>: AsyncSequence, Sendable {
   }
 }
 
-/// The subscriptions of one sequence.
 final class SubscriptionLog: Sendable {
   private let scheduler: TestScheduler
   private let entries = Mutex<[Subscription]>([])
@@ -129,7 +128,6 @@ final class Reading: Sendable {
 
   var hasEnded: Bool { log.subscriptions[number].to != nil }
 
-  /// The element of an event; `nil` at the end; throws the error of an error event.
   func take<Element>(_ event: Event<Element>) throws -> Element? {
     if case .next(let element) = event { return element }
     log.end(number)

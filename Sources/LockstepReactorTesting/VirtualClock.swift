@@ -4,10 +4,9 @@ import Testing
 /// A clock whose time only a test moves, and the executor on which the test's world runs.
 ///
 /// Start tasks with `start`. They run when the test calls `advance` or `run`, on the calling
-/// thread, one job after another in the order in which they became ready. When the call returns,
-/// everything that those instants caused has happened. Sleepers wake in the order of their
-/// deadlines, then of falling asleep. The next one wakes after everything that the one before
-/// caused. So the same test always gives the same record.
+/// thread, in the order in which they became ready. Sleepers wake in the order of their deadlines,
+/// then of falling asleep, each after everything that the one before caused. So the same test always
+/// gives the same record.
 ///
 /// Use structured tasks only. Child tasks, and actors without an executor of their own, run on this
 /// clock's executor; `Task { }`, `Task.detached` and main-actor code do not.
@@ -48,7 +47,6 @@ public final class VirtualClock: Clock {
       sleepers.insert(sleeper, at: later.map { $0 + 1 } ?? 0)
     }
 
-    /// Removes the first sleeper and moves the time to its deadline.
     mutating func wakeNext(until limit: Instant?) -> Sleeper? {
       guard let first = sleepers.first else { return nil }
       if let limit, first.deadline > limit { return nil }
@@ -128,9 +126,8 @@ public final class VirtualClock: Clock {
     advance(to: now, location: location)
   }
 
-  /// Moves the time from sleeper to sleeper until no task sleeps.
-  ///
-  /// An endless timer would keep it running: after `maximumWakes` it reports a failure.
+  /// Moves the time from sleeper to sleeper until no task sleeps. Reports a failure after
+  /// `maximumWakes`, because an endless timer would keep it running.
   public func run(maximumWakes: Int = 1_000_000, location: SourceLocation = #_sourceLocation) {
     move(location) {
       var wakes = 0
@@ -158,17 +155,40 @@ public final class VirtualClock: Clock {
       return !time.isMoving
     }
     guard isFree else {
-      failures.report(
+      return failures.report(
         """
         The virtual clock was moved while it is already moving.
         Move it from the test only. Use sleep in the tasks that run on it.
         """,
         location
       )
-      return
     }
     executor.drain()
     body()
     time.withLock { $0.isMoving = false }
+  }
+}
+
+/// Runs jobs first in, first out, on the thread that calls `drain`. Ignores priorities.
+public final class VirtualExecutor: TaskExecutor {
+  private let ready = Mutex<[UnownedJob]>([])
+
+  /// Queues a job. Called by the Swift runtime.
+  public func enqueue(_ job: consuming ExecutorJob) {
+    let job = UnownedJob(job)
+    ready.withLock { $0.append(job) }
+  }
+
+  /// Runs the ready jobs, and those that they make ready, until none is left.
+  func drain() {
+    while true {
+      let jobs = ready.withLock { ready in
+        let jobs = ready
+        ready = []
+        return jobs
+      }
+      if jobs.isEmpty { return }
+      for job in jobs { job.runSynchronously(on: asUnownedTaskExecutor()) }
+    }
   }
 }

@@ -14,7 +14,6 @@ struct TokenIssuer: Sendable {
     return Token(secret: secret, tag: tag(of: secret))
   }
 
-  /// Whether the token was made under this key.
   func hasMade(_ token: Token) -> Bool {
     // Compares both words in constant time.
     let difference = tag(of: token.secret) ^ token.tag

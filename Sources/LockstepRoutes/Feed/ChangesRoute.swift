@@ -169,13 +169,9 @@ package struct ChangesRoute: Sendable {
     let watch = try waiting.watch(for: session)
     return try watch.load { cached, registered in
       try respond(Moment(query: query, session: session, cached: cached, registered: registered)) { first in
-        let events = ChangesEvents(first: first, watch: watch, monotonic: monotonic) {
-          since,
-          sent,
-          cached,
-          registered in
+        let events = ChangesEvents(first: first, watch: watch, monotonic: monotonic) { since, sent, state, registered in
           switch try document(
-            Moment(query: query.following(since, as: sent), session: session, cached: cached, registered: registered)
+            Moment(query: query.following(since, as: sent), session: session, cached: state, registered: registered)
           ) {
           case .known(let document): .document(document)
           case .long(let make), .stored(let make): .later(make)

@@ -60,13 +60,11 @@ package struct ChangesFeed: Sendable {
     self.history = history
   }
 
-  /// The collections that the user has changed since the cursor.
   package func changed(since cursor: Cursor, in cached: CachedState, _ filter: Filter) -> [CollectionName] {
     cached.state.collections.filter { filter.includes($0.key) && $0.value.revision > cursor.revision }.map(\.key)
   }
 
-  /// Whether a cursor may belong to this store's past. If so, the caller must still check that the
-  /// user's history has it.
+  /// Whether the user's history may have the cursor, which the caller must still check.
   package func canFollow(_ cursor: Cursor, _ cached: CachedState, _ registered: RegisteredDefaults) -> Bool {
     cursor.store == store && cursor.revision <= cached.state.revision && registered.knows(cursor.registered)
   }
@@ -183,7 +181,6 @@ package struct ChangesFeed: Sendable {
 }
 
 extension CollectionState {
-  /// The cost of encoding the whole collection.
   package var weight: Int {
     switch self {
     case .list(let list): list.bytes + list.count * BackgroundEncoder.Weight.element

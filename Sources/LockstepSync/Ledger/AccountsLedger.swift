@@ -37,10 +37,8 @@ package struct AccountsLedger: Sendable {
   }
 
   /// Makes a change, or returns its recorded response. `refusal` returns the response to a refusal
-  /// that a retry would meet again; nil for any other error.
-  ///
-  /// Throws errors of `prepare` and of the store, `IdempotencyKeyInUseError`,
-  /// `IdempotencyKeyReusedError`.
+  /// that a retry would meet again; nil for any other error. Throws errors of `prepare` and of the
+  /// store, `IdempotencyKeyInUseError`, `IdempotencyKeyReusedError`.
   package func commit(
     key: Key?,
     prepare: @Sendable () async throws(AccountsError) -> PreparedAccountsWrite<Void>,
@@ -67,7 +65,6 @@ package struct AccountsLedger: Sendable {
     }
   }
 
-  /// The recorded response to a key; nil if there is none.
   package func answer(to key: Key) async throws -> StoredResponse? {
     let now = now()
     return try await readers.read { connection in
@@ -78,8 +75,7 @@ package struct AccountsLedger: Sendable {
   /// Signs a user up or logs a user in, or returns the recorded response.
   ///
   /// The response contains a token, which must not be in the store. It is recorded under a seal that
-  /// only the password opens.
-  /// `request` identifies the request. Throws the same errors as `commit`.
+  /// only the password opens. Throws the same errors as `commit`.
   package func enter(
     _ credentials: Credentials,
     key: String,
@@ -129,7 +125,6 @@ package struct AccountsLedger: Sendable {
     return opened
   }
 
-  /// Writes a change and records its response in one transaction.
   private func write<Value>(
     _ change: PreparedAccountsWrite<Value>,
     recording answer: @escaping @Sendable (Value) -> (key: Key, answer: StoredResponse)

@@ -26,7 +26,6 @@ struct TransactionExecution {
 
   var hasChanged: Bool { !writeSet.actions.isEmpty }
 
-  /// Runs the actions in order. Throws `ActionRefusal` if one is refused.
   mutating func run() throws {
     for (index, action) in transaction.actions.enumerated() {
       do {

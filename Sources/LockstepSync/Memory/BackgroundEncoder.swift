@@ -50,7 +50,6 @@ package final class BackgroundEncoder: Sendable {
     shares = FairShareLimiter(name: "a user's long answers", atOnce: threads / 2, waiting: 256)
   }
 
-  /// Runs work for a user when it is the user's turn.
   package func run<Value: Sendable>(
     for user: UserID,
     _ work: @escaping @Sendable () throws -> Value

@@ -20,7 +20,6 @@ package final class CachedState: Sendable {
     var representations: [CollectionName: KeptRepresentation]
     var documents: [ChangesFeed.Question: ChangesFeed.Document] = [:]
     var documentBytes = 0
-    /// The text of the state's cursor, for a revision of the registered defaults.
     var cursor: (registered: Revision, text: String)?
   }
 

@@ -58,7 +58,9 @@ package final class WaiterRegistry<Key: Hashable & Sendable>: Sendable {
     deinit { registry.leave(key, number) }
 
     /// Changes wake `waker` from now on.
-    package func wait(_ waker: any Waker) { registry.wait(key, number, waker) }
+    package func wait(_ waker: any Waker) {
+      registry.shard(of: key).withLock { _ = $0.seats[key]?.updateValue(waker, forKey: number) }
+    }
   }
 
   package func wake(_ key: Key) {
@@ -83,10 +85,6 @@ package final class WaiterRegistry<Key: Hashable & Sendable>: Sendable {
     var all = WakeBatch()
     for waker in wakers { waker.join(&all) }
     all.begin()
-  }
-
-  private func wait(_ key: Key, _ number: UInt64, _ waker: any Waker) {
-    shard(of: key).withLock { _ = $0.seats[key]?.updateValue(waker, forKey: number) }
   }
 
   private func leave(_ key: Key, _ number: UInt64) {
