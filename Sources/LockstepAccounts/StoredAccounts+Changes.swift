@@ -27,17 +27,17 @@ extension StoredAccounts {
     to new: Password,
     in session: LiveSession
   ) async throws(AccountsError) -> PreparedAccountsWrite<Void> {
-    let confirmed = try await confirmed(current, in: session) { (account) throws(AccountsError) in
+    let check = try await confirmed(current, in: session) { (account) throws(AccountsError) in
       let faults = self.faults(inNew: new, of: try? EmailAddress(account.user.email))
       if !faults.isEmpty { throw .invalid(faults) }
     }
     let hash = try await hasher.hash(new)
     let now = now
     return PreparedAccountsWrite { connection in
-      try confirmed.check(in: connection)
       try UserRecords(connection: connection).changePassword(of: session.user, to: hash, at: now)
       return ((), try SessionRecords(connection: connection).endAll(of: session.user, except: session.id))
     }
+    .checked(by: check)
   }
 
   /// Deletes the user and all data. Throws `wrongPassword`, `tooManyAttempts`, `sessionEnded`.
@@ -45,21 +45,22 @@ extension StoredAccounts {
     confirmedBy password: Password,
     in session: LiveSession
   ) async throws(AccountsError) -> PreparedAccountsWrite<Void> {
-    let confirmed = try await confirmed(password, in: session)
+    let check = try await confirmed(password, in: session)
     return PreparedAccountsWrite { connection in
-      try confirmed.check(in: connection)
       let ended = try SessionRecords(connection: connection).endAll(of: session.user)
       try UserRecords(connection: connection).erase(session.user)
       return ((), ended)
     }
+    .checked(by: check)
   }
 
-  /// Verifies the password that confirms a change. `condition` is checked first: it is quick.
+  /// Verifies the password that confirms a change. `condition` is checked first: it is quick. Returns the check that the
+  /// password and the session are still valid in the transaction.
   private func confirmed(
     _ password: Password,
     in session: LiveSession,
     if condition: (Account) throws(AccountsError) -> Void = { _ in }
-  ) async throws(AccountsError) -> Confirmation {
+  ) async throws(AccountsError) -> @Sendable (SQLiteConnection) throws -> Void {
     let attempt = try limiter.confirm(in: session.id)
     do throws(AccountsError) {
       let found = try await read { try UserRecords(connection: $0).account(session.user) }
@@ -67,24 +68,15 @@ extension StoredAccounts {
       try condition(found)
       guard try await hasher.verify(password, against: found.passwordHash) else { throw .wrongPassword }
       limiter.succeeded(attempt)
-      return Confirmation(user: session.user, session: session.id, passwordVersion: found.passwordVersion)
+      return { connection in
+        guard try SessionRecords(connection: connection).has(session.id, of: session.user),
+          let account = try UserRecords(connection: connection).account(session.user)
+        else { throw AccountsError.sessionEnded }
+        guard account.passwordVersion == found.passwordVersion else { throw AccountsError.wrongPassword }
+      }
     } catch {
       if error == .wrongPassword { limiter.failed(attempt) } else { limiter.abandoned(attempt) }
       throw error
     }
-  }
-}
-
-/// A password and a session that were valid a moment ago.
-private struct Confirmation: Sendable {
-  let user: UserID
-  let session: SessionID
-  let passwordVersion: Int
-
-  func check(in connection: SQLiteConnection) throws {
-    guard try SessionRecords(connection: connection).has(session, of: user),
-      let account = try UserRecords(connection: connection).account(user)
-    else { throw AccountsError.sessionEnded }
-    guard account.passwordVersion == passwordVersion else { throw AccountsError.wrongPassword }
   }
 }

@@ -53,7 +53,7 @@ enum ExitCode: Int32 {
   private static func code(for error: StoreError) -> ExitCode {
     switch error {
     case .notAFile, .onlyWAL, .notAStore, .newerSchema, .unknownMigration, .changedMigration, .inconsistent: .data
-    case .missingModule, .otherKindOfModule, .newerModule, .outlivesUsers: .data
+    case .missingModule, .otherKindOfModule, .outlivesUsers: .data
     case .database(let error): code(for: error)
     case .inUse, .overloaded, .closed: .temporary
     case .cannotLock, .replaced: .store

@@ -67,7 +67,7 @@ package struct StoreBackup: Sendable {
       try throttle.keep(since: start, bytes: step.copiedBytes)
     }
     try copy.leaveWriteAheadLog()
-    if let fault = try copy.damage(.pages).first { throw MaintenanceError.damaged(path: store, what: fault) }
+    if let fault = try copy.damage(thoroughly: false).first { throw MaintenanceError.damaged(path: store, what: fault) }
     return bytes
   }
 }

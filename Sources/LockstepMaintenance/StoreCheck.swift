@@ -34,7 +34,7 @@ package struct StoreCheck: Sendable {
       var report = CheckReport(store: store, schema: try migrator.examine(connection), knownSchema: migrator.last)
       report.pages = try connection.first("PRAGMA page_count") { row in try row[0] as Int } ?? 0
       report.pageSize = try connection.first("PRAGMA page_size") { row in try row[0] as Int } ?? 0
-      for words in try connection.damage(.everything) { report.add(.file, words) }
+      for words in try connection.damage(thoroughly: true) { report.add(.file, words) }
       try guarding(.schema, &report) { report in
         for fault in try migrator.schemaFaults(of: connection) { report.add(.schema, fault) }
       }

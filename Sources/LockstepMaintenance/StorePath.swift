@@ -20,9 +20,9 @@ package enum StorePath {
 
   /// The absolute path without links, as SQLite reports it. Nil if its folder does not exist.
   static func resolved(_ path: String) -> String? {
-    if let whole = real(path) { return whole }
+    if let whole = realPath(path) { return whole }
     let name = path.split(separator: "/", omittingEmptySubsequences: false).last ?? ""
-    guard !name.isEmpty, let folder = real(folder(of: path)) else { return nil }
+    guard !name.isEmpty, let folder = realPath(folder(of: path)) else { return nil }
     return folder == "/" ? "/\(name)" : "\(folder)/\(name)"
   }
 
@@ -46,13 +46,6 @@ package enum StorePath {
   private static func mode(ofLink path: String) -> mode_t {
     var status = stat()
     return lstat(path, &status) == 0 ? status.st_mode : 0
-  }
-
-  private static func real(_ path: String) -> String? {
-    guard let text = realpath(path, nil) else { return nil }
-    // `realpath` allocated it for the caller.
-    defer { free(text) }
-    return String(cString: text)
   }
 }
 

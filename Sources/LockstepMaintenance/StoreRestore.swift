@@ -81,7 +81,7 @@ package struct StoreRestore: Sendable {
 
   /// Checks the copy that the server will use. The schema comes before all that depends on it.
   private func firstFault(of copy: SQLiteConnection) throws -> String? {
-    if let fault = try copy.damage(.everything).first { return fault }
+    if let fault = try copy.damage(thoroughly: true).first { return fault }
     if let fault = try migrator.schemaFaults(of: copy).first { return fault }
     if let missing = try copy.missingReferences(limit: 1).first {
       return "a row of \(missing.table) refers to a missing row of \(missing.parent)"

@@ -8,23 +8,12 @@ package struct MissingReference: Sendable, Equatable {
 }
 
 extension SQLiteConnection {
-  /// How thoroughly a file is checked.
-  package enum Thoroughness: Sendable {
-    /// The position and the format of every page.
-    case pages
-    /// Also that each index matches its table and each row satisfies its constraints. Takes several
-    /// times as long.
-    case everything
-  }
-
-  /// Up to a hundred descriptions of damage, in SQLite's words. Reads the whole file, on a
-  /// snapshot.
-  package func damage(_ thoroughness: Thoroughness) throws -> [String] {
-    let sql: StaticString =
-      switch thoroughness {
-      case .pages: "PRAGMA quick_check(100)"
-      case .everything: "PRAGMA integrity_check(100)"
-      }
+  /// Up to a hundred descriptions of damage, in SQLite's words. Reads the whole file, on a snapshot.
+  ///
+  /// Checks the position and the format of every page. If `thoroughly`, checks also that each index
+  /// matches its table and each row satisfies its constraints, which takes several times as long.
+  package func damage(thoroughly: Bool) throws -> [String] {
+    let sql: StaticString = thoroughly ? "PRAGMA integrity_check(100)" : "PRAGMA quick_check(100)"
     var words: [String] = []
     do {
       try forEach(sql) { row in words.append(try row[0]) }

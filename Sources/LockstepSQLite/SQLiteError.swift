@@ -31,8 +31,6 @@ public struct SQLiteError: Error, Sendable, Equatable {
     case other
   }
 
-  /// SQLite's primary result code.
-  public let code: Int32
   /// SQLite's extended result code, with the primary one in its low byte.
   public let extendedCode: Int32
   /// SQLite's message.
@@ -44,12 +42,14 @@ public struct SQLiteError: Error, Sendable, Equatable {
 
   /// An error with SQLite's extended result code.
   public init(extendedCode: Int32, message: String, sql: String? = nil, path: String) {
-    code = extendedCode & 0xFF
     self.extendedCode = extendedCode
     self.message = message
     self.sql = sql
     self.path = path
   }
+
+  /// SQLite's primary result code.
+  public var code: Int32 { extendedCode & 0xFF }
 
   /// The kind that the result codes stand for.
   public var kind: Kind {

@@ -98,14 +98,14 @@ struct CopyTests {
     let copy = try other()
     try source.copy(to: copy)
     try copy.leaveWriteAheadLog()
-    #expect(try copy.damage(.pages) == [])
-    #expect(try copy.damage(.everything) == [])
+    #expect(try copy.damage(thoroughly: false) == [])
+    #expect(try copy.damage(thoroughly: true) == [])
     var bytes = try folder.contents(of: "copy.db")
     for place in 5 * 4096..<6 * 4096 { bytes[place] = 0xFF }
     try folder.write(bytes, to: "damaged.db")
     let damaged = try other("damaged.db")
-    #expect(try damaged.damage(.pages).isEmpty == false)
-    #expect(try damaged.damage(.everything).isEmpty == false)
+    #expect(try damaged.damage(thoroughly: false).isEmpty == false)
+    #expect(try damaged.damage(thoroughly: true).isEmpty == false)
   }
 
   @Test("The thorough check finds an index without a row")
@@ -121,7 +121,7 @@ struct CopyTests {
     var bytes = try folder.contents(of: "copy.db")
     bytes.replaceSubrange(start + 3...start + 6, with: [0, 0, 0x10, 0])
     try folder.write(bytes, to: "indexless.db")
-    #expect(try other("indexless.db").damage(.everything).contains { $0.contains("by_b") })
+    #expect(try other("indexless.db").damage(thoroughly: true).contains { $0.contains("by_b") })
   }
 
   @Test("A row without its parent is reported with its table")

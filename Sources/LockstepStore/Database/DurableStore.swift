@@ -170,9 +170,6 @@ extension DurableStore {
 
   /// SQLite looks for the WAL beside the file itself, not beside a link to it.
   private static func walPath(of path: String) -> String {
-    guard let resolved = realpath(path, nil) else { return path + "-wal" }
-    defer { free(resolved) }
-    // `realpath` returns a terminated string that the caller must free.
-    return String(cString: resolved) + "-wal"
+    (realPath(path) ?? path) + "-wal"
   }
 }

@@ -66,7 +66,7 @@ struct ModuleMigrator {
     ) { try AppliedMigration($0) }
     try module.migrations.check(applied, path: path, module: name)
     guard applied.count <= known else {
-      throw StoreError.newerModule(path: path, module: name, found: applied.count, known: known)
+      throw StoreError.newerSchema(path: path, module: name, found: applied.count, known: known)
     }
     guard applied.map(\.number) == Array(1..<(applied.count + 1)) else {
       throw StoreError.inconsistent(path: path, what: "the migrations of its module \(name) are \(applied.numbers)")

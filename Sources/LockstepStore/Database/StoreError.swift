@@ -10,8 +10,8 @@ public enum StoreError: Error, Sendable, Equatable {
   case onlyWAL(path: String)
   /// The file is the SQLite database of another program.
   case notAStore(path: String)
-  /// The schema is from a newer version.
-  case newerSchema(path: String, found: Int, known: Int)
+  /// The schema, or the one of a module, is from a newer version.
+  case newerSchema(path: String, module: String? = nil, found: Int, known: Int)
   /// An applied migration has another name than the one with its number here.
   case unknownMigration(path: String, number: Int, name: String)
   /// An applied migration has another text than here.
@@ -20,8 +20,6 @@ public enum StoreError: Error, Sendable, Equatable {
   case missingModule(path: String, module: String)
   /// A module's state is a list here and a map in the store, or the other way round.
   case otherKindOfModule(path: String, module: String, kind: String)
-  /// The tables of a module are from a newer version.
-  case newerModule(path: String, module: String, found: Int, known: Int)
   /// A module's table would keep rows of erased users.
   case outlivesUsers(path: String, table: String)
   /// The store's records contradict each other.
@@ -67,9 +65,9 @@ extension StoreError: CustomStringConvertible {
         + "changed. Put the store back, or restore a backup. To start with a new store, move the log away."
     case .notAStore(let path):
       "\(path) is a SQLite database, but not a Lockstep store. Nothing was changed. Name another file, or move it away."
-    case .newerSchema(let path, let found, let known):
-      "The store \(path) has schema \(found), and this lockstep knows schemas up to \(known): a newer lockstep has used "
-        + "it. Run that one, or restore a backup from before the upgrade."
+    case .newerSchema(let path, let module, let found, let known):
+      "The store \(path) has schema \(found)\(module.map { " of the module \($0)" } ?? ""), and this lockstep knows "
+        + "schemas up to \(known): a newer lockstep has used it. Run it, or restore a backup from before the upgrade."
     case .unknownMigration(let path, let number, let name):
       "This lockstep does not know the migration \(number) (\(name)), which was applied to the store \(path). Run the "
         + "lockstep that applied it."
@@ -82,9 +80,6 @@ extension StoreError: CustomStringConvertible {
     case .otherKindOfModule(let path, let module, let kind):
       "The module \(module) is a \(kind) in the store \(path), but not in this server. Run the server that created it, or "
         + "give the module another name."
-    case .newerModule(let path, let module, let found, let known):
-      "The store \(path) has schema \(found) of the module \(module), and this server knows schemas up to \(known): a "
-        + "newer server has used it. Run that one, or restore a backup from before the upgrade."
     case .outlivesUsers(let path, let table):
       "The table \(table) of the store \(path) would keep rows of erased users. Nothing was changed. Declare its column: "
         + "user_id TEXT NOT NULL REFERENCES users (id) ON DELETE CASCADE."

@@ -48,3 +48,11 @@ package struct StoreSize: Sendable, Equatable {
     }
   }
 }
+
+/// The absolute path of a file without symbolic links; nil if there is no such file.
+package func realPath(_ path: String) -> String? {
+  guard let text = realpath(path, nil) else { return nil }
+  // `realpath` allocated it for the caller.
+  defer { free(text) }
+  return String(cString: text)
+}

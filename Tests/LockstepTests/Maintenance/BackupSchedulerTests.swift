@@ -73,7 +73,7 @@ struct BackupKeeperTests {
     #expect(names() == [name("19700101T011640Z"), name("19700101T021640Z")])
     for name in names() {
       let copy = try files.sqlite("\(folder)/\(name)")
-      #expect(try copy.damage(.everything) == [])
+      #expect(try copy.damage(thoroughly: true) == [])
       #expect(try copy.first("SELECT id FROM store") { row in try row[0] as String } == store.id)
     }
     #expect(keeper.metrics.made == 3 && keeper.metrics.failures == 0)

@@ -42,7 +42,7 @@ struct StoreBackupTests {
     let attributes = try FileManager.default.attributesOfItem(atPath: files.folder.file("b.db"))
     #expect(attributes[.posixPermissions] as? Int == 0o600)
     let copy = try files.sqlite(files.folder.file("b.db"))
-    #expect(try copy.damage(.everything) == [])
+    #expect(try copy.damage(thoroughly: true) == [])
     #expect(try copy.first("SELECT id FROM store") { row in try row[0] as String } == store.id)
     try await store.checkWritable()
     store.close()
@@ -55,7 +55,7 @@ struct StoreBackupTests {
     #expect(throws: MaintenanceError.exists(path: path)) { try backup().write(to: path) }
     #expect(try files.folder.contents(of: "b.db") == [1, 2, 3])
     try backup().write(to: path, overwriting: true)
-    #expect(try files.sqlite(path).damage(.pages) == [])
+    #expect(try files.sqlite(path).damage(thoroughly: false) == [])
     store.close()
   }
 
