@@ -67,7 +67,8 @@ extension StoreError: CustomStringConvertible {
       "\(path) is a SQLite database, but not a Lockstep store. Nothing was changed. Name another file, or move it away."
     case .newerSchema(let path, let module, let found, let known):
       "The store \(path) has schema \(found)\(module.map { " of the module \($0)" } ?? ""), and this lockstep knows "
-        + "schemas up to \(known): a newer lockstep has used it. Run it, or restore a backup from before the upgrade."
+        + "schemas up to \(known): a newer lockstep has used it. Run that one, or restore a backup from before the "
+        + "upgrade."
     case .unknownMigration(let path, let number, let name):
       "This lockstep does not know the migration \(number) (\(name)), which was applied to the store \(path). Run the "
         + "lockstep that applied it."

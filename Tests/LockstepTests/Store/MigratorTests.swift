@@ -119,7 +119,7 @@ struct MigratorTests {
     #expect(
       try refusal(withFirst())
         == "The store \(fixture.path) has schema 2, and this lockstep knows schemas up to 1: a newer lockstep has used "
-        + "it. Run it, or restore a backup from before the upgrade."
+        + "it. Run that one, or restore a backup from before the upgrade."
     )
   }
 
