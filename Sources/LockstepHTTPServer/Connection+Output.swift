@@ -31,9 +31,10 @@ extension Connection {
     settleOutput(0)
   }
 
-  /// Sets how much output counts as in memory, if there is room.
+  /// Sets how much output counts as in memory, beside what a stream holds, if there is room.
   @discardableResult
-  func settleOutput(_ count: Int) -> Bool {
+  func settleOutput(_ output: Int) -> Bool {
+    let count = output + heldByStream
     guard count != heldOutput else { return true }
     if count < heldOutput {
       loop.releaseOutput(heldOutput - count)

@@ -40,7 +40,7 @@ extension Connection {
   private func write(_ response: Response) -> Action {
     guard hasRoom(for: response) else { return refuseForOutput() }
     addDeciding(response)
-    if case .stream(let write) = response.body, !machine.exchange.isHead, !response.status.forbidsBody {
+    if case .stream(_, let write) = response.body, !machine.exchange.isHead, !response.status.forbidsBody {
       return startTask { await self.stream(write) }
     }
     return endResponse()
@@ -48,11 +48,23 @@ extension Connection {
 
   /// Whether there is memory for a response until the client has read it. A short one usually fits
   /// the kernel's buffer. A response to another method than `GET` may confirm a change, which a 503
-  /// would deny: like a stream, it is always sent and counted afterwards.
+  /// would deny: like the pieces of a stream, it is always sent and counted afterwards.
   private func hasRoom(for response: Response) -> Bool {
-    guard case .bytes(let bytes) = response.body, bytes.count >= OutputBuffer.longBody else { return true }
-    // A head has usually at most 1024 bytes.
-    return head?.method != .get || settleOutput(output.memory + bytes.count + 1024)
+    guard head?.method == .get else { return true }
+    switch response.body {
+    case .none: return true
+    case .bytes(let bytes):
+      guard bytes.count >= OutputBuffer.longBody else { return true }
+      // A head has usually at most 1024 bytes.
+      return settleOutput(output.memory + bytes.count + 1024)
+    case .stream(let holding, _):
+      heldByStream = holding
+      guard settleOutput(output.memory) else {
+        heldByStream = 0
+        return false
+      }
+      return true
+    }
   }
 
   /// Responds with 503 in place of a response that there is no memory for. The connection goes on.
@@ -119,6 +131,10 @@ extension Connection {
   }
 
   private func stream(_ write: @Sendable (any BodyWriter) async throws -> Void) async -> Action {
+    defer {
+      heldByStream = 0
+      settleOutput(output.memory)
+    }
     do {
       try await write(ConnectionHandle(to: self))
     } catch {

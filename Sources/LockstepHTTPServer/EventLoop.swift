@@ -17,7 +17,6 @@ final class EventLoop: SerialExecutor, TaskExecutor, WakeTarget, @unchecked Send
   private(set) var respond: Responder = { _ in .response(Problem(.overloaded).response) }
   private var reportRefusal: @Sendable (ServerRefusal) -> Void = { _ in }
   private let configuration: Server.Configuration
-  private var cannotAcceptWasReported = -Int64.max / 2
   private let time: TimeSource
   private let shared: SharedState
   private let mailbox: Mailbox
@@ -192,10 +191,7 @@ final class EventLoop: SerialExecutor, TaskExecutor, WakeTarget, @unchecked Send
   private func pauseAccepting(_ error: SystemError) {
     guard let listener else { return }
     counters.add(1, to: .acceptPauses)
-    if now - Self.acceptReportPause >= cannotAcceptWasReported {
-      cannotAcceptWasReported = now
-      configuration.cannotAccept(error)
-    }
+    if shared.mayReportPause(at: now, every: Self.acceptReportPause) { configuration.cannotAccept(error) }
     poll.setPaused(true, listener, token: Self.listenerToken)
     wheel.schedule(Self.listenerToken, at: now + Self.acceptPause)
   }
@@ -366,4 +362,13 @@ final class SharedState: Sendable {
   let outputBytes = Atomic(0)
   /// Much output was in memory since memory was last returned to the system.
   let hasHeldMuch = Atomic(false)
+  private let pauseReport = Atomic(-Int64.max / 2)
+
+  /// Whether to report that the server does not accept. All loops together report at most once in a
+  /// while.
+  func mayReportPause(at now: Int64, every pause: Int64) -> Bool {
+    let last = pauseReport.load(ordering: .relaxed)
+    guard now - pause >= last else { return false }
+    return pauseReport.compareExchange(expected: last, desired: now, ordering: .relaxed).exchanged
+  }
 }

@@ -32,7 +32,7 @@ package struct StoreExport: Sendable {
       store: identity,
       account: { try AccountsExport.json(of: $0, at: time.now(), in: $1) },
       states: states,
-      present: { user in try await readers.read { try states.load(user, from: $0) } },
+      present: { _ in nil },
       registered: { registered },
       readers: UserReaders(readers, threads: 2),
       own: modules

@@ -9,8 +9,9 @@ import LockstepSync
 /// Writes everything that is stored about a user, as one JSON document of one moment.
 ///
 /// The document is written in pieces, because a journal may be larger than memory. All pieces are
-/// of one moment: the state stays in memory, and journal entries and snapshots never change. If
-/// they are pruned or erased meanwhile, the response is cut off, and the client sees that.
+/// of one moment: the state stays in memory until the last piece is written, and journal entries and
+/// snapshots never change. If they are pruned or erased meanwhile, the response is cut off, and the
+/// client sees that.
 package struct UserExport: Sendable {
   /// How much of the journal is read at a time, approximately.
   static let pieceBytes = 1024 * 1024
@@ -19,7 +20,8 @@ package struct UserExport: Sendable {
   /// The account's members of the document; nil without such a user.
   let account: @Sendable (UserID, SQLiteConnection) throws -> JSONObject?
   let states: ModuleTables
-  let present: @Sendable (UserID) async throws -> UserState
+  /// The user's state in memory, if it is there.
+  let present: @Sendable (UserID) -> UserState?
   let registered: @Sendable () -> Revision
   let readers: UserReaders
   package let own: [UserModule]
@@ -28,7 +30,7 @@ package struct UserExport: Sendable {
     store: String,
     account: @escaping @Sendable (UserID, SQLiteConnection) throws -> JSONObject?,
     states: ModuleTables,
-    present: @escaping @Sendable (UserID) async throws -> UserState,
+    present: @escaping @Sendable (UserID) -> UserState?,
     registered: @escaping @Sendable () -> Revision,
     readers: UserReaders,
     own: [UserModule]
@@ -44,8 +46,7 @@ package struct UserExport: Sendable {
 
   /// The contents of the document; nil without such a user.
   package func contents(of user: UserID) async throws -> Contents? {
-    let state = try await present(user)
-    return try await readers.read(for: user) { try gather(of: user, state, from: $0) }
+    try await readers.read(for: user) { try gather(of: user, from: $0) }
   }
 
   /// The short parts of a document, and the names of the long parts.
@@ -57,7 +58,11 @@ package struct UserExport: Sendable {
     /// The journal's first revision; nil if it is empty.
     let journal: Revision?
     let snapshots: [Snapshots.Name]
+    let longestSnapshot: Int
     let keys: [UInt8]
+
+    /// How many bytes are in memory while the document is written, approximately.
+    package var cost: Int { state.cost + longestSnapshot + keys.count }
 
     /// Equal tags mean equal bytes: the cursor determines the state and the kept journal.
     package var tag: String {
@@ -66,12 +71,15 @@ package struct UserExport: Sendable {
     }
   }
 
-  private func gather(of user: UserID, _ present: UserState, from connection: SQLiteConnection) throws -> Contents? {
+  private func gather(of user: UserID, from connection: SQLiteConnection) throws -> Contents? {
+    // Before the first statement, which fixes what the others see: the state must not be newer.
+    let present = present(user)
     guard let account = try account(user, connection) else { return nil }
     let journal = Journal(connection: connection)
+    let snapshots = Snapshots(connection: connection)
+    let last = try journal.lastRevision(of: user)
     // The state in memory may be a moment behind.
-    let isPresent = try journal.lastRevision(of: user) == present.revision
-    let state = isPresent ? present : try states.load(user, from: connection)
+    let state = if let present, present.revision == last { present } else { try states.load(user, from: connection) }
     var keys: [UInt8] = []
     for (key, at) in try IdempotencyRecords(connection: connection).keys(of: user) {
       keys.append(contentsOf: (keys.isEmpty ? #"{"key":"# : #",{"key":"#).utf8)
@@ -83,7 +91,8 @@ package struct UserExport: Sendable {
       account: JSON.object(account).encoded().dropLast(),
       state: state,
       journal: try journal.firstRevision(of: user),
-      snapshots: try Snapshots(connection: connection).names(of: user),
+      snapshots: try snapshots.names(of: user),
+      longestSnapshot: try snapshots.longest(of: user),
       keys: keys
     )
   }
@@ -154,16 +163,23 @@ package struct UserExport: Sendable {
 
   /// Writes a snapshot in the form of a whole collection of the feed.
   private func write(_ name: Snapshots.Name, of user: UserID, to pieces: inout PieceBuffer) async throws {
-    let found = try await readers.read(for: user) { connection in
-      try Snapshots(connection: connection).latest(of: name.collection, of: user, upTo: name.revision)
+    // Encoded on the reader's thread: the rebuilt collection takes several times the memory.
+    let (isList, text) = try await readers.read(for: user) { connection in
+      let found = try Snapshots(connection: connection).latest(of: name.collection, of: user, upTo: name.revision)
+      guard let found, found.revision == name.revision else { throw PrunedError() }
+      let isList = if case .list = found.state { true } else { false }
+      return (isList, found.state.text)
     }
-    guard let found, found.revision == name.revision else { throw PrunedError() }
     let cursor = Cursor(store: store, revision: name.revision).text
-    let isList = if case .list = found.state { true } else { false }
     try await pieces.append(element: #"{"collection":"#.utf8)
     try await pieces.append(JSON.string(name.collection.description).encoded())
     try await pieces.append(#","cursor":"\#(cursor)","\#(isList ? "items" : "values")":"#.utf8)
-    try await pieces.append(found.state)
+    var start = 0
+    while start < text.count {
+      let end = min(text.count, start + PieceBuffer.length)
+      try await pieces.append(text[start..<end])
+      start = end
+    }
     try await pieces.append("}".utf8)
   }
 
@@ -172,7 +188,7 @@ package struct UserExport: Sendable {
 
 /// Joins the many short parts of a body into pieces of useful size.
 private struct PieceBuffer {
-  private static let length = 64 * 1024
+  static let length = 64 * 1024
 
   let writer: any BodyWriter
   private var bytes: [UInt8] = []
@@ -199,19 +215,10 @@ private struct PieceBuffer {
   }
 
   mutating func append(_ state: CollectionState) async throws {
-    switch state {
-    case .list(let list):
-      try await append("[".utf8)
-      for item in list.items { try await append(element: item.encoded) }
-      try await append("]".utf8)
-    case .map(let map):
-      try await append("{".utf8)
-      for (key, value) in map.values.sorted(by: { $0.key < $1.key }) {
-        try await append(name: key.text)
-        try await append(value.encoded)
-      }
-      try await append("}".utf8)
-    }
+    let (opening, elements, closing) = state.parts
+    try await append(opening.utf8)
+    for element in elements { try await append(element: element) }
+    try await append(closing.utf8)
   }
 
   mutating func send() async throws {
@@ -224,5 +231,35 @@ private struct PieceBuffer {
   private mutating func separate() {
     let last = bytes.last ?? sent
     if last != UInt8(ascii: "["), last != UInt8(ascii: "{") { bytes.append(UInt8(ascii: ",")) }
+  }
+}
+
+extension CollectionState {
+  /// The elements' JSON texts, and what stands before and after them.
+  fileprivate var parts: (opening: String, elements: any Sequence<[UInt8]>, closing: String) {
+    switch self {
+    case .list(let list): ("[", list.items.lazy.map(\.encoded), "]")
+    case .map(let map):
+      (
+        "{",
+        map.values.sorted { $0.key < $1.key }.lazy.map { key, value in
+          var member: [UInt8] = []
+          member.append(json: key.text)
+          member.append(UInt8(ascii: ":"))
+          return member + value.encoded
+        },
+        "}"
+      )
+    }
+  }
+
+  fileprivate var text: [UInt8] {
+    let (opening, elements, closing) = parts
+    var text = Array(opening.utf8)
+    for element in elements {
+      if text.count > 1 { text.append(UInt8(ascii: ",")) }
+      text.append(contentsOf: element)
+    }
+    return text + closing.utf8
   }
 }

@@ -99,6 +99,14 @@ struct WireTests {
     }
   }
 
+  @Test("With too few descriptors to read the store, the server does not start, and says which limit to raise")
+  func tooFewDescriptors() async throws {
+    let folder = try TemporaryDirectory()
+    let process = try LockstepProcess(["serve", "--port", "0", "--data", folder.file("s.db")], in: folder, limit: 39)
+    #expect(await process.ended() == .exit(69))
+    #expect(process.errors.contains("the limit on open files is 39, and the server needs at least 40"))
+  }
+
   @Test("Without free descriptors the server waits without a busy loop, and accepts again when some are free")
   func descriptorsExhausted() async throws {
     let (process, port) = try await LockstepProcess.serving(Self.patience, in: TemporaryDirectory(), limit: 40)

@@ -17,6 +17,8 @@ struct OutputMemoryTests {
     case "/long": .response(Response(status: .ok, body: .bytes(long)))
     case "/medium": .response(Response(status: .ok, body: .bytes(Array(long.prefix(20 * 1024)))))
     case "/stream": .response(Response(status: .ok, body: .stream { try await $0.write(long) }))
+    case "/holding":
+      .response(Response(status: .ok, body: .stream(holding: long.count) { try await $0.write(long) }))
     default: .response(.text("short"))
     }
   }
@@ -105,6 +107,28 @@ struct OutputMemoryTests {
     }
   }
 
+  @Test("What a stream holds counts from its first byte on, and a stream that there is no memory for gets 503")
+  func holdingStream() async throws {
+    try await TestServer.run({ $0.outputMemory = Self.long.count * 5 / 2 }, answer: Self.respond) { server in
+      let first = try await Self.waiting(server, for: "GET /holding HTTP/1.1\r\nHost: h\r\n\r\n")
+      #expect(server.server.count(.outputBytes) >= Self.long.count)
+      let second = try server.connect()
+      for path in ["/holding", "/holding"] {
+        try await second.send("GET \(path) HTTP/1.1\r\nHost: h\r\n\r\n")
+        let refusal = try await second.response()
+        #expect(refusal.status == 503)
+        #expect(refusal.field("Retry-After") == "1")
+      }
+      try await second.send("HEAD /holding HTTP/1.1\r\nHost: h\r\n\r\n")
+      #expect(try await second.response(toHead: true).status == 200)
+      #expect(server.server.count(.refusedResponses) == 2)
+      #expect(try await first.response().body.count == Self.long.count)
+      await eventually { server.server.count(.outputBytes) == 0 }
+      try await second.send("GET /holding HTTP/1.1\r\nHost: h\r\n\r\n")
+      #expect(try await second.response().body.count == Self.long.count)
+    }
+  }
+
   /// The ways in which a connection with waiting output may end.
   enum Ending: CaseIterable {
     case read, reset, closed, slow
@@ -113,7 +137,7 @@ struct OutputMemoryTests {
   @Test(
     "However a connection ends, the memory of its output is released",
     arguments: Ending.allCases,
-    ["/long", "/stream"]
+    ["/long", "/stream", "/holding"]
   )
   func givenBack(ending: Ending, path: String) async throws {
     try await TestServer.run(answer: Self.respond) { server in

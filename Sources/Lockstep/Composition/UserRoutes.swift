@@ -31,7 +31,7 @@ extension UserServices {
       store: store,
       account: { [accounts] in try accounts.export($0, from: $1) },
       states: states,
-      present: { [cache] in try await cache.load($0).state },
+      present: { [cache] in cache.state(of: $0)?.state },
       registered: { [registry] in registry.current.revision },
       readers: readers,
       own: own

@@ -37,7 +37,7 @@ public struct ActionCase<Action: Sendable>: Sendable {
 
 @inlinable
 package func present<Value>(_ value: Value?) throws(Refusal) -> Value {
-  guard let value else { throw .invalid("", "It can't be read.") }
+  guard let value else { throw .invalid("", "It cannot be read.") }
   return value
 }
 

@@ -4,6 +4,6 @@ public struct InvalidModuleError: Error, Sendable, Equatable, CustomStringConver
   public let description: String
 
   package init(_ module: String, _ reason: String) {
-    description = "The module “\(module)” can't be served: \(reason)"
+    description = "The module “\(module)” cannot be served: \(reason)"
   }
 }

@@ -37,9 +37,19 @@ enum ServeCommand {
     }
   }
 
+  /// With fewer files, the store cannot be read.
+  private static let leastDescriptors = 40
+
   private static func serve(_ configuration: Configuration, _ modules: [UserModule]) throws -> ExitCode {
     try ProcessLimits.expectThreads(for: configuration)
     let descriptorLimit = ProcessLimits.raiseDescriptorLimit()
+    guard descriptorLimit >= leastDescriptors else {
+      throw CommandError(
+        .unavailable,
+        "the limit on open files is \(descriptorLimit), and the server needs at least \(leastDescriptors): raise it with "
+          + "ulimit -n, LimitNOFILE= of systemd, or --ulimit nofile= of docker"
+      )
+    }
     // Before other threads start, which inherit the blocked signals. One thread waits for them.
     let signals = ShutdownSignals()
     let time = TimeSource.system

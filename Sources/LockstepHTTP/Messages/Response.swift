@@ -7,7 +7,10 @@ public struct Response: Sendable {
     /// The bytes that the closure writes while it runs. They are sent in the chunked coding; to an
     /// HTTP/1.0 client, until the connection ends. If the closure throws, the server cuts the
     /// connection, so that the client sees that the body is incomplete.
-    case stream(@Sendable (any BodyWriter) async throws -> Void)
+    ///
+    /// `holding` is how much memory the closure keeps while it runs, in bytes. It counts as output
+    /// that waits for the client; if there is no room for it, the client gets a 503.
+    case stream(holding: Int = 0, @Sendable (any BodyWriter) async throws -> Void)
   }
 
   package var status: Status

@@ -25,7 +25,8 @@ final class DeclaredQueries: Sendable {
     guard !QueryParameters.names(in: head.queryBytes, areAllIn: taken),
       let names = try? QueryParameters(head.queryBytes).names
     else { return }
-    let unknown = names.filter { !taken.contains($0) }
+    var unknown: [String] = []
+    for name in names where !taken.contains(name) && !unknown.contains(name) { unknown.append(name) }
     guard !unknown.isEmpty else { return }
     let shown = unknown.prefix(Self.mostNames).map { "“\($0.prefix(Self.longestName))”" }.joined(separator: ", ")
     let takes = taken.isEmpty ? "no query parameters" : taken.joined(separator: ", ")

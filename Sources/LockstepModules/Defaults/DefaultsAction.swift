@@ -89,7 +89,7 @@ package enum DefaultValue {
 
   /// The fault of a value, or `nil` if the value is valid.
   package static func fault(of value: JSON) -> String? {
-    if value.isNull { return "A value can't be null; to remove a value, delete it." }
+    if value.isNull { return "A value cannot be null; to remove a value, delete it." }
     return fault(ofEncoded: value.encoded())
   }
 

@@ -84,10 +84,10 @@ package struct DefaultsReactor: ModuleReactor {
   private func increment(_ key: String, by: JSON, in state: MapState) throws(Refusal) -> [MapMutation] {
     let present = (state[key] ?? registered(key))?.json ?? .integer(0)
     guard present.doubleValue != nil else {
-      throw .conflict("The value of “\(key)” is \(present.typeName), not a number: it can't be incremented.")
+      throw .conflict("The value of “\(key)” is \(present.typeName), not a number: it cannot be incremented.")
     }
     guard let sum = present.adding(by) else {
-      throw .conflict("The value of “\(key)” can't be incremented by that much: it would be too large for a number.")
+      throw .conflict("The value of “\(key)” cannot be incremented by that much: it would be too large for a number.")
     }
     return try changes(to: [(key, EncodedJSON(sum))], in: state)
   }

@@ -102,7 +102,7 @@ extension UserExport {
   func response(of user: UserID, _ preconditions: Preconditions) async throws -> Response {
     guard let contents = try await contents(of: user) else { throw Problem.unauthorized(true) }
     return .document(contents.tag, preconditions, cursor: contents.cursor) {
-      .stream { try await write(contents, of: user, to: $0) }
+      .stream(holding: contents.cost) { try await write(contents, of: user, to: $0) }
     }
   }
 }

@@ -144,7 +144,7 @@ package final class ModuleRoutes: Sendable {
     let json = verb == .put && module.kind == .list && body.isEmpty ? [:] : try JSON(body: body)
     if verb == .patch || verb == .jsonPatch, type == .jsonPatch, name != nil {
       guard let patch = module.verbs[.jsonPatch] else {
-        throw Problem(.unsupportedMediaType, detail: "A JSON patch isn't taken here; send the members that change.")
+        throw Problem(.unsupportedMediaType, detail: "This address does not take a JSON patch; send the members that change.")
       }
       return try read(.jsonPatch, patch, keyed(["operations": json], name))
     }
@@ -230,7 +230,7 @@ extension Request {
   func elementName(_ parameter: String) throws(Problem) -> String {
     let name = parameters[parameter] ?? ""
     if let wrong = ElementName.fault(of: name) {
-      throw Problem(.invalidParameter, detail: "The \(parameter) in the path can't be: \(wrong)")
+      throw Problem(.invalidParameter, detail: "The \(parameter) in the path is not valid. \(wrong)")
     }
     return name
   }

@@ -46,6 +46,14 @@ package struct Snapshots {
     ) { Name(collection: CollectionName(text: try $0[0] as String), revision: try $0[1]) }
   }
 
+  /// The length of the longest snapshot of a user, in bytes; 0 without one.
+  package func longest(of user: UserID) throws -> Int {
+    try connection.first(
+      "SELECT ifnull(max(length(CAST(state AS BLOB))), 0) FROM snapshots WHERE user_id = ?",
+      user
+    ) { try $0[0] } ?? 0
+  }
+
   package func keep(
     _ state: CollectionState,
     as collection: CollectionName,
