@@ -15,7 +15,7 @@ public struct PatchDocument: Sendable {
     self.json = json
   }
 
-  /// The patch that puts these members in the place of all others.
+  /// The patch after which a document has these members alone.
   package init(replacingAllBy members: JSONObject) throws(Refusal) {
     try self.init([["op": "replace", "path": "", "value": .object(members)]])
   }
