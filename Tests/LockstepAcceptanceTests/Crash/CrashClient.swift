@@ -100,7 +100,10 @@ struct CrashClient {
     if let lastKeyed {
       let again = try #require(await Self.exchange(request(lastKeyed.write), over: client))
       #expect(again.field("Idempotency-Replayed") == "true")
-      #expect(again.isSame(as: lastKeyed.response), "the repeated request got \(again), but before \(lastKeyed.response)")
+      #expect(
+        again.isSame(as: lastKeyed.response),
+        "the repeated request got \(again), but before \(lastKeyed.response)"
+      )
     }
     guard let uncertain else { return }
     // Sends the unacknowledged write again, as a client's outbox does.

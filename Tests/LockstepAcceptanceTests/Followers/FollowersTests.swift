@@ -113,7 +113,10 @@ extension RestartTests {
       let response = try await client.response()
       // A refused write changes nothing.
       let isRefused = [404, 409, 422].contains(response.status)
-      try #require((200...204).contains(response.status) || isRefused, "\(request): \(response.status) \(response.text)")
+      try #require(
+        (200...204).contains(response.status) || isRefused,
+        "\(request): \(response.status) \(response.text)"
+      )
       server.count {
         $0.writes += 1
         if isRefused { $0.refusals += 1 }

@@ -42,7 +42,12 @@ struct OperatorTests {
   }
 
   private func logIn(_ port: Int, _ password: String) async throws -> (status: Int, token: String) {
-    let response = try await ask(port, "POST", "/v1/sessions", #"{"email":"ada@example.com","password":"\#(password)"}"#)
+    let response = try await ask(
+      port,
+      "POST",
+      "/v1/sessions",
+      #"{"email":"ada@example.com","password":"\#(password)"}"#
+    )
     return (response.status, (try? JSON(parsing: response.body))?["token"]?.stringValue ?? "")
   }
 

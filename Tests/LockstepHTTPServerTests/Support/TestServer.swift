@@ -28,7 +28,12 @@ struct TestServer {
     respond: @escaping @Sendable (Request) async throws -> Response,
     _ body: (TestServer) async throws -> Void
   ) async throws {
-    try await run(loops: loops, change, responder: { request in .async { .response(try await respond(request)) } }, body)
+    try await run(
+      loops: loops,
+      change,
+      responder: { request in .async { .response(try await respond(request)) } },
+      body
+    )
   }
 
   /// Runs `body` with a server that responds like this. The server has stopped when this returns.

@@ -152,11 +152,15 @@ struct OpenAPITests {
       let body = response.text
       #expect(faults(response.fields, body, 200) == [])
       #expect(faults(response.fields, body, 201) == ["201: the status is not described: \(body)"])
-      #expect(faults(response.fields.filter { !$0.hasPrefix("Cursor") }, body, 200) == ["200: the response lacks Cursor"])
+      #expect(
+        faults(response.fields.filter { !$0.hasPrefix("Cursor") }, body, 200) == ["200: the response lacks Cursor"]
+      )
       #expect(faults(response.fields + ["Location: /"], body, 200) == ["200: location is not described"])
       #expect(faults(response.fields, body.replacing("count", with: "size"), 200).count == 2)
       #expect(faults(response.fields, body.replacing("[]", with: #"[{"id":"a"}]"#), 200) != [])
-      #expect(faults(response.fields.map { $0.replacing("application/json", with: "text/plain") }, body, 200).count == 1)
+      #expect(
+        faults(response.fields.map { $0.replacing("application/json", with: "text/plain") }, body, 200).count == 1
+      )
     }
   }
 }

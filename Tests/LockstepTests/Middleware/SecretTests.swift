@@ -43,7 +43,12 @@ struct SecretTests {
         tokens.append(token)
       }
       func ask(_ method: String, _ path: String, _ body: String? = nil, token: String? = nil) async throws {
-        let response = try await users.ask(method, path, body: body.map { Array($0.utf8) }, token: token ?? tokens.first)
+        let response = try await users.ask(
+          method,
+          path,
+          body: body.map { Array($0.utf8) },
+          token: token ?? tokens.first
+        )
         note(response)
       }
       try await enter("/v1/users", Self.first, key: "sign-up")

@@ -59,7 +59,11 @@ struct OpenedScreen: Sendable {
       try #require(next.status == 200, "\(next.text)")
       response = next
     }
-    #expect(isExpected(response.json["state"] ?? .null), "\(response.text) is not \(what)", sourceLocation: sourceLocation)
+    #expect(
+      isExpected(response.json["state"] ?? .null),
+      "\(response.text) is not \(what)",
+      sourceLocation: sourceLocation
+    )
   }
 
   /// The number of open screens.

@@ -58,7 +58,10 @@ struct OtherScreensTests {
         ("/v1/reactors/photoDetail", "", ProblemSummary("validation-failed", "/arguments/photoId")),
         ("/v1/reactors/photoDetail?photoId=", "", ProblemSummary("validation-failed", "/arguments/photoId")),
         ("/v1/reactors/photoDetail?photoId=a&photoId=b", "", ProblemSummary("invalid-parameter")),
-        ("/v1/reactors/photoDetail", #"{"arguments":{"photoId":7}}"#, ProblemSummary("validation-failed", "/arguments/photoId")),
+        (
+          "/v1/reactors/photoDetail", #"{"arguments":{"photoId":7}}"#,
+          ProblemSummary("validation-failed", "/arguments/photoId")
+        ),
         ("/v1/reactors/photoDetail", #"{"arguments":[]}"#, ProblemSummary("validation-failed", "/arguments")),
         ("/v1/reactors/photoDetail", "[]", ProblemSummary("validation-failed", "")),
         ("/v1/reactors/photoDetail", "{", ProblemSummary("malformed-json")),

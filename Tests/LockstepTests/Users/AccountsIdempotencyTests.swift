@@ -195,7 +195,9 @@ struct AccountsIdempotencyTests {
       try await users.register("standard", #"{"b":2}"#)
       try await users.restart()
       #expect(Self.isSame(try await users.administer("PATCH", path, #"{"a":1}"#, Self.key), as: first))
-      #expect(try await users.administer("PATCH", path, #"{"a":2}"#, Self.key).problem == ProblemSummary("validation-failed"))
+      #expect(
+        try await users.administer("PATCH", path, #"{"a":2}"#, Self.key).problem == ProblemSummary("validation-failed")
+      )
       #expect(try await users.administer("GET", path).json["values"] == ["b": 2])
       let refused = ["Idempotency-Key: 2", #"If-Match: "x""#]
       let refusal = try await users.administer("PATCH", path, #"{"c":1}"#, refused)

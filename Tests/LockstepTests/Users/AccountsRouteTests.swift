@@ -223,7 +223,8 @@ struct AccountsRouteTests {
     try await ServerFixture.run { users in
       let ada = try await users.signUp("ada")
       for (body, expected) in [
-        ("{}", ProblemSummary("validation-failed", "/password")), (#"{"password":7}"#, ProblemSummary("validation-failed", "/password")),
+        ("{}", ProblemSummary("validation-failed", "/password")),
+        (#"{"password":7}"#, ProblemSummary("validation-failed", "/password")),
         (#"{"password":"wrong horse"}"#, ProblemSummary("forbidden")),
       ] {
         #expect(try await ada.ask("DELETE", "/v1/me", body).problem == expected, "\(body)")

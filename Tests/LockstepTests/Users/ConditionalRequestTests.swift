@@ -51,7 +51,9 @@ struct ConditionalRequestTests {
       for field in ["If-None-Match: abc", "If-None-Match: \"abc", "If-None-Match: *, \"a\"", "If-None-Match: w/\"a\""] {
         #expect(try await ada.get("/v1/profile", [field]).problem == ProblemSummary("invalid-parameter"), "\(field)")
       }
-      #expect(try await ada.put("/v1/favorites/a", "{}", ["If-Match: abc"]).problem == ProblemSummary("invalid-parameter"))
+      #expect(
+        try await ada.put("/v1/favorites/a", "{}", ["If-Match: abc"]).problem == ProblemSummary("invalid-parameter")
+      )
     }
   }
 

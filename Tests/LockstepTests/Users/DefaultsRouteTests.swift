@@ -175,7 +175,9 @@ struct DefaultsRouteTests {
       let tooLarge = #"""# + largest.dropFirst().dropLast() + #"v""#
       #expect(try await ada.put("/v1/defaults/standard/a", tooLarge).problem == ProblemSummary("validation-failed", ""))
       let patch = #"{"a":\#(tooLarge),"b":\#(tooLarge),"c":1}"#
-      #expect(try await ada.patch("/v1/defaults/standard", patch).problem == ProblemSummary("validation-failed", "/a", "/b"))
+      #expect(
+        try await ada.patch("/v1/defaults/standard", patch).problem == ProblemSummary("validation-failed", "/a", "/b")
+      )
       #expect(try await ada.get("/v1/defaults/standard/a").text == largest)
     }
   }

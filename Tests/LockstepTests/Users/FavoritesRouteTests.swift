@@ -159,11 +159,17 @@ struct FavoritesRouteTests {
       #expect(response.status == 200)
       #expect(response.json["data"] == [1, 2, 3])
       for (patch, expected) in [
-        (#"[{"op":"add","path":"/data/-","value":4},{"op":"test","path":"/title","value":"B"}]"#, ProblemSummary("conflict")),
+        (
+          #"[{"op":"add","path":"/data/-","value":4},{"op":"test","path":"/title","value":"B"}]"#,
+          ProblemSummary("conflict")
+        ),
         (#"[{"op":"remove","path":"/data/9"}]"#, ProblemSummary("validation-failed", "/0")),
         (#"[{"op":"add","path":"/id","value":"b"}]"#, ProblemSummary("validation-failed", "/id")),
         (#"[{"op":"replace","path":"","value":7}]"#, ProblemSummary("validation-failed", "")),
-        (#"[{"op":"dance","path":"/a"},{"op":"add"}]"#, ProblemSummary("validation-failed", "/0/op", "/1/path", "/1/value")),
+        (
+          #"[{"op":"dance","path":"/a"},{"op":"add"}]"#,
+          ProblemSummary("validation-failed", "/0/op", "/1/path", "/1/value")
+        ),
         (#"{"title":"B"}"#, ProblemSummary("validation-failed", "")),
       ] {
         #expect(try await ada.patch("/v1/favorites/a", patch, type).problem == expected, "\(patch)")
@@ -245,7 +251,10 @@ struct FavoritesRouteTests {
       for (method, path, body, pointers) in cases {
         let response = try await ada.ask(method, "/v1/favorites/\(path)", body)
         #expect(response.status == 422)
-        #expect(response.problem == ProblemSummary(slug: "validation-failed", pointers: pointers), "\(method) \(body.prefix(40))")
+        #expect(
+          response.problem == ProblemSummary(slug: "validation-failed", pointers: pointers),
+          "\(method) \(body.prefix(40))"
+        )
       }
       #expect(try await ada.get("/v1/favorites").body == before.body)
     }

@@ -128,7 +128,10 @@ struct OwnListTests {
         #"[{"type":"put","payload":{"id":"a","text":""}},{"type":"x"},{"type":"move","payload":{"id":"a","index":-1}}]"#,
         ProblemSummary("validation-failed", "/1/type", "/2/payload/index")
       ),
-      (#"[{"type":"put","payload":{"id":"a","text":""}},{"type":"remove","payload":{"id":"b"}}]"#, ProblemSummary("not-found")),
+      (
+        #"[{"type":"put","payload":{"id":"a","text":""}},{"type":"remove","payload":{"id":"b"}}]"#,
+        ProblemSummary("not-found")
+      ),
       ("[]", ProblemSummary("validation-failed", "")),
       ("7", ProblemSummary("validation-failed", "")),
     ]

@@ -21,7 +21,9 @@ struct OwnMapTests {
       let read = try await ada.get("/v1/scores/a")
       #expect(read.body == again.body)
       #expect(read.tag == again.tag)
-      #expect(try await ada.put("/v1/scores/a", "8", ["If-None-Match: *"]).problem == ProblemSummary("precondition-failed"))
+      #expect(
+        try await ada.put("/v1/scores/a", "8", ["If-None-Match: *"]).problem == ProblemSummary("precondition-failed")
+      )
       #expect(try await ada.delete("/v1/scores/a").status == 204)
       #expect(try await ada.get("/v1/scores/a").problem == ProblemSummary("not-found"))
       #expect(try await ada.patch("/v1/scores/a", "{}").status == 405)

@@ -134,7 +134,8 @@ struct RegisteredDefaultsTests {
     } _: { users in
       let path = "/v1/admin/registered/standard"
       for (method, body, expected) in [
-        ("PUT", "[]", ProblemSummary("validation-failed", "")), ("PUT", #"{"a":null,"b":1}"#, ProblemSummary("validation-failed", "/a")),
+        ("PUT", "[]", ProblemSummary("validation-failed", "")),
+        ("PUT", #"{"a":null,"b":1}"#, ProblemSummary("validation-failed", "/a")),
         ("PATCH", "7", ProblemSummary("validation-failed", "")), ("PUT", "{", ProblemSummary("malformed-json")),
         ("PATCH", #"{"":1,"\u0001":2}"#, ProblemSummary("validation-failed", "/", "/\u{1}")),
         ("PUT", #"{"a":1,"b":2,"c":3}"#, ProblemSummary("quota-exceeded")),
@@ -143,7 +144,9 @@ struct RegisteredDefaultsTests {
       }
       let type = try await users.administer("PUT", path, "{}", ["Content-Type: text/plain"])
       #expect(type.problem == ProblemSummary("unsupported-media-type"))
-      #expect(try await users.administer("GET", "/v1/admin/registered/a%20b").problem == ProblemSummary("invalid-parameter"))
+      #expect(
+        try await users.administer("GET", "/v1/admin/registered/a%20b").problem == ProblemSummary("invalid-parameter")
+      )
       #expect(try await users.administer("GET", path).json["values"] == [:])
     }
   }

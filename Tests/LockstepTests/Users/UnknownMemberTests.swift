@@ -54,12 +54,18 @@ struct UnknownMemberTests {
       for row in Self.cases {
         let response = try await ada.ask(row.method, row.path, row.body)
         #expect(response.status == 422, "\(row.path) \(row.body)")
-        #expect(response.problem == ProblemSummary(slug: "validation-failed", pointers: row.pointers), "\(row.path) \(row.body)")
+        #expect(
+          response.problem == ProblemSummary(slug: "validation-failed", pointers: row.pointers),
+          "\(row.path) \(row.body)"
+        )
       }
       for (module, type, payload) in Self.actions {
         let batch = ActionsRouteTests.batch([ActionsRouteTests.action(module, type, payload)])
         let response = try await ada.post("/v1/actions", batch)
-        #expect(response.problem == ProblemSummary("validation-failed", "/actions/0/payload/titel"), "\(module) \(type)")
+        #expect(
+          response.problem == ProblemSummary("validation-failed", "/actions/0/payload/titel"),
+          "\(module) \(type)"
+        )
       }
       #expect(try await ada.get("/v1/changes?since=now").cursor == before)
       for path in ["/v1/users", "/v1/sessions"] {
