@@ -35,7 +35,7 @@ final class Connection: @unchecked Sendable {
   var canRead = false
   var heldBody = 0
   var heldOutput = 0
-  /// What the closure of a streamed body keeps in memory.
+  /// How much the closure of a streamed body keeps in memory.
   var heldByStream = 0
   private var waiter: UnsafeContinuation<Void, Never>?
   private var deadlineCheck = Int64.max

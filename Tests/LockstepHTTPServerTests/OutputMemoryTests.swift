@@ -107,7 +107,7 @@ struct OutputMemoryTests {
     }
   }
 
-  @Test("What a stream holds counts from its first byte on, and a stream that there is no memory for gets 503")
+  @Test("The memory that a stream holds counts from its first byte on; without room for it, the client gets 503")
   func holdingStream() async throws {
     try await TestServer.run({ $0.outputMemory = Self.long.count * 5 / 2 }, responder: Self.respond) { server in
       let first = try await Self.waiting(server, for: "GET /holding HTTP/1.1\r\nHost: h\r\n\r\n")

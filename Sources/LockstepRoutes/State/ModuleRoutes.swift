@@ -144,10 +144,7 @@ package final class ModuleRoutes: Sendable {
     let json = verb == .put && module.kind == .list && body.isEmpty ? [:] : try JSON(body: body)
     if verb == .patch || verb == .jsonPatch, type == .jsonPatch, name != nil {
       guard let patch = module.verbs[.jsonPatch] else {
-        throw Problem(
-          .unsupportedMediaType,
-          detail: "This address does not take a JSON patch; send the members that change."
-        )
+        throw Problem(.unsupportedMediaType, detail: "There is no JSON patch here; send the members that change.")
       }
       return try read(.jsonPatch, patch, keyed(["operations": json], name))
     }
