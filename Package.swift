@@ -123,10 +123,8 @@ let package = Package(
     .target(
       name: "LockstepCommand",
       dependencies: [
-        "Lockstep", "LockstepAccounts", "LockstepCollections", "LockstepHTTP", "LockstepHTTPServer", "LockstepJSON",
-        "LockstepLogging", "LockstepMaintenance", "LockstepMiddleware", "LockstepScreens", "LockstepSQLite",
-        "LockstepStore",
-        "LockstepThreading", "LockstepTime",
+        "Lockstep", "LockstepAccounts", "LockstepHTTP", "LockstepHTTPServer", "LockstepLogging", "LockstepMaintenance",
+        "LockstepMiddleware", "LockstepScreens", "LockstepThreading",
       ]
     ),
     .executableTarget(name: "LockstepExecutable", dependencies: ["LockstepCommand"]),

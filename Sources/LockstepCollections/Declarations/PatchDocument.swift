@@ -15,11 +15,12 @@ public struct PatchDocument: Sendable {
     self.json = json
   }
 
-  package static func replacing(_ present: MapState, by values: JSONObject) throws(Refusal) -> PatchDocument {
-    try PatchDocument([["op": "replace", "path": "", "value": .object(values)]])
+  /// The patch after which a document has these members alone.
+  package init(replacingAllBy members: JSONObject) throws(Refusal) {
+    try self.init([["op": "replace", "path": "", "value": .object(members)]])
   }
 
-  /// The document after the patch. A `test` that fails is a conflict; an operation that can't be done is a fault.
+  /// The document after the patch. A `test` that fails is a conflict; an operation that cannot be done is a fault.
   public func applied(to document: JSON) throws(Refusal) -> JSON {
     do throws(JSONPatchError) {
       return try patch.applied(to: document)

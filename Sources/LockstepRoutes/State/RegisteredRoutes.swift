@@ -40,14 +40,13 @@ package struct RegisteredRoutes: Sendable {
           _ = try BodyType(of: request.head)
           let json = try JSON(body: body)
           guard let members = json.objectValue else { throw Problem.notAnObject(json) }
-          return { present in .patch(try PatchDocument.replacing(present, by: members)) }
+          return .patch(try PatchDocument(replacingAllBy: members))
         }
       }
       .described(described("putRegistered", RouteBody(.newValuesSchema))),
       Route(.patch, Self.pattern, summary: "Changes registered defaults of a suite, all or none.") { request in
         try write(request) { request, body in
-          let action = try DefaultsRoutes.patchAction(request, body)
-          return { _ in action }
+          try DefaultsRoutes.patchAction(request, body)
         }
       }
       .described(described("patchRegistered", DefaultsRoutes.patchBody)),
@@ -76,7 +75,7 @@ package struct RegisteredRoutes: Sendable {
   /// Changes the registered defaults as the reactor of a user's suite would change the suite.
   private func write(
     _ request: Request,
-    _ read: @escaping @Sendable (Request, [UInt8]) throws -> @Sendable (MapState) throws -> DefaultsAction
+    _ read: @escaping @Sendable (Request, [UInt8]) throws -> DefaultsAction
   ) throws -> HandlerResult {
     try token.check(request)
     let suite = try request.suiteName()
@@ -107,7 +106,7 @@ package struct RegisteredRoutes: Sendable {
     on suite: String,
     of registered: RegisteredDefaults,
     _ preconditions: Preconditions,
-    _ action: (MapState) throws -> DefaultsAction
+    _ action: DefaultsAction
   ) throws -> [(key: String, value: [UInt8]?)] {
     let present = representation(of: suite, registered)
     guard preconditions.allowsWrite(to: present.cursor) else {
@@ -118,7 +117,7 @@ package struct RegisteredRoutes: Sendable {
       )
     }
     let state = MapState(registered.values(of: suite))
-    let mutations = try DefaultsReactor(quota: quota, registered: { _ in nil }).mutate(try action(state), in: state)
+    let mutations = try DefaultsReactor(quota: quota, registered: { _ in nil }).mutate(action, in: state)
     return mutations.compactMap { mutation in
       switch mutation {
       case .set(let key, let value): (key, value.encoded)
