@@ -37,7 +37,7 @@ package struct DeclaredVerb: Sendable {
   package let payload: JSON?
   /// The members of the payload.
   package let members: Set<String>
-  /// The members of an element that clients may send back as they got them. They are ignored.
+  /// The members of an element that clients may send back unchanged. The server ignores them.
   package let ignored: [String]
   package let read: @Sendable (_ payload: JSON) throws(Refusal) -> UserAction
 
