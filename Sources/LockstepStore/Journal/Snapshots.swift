@@ -15,8 +15,9 @@ package struct Snapshots {
     self.connection = connection
   }
 
-  /// The newest snapshot of a collection up to a revision. Without one, the collection's history begins with an empty state.
-  /// Throws `SnapshotDamagedError` if it cannot be read: a state that is rebuilt without it would be wrong.
+  /// The newest snapshot of a collection up to a revision. Without one, the collection's history
+  /// begins with an empty state. Throws `SnapshotDamagedError` if the snapshot cannot be read,
+  /// because a state that is rebuilt without it would be wrong.
   package func latest(
     of collection: CollectionName,
     of user: UserID,
@@ -97,7 +98,8 @@ package struct SnapshotDamagedError: Error, CustomStringConvertible {
 }
 
 // The format of collections in the table `snapshots`:
-// `{"kind":"list","revision":7,"items":[[3,{…}],…]}`, `{"kind":"map","revision":7,"values":[["key",3,…],…]}`.
+// `{"kind":"list","revision":7,"items":[[3,{…}],…]}`,
+// `{"kind":"map","revision":7,"values":[["key",3,…],…]}`.
 
 extension CollectionState {
   /// The text form.
