@@ -56,9 +56,9 @@ package final class Ledger: Sendable {
   ///
   /// `completion` is called once, on a thread of the writer, when the transaction is on disk, was
   /// refused or has failed. The error is an `ActionRefusal`, an error of the transaction's
-  /// condition, `IdempotencyKeyReusedError`, `SessionEndedError`, or the reason why the store cannot
-  /// be written. It is not called if this throws `IdempotencyKeyInUseError`,
-  /// `PoolOverloadedError` or `PoolShutDownError`.
+  /// condition, `IdempotencyKeyReusedError`, `SessionEndedError`, or the reason why the store
+  /// cannot be written. If `submit` throws `IdempotencyKeyInUseError`, `PoolOverloadedError` or
+  /// `PoolShutDownError`, `completion` is not called.
   package func submit(
     _ transaction: Transaction,
     completion: @escaping @Sendable (Result<Transaction.Outcome, any Error>) -> Void
@@ -132,7 +132,8 @@ package final class Ledger: Sendable {
 
   /// Refuses a transaction of an ended session, also if only the store knows that it has ended.
   private func check(_ session: LiveSession, in connection: SQLiteConnection) throws {
-    // In this order: a write that is no longer in progress has ended its sessions in memory.
+    // The order matters: when a write that ends sessions is no longer in progress, it has ended
+    // them in memory.
     let mayHaveEnded = sessionEndings.areUnderWay
     if session.isEnded { throw SessionEndedError() }
     if mayHaveEnded, try !SessionRecords(connection: connection).has(session.id, of: session.user) {
@@ -203,6 +204,6 @@ package final class Ledger: Sendable {
 }
 
 extension UserID {
-  /// So that long writes of one user do not delay other users.
+  /// Identifies the user to the writer, so that long writes of one user do not delay other users.
   var writeOwner: WriteOwner { WriteOwner(uuid.high, uuid.low) }
 }

@@ -23,7 +23,8 @@ package final class Transaction: Sendable {
   /// Checks the state before any action runs. If it throws, the transaction is refused.
   let condition: (@Sendable (LedgerView) throws -> Void)?
   let key: IdempotencyKey?
-  /// The response, recorded for the key. Without a key, the caller of the ledger makes the response.
+  /// The response, recorded for the key. Without a key, the caller of the ledger makes the
+  /// response.
   let answer: @Sendable (Committed) -> StoredResponse
   /// The response to a refusal; nil for any other error, which must not be recorded.
   let refusal: @Sendable (any Error) -> StoredResponse?
