@@ -1,7 +1,7 @@
 import LockstepJSON
 
-/// A bug in a module: its reactor's decision cannot be stored, or stored data cannot be read. The
-/// transaction changes nothing.
+/// A bug in a module. A decision of its reactor cannot be stored, or stored data cannot be read.
+/// The transaction changes nothing.
 package struct ModuleError: Error, CustomStringConvertible {
   package let description: String
 

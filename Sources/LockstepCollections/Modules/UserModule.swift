@@ -36,7 +36,7 @@ public struct UserModule: Sendable {
   package var canRead: @Sendable (_ element: [UInt8]) -> Bool = { _ in true }
   /// The largest size of a collection for one user. `nil` if the reactor itself checks the size.
   package var quota: CollectionQuota?
-  /// How a store keeps the module. `nil`: in a table that modules share. Only stores use it.
+  /// How a store keeps the module. `nil` for a table that modules share. Only stores use this.
   package var storage: (any ModuleStorage)?
 
   /// A module with these actions. `make` turns each into a `UserAction`. The type and the payload

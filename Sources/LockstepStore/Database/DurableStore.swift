@@ -6,7 +6,7 @@ import LockstepTime
 /// The database with everything that a server keeps.
 ///
 /// An open store has the current schema, an id, one writer and a few readers. One server at a time
-/// has it open. It can be used from any thread: blocking work happens on its own threads.
+/// has it open. It can be used from any thread, because blocking work happens on its own threads.
 ///
 /// Close a store when it is no longer needed.
 package final class DurableStore: Sendable {

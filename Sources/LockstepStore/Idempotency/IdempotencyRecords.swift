@@ -45,8 +45,9 @@ package struct IdempotencyRecords {
   /// Returns the recorded response to a key, or runs `write` and records its response.
   ///
   /// `write` throws a refusal before its first change. `refusal` makes the response to it, which is
-  /// recorded too: a retry must get the same response, even if the state has changed. `refusal`
-  /// returns nil for any other error. `recorded` returns the part of a response that is recorded.
+  /// recorded too, because a retry must get the same response even if the state has changed.
+  /// `refusal` returns nil for any other error. `recorded` returns the part of a response that is
+  /// recorded.
   ///
   /// Throws `IdempotencyKeyReusedError` if the key belongs to another request. Also throws the
   /// errors of `write` and of SQLite.

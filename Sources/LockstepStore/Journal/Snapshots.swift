@@ -47,7 +47,7 @@ package struct Snapshots {
     ) { Name(collection: CollectionName(text: try $0[0] as String), revision: try $0[1]) }
   }
 
-  /// The length of the longest snapshot of a user, in bytes; 0 without one.
+  /// The length of the longest snapshot of a user, in bytes; 0 if there is none.
   package func longest(of user: UserID) throws -> Int {
     try connection.first(
       "SELECT ifnull(max(length(CAST(state AS BLOB))), 0) FROM snapshots WHERE user_id = ?",
@@ -85,7 +85,7 @@ package struct Snapshots {
   }
 }
 
-/// A snapshot cannot be read: the file was changed by hand, or the disk is damaged.
+/// A snapshot cannot be read, because the file was changed by hand or the disk is damaged.
 package struct SnapshotDamagedError: Error, CustomStringConvertible {
   let user: UserID
   package let collection: CollectionName

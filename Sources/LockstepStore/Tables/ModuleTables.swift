@@ -20,7 +20,7 @@ package struct ModuleTables: Sendable {
   }
 
   private let entries: [String: Entry]
-  /// The collections of modules with exactly one collection: every user has them.
+  /// The collections of modules with exactly one collection. Every user has them.
   package let fixed: [(name: CollectionName, kind: CollectionMutation.Kind)]
 
   package init(_ modules: [UserModule]) {

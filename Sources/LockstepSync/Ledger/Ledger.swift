@@ -130,7 +130,8 @@ package final class Ledger: Sendable {
     return Unit(outcome: .answered(response), change: change)
   }
 
-  /// Refuses a transaction of an ended session, also if only the store knows that it has ended.
+  /// Refuses a transaction of an ended session, even if only the store knows that the session has
+  /// ended.
   private func check(_ session: LiveSession, in connection: SQLiteConnection) throws {
     // The order matters: when a write that ends sessions is no longer in progress, it has ended
     // them in memory.
@@ -179,8 +180,8 @@ package final class Ledger: Sendable {
     of user: UserID,
     _ ticket: UInt64
   ) -> Result<Transaction.Outcome, any Error> {
-    // The state of a later transaction stays pending: after a failed group, no unit runs before all
-    // of the group's handlers have been called.
+    // The state of a later transaction stays pending, because after a failed group, no unit runs
+    // before all of the group's handlers have been called.
     defer { pending.withLock { if $0[user]?.ticket == ticket { $0[user] = nil } } }
     return result.map { unit in
       if let change = unit.change {

@@ -128,8 +128,8 @@ package final class RegisteredLedger: Sendable {
 
   private func publish(_ result: Result<Outcome, any Error>, _ ticket: UInt64) -> Result<KeyedResponse, any Error> {
     let changed = contents.withLock { contents -> RegisteredDefaults? in
-      // The result of a later change stays: after a failed group, no unit runs before all of the
-      // group's handlers have been called.
+      // The result of a later change stays, because after a failed group, no unit runs before all
+      // of the group's handlers have been called.
       if contents.pending?.ticket == ticket { contents.pending = nil }
       guard case .success(let outcome) = result, outcome.registered.revision > contents.committed.revision else {
         return nil

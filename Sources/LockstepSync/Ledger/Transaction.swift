@@ -18,7 +18,7 @@ package final class Transaction: Sendable {
   package let user: UserID
   /// The session of the request. If the session has ended meanwhile, the transaction is refused.
   let session: LiveSession
-  /// In order: each action sees the mutations of the earlier ones.
+  /// The actions in order. Each one sees the mutations of the earlier ones.
   let actions: [UserAction]
   /// Checks the state before any action runs. If it throws, the transaction is refused.
   let condition: (@Sendable (LedgerView) throws -> Void)?
