@@ -27,7 +27,7 @@ extension UserModule {
   ///     it, so leave secrets out.
   ///   - reactor: Makes the reactor that decides on an action.
   /// - Returns: The module. A server reports a mistake in the declaration when it starts.
-  @inlinable  // Like `map` and `object`: each write calls these closures, specialized for the reactor.
+  @inlinable  // Specializes the closures for the reactor, because each write calls them.
   public static func list<R: ModuleReactor, Element: ListElement>(
     _ name: String,
     of element: Element.Type,

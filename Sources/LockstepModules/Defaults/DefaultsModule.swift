@@ -54,7 +54,7 @@ package struct DefaultsModule: Sendable {
     // The server still knows a suite that was emptied, so that all devices learn of the change.
     if state.collections[suite] == nil, suites.count >= quota.suites * emptiedSuites {
       throw .quotaExceeded(
-        "The user has used \(suites.count) suites, and may not name another. Use an empty one of these."
+        "The user has used \(suites.count) suites, and may not name another. Use one of them that is empty."
       )
     }
   }

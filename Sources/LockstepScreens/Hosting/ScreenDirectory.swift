@@ -82,7 +82,8 @@ package final class ScreenDirectory: Sendable {
 
   package var metrics: ScreenMetrics { contents.withLock { $0.metrics } }
 
-  /// - Throws: `TooManyScreensError`, `SessionEndedError`, and the errors of `ScreenKind.makeEngine`.
+  /// - Throws: `TooManyScreensError`, `SessionEndedError`, and the errors of
+  ///   `ScreenKind.makeEngine`.
   package func open(_ kind: ScreenKind, for session: LiveSession?, arguments: JSON) async throws -> Screen {
     endExpired()
     if session == nil { evictAnonymous() }
