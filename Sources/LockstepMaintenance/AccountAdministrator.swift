@@ -5,8 +5,9 @@ import LockstepTime
 
 /// Reads and changes the accounts of a store for an operator's command.
 ///
-/// Without a server, it does the work itself and locks the store meanwhile. Otherwise it leaves an
-/// admin command to the server and waits for it. So the server's memory stays consistent.
+/// If no server uses the store, it locks the store and runs the admin command itself. Otherwise it
+/// adds the admin command to the store, and waits until the server has run it. So the server's
+/// memory stays consistent.
 package struct AccountAdministrator: Sendable {
   package static let patience = Duration.seconds(15)
   static let pollInterval = Duration.milliseconds(50)
@@ -18,7 +19,8 @@ package struct AccountAdministrator: Sendable {
   let randomWord: @Sendable () -> UInt64
   var migrator = Migrator()
 
-  /// `pause` sleeps on this thread. `interruption` can withdraw an admin command that the server has not run.
+  /// `pause` sleeps on this thread. `interruption` can withdraw an admin command that the server
+  /// has not run.
   package init(
     path: String,
     time: TimeSource = .system,
@@ -36,7 +38,8 @@ package struct AccountAdministrator: Sendable {
     UserID(UUIDv7Generator(now: time.millisecondsSince1970, random: randomWord).next())
   }
 
-  /// Reads from the store at one moment, also while a server uses it. The store must have the current schema.
+  /// Reads from the store at one moment, even while a server uses it. The store must have the
+  /// current schema.
   func read<Result>(_ body: (SQLiteConnection) throws -> Result) throws -> Result {
     let connection = try StorePath.openForReading(path)
     return try connection.snapshot {
@@ -45,7 +48,8 @@ package struct AccountAdministrator: Sendable {
     }
   }
 
-  /// The next users after `last` in the order of signing up; empty at the end. No transaction stays open.
+  /// The next users after `last` in the order of their sign-ups; empty at the end. No transaction
+  /// stays open.
   package func users(after last: UserID?) throws -> [UserListing] {
     try read { try UserListing.page(after: last, from: $0, at: time.now()) }
   }
@@ -77,7 +81,7 @@ package struct AccountAdministrator: Sendable {
     }
   }
 
-  /// Runs the command in this process; nil if a server uses the store.
+  /// Runs the command in this process. Returns nil if a server uses the store.
   private func runAlone(_ command: AdminCommand) throws -> AdminCommand.Outcome? {
     do {
       let store = try DurableStore(path: path, time: time, migrator: migrator)
@@ -90,7 +94,7 @@ package struct AccountAdministrator: Sendable {
 
   // MARK: With a server
 
-  /// Lets the server run the command; nil if the command timed out and was withdrawn.
+  /// Lets the server run the command. Returns nil if the command timed out and was withdrawn.
   private func runByServer(_ command: AdminCommand) throws -> AdminCommand.Outcome? {
     // Check the schema before anything is written.
     try read { _ in }
@@ -112,7 +116,8 @@ package struct AccountAdministrator: Sendable {
       }
       if interruption?.isInterrupted == true {
         if try withdraw(id, connection) { throw AdminCommandInterruptedError.withdrawn }
-        // Without an outcome the store was locked: try again. The server deletes rows of finished commands itself.
+        // Without an outcome, the store was locked, so the loop tries again. With one, the row
+        // stays: the server deletes rows of finished commands.
         if let outcome = try records.status(of: id)?.outcome { throw AdminCommandInterruptedError.tooLate(outcome) }
       }
       if time.elapsed() >= deadline, try withdraw(id, connection) { return nil }
@@ -120,7 +125,8 @@ package struct AccountAdministrator: Sendable {
     }
   }
 
-  /// Whether the command was withdrawn. If the store is locked, try again: otherwise it will run.
+  /// Returns whether the command was withdrawn. If it returns false, because the store is locked or
+  /// the command has run, the caller must look at the status and try again.
   private func withdraw(_ id: String, _ connection: SQLiteConnection) throws -> Bool {
     do {
       return try connection.transaction { try AdminCommandRecords(connection: connection).withdraw(id) }
@@ -129,7 +135,7 @@ package struct AccountAdministrator: Sendable {
     }
   }
 
-  /// Whether a server uses the store now. Without one, no memory can be out of date.
+  /// Whether a server uses the store now. Without a server, no memory can be out of date.
   private var isServed: Bool {
     guard let place = StorePath.resolved(path) else { return false }
     // The lock is released at once.

@@ -13,8 +13,8 @@ import LockstepTime
 /// the command is marked as complete. The operator's command waits for this mark. So when
 /// `lockstep user disable` returns, the user is locked out.
 ///
-/// A command that has an outcome but is not complete was left by a server that was killed. A second
-/// processor would take a running command for such a leftover, so a store must have only one.
+/// If a command has an outcome but is not complete, the server that ran it was killed. A store must
+/// have only one processor, because a second one would treat a running command as left over.
 package struct AdminCommandProcessor: Sendable {
   static let pollInterval = Duration.seconds(1)
 
@@ -42,14 +42,16 @@ package struct AdminCommandProcessor: Sendable {
     self.logger = logger
   }
 
-  /// Runs pending commands once a second until the task is cancelled. Commands that fail with the store are retried.
+  /// Runs pending commands once a second until the task is cancelled. A command that fails because
+  /// of the store is retried.
   package func run(by clock: any Clock<Duration>) async {
     while (try? await clock.sleep(for: Self.pollInterval)) != nil {
       try? await runPending()
     }
   }
 
-  /// Runs all pending commands in order. After a failure it continues with the others, and throws the last error.
+  /// Runs all pending commands in order. After a failure it continues with the others, and throws
+  /// the last error.
   func runPending() async throws {
     var failure: (any Error)?
     for id in try await readers.read({ try AdminCommandRecords(connection: $0).incomplete() }) {
@@ -67,7 +69,8 @@ package struct AdminCommandProcessor: Sendable {
     let write = PreparedAccountsWrite { connection -> (AdminCommand?, [EndedSession]) in
       let records = AdminCommandRecords(connection: connection)
       try records.deleteStale(at: now)
-      // Nil if it was withdrawn, or a server ran it and died before it was complete.
+      // Nil if the command was withdrawn, or if a server ran it and was killed before it was
+      // complete.
       guard let command = try records.pending(id) else { return (nil, []) }
       let (outcome, ended) = try command.run(in: connection, at: now)
       try records.setOutcome(outcome, of: id)
@@ -77,6 +80,6 @@ package struct AdminCommandProcessor: Sendable {
     if let command, command.kind == "erase" { evict(command.user) }
     try await writer.write { try AdminCommandRecords(connection: $0).complete(id, at: now) }
     guard let command else { return }
-    logger.log(.info, "admin command run", ["order": .string(command.kind), "user": .string("\(command.user)")])
+    logger.log(.info, "ran an admin command", ["command": .string(command.kind), "user": .string("\(command.user)")])
   }
 }

@@ -2,10 +2,11 @@ import Glibc
 import LockstepHTTP
 import LockstepTime
 
-/// The folder with a server's backups: `<store>-<identity>-<time>.db`. The identity is the beginning of the store's.
+/// The folder with a server's backups: `<store>-<identity>-<time>.db`. `<identity>` is the
+/// beginning of the store's id.
 ///
-/// Files with other names are never touched: backups of another store, backups of a store that was replaced by a restored
-/// one, and backups that the operator has renamed to keep them.
+/// Files with other names are never touched: backups of another store, backups of a store that was
+/// replaced by a restored one, and backups that the operator has renamed to keep them.
 struct BackupFolder {
   let path: String
   private let prefix: String
@@ -49,7 +50,8 @@ struct BackupFolder {
     defer { closedir(folder) }
     var names: [String] = []
     while let entry = readdir(folder) {
-      // The buffer is valid until the next call; the name ends with a zero byte within its 256 bytes.
+      // The buffer is valid until the next call. The name ends with a zero byte within the 256
+      // bytes.
       let name = withUnsafeBytes(of: entry.pointee.d_name) { bytes in
         String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
       }

@@ -1,6 +1,6 @@
 /// The settings for a server's backups.
 public struct BackupSchedule: Sendable, Equatable {
-  /// The folder for the backups; nil makes none.
+  /// The folder for the backups. Nil for no backups.
   public var folder: String?
   /// The time between two backups. Default: 6 hours.
   public var every = Duration.seconds(6 * 3600)

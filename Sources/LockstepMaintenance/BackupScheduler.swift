@@ -4,7 +4,7 @@ import LockstepLogging
 import LockstepThreading
 import LockstepTime
 
-/// Makes backups of the server's store at regular times, and keeps the newest.
+/// Makes backups of the server's store at regular intervals, and keeps the newest.
 ///
 /// A thread of low priority makes the backups. A backup that fails, for example on a full disk, is
 /// logged, counted and retried. No older backup is deleted then, and the server keeps serving.
@@ -12,7 +12,7 @@ package final class BackupScheduler: Sendable {
   package struct Metrics: Sendable, Equatable {
     package var made = 0
     package var failures = 0
-    /// When the newest backup was made, in milliseconds since 1970; nil without any.
+    /// When the newest backup was made, in milliseconds since 1970; nil if there is no backup.
     package var last: Int64?
     package var bytes = 0
     package var duration = Duration.zero

@@ -8,7 +8,7 @@ package struct CheckReport: Sendable, Equatable {
     case texts
     /// Each user's tables against the journal.
     case users
-    /// Users above their quotas. This is not damage: quotas may have been lowered.
+    /// Users above their quotas. This is not damage, because quotas may have been lowered.
     case quotas
   }
 
@@ -19,7 +19,8 @@ package struct CheckReport: Sendable, Equatable {
 
   package let store: String
   package let schema: Int
-  /// The newest schema that this program knows. In a store with an older one, only the first three areas are checked.
+  /// The newest schema that this program knows. In a store with an older one, only the first three
+  /// areas are checked.
   package let knownSchema: Int
   package internal(set) var identity: String?
   package internal(set) var pages = 0

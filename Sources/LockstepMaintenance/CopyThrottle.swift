@@ -4,7 +4,7 @@ package struct CopyThrottle: Sendable {
   let bytesPerSecond: Int?
   /// The time since a fixed moment.
   let elapsed: @Sendable () -> Duration
-  /// Sleeps on this thread; throws to abandon the copy.
+  /// Sleeps on this thread. Throws to abandon the copy.
   let pause: @Sendable (Duration) throws -> Void
 
   package init(
@@ -17,7 +17,8 @@ package struct CopyThrottle: Sendable {
     self.pause = pause
   }
 
-  /// Pauses if there were too many bytes since `start`. It always calls `pause`, which can abandon the copy.
+  /// Pauses if too many bytes were copied since `start`. It always calls `pause`, which can abandon
+  /// the copy.
   func keep(since start: Duration, bytes: Int) throws {
     guard let bytesPerSecond else { return try pause(.zero) }
     let due = Duration.nanoseconds(Int64(Double(bytes) / Double(max(1, bytesPerSecond)) * 1_000_000_000))

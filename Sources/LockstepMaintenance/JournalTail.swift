@@ -24,7 +24,7 @@ package struct JournalTail {
   package enum Start: Sendable, Equatable {
     case last(Int)
     case cursor(String)
-    /// With the first entry at this moment or later.
+    /// Starts with the first entry at this moment or later.
     case time(Timestamp)
   }
 
@@ -52,13 +52,14 @@ package struct JournalTail {
     storePrefix = String(identity.prefix(Cursor.storeDigits))
   }
 
-  /// The entries since the last call, oldest first. It returns whole revisions with about `limit`
-  /// entries, and the rest on the next call.
+  /// The entries since the last call, oldest first. Each call returns whole revisions with about
+  /// `limit` entries. The next call returns the rest.
   ///
-  /// Throws `MaintenanceError.erased` after the user was erased, `.replaced` after the file was replaced, `.unknownCursor`.
+  /// Throws `MaintenanceError.erased` after the user was erased, `.replaced` after the file was
+  /// replaced, and `.unknownCursor` if the history does not contain the cursor to start from.
   package mutating func read(limit: Int = 100) throws -> [Entry] {
     if file != FileIdentity(path: path) { throw MaintenanceError.replaced(path: path) }
-    // It changes with each commit of another connection, and reading it is cheap.
+    // The version changes with each commit of another connection, and reading it is cheap.
     let now = try connection.first("PRAGMA data_version") { row in try row[0] as Int }
     if last != nil, now == version { return [] }
     let from = try last ?? firstRevision()

@@ -6,7 +6,7 @@ package enum MaintenanceError: Error, Sendable, Equatable, CustomStringConvertib
   case missing(path: String)
   /// The reason is an `errno`.
   case cannotMake(path: String, reason: Int32)
-  /// The path names a device, a folder, a link or the like.
+  /// The path names a device, a folder, a link or another special file.
   case notAFile(path: String)
   /// Another process is writing the same file.
   case beingMade(path: String)

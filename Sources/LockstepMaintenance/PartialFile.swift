@@ -7,16 +7,19 @@ import LockstepStore
 /// without a lock was left by a process that was killed. It is replaced.
 package final class PartialFile {
   static let suffix = ".partial"
-  /// Files that SQLite may leave beside a database. They must not lie beside a different database of the same name.
+  /// Files that SQLite may leave beside a database. They must not lie beside a different database
+  /// of the same name.
   static let companions = ["-wal", "-shm", "-journal"]
 
   let path: String
   private let target: String
-  /// For the lock and `fsync`. Closing it releases SQLite's locks on the file, but no other process opens a partial file.
+  /// For the lock and `fsync`. Closing the descriptor releases SQLite's locks on the file, but no
+  /// other process opens a partial file.
   private let descriptor: Int32
   private var isPublished = false
 
-  /// Creates the file, empty and for its owner only. Throws `MaintenanceError.beingMade` if another process writes it.
+  /// Creates the file, empty and only for its owner. Throws `MaintenanceError.beingMade` if another
+  /// process is writing it.
   init(target: String) throws(MaintenanceError) {
     self.target = target
     path = target + Self.suffix
@@ -37,15 +40,16 @@ package final class PartialFile {
     guard fsync(descriptor) == 0 else { throw .cannotMake(path: path, reason: errno) }
   }
 
-  /// Gives the file the owner of the target or of its folder, if the process may do that. Otherwise
-  /// the server could not open a store that was restored by root.
+  /// Gives the file the owner of the target or of its folder, if the process may do that. Without
+  /// this, the server could not open a store that root has restored.
   func takeOwner() {
     var before = stat()
     guard stat(target, &before) == 0 || stat(StorePath.folder(of: target), &before) == 0 else { return }
     _ = fchown(descriptor, before.st_uid, before.st_gid)
   }
 
-  /// Renames the file to the target, and returns when that is on disk. Call it once, after all writers are closed.
+  /// Renames the file to the target, and returns when that is on disk. Call it once, after all
+  /// writers are closed.
   func publish() throws(MaintenanceError) {
     try sync()
     guard rename(path, target) == 0 else { throw .cannotMake(path: target, reason: errno) }
@@ -55,7 +59,8 @@ package final class PartialFile {
 
   private static func openLocked(_ path: String, target: String) throws(MaintenanceError) -> Int32 {
     while true {
-      // Always a new file: the owner of an existing file could read everything written to it.
+      // Always creates a new file, because the owner of an existing file could read everything that
+      // is written to it.
       let descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
       if descriptor < 0, errno == EEXIST {
         try removeLeftBehind(path, target: target)
@@ -63,7 +68,7 @@ package final class PartialFile {
       }
       guard descriptor >= 0 else { throw .cannotMake(path: path, reason: errno) }
       try lock(descriptor, path, target: target)
-      // Between the two calls another process may have removed it as left behind.
+      // Between the two calls, another process may have removed the file as left behind.
       if FileIdentity(descriptor: descriptor) == FileIdentity(path: path), fchmod(descriptor, 0o600) == 0 {
         return descriptor
       }
@@ -81,7 +86,8 @@ package final class PartialFile {
     }
     try lock(descriptor, path, target: target)
     defer { close(descriptor) }
-    // Its writer may have renamed it between the calls: then the name belongs to another file, or to none.
+    // The writer may have renamed the file between the calls. Then the name belongs to another
+    // file, or to none.
     guard FileIdentity(descriptor: descriptor) == FileIdentity(path: path) else { return }
     guard unlink(path) == 0 else { throw .cannotMake(path: path, reason: errno) }
     removeCompanions(of: path)

@@ -8,7 +8,8 @@ import LockstepStore
 package struct StoreBackup: Sendable {
   /// How many pages are copied between two pauses: 1 MiB of 4-KiB pages.
   static let stepPages = 256
-  /// How many bytes are copied between two syncs. One sync at the end would delay the server's commits.
+  /// How many bytes are copied between two syncs. One sync at the end would delay the server's
+  /// commits.
   static let syncBytes = 8 * 1024 * 1024
 
   let store: String
@@ -22,8 +23,8 @@ package struct StoreBackup: Sendable {
 
   /// Makes the backup on this thread and returns its size in bytes.
   ///
-  /// With `overwriting` a complete backup replaces an existing regular file in one step. If this throws, it leaves no new
-  /// file and an existing file stays.
+  /// With `overwriting`, the complete backup replaces an existing regular file in one step. If this
+  /// throws, it leaves no new file, and an existing file stays.
   @discardableResult
   package func write(
     to path: String,
@@ -35,7 +36,7 @@ package struct StoreBackup: Sendable {
     if StorePath.resolved(path) == StorePath.resolved(store) { throw MaintenanceError.sameFile(path: store) }
     let file = try PartialFile(target: path)
     let bytes = try copy(to: file, progress)
-    // Again: another process may have created the file meanwhile.
+    // Checks again, because another process may have created the file meanwhile.
     try expectPlace(path, overwriting)
     try file.publish()
     return bytes

@@ -3,7 +3,7 @@ import LockstepSQLite
 import LockstepStore
 import LockstepSync
 
-/// Checks a whole store for damage, also while a server uses it, and changes nothing.
+/// Checks a whole store for damage, even while a server uses it, and changes nothing.
 ///
 /// Each part is read at one moment: the file as a whole, and each page of users. While the file is
 /// checked, the WAL cannot restart from its beginning, so it grows with every write.
@@ -27,7 +27,8 @@ package struct StoreCheck: Sendable {
     self.defaults = defaults
   }
 
-  /// Checks the store on this thread. Throws if the file is not a store that this program knows, or nothing can be read.
+  /// Checks the store on this thread. Throws if the file is not a store that this program knows, or
+  /// nothing can be read.
   package func run(progress: (_ users: Int, _ ofUsers: Int) -> Void = { _, _ in }) throws -> CheckReport {
     let connection = try StorePath.openForReading(store)
     var report = try connection.snapshot {
@@ -126,7 +127,7 @@ package struct StoreCheck: Sendable {
     }
   }
 
-  /// Turns damage that `body` meets into a finding.
+  /// Adds a finding for damage that `body` meets.
   private func guarding(
     _ area: CheckReport.Area,
     of user: String? = nil,

@@ -7,7 +7,7 @@ package enum StorePath {
     if !isFile(path) { throw .missing(path: path) }
   }
 
-  /// Opens an existing store or backup for reading, also while a server uses it.
+  /// Opens an existing store or backup for reading, even while a server uses it.
   static func openForReading(_ path: String) throws -> SQLiteConnection {
     try expectFile(path)
     return try SQLiteConnection(path: path, access: .readOnly, journal: .asFound)

@@ -6,7 +6,8 @@ import LockstepStore
 /// Replaces a store by a backup.
 ///
 /// The backup is copied and checked first. The copy then replaces the store's file in one step. It
-/// has a new identity, so that clients with earlier cursors are reset and miss no lost change.
+/// has a new identity, so the server resets clients with earlier cursors. Otherwise they would keep
+/// changes that the restored store does not contain.
 package struct StoreRestore: Sendable {
   package struct Summary: Sendable, Equatable {
     package let bytes: Int
@@ -24,8 +25,8 @@ package struct StoreRestore: Sendable {
 
   /// Restores on this thread. If this throws, the store is as it was.
   ///
-  /// The backup may be in use, the store may not. Without `endingSessions`, sessions that ended after
-  /// the backup was made are valid again.
+  /// The backup may be in use, the store may not. Without `endingSessions`, sessions that ended
+  /// after the backup was made are valid again.
   package func restore(
     from backup: String,
     overwriting: Bool = false,
@@ -36,7 +37,7 @@ package struct StoreRestore: Sendable {
     try StorePath.expectFile(backup)
     guard let place = StorePath.resolved(store) else { throw MaintenanceError.cannotMake(path: store, reason: ENOENT) }
     if StorePath.resolved(backup) == place { throw MaintenanceError.sameFile(path: store) }
-    // Held to the end, so that no server opens the file that is being replaced.
+    // Holds the lock to the end, so that no server opens the file that is being replaced.
     let lock = try StoreLock(store: place)
     defer { withExtendedLifetime(lock) {} }
     if StorePath.isTaken(place) {
@@ -79,7 +80,8 @@ package struct StoreRestore: Sendable {
     return Summary(bytes: bytes, identity: identity, users: users)
   }
 
-  /// Checks the copy that the server will use. The schema comes before all that depends on it.
+  /// Checks the copy that the server will use. Checks the schema before everything that depends on
+  /// it.
   private func firstFault(of copy: SQLiteConnection) throws -> String? {
     if let fault = try copy.damage(thoroughly: true).first { return fault }
     if let fault = try migrator.schemaFaults(of: copy).first { return fault }
@@ -89,7 +91,7 @@ package struct StoreRestore: Sendable {
     return try copy.identityFaults().first
   }
 
-  /// Removes the old store's WAL. Otherwise SQLite would take it for the new store's WAL.
+  /// Removes the old store's WAL. Otherwise SQLite would use it as the new store's WAL.
   ///
   /// A checkpoint comes first, so that the old store is complete until the new one has its name.
   /// The old store stays in WAL mode. Leaving that mode would need a rollback journal, and a

@@ -9,15 +9,15 @@ import LockstepSync
 /// Writes everything that is stored about a user, as one JSON document of one moment.
 ///
 /// The document is written in pieces, because a journal may be larger than memory. All pieces are
-/// of one moment: the state stays in memory until the last piece is written, and journal entries and
-/// snapshots never change. If they are pruned or erased meanwhile, the response is cut off, and the
-/// client sees that.
+/// of one moment, because the state stays in memory until the last piece is written, and journal
+/// entries and snapshots never change. If they are pruned or erased meanwhile, the response is cut
+/// off, and the client sees that.
 package struct UserExport: Sendable {
   /// How much of the journal is read at a time, approximately.
   static let pieceBytes = 1024 * 1024
 
   let store: String
-  /// The account's members of the document; nil without such a user.
+  /// The members of the document that describe the account. Nil if there is no such user.
   let account: @Sendable (UserID, SQLiteConnection) throws -> JSONObject?
   let states: ModuleTables
   /// The user's state in memory, if it is there.
@@ -44,7 +44,7 @@ package struct UserExport: Sendable {
     self.own = own
   }
 
-  /// The contents of the document; nil without such a user.
+  /// The contents of the document. Nil if there is no such user.
   package func contents(of user: UserID) async throws -> Contents? {
     try await readers.read(for: user) { try gather(of: user, from: $0) }
   }
@@ -64,7 +64,8 @@ package struct UserExport: Sendable {
     /// How many bytes are in memory while the document is written, approximately.
     package var cost: Int { state.cost + longestSnapshot + keys.count }
 
-    /// Equal tags mean equal bytes: the cursor determines the state and the kept journal.
+    /// Equal tags mean equal bytes. The cursor determines the state and, with the first revision,
+    /// the journal.
     package var tag: String {
       let kept = snapshots.map { "\($0.collection) \($0.revision.rawValue)" }.joined(separator: "\n")
       return Digest.text(of: account + keys + Array("\(cursor) \(journal?.rawValue ?? 0)\n\(kept)".utf8))
@@ -72,13 +73,14 @@ package struct UserExport: Sendable {
   }
 
   private func gather(of user: UserID, from connection: SQLiteConnection) throws -> Contents? {
-    // Before the first statement, which fixes what the others see: the state must not be newer.
+    // Read before the first statement, because that one fixes what all statements see. The state
+    // must not be newer.
     let present = present(user)
     guard let account = try account(user, connection) else { return nil }
     let journal = Journal(connection: connection)
     let snapshots = Snapshots(connection: connection)
     let last = try journal.lastRevision(of: user)
-    // The state in memory may be a moment behind.
+    // The state in memory may be older than the store.
     let state = if let present, present.revision == last { present } else { try states.load(user, from: connection) }
     var keys: [UInt8] = []
     for (key, at) in try IdempotencyRecords(connection: connection).keys(of: user) {
@@ -142,7 +144,8 @@ package struct UserExport: Sendable {
       let start = last
       let page = try await readers.read(for: user) { connection in
         let journal = Journal(connection: connection)
-        // History is pruned from its beginning: if the last written entry still exists, so do all later ones.
+        // History is pruned from its beginning. So if the last written entry still exists, all
+        // later entries do too.
         let exists = try start == .none ? journal.firstRevision(of: user) == first : journal.knows(start, of: user)
         guard exists else { throw PrunedError() }
         return try JournalPage(
@@ -163,7 +166,8 @@ package struct UserExport: Sendable {
 
   /// Writes a snapshot in the form of a whole collection of the feed.
   private func write(_ name: Snapshots.Name, of user: UserID, to pieces: inout PieceBuffer) async throws {
-    // Encoded on the reader's thread: the rebuilt collection takes several times the memory.
+    // Encoded on the reader's thread, because the rebuilt collection takes several times the memory
+    // of the text.
     let (isList, text) = try await readers.read(for: user) { connection in
       let found = try Snapshots(connection: connection).latest(of: name.collection, of: user, upTo: name.revision)
       guard let found, found.revision == name.revision else { throw PrunedError() }
@@ -235,7 +239,7 @@ private struct PieceBuffer {
 }
 
 extension CollectionState {
-  /// The elements' JSON texts, and what stands before and after them.
+  /// The elements' JSON texts, and the text before and after them.
   fileprivate var parts: (opening: String, elements: any Sequence<[UInt8]>, closing: String) {
     switch self {
     case .list(let list): ("[", list.items.lazy.map(\.encoded), "]")

@@ -6,10 +6,11 @@ package struct UserListing: Sendable, Equatable {
   package let user: User
   package let disabledAt: Timestamp?
   package let sessions: Int
-  /// To the minute; `nil` without sessions.
+  /// To the minute; `nil` if the user has no sessions.
   package let lastSeenAt: Timestamp?
 
-  /// The next users after `last` in the order of signing up, with the sessions that have not expired.
+  /// The next users after `last` in the order of their sign-ups, with the sessions that have not
+  /// expired.
   static func page(
     after last: UserID?,
     limit: Int = 500,

@@ -1,4 +1,4 @@
-/// How much a user may have of defaults. A write beyond it is refused and changes nothing.
+/// How much a user may have of the user defaults. The server refuses a write that would exceed it.
 public struct DefaultsQuota: Sendable, Equatable {
   /// The number of keys of a suite. Default: 4,096.
   public var keys: Int
@@ -15,15 +15,15 @@ public struct DefaultsQuota: Sendable, Equatable {
   }
 }
 
-/// How much of a user's history is kept. Revisions beyond both `days` and `revisions` are pruned,
-/// and revisions beyond `bytes`.
+/// How much of a user's history is kept. A revision is pruned if it is beyond both `days` and
+/// `revisions`, or beyond `bytes`.
 public struct HistoryPolicy: Sendable, Equatable {
   /// Revisions of this many days are kept. Default: 30.
   public var days: Int
   /// This many of a user's last revisions are kept, at least one. Default: 1,000.
   public var revisions: Int
   /// The bytes of a user's history as text. Beyond it, the oldest revisions are pruned whatever
-  /// their age, because a batch of 100 KB may write 8 MB of history. Default: 64 MiB.
+  /// their age, because a request of 100 KB may write 8 MB of history. Default: 64 MiB.
   public var bytes: Int
 
   /// A policy with the defaults.

@@ -11,7 +11,7 @@ struct CommandTests {
     (["-h"], [:], 0, "Lockstep is"), (["help"], [:], 0, "Lockstep is"), (["--version"], [:], 0, "lockstep 0.2.0"),
     (["version"], [:], 0, "lockstep "), (["--version", "junk"], [:], 64, "lockstep: unexpected argument “junk”"),
     (["version", "--port"], [:], 64, "lockstep: unexpected argument “--port”"),
-    (["serve", "--port", "0", "--data", "/dev/null"], [:], 74, "lockstep serve: /dev/null is no regular file"),
+    (["serve", "--port", "0", "--data", "/dev/null"], [:], 74, "lockstep serve: /dev/null is not a regular file"),
     (["serve", "--port", "0", "--data", "{folder}/"], [:], 74, "lockstep serve: "),
     (["serve", "--help"], [:], 0, "Run the server until SIGTERM"),
     (["serve", "--port", "x", "-h"], [:], 0, "Run the server until SIGTERM"),
@@ -173,7 +173,7 @@ struct CommandTests {
       #expect(await process.ended() == .exit(0))
       let connection = try SQLiteConnection(path: folder.file("lockstep.db"), journal: .asFound)
       try connection.run("PRAGMA user_version = 1000000")
-      words = "a newer lockstep has used it. Run that one, or restore a backup"
+      words = "A newer lockstep has used the store. Run that version, or restore a backup"
     }
     let before = try folder.contents(of: "lockstep.db")
     let process = try LockstepProcess(["serve", "--port", "0", "--data", folder.file("lockstep.db")], in: folder)

@@ -16,7 +16,7 @@ public struct ActionCase<Action: Sendable>: Sendable {
   ///   - field: The fields of the payload. A payload with other members is refused. One response
   ///     names all faults.
   ///   - make: Creates the action from the values of the fields.
-  @inlinable  // Each write reads a payload. Unspecialized, that takes three times as long.
+  @inlinable  // Each write reads a payload. Without specialization, it takes three times as long.
   public init<each Value: Sendable>(
     _ type: String,
     _ field: repeat PayloadField<each Value>,

@@ -1,6 +1,7 @@
 import LockstepJSON
 
-/// An element of a module's list, as the module's own code sees it. `docs/own-reactor.md` shows one.
+/// An element of a module's list, as the module's own code sees it. `docs/own-reactor.md` shows
+/// one.
 ///
 /// `init` must read everything that `format` has ever written, because stores and histories keep
 /// old elements. So make a new member optional, or give it a default.
@@ -29,14 +30,14 @@ extension ListState {
     self[id].flatMap { Element($0.object) }
   }
 
-  /// All elements, in their order. This decodes each; `element(_:as:)` decodes a single one.
+  /// Decodes all elements, in order. `element(_:as:)` decodes only one.
   public func elements<Element: ListElement>(as type: Element.Type = Element.self) -> [Element] {
     items.compactMap { Element(encoded: $0.encoded) }
   }
 }
 
 extension ListMutation {
-  /// Inserts an element. An index past the end means the end.
+  /// Inserts an element. An index beyond the end means the end.
   @inlinable
   public static func inserting(_ element: some ListElement, at index: Int) -> ListMutation {
     .inserted(id: element.id, item: EncodedJSON(element.json), index: index)

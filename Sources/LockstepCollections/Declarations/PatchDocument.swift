@@ -15,12 +15,13 @@ public struct PatchDocument: Sendable {
     self.json = json
   }
 
-  /// The patch after which a document has these members alone.
+  /// A patch that replaces a whole document by these members.
   package init(replacingAllBy members: JSONObject) throws(Refusal) {
     try self.init([["op": "replace", "path": "", "value": .object(members)]])
   }
 
-  /// The document after the patch. A `test` that fails is a conflict; an operation that cannot be done is a fault.
+  /// Returns the document after the patch. Throws a conflict if a `test` fails, and a fault if an
+  /// operation is not possible.
   public func applied(to document: JSON) throws(Refusal) -> JSON {
     do throws(JSONPatchError) {
       return try patch.applied(to: document)

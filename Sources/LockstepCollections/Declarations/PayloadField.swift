@@ -54,8 +54,8 @@ extension PayloadField<Int?> {
 }
 
 extension PayloadField<JSONObject> {
-  /// All members that the fields before this one do not read, unchecked, for a reactor that checks
-  /// them against the state. They are described like `field`.
+  /// All members that the fields before this one do not read. They are not checked here, because
+  /// the reactor checks them against the state. Their schemas are those of `field`.
   public static func unchecked<Other>(like field: PayloadField<Other>) -> PayloadField {
     PayloadField(field.members) { reader, _ in reader.rest() }
   }

@@ -17,7 +17,7 @@ package struct PayloadReader {
   @usableFromInline
   package init(_ payload: JSON) {
     self.payload = payload.objectValue ?? JSONObject()
-    // Few actions have more members. Growing step by step would cost more.
+    // Few actions have more members. Growing the array step by step would take longer.
     known.reserveCapacity(8)
     isObject = payload.objectValue != nil
     if !isObject {
@@ -34,7 +34,7 @@ package struct PayloadReader {
   /// Ignores members that the server sets. A client may send them back unchanged.
   package mutating func passOver(_ names: String...) { known += names }
 
-  /// All members that were not asked for yet.
+  /// All members that have not been read yet.
   mutating func rest() -> JSONObject {
     takesAll = true
     return JSONObject(payload.filter { isUnread($0.name) }.map { ($0.name, $0.value) })
@@ -134,9 +134,9 @@ package enum ElementName {
     let count = text.utf8.count
     guard count >= 1 else { return "It is empty; it must have 1 to 256 bytes." }
     guard count <= 256 else { return "It must have 1 to 256 bytes, and has \(count)." }
-    // Printable ASCII needs no look into the Unicode tables.
+    // Printable ASCII needs no lookup in the Unicode tables.
     if text.utf8.allSatisfy({ (0x20..<0x7F).contains($0) }) { return nil }
     let hasControls = text.unicodeScalars.contains { $0.properties.generalCategory == .control }
-    return hasControls ? "It has a control character; none may be in it." : nil
+    return hasControls ? "It contains a control character, which is not allowed." : nil
   }
 }

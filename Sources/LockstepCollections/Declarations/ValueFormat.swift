@@ -67,7 +67,7 @@ public struct ValueFormat<Value>: Sendable {
       }
       return .object(object)
     }
-    // Each write checks its element, so this makes no object.
+    // Each write checks its element, so this code creates no object.
     writes = { value, object in
       var place = 0
       for member in members {

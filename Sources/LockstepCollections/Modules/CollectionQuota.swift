@@ -1,9 +1,9 @@
-/// The largest size of a module's list or map for one user. An action that would exceed it is
-/// refused. Elements that are already there stay.
+/// The largest size of a module's list or map for one user. The server refuses an action that would
+/// exceed it. Existing elements stay.
 public struct CollectionQuota: Sendable, Equatable {
-  /// Elements. Default 10,000.
+  /// The number of elements. Default: 10,000.
   public var elements: Int
-  /// Bytes of all elements as JSON, with the keys of a map. Default 16 MiB.
+  /// The bytes of all elements as JSON, including the keys of a map. Default: 16 MiB.
   public var bytes: Int
 
   /// A quota. Arguments that are left out have their defaults.
@@ -19,10 +19,10 @@ public struct CollectionQuota: Sendable, Equatable {
     of module: String
   ) throws(Refusal) {
     if after.count > elements, after.count > before.count {
-      throw .quotaExceeded("A user may have \(elements) elements in \(module); this would make it \(after.count).")
+      throw .quotaExceeded("A user may have \(elements) elements in \(module), not \(after.count).")
     }
     if after.bytes > bytes, after.bytes > before.bytes {
-      throw .quotaExceeded("A user may have \(bytes) bytes in \(module); this would make it \(after.bytes).")
+      throw .quotaExceeded("A user may have \(bytes) bytes in \(module), not \(after.bytes).")
     }
   }
 }

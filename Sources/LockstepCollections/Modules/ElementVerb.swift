@@ -22,7 +22,7 @@ public struct VerbAction<Action: Sendable>: Sendable, ExpressibleByStringLiteral
   /// The module's action of this type.
   public init(stringLiteral type: String) { self.type = type }
 
-  /// An action for this verb only: the catalogue and `POST /v1/actions` do not have it.
+  /// An action for this verb only. The catalogue and `POST /v1/actions` do not have it.
   public static func unlisted(_ action: ActionCase<Action>) -> VerbAction {
     var verb = VerbAction(stringLiteral: action.type)
     verb.own = action
@@ -37,7 +37,7 @@ package struct DeclaredVerb: Sendable {
   package let payload: JSON?
   /// The members of the payload.
   package let members: Set<String>
-  /// The members of an element that clients may send back as they got them. They are ignored.
+  /// The members of an element that clients may send back unchanged. The server ignores them.
   package let ignored: [String]
   package let read: @Sendable (_ payload: JSON) throws(Refusal) -> UserAction
 

@@ -4,8 +4,8 @@
 ///       func mutate(_ action: NotesAction, in notes: ListState) throws(Refusal) -> [ListMutation] { … }
 ///     }
 ///
-/// A decision runs in the transaction that writes it, while all other writes wait. So it takes no
-/// time, has no effects and asks no clock: `ActionContext` has the time.
+/// `mutate` runs in the transaction that writes its mutations, while all other writes wait. So it
+/// must be fast, have no side effects and read no clock. `ActionContext` has the time.
 public protocol ModuleReactor<Action>: Sendable {
   /// The actions that clients can request.
   associatedtype Action: Sendable
@@ -14,8 +14,8 @@ public protocol ModuleReactor<Action>: Sendable {
   /// `ListMutation` or `MapMutation`.
   associatedtype Mutation: Sendable
 
-  /// Returns what the action changes, in order; nothing if it changes nothing. Throws if the action
-  /// is refused; then nothing of its transaction happens.
+  /// Returns the mutations in order, or an empty array if the action changes nothing. Throws a
+  /// refusal to decline the action. Its whole transaction then changes nothing.
   func mutate(_ action: Action, in state: State) throws(Refusal) -> [Mutation]
 
   /// Applies a mutation. Default: `state.apply(mutation)`.

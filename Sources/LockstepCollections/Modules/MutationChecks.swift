@@ -1,7 +1,7 @@
 import LockstepJSON
 
-/// A bug in a module: its reactor's decision cannot be stored, or stored data cannot be read. The
-/// transaction changes nothing.
+/// A bug in a module. A decision of its reactor cannot be stored, or stored data cannot be read.
+/// The transaction changes nothing.
 package struct ModuleError: Error, CustomStringConvertible {
   package let description: String
 
@@ -20,9 +20,9 @@ extension ListMutation {
       if let wrong = ElementName.fault(of: id) { throw ModuleError(module, "the id “\(id)”: \(wrong)") }
       guard let object = item.json.objectValue,
         object["id"]?.stringValue.map({ ElementKey($0) }) == ElementKey(id)
-      else { throw ModuleError(module, "the element “\(id)” has another id as its member, or none") }
+      else { throw ModuleError(module, "the element “\(id)” has no member `id` with this value") }
       guard isStable(object) else {
-        throw ModuleError(module, "the element “\(id)” is another after its type has read and written it")
+        throw ModuleError(module, "the element “\(id)” changes when its type reads and writes it")
       }
     case .removed, .moved, .cleared: break
     }

@@ -1,6 +1,6 @@
 /// The reason why an action is refused, in sentences for people. A refused action changes nothing.
 public enum Refusal: Error, Sendable, Equatable {
-  /// Parts of the payload are invalid. The faults are complete. 422.
+  /// Parts of the payload are invalid. The list of faults is complete. 422.
   case invalid([FieldFault])
   /// The subject of the action does not exist. 404.
   case notFound(String)

@@ -1,5 +1,6 @@
 /// The columns of a table that holds a module's lists or maps. Every such table also has `user_id`
-/// and `revision`, and a list's table has `rank`. A store makes its statements of this.
+/// and `revision`, and a list's table has `rank`. A store builds its SQL statements from this
+/// layout.
 package struct TableLayout: ModuleStorage {
   /// A column that holds one member of an element. It is NULL if the member is missing.
   package struct Member: Sendable {

@@ -7,7 +7,7 @@ package struct UserAction: Sendable {
   /// The journal's record of the action, in JSON: `{"type": …, "payload": …}`. It is encoded where
   /// the action is created, so that the writer thread does not have to.
   package let record: String
-  /// Asks the module's reactor. Throws its refusal.
+  /// Calls the module's reactor. Throws the reactor's refusal.
   package let decide: @Sendable (ActionContext) throws -> [CollectionMutation]
 
   package init(

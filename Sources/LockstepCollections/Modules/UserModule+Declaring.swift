@@ -10,24 +10,24 @@ extension UserModule {
   /// - `GET /v1/<name>/<id>` returns one element.
   /// - `POST /v1/<name>/actions`, `POST /v1/actions` and the verbs change it.
   ///
-  /// The feed has its changesets, the journal its mutations, and the catalogue its schemas. Exports
-  /// contain it. Erasing the user erases it.
+  /// The feed contains the list's changesets, the journal its mutations, and the catalogue its
+  /// schemas. Exports contain the list. Erasing the user erases the list.
   ///
   /// - Parameters:
-  ///   - name: A small letter, then up to 63 letters, digits, `_` or `-`. Stores keep it: never
-  ///     change it.
+  ///   - name: A small letter, then up to 63 letters, digits, `_` or `-`. Stores contain
+  ///     the name, so never change it.
   ///   - element: The type of its elements.
-  ///   - quota: How much a user may have of it.
+  ///   - quota: How much one user may store in it.
   ///   - actions: The actions that clients can request.
-  ///   - verbs: The actions that the verbs of an element perform. Their payloads have the member
-  ///     `id`, which comes from the path; the others come from the body, without those that are
-  ///     `readOnly` in the element's format. The payload for `jsonPatch` has the member
-  ///     `operations`, for `move` the member `index`.
+  ///   - verbs: The actions that the verbs of an element perform. The payload's member `id` comes
+  ///     from the path, and the other members come from the body. The server ignores members of
+  ///     the body that are `readOnly` in the element's format. For `jsonPatch`, the payload has the
+  ///     member `operations`. For `move`, it has the member `index`.
   ///   - record: How the journal shows an action. Default: as the client sent it. Clients can read
   ///     it, so leave secrets out.
   ///   - reactor: Makes the reactor that decides on an action.
-  /// - Returns: The module. A mistake in the declaration is reported when a server starts with it.
-  @inlinable  // Like `map` and `object`: each write calls these closures, specialized for the reactor.
+  /// - Returns: The module. A server reports a mistake in the declaration when it starts.
+  @inlinable  // Specializes the closures for the reactor, because each write calls them.
   public static func list<R: ModuleReactor, Element: ListElement>(
     _ name: String,
     of element: Element.Type,
@@ -47,7 +47,7 @@ extension UserModule {
       reduce: R.reduce,
       decide: { action, list, context throws(Refusal) in try reactor(context).mutate(action, in: list) },
       canRead: { Element($0) != nil },
-      // An element that is read and written again must be the same.
+      // Reading an element and writing it again must not change it.
       isStable: { object in
         Element(object).map { Element.format.writes($0, object) || $0.json == .object(object) } ?? false
       }
@@ -93,10 +93,10 @@ extension UserModule {
     return module
   }
 
-  /// A module with one map of keys and values. Apart from that it is like a module with a list.
-  /// `value` is the JSON Schema of a value; without it, any value may be set. A map has only the
-  /// verbs `put` and `delete`. Their payloads have the member `key`, taken from the path. The
-  /// payload of `put` also has `value`, which is the body.
+  /// A module with one map of keys and values. In all other respects it is like a module with a
+  /// list. `value` is the JSON Schema of a value. Without a schema, any value may be set. A map has
+  /// only the verbs `put` and `delete`. Their payloads have the member `key`, taken from the path.
+  /// The payload of `put` also has `value`, which is the body.
   @inlinable
   public static func map<R: ModuleReactor>(
     _ name: String,
@@ -119,10 +119,10 @@ extension UserModule {
     )
   }
 
-  /// A module whose state is one object with fixed members, such as a profile. `GET /v1/<name>` shows
-  /// the members that have a value, in the order of `members`, and `PATCH /v1/<name>` performs the
-  /// action `patch` with the body as its payload. The reactor keeps each member in its map under the
-  /// member's name. The other parameters are those of a list.
+  /// A module whose state is one object with fixed members, such as a profile. `GET /v1/<name>`
+  /// shows the members that have a value, in the order of `members`, and `PATCH /v1/<name>`
+  /// performs the action `patch` with the body as its payload. The reactor keeps each member in its
+  /// map under the member's name. The other parameters are those of a list.
   @inlinable
   public static func object<R: ModuleReactor>(
     _ name: String,

@@ -13,13 +13,13 @@ public struct UserModule: Sendable {
     case object(members: [String])
   }
 
-  /// The module's name, which its actions and collections carry.
+  /// The module's name, which is also part of its actions and of its collections' names.
   public let name: String
   /// The names of one element and of all elements in `openapi.json`. If it is missing, the
   /// descriptions use the module's name.
   public var noun: ElementNoun?
-  /// Whether the module has the route `POST /v1/<module>/actions`. Default: true. `POST /v1/actions`
-  /// takes its actions in any case.
+  /// Whether the module has the route `POST /v1/<module>/actions`. Default: true.
+  /// `POST /v1/actions` accepts its actions in both cases.
   public var hasActionsRoute = true
   package let shape: Shape
   package let reducer: CollectionReducer
@@ -36,7 +36,7 @@ public struct UserModule: Sendable {
   package var canRead: @Sendable (_ element: [UInt8]) -> Bool = { _ in true }
   /// The largest size of a collection for one user. `nil` if the reactor itself checks the size.
   package var quota: CollectionQuota?
-  /// How a store keeps the module. `nil`: in a table that modules share. Only stores use it.
+  /// How a store keeps the module. `nil` for a table that modules share. Only stores use this.
   package var storage: (any ModuleStorage)?
 
   /// A module with these actions. `make` turns each into a `UserAction`. The type and the payload
@@ -70,7 +70,7 @@ public struct UserModule: Sendable {
 }
 
 /// The names of one element and of all elements of a module, each with a capital letter: “Favorite”
-/// and “Favorites”. `openapi.json` makes the names of operations of them, such as `getFavorite`.
+/// and “Favorites”. The names of operations in `openapi.json`, such as `getFavorite`, contain them.
 public struct ElementNoun: Sendable {
   /// One element.
   public let one: String

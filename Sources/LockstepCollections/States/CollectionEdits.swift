@@ -4,8 +4,8 @@ package enum CollectionEdits: Sendable {
   case list([ListEdit])
   case map([MapEdit])
 
-  /// Whether the rows alone do not show the revision of the change: a row was removed, or no row
-  /// was written.
+  /// Whether the store must record the change's revision separately, because a row was removed or
+  /// no row was written.
   package var needRemovalRecord: Bool {
     switch self {
     case .list(let edits):

@@ -19,7 +19,7 @@ package struct CollectionName: Sendable, Hashable, Comparable, CustomStringConve
   /// `favorites`, `defaults/standard`.
   package var description: String { part.map { "\(module)/\($0)" } ?? module }
 
-  /// Each write looks names up many times. So only the part that differs most is hashed.
+  /// Hashes only the part that differs most, because each write looks up many names.
   package func hash(into hasher: inout Hasher) {
     hasher.combine(part ?? module)
   }

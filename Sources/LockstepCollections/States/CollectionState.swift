@@ -35,7 +35,7 @@ package enum CollectionState: Sendable, Equatable {
   }
 
   /// Applies mutations of one revision by a module's own `reduce`, and returns the changes.
-  /// Mutations of the other kind change nothing; only a damaged journal has them.
+  /// Mutations of the other kind change nothing. Only a damaged journal contains them.
   package mutating func reduce(
     _ mutations: [CollectionMutation],
     by reducer: CollectionReducer,

@@ -26,7 +26,7 @@ public final class ListItem: Sendable, Equatable {
 
 /// A change of a list. Make mutations with `inserting(_:at:)` and `replacing(_:)`.
 public enum ListMutation: Sendable, Equatable {
-  /// An element was inserted at an index. An index past the end means the end.
+  /// An element was inserted at an index. An index beyond the end means the end.
   case inserted(id: String, item: EncodedJSON, index: Int)
   /// An element was replaced at its place.
   case modified(id: String, item: EncodedJSON)
@@ -40,7 +40,7 @@ public enum ListMutation: Sendable, Equatable {
 
 /// A list of elements with ids, at one revision.
 public struct ListState: Sendable, Equatable {
-  /// The revision of the last change. While mutations are applied, the revision they belong to.
+  /// The revision of the last change. While mutations are applied, their revision.
   public internal(set) var revision = Revision.none
   /// The elements, in their order.
   public private(set) var items: [ListItem] = []
@@ -65,8 +65,9 @@ public struct ListState: Sendable, Equatable {
     return items.firstIndex { $0 === item }
   }
 
-  /// Applies a mutation. It never fails. A mutation that does not fit, as in a damaged journal,
-  /// does the closest possible thing.
+  /// Applies a mutation. It never fails, because a damaged journal may contain any mutation. An
+  /// index that is out of range becomes the nearest valid one. A mutation that inserts an existing
+  /// id, or names a missing one, is ignored.
   public mutating func apply(_ mutation: ListMutation) {
     switch mutation {
     case .inserted(let id, let item, let index):

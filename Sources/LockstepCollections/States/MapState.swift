@@ -31,7 +31,7 @@ public enum MapMutation: Sendable, Equatable {
 
 /// A map of keys and values, at one revision.
 public struct MapState: Sendable, Equatable {
-  /// The revision of the last change. While mutations are applied, the revision they belong to.
+  /// The revision of the last change. While mutations are applied, their revision.
   public internal(set) var revision: Revision
   /// The values by key.
   public private(set) var values: [ElementKey: MapValue]

@@ -1,12 +1,12 @@
 /// The registered defaults with their history.
 package struct RegisteredDefaults: Sendable {
-  /// The value of a key from a revision on. `nil`: the app has withdrawn it.
+  /// The value of a key from a revision on. `nil` if the app removed the value.
   private struct Change: Sendable {
     let revision: Revision
     let value: MapValue?
   }
 
-  /// All revisions, in order. Each change has its own.
+  /// All revisions, in order. The changes of one request share a revision.
   private var revisions: [Revision] = []
   private var suites: [String: [ElementKey: [Change]]] = [:]
 

@@ -3,7 +3,7 @@
 package struct UserState: Sendable {
   /// The number of transactions that have changed the state.
   package var revision = Revision.none
-  /// The size of the user's history up to this revision, in bytes: see `Journal.End`. 0 for a past
+  /// The size of the user's history up to this revision, in bytes (see `Journal.End`). 0 for a past
   /// state.
   package var written = 0
   /// The collections that have ever been changed, by name.
@@ -31,8 +31,8 @@ package struct UserState: Sendable {
     by reducer: CollectionReducer,
     revision: Revision
   ) -> CollectionEdits {
-    // Removed from the dictionary during the change. With a second reference, each change would
-    // copy its arrays.
+    // The dictionary must not hold the collection during the change. With a second reference, each
+    // change would copy its arrays.
     var collection = collections.removeValue(forKey: name) ?? reducer.initialState
     let edits = collection.reduce(mutations, by: reducer, revision: revision)
     collections[name] = collection

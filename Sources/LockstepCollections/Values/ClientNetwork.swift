@@ -7,8 +7,8 @@ public struct ClientNetwork: Hashable, Sendable, CustomStringConvertible {
   /// For example `192.0.2.1` or `2001:db8:0:0::/64`.
   public let description: String
 
-  /// The network of an address without a port. An IPv4-mapped IPv6 address counts as IPv4. Any
-  /// other text, such as a socket's path, stands for itself, up to 64 bytes.
+  /// The network of an address without a port. An IPv4-mapped IPv6 address counts as IPv4. For any
+  /// other text, such as a socket's path, the description is its first 64 bytes.
   public init(host: String) {
     // The zone names an interface of this machine, not the client.
     let address = host.prefix { $0 != "%" }

@@ -2,8 +2,8 @@
 /// defaults.
 ///
 /// For clients it is an opaque text. They use the same cursors in `since`, in `at` and in ETags. A
-/// cursor contains the store's id and the eras of its revisions. So a cursor of another store is
-/// recognised, and so is one of the history that was lost when a backup was restored.
+/// cursor contains the store's id and the eras of its revisions. So the server recognises a cursor
+/// of another store, and a cursor of the history that was lost when a backup was restored.
 package struct Cursor: Sendable, Hashable {
   /// The first digits of the store's id.
   package let store: String
@@ -27,8 +27,8 @@ package struct Cursor: Sendable, Hashable {
 
   /// Reads the text form. Returns `nil` for anything else.
   package init?(_ text: some StringProtocol) {
-    // Works on bytes, because each poll brings a cursor and characters would cost many times as
-    // much.
+    // Reads bytes, because each poll has a cursor, and reading characters would take many times as
+    // long.
     var rest = Array(text.utf8)[...]
     if rest.suffix(Self.gzipSuffix.utf8.count).elementsEqual(Self.gzipSuffix.utf8) {
       rest.removeLast(Self.gzipSuffix.utf8.count)

@@ -3,8 +3,8 @@
 ///
 /// Revisions of one history are ordered by their numbers, which have no gaps. The era distinguishes
 /// two histories with the same beginning. After an old copy of the store was put back, the server
-/// gives the same numbers to other transactions. A client with a revision of the lost history is
-/// recognised by its era.
+/// gives the same numbers to other transactions. The era shows the server that a client has a
+/// revision of the lost history.
 ///
 /// The store keeps a revision as one integer, so that it sorts. The number is in the upper bits,
 /// the era in the lower 20.
@@ -38,7 +38,7 @@ public struct Revision: Sendable, Hashable, Comparable {
 /// One run of a server on a store, from start to end, as 20 random bits.
 ///
 /// Two runs can write the same revision number if the second run started with an older copy of the
-/// store. Their eras are equal in about one of a million cases.
+/// store. Their eras are equal in about one case in a million.
 package struct Era: Sendable, Hashable {
   static let bits = 20
 

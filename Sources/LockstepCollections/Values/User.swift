@@ -1,6 +1,6 @@
 import LockstepTime
 
-/// A user, as the user sees the account.
+/// A user's account, as the user sees it.
 public struct User: Sendable, Equatable {
   /// The id of the user.
   public let id: UserID

@@ -16,7 +16,7 @@ package enum DefaultsAction: Sendable {
 }
 
 extension DefaultsAction {
-  /// The suite of an action that names none.
+  /// The suite of an action that names no suite.
   package static let standardSuite = "standard"
 
   package static func collection(_ suite: String) -> CollectionName { CollectionName("defaults", part: suite) }
@@ -153,7 +153,7 @@ extension PayloadReader {
   fileprivate mutating func checkMembers(of values: JSON?, at name: String) {
     guard let values else { return }
     guard let members = values.objectValue else {
-      return add(name, "It must be an object of values by their keys, and is \(values.typeName).")
+      return add(name, "It must be an object with keys and their values, and is \(values.typeName).")
     }
     for (key, value) in members {
       if let wrong = ElementName.fault(of: key) { add([name, key], wrong) }

@@ -40,7 +40,7 @@ package struct DefaultsModule: Sendable {
     }
   }
 
-  /// Whether there may be one more suite.
+  /// Throws if the user may have no further suite.
   private static func check(
     _ quota: DefaultsQuota,
     _ state: UserState,
@@ -49,16 +49,17 @@ package struct DefaultsModule: Sendable {
     let suites = state.collections.lazy.filter { $0.key.module == "defaults" }
     let used = suites.filter { $0.value.count > 0 }.count
     if used >= quota.suites {
-      throw .quotaExceeded("There are \(used) suites with values, which is as many as a user may have.")
+      throw .quotaExceeded("The user has \(used) suites with values, and may not have more.")
     }
-    // A suite that was emptied is still known, so that all devices learn of it.
+    // The server still knows a suite that was emptied, so that all devices learn of the change.
     if state.collections[suite] == nil, suites.count >= quota.suites * emptiedSuites {
       throw .quotaExceeded(
-        "There were \(suites.count) suites, which is as many as a user may name; take one that was emptied."
+        "The user has used \(suites.count) suites, and may not name another. Use one of them that is empty."
       )
     }
   }
 
-  /// The bound on suites that were ever named, as a multiple of the bound on suites with values.
+  /// The limit on all suites, emptied ones included, as a multiple of the limit on suites with
+  /// values.
   private static let emptiedSuites = 16
 }

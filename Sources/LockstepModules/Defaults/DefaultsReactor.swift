@@ -5,7 +5,7 @@ import LockstepSync
 /// One suite of a user's defaults: values by their keys.
 package struct DefaultsReactor: ModuleReactor {
   let quota: DefaultsQuota
-  /// The registered value of a key, which shows while the user has set none.
+  /// The registered value of a key. Clients see it while the user has not set the key.
   let registered: @Sendable (_ key: String) -> MapValue?
 
   package init(quota: DefaultsQuota, registered: @escaping @Sendable (_ key: String) -> MapValue?) {
@@ -36,8 +36,8 @@ package struct DefaultsReactor: ModuleReactor {
     return key
   }
 
-  /// The mutations that give these keys these values. Null removes a key. Keys that have their
-  /// value already get no mutation.
+  /// The mutations that give these keys these values. Null removes a key. A key that already has
+  /// its value gets no mutation.
   private func changes(
     to values: some Sequence<(String, EncodedJSON)>,
     in state: MapState
@@ -71,7 +71,7 @@ package struct DefaultsReactor: ModuleReactor {
 
   private func difference(to document: JSON, from state: MapState) throws(Refusal) -> [MapMutation] {
     guard let object = document.objectValue else {
-      throw .invalid("", "The patch must leave an object of values by their keys.")
+      throw .invalid("", "The result of the patch must be an object with keys and their values.")
     }
     let removed = state.values.keys.filter { !object.contains(name: $0.text) }.sorted()
     if let null = object.first(where: { $0.value.isNull }) {
@@ -95,10 +95,10 @@ package struct DefaultsReactor: ModuleReactor {
   private func checkQuota(of mutations: [MapMutation], in state: MapState) throws(Refusal) {
     let after = state.size(after: mutations)
     if after.count > quota.keys, after.count > state.count {
-      throw .quotaExceeded("A suite may have \(quota.keys) keys; this would make it \(after.count).")
+      throw .quotaExceeded("A suite may have \(quota.keys) keys, not \(after.count).")
     }
     if after.bytes > quota.bytes, after.bytes > state.bytes {
-      throw .quotaExceeded("A suite may have \(quota.bytes) bytes; this would make it \(after.bytes).")
+      throw .quotaExceeded("A suite may have \(quota.bytes) bytes, not \(after.bytes).")
     }
   }
 
@@ -121,7 +121,7 @@ extension JSON {
     return JSON(left + right)
   }
 
-  /// The number if it is a whole number of 64 bits. Two of them can be added without overflow.
+  /// The number if it is a whole number of 64 bits. The sum of two of them cannot overflow.
   private var wholeValue: Int128? { int64Value.map { Int128($0) } ?? uint64Value.map { Int128($0) } }
 
   private var isDouble: Bool { if case .double = self { true } else { false } }

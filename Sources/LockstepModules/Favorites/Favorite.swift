@@ -54,7 +54,8 @@ package struct FavoriteContent: Sendable {
 }
 
 extension FavoriteContent: Equatable {
-  /// Equal when clients see the same bytes: a `String` equals others that they can tell apart.
+  /// Equal if clients see the same bytes. A comparison as `String` would treat some different bytes
+  /// as equal.
   package static func == (left: FavoriteContent, right: FavoriteContent) -> Bool {
     left.title.map { ElementKey($0) } == right.title.map { ElementKey($0) }
       && left.data?.encoded() == right.data?.encoded()
@@ -62,10 +63,10 @@ extension FavoriteContent: Equatable {
 }
 
 extension PayloadField<FavoriteContent> {
-  /// The content of a favorite. Clients may send the times too, as `GET` shows them; they are
-  /// ignored.
+  /// The content of a favorite. Clients may also send the times that `GET` shows. The server
+  /// ignores them.
   static var favorite: PayloadField {
-    let ignored: JSON = ["description": "May be sent back as it came; nothing is done with it."]
+    let ignored: JSON = ["description": "Clients may send this back unchanged. The server ignores it."]
     return PayloadField([
       SchemaMember(
         name: "title",
@@ -80,7 +81,7 @@ extension PayloadField<FavoriteContent> {
 }
 
 extension PayloadReader {
-  /// A title or data of null is none.
+  /// A title or data of null counts as missing.
   mutating func favorite() -> FavoriteContent {
     passOver("id", "addedAt", "updatedAt")
     let title = string("title", upTo: FavoriteContent.titleBytes)

@@ -25,7 +25,8 @@ extension FavoritesAction {
     ActionCase("clear") { .clear },
   ]
 
-  /// `PATCH` leaves the checks to the reactor, which first looks for the element: 404 comes before 422.
+  /// `PATCH` leaves the checks to the reactor, which first looks for the element. So 404 comes
+  /// before 422.
   static let verbs: [ElementVerb: VerbAction<FavoritesAction>] = [
     .put: "add",
     .patch: .unlisted(

@@ -62,7 +62,7 @@ struct FavoritesReactor: ModuleReactor {
     return [.inserting(new, at: min(index ?? list.count, list.count))]
   }
 
-  /// Gives an element another content. The same content is no change.
+  /// Replaces the content of an element. The same content changes nothing.
   private func change(
     _ favorite: Favorite,
     _ content: (JSONObject) throws(Refusal) -> FavoriteContent
@@ -75,7 +75,7 @@ struct FavoritesReactor: ModuleReactor {
   }
 
   /// The content after a patch. Members that the patch names must be known even if it removes them,
-  /// because a misspelt name would be ignored otherwise.
+  /// because otherwise a misspelt name would be ignored.
   private static func content(of patched: JSON, removing names: [String] = []) throws(Refusal) -> FavoriteContent {
     var reader = PayloadReader(patched)
     let content = reader.favorite()

@@ -3,7 +3,7 @@ import LockstepJSON
 import LockstepReactor
 
 extension UserModule {
-  /// `/v1/profile`: an object of two texts.
+  /// `/v1/profile`: an object with two strings.
   package static let profile: UserModule = {
     let members = ProfileReactor.fields.map { ObjectField($0, schema: ["type": "string", "pattern": #"\S"#]) }
     let fields = PayloadField<JSONObject>.profile(members)
@@ -33,7 +33,8 @@ extension PayloadField<JSONObject> {
   }
 }
 
-/// Decides which fields of the profile change. An action has the fields to save; the others stay.
+/// Decides which fields of the profile change. An action has the fields to save. The other fields
+/// stay.
 package struct ProfileReactor: ModuleReactor {
   /// The fields in the order in which clients see them.
   static let fields = ["companyName", "position"]

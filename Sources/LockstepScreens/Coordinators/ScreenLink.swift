@@ -10,7 +10,7 @@ struct FavoritesCoordinator: Coordinator {
   }
 }
 
-/// A link to a screen: a client opens it with `POST` to its address.
+/// A link to a screen. A client opens the screen with `POST` to the address.
 struct ScreenLink: Presentable, Equatable {
   let name: String
   var arguments: [String: String] = [:]

@@ -13,8 +13,8 @@ package protocol ScreenEngine: AnyObject, Sendable {
 
   /// Performs actions as one step. It returns when all immediate changes are shown.
   ///
-  /// All actions are read before the first is performed. `isWanted` is asked at the step's turn,
-  /// with the number of the state shown then.
+  /// All actions are read before the first is performed. At the step's turn, `isWanted` is called
+  /// with the number of the state that is shown then. If it returns false, no action is performed.
   ///
   /// - Throws: `StepRefusal`, `StepConditionError`, `AdmissionError`; `CancellationError` when the
   ///   screen ends.
@@ -24,7 +24,7 @@ package protocol ScreenEngine: AnyObject, Sendable {
     isWanted: @escaping @Sendable (_ number: UInt64) -> Bool
   ) async throws
 
-  /// Runs until the screen is closed; returns when all its effects have ended.
+  /// Runs until the screen is closed. Returns when all its effects have ended.
   func run() async
 
   func close()
@@ -45,8 +45,9 @@ struct ScreenObserver: Sendable {
 
 /// A reactor that runs as a screen.
 final class HostedScreen<R: Reactor>: ScreenEngine {
-  /// The newest state. It is encoded for the first client. A short encoding is kept for all others;
-  /// a long one would take several times as much memory as the state.
+  /// The newest state. It is encoded when the first client reads it. A short encoding is kept for
+  /// the other clients. A long one is not, because it would take several times as much memory as
+  /// the state.
   private struct Slot: Sendable {
     var number: UInt64 = 1
     var state: R.State
@@ -57,7 +58,7 @@ final class HostedScreen<R: Reactor>: ScreenEngine {
   /// The longest encoding that is kept, in bytes.
   static var keptLength: Int { 4_096 }
 
-  /// How many steps may be unsettled: waiting, or with an effect that runs.
+  /// How many steps may wait or have a running effect.
   static var capacity: Int { 256 }
 
   private let slot: LockedState<Slot>
@@ -119,8 +120,8 @@ final class HostedScreen<R: Reactor>: ScreenEngine {
     do {
       try await host.perform(read(actions, from: network)) { isWanted(slot.withLock { $0.number }) }
     } catch let refusal as StepRefusal {
-      // A `Refusal` is the client's fault, which its response explains. Any other error is the
-      // server's.
+      // A `Refusal` is a mistake of the client, which the response explains. Any other error is a
+      // failure of the server.
       if !(refusal.reason is Refusal || refusal.reason is UnreadableActionsError) {
         Self.record(ScreenFailure(origin: "action", error: refusal.reason), slot, observer)
       }
@@ -128,7 +129,8 @@ final class HostedScreen<R: Reactor>: ScreenEngine {
     }
   }
 
-  /// Throws the faults of all actions, as a refusal of the first that has one.
+  /// If actions cannot be read, throws one refusal with the faults of all of them. Its index is
+  /// that of the first such action.
   private func read(_ actions: [JSON], from network: ClientNetwork) throws(StepRefusal) -> [R.Action] {
     var read: [R.Action] = []
     var faults: [FieldFault] = []

@@ -6,10 +6,11 @@ package final class Screen: Sendable {
   /// 128 random bits, in hexadecimal. A client that knows the id of an anonymous screen may use it.
   package let id: String
   package let kind: String
-  /// The session that it belongs to; `nil` if it is anonymous.
+  /// The session that the screen belongs to; `nil` if the screen is anonymous.
   package let session: LiveSession?
   package let engine: any ScreenEngine
-  /// Distinguishes its cursors from those of other screens. It reveals nothing about the id.
+  /// Distinguishes the screen's cursors from those of other screens. It reveals nothing about the
+  /// id.
   private let tag: String
   private let lastUse: Atomic<Int64>
   private let watchers = Atomic(0)
@@ -29,7 +30,7 @@ package final class Screen: Sendable {
 
   package var isEnded: Bool { ended.load(ordering: .acquiring) || session?.isEnded ?? false }
 
-  /// The time at which it ends unless a request comes before, by the monotonic clock.
+  /// The time at which the screen ends if no request comes before, by the monotonic clock.
   var deadline: Int64 {
     watchers.load(ordering: .acquiring) > 0 ? .max : lastUse.load(ordering: .relaxed) + ScreenDirectory.lifetime
   }

@@ -14,14 +14,15 @@ struct ScreenDeclaration<R: Reactor>: Sendable {
 /// A kind of screen: its arguments, its actions and its state.
 package struct ScreenKind: Sendable {
   package let name: String
-  /// Whether opening one needs a session. The screen then belongs to that session.
+  /// Whether opening a screen needs a session. The screen then belongs to that session.
   package let needsSession: Bool
-  /// Whether a client opens one without a link from another screen: it has no arguments.
+  /// Whether a client can open a screen without a link from another screen, because it has no
+  /// arguments.
   let isStart: Bool
   package let actions: JSON
   package let arguments: JSON
   package let state: JSON
-  /// Makes the engine of a new screen. Throws a `Refusal` if the arguments do not suffice.
+  /// Makes the engine of a new screen. Throws a `Refusal` if the arguments are not valid.
   let makeEngine: @Sendable (LiveSession?, _ arguments: JSON, ScreenObserver) async throws -> any ScreenEngine
 
   /// A kind of screen that any client may open.

@@ -9,7 +9,7 @@ import LockstepThreading
 /// The open screens.
 ///
 /// A screen ends 15 minutes after its last request, with its session, or with the server. Screens
-/// need no timers: the directory searches for expired ones once a minute.
+/// need no timers, because the directory searches for expired screens once a minute.
 package final class ScreenDirectory: Sendable {
   /// How long a screen lives after its last request, in nanoseconds: 15 minutes.
   static let lifetime: Int64 = 15 * 60 * 1_000_000_000
@@ -82,7 +82,8 @@ package final class ScreenDirectory: Sendable {
 
   package var metrics: ScreenMetrics { contents.withLock { $0.metrics } }
 
-  /// - Throws: `TooManyScreensError`, `SessionEndedError`, and the errors of `ScreenKind.makeEngine`.
+  /// - Throws: `TooManyScreensError`, `SessionEndedError`, and the errors of
+  ///   `ScreenKind.makeEngine`.
   package func open(_ kind: ScreenKind, for session: LiveSession?, arguments: JSON) async throws -> Screen {
     endExpired()
     if session == nil { evictAnonymous() }
@@ -97,7 +98,7 @@ package final class ScreenDirectory: Sendable {
       end(screen, .server)
       throw error
     }
-    // Checked after the insertion: a session that ends from now on finds the screen and ends it.
+    // Checked after the insertion, because from now on the end of the session also ends the screen.
     if session?.isEnded ?? false {
       end(screen, .session)
       throw SessionEndedError()
@@ -118,7 +119,7 @@ package final class ScreenDirectory: Sendable {
     guard isFirst else { return }
     logger.log(
       .warning,
-      "a screen had a failure; its further ones are only counted",
+      "a screen had a failure; its further failures are only counted",
       ["screen": .string(kind.name), "origin": .string(failure.origin), "error": .string(failure.message)]
     )
   }
@@ -173,7 +174,7 @@ package final class ScreenDirectory: Sendable {
     for screen in idle { end(screen, .idle) }
   }
 
-  /// Ends expired screens and evicts old responses, every minute of this clock, until the shutdown.
+  /// Ends expired screens and drops old responses, every minute by this clock, until the shutdown.
   package func startExpiry(by clock: any Clock<Duration>) throws(TaskScope.ShutDownError) {
     try tasks.start { [weak self] in
       while (try? await clock.sleep(for: .seconds(60))) != nil {

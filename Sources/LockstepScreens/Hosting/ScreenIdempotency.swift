@@ -3,11 +3,11 @@ import LockstepStore
 import LockstepSync
 import LockstepThreading
 
-/// The responses to requests about screens that had an idempotency key. A repeated request gets the
-/// first response again.
+/// The responses to screen requests with an idempotency key. A repeated request gets the first
+/// response again.
 ///
 /// Like screens, they exist only in memory. Each owner's newest responses are kept for a screen's
-/// lifetime, and all responses together have a bound.
+/// lifetime. The total size of all responses is limited.
 package final class ScreenIdempotency: Sendable {
   package enum Owner: Sendable, Hashable {
     case session(SessionID)
@@ -15,7 +15,7 @@ package final class ScreenIdempotency: Sendable {
     case screen(String)
   }
 
-  /// How many keys of an owner are kept, and how many bytes their responses may have.
+  /// How many keys of an owner are kept, and how many bytes their responses may have in total.
   static let maximumKeys = 64
   static let maximumBytes = 1024 * 1024
   static let maximumBytesInAll = 32 * 1024 * 1024
@@ -76,7 +76,7 @@ package final class ScreenIdempotency: Sendable {
       let name = ElementKey(key.key)
       guard let response else {
         contents.owners[owner]?.kept[name] = nil
-        // Clients may name any number of screens that do not exist.
+        // Otherwise, requests for screens that do not exist would leave an entry each.
         if contents.owners[owner]?.kept.isEmpty == true { contents.owners[owner] = nil }
         return
       }
@@ -85,7 +85,7 @@ package final class ScreenIdempotency: Sendable {
       while contents.bytes > bound, let oldest = contents.order.popFirst() {
         contents.drop(oldest.name, of: oldest.owner)
       }
-      // Dropped keys stay in the order for a while. They must not outgrow the kept ones.
+      // Dropped keys stay in the order for a while. They must not become more than the kept keys.
       if contents.order.count > contents.tidyAt { contents.tidy() }
     }
   }
@@ -114,7 +114,7 @@ package final class ScreenIdempotency: Sendable {
 }
 
 extension ScreenIdempotency.Contents {
-  /// Drops a response, and with the last one its owner.
+  /// Drops a response, and its owner if that was the last.
   fileprivate mutating func drop(_ name: ElementKey, of owner: ScreenIdempotency.Owner) {
     guard let index = owners[owner]?.order.firstIndex(of: name), let response = owners[owner]?.kept[name]?.response
     else {
@@ -136,7 +136,7 @@ extension ScreenIdempotency.Contents {
 }
 
 extension ScreenIdempotency.Keys {
-  /// Keeps a response and drops the oldest if necessary. Returns how many bytes more that takes.
+  /// Keeps a response and drops the oldest if necessary. Returns by how many bytes the total grows.
   fileprivate mutating func keep(_ response: StoredResponse, as name: ElementKey) -> Int {
     let before = bytes
     kept[name]?.response = response

@@ -4,7 +4,7 @@ import LockstepJSON
 
 /// An upstream that gets profiles by `POST` and accepts one with a 2xx status.
 ///
-/// Redirects are not followed: a profile goes only to the configured URL.
+/// It follows no redirects, so that a profile goes only to the configured URL.
 public final class HTTPProfileUpstream: ProfileUpstream {
   private let url: UpstreamURL
   private let client: HTTPClient

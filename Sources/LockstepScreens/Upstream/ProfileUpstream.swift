@@ -5,13 +5,13 @@ import LockstepJSON
 public struct OutgoingProfile: Sendable, Equatable {
   /// The user whose profile it is.
   public let user: UserID
-  /// The user's company; `nil` if not set.
+  /// The user's company; `nil` if it is not set.
   public let companyName: String?
-  /// The user's position; `nil` if not set.
+  /// The user's position; `nil` if it is not set.
   public let position: String?
 
-  /// The request body. The user is in it, not in a header field, because bodies are what servers
-  /// queue, log and sign.
+  /// The request body. It contains the user, because servers queue, log and sign bodies, and not
+  /// header fields.
   var json: JSON {
     [
       "user": .string(user.description), "companyName": companyName.map(JSON.string) ?? .null,
@@ -29,7 +29,7 @@ public protocol ProfileUpstream: Sendable {
   nonisolated(nonsending) func send(_ profile: OutgoingProfile) async throws(UpstreamError)
 }
 
-/// Accepts every profile at once: for a server without an upstream.
+/// Accepts every profile at once, for a server without an upstream.
 public struct LocalProfileUpstream: ProfileUpstream {
   /// An upstream that accepts everything.
   public init() {}

@@ -2,13 +2,16 @@
 public struct UpstreamError: Error, Equatable, Sendable, CustomStringConvertible {
   /// The kind of failure.
   public enum Kind: Sendable, Equatable {
-    /// No connection: unknown name, refused, wrong certificate, or broken.
+    /// The host's name is unknown, the connection failed or broke, the certificate is not trusted,
+    /// or the response is not HTTP.
     case unreachable
     /// The response took too long. The profile may have arrived.
     case timedOut
-    /// The upstream refused the profile with a 4xx status, or 3xx: redirects are not followed.
+    /// The upstream refused the profile with a 4xx status, or with a 3xx status, because redirects
+    /// are not followed.
     case refused(status: Int)
-    /// The upstream failed with a 5xx status, or with `nil` if its response was not valid HTTP.
+    /// The upstream failed with a 5xx status. `nil` if its response was too long, or if the
+    /// transfer could not start.
     case failed(status: Int?)
     /// Too many transfers are running.
     case overloaded

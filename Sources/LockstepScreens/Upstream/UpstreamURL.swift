@@ -4,9 +4,9 @@ public struct UpstreamURLError: Error, Equatable {
   public let reason: String
 }
 
-/// The address of an upstream: a URL of `http` or `https`.
+/// The address of an upstream, a URL of `http` or `https`.
 ///
-/// Its descriptions show only the scheme, host and port: the other parts may be secret.
+/// Its descriptions show only the scheme, host and port, because the other parts may be secret.
 public struct UpstreamURL: Sendable, Equatable, CustomStringConvertible, CustomDebugStringConvertible,
   CustomReflectable
 {
@@ -30,7 +30,9 @@ public struct UpstreamURL: Sendable, Equatable, CustomStringConvertible, CustomD
     let authority = text.dropFirst(start.count).prefix { $0 != "/" && $0 != "?" }
     let parts = authority.split(separator: "@", omittingEmptySubsequences: false)
     guard parts.count <= 2, let place = parts.last, let port = Self.port(behindHostOf: place) else {
-      throw UpstreamURLError(reason: "has no host and port such as people.example or 10.0.0.7:8080")
+      throw UpstreamURLError(
+        reason: "must have a valid host, with or without a port, such as people.example or 10.0.0.7:8080"
+      )
     }
     guard port.isEmpty || (Int(port).map { (1...65_535).contains($0) } ?? false) else {
       throw UpstreamURLError(reason: "has a port that is not between 1 and 65535")
@@ -39,7 +41,8 @@ public struct UpstreamURL: Sendable, Equatable, CustomStringConvertible, CustomD
     description = start + place.lowercased()
   }
 
-  /// The digits after the host's colon, empty without a port; `nil` if the host is not valid.
+  /// The digits after the host's colon, empty without a port; `nil` if the host or the port is not
+  /// valid.
   private static func port(behindHostOf place: Substring) -> Substring? {
     let host: Substring
     if place.hasPrefix("[") {

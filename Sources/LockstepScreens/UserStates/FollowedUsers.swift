@@ -3,10 +3,11 @@ import LockstepModules
 import LockstepReactor
 import LockstepThreading
 
-/// The users whose state an open screen follows. Publishes each committed state to their screens.
+/// The users whose states open screens follow. Publishes each committed state of these users to
+/// their screens.
 ///
-/// A newer state replaces an older one, so a slow screen misses states, but never the latest. A
-/// user whom no screen follows costs nothing.
+/// A newer state replaces an older one, so a slow screen misses states, but never the latest. When
+/// the last screen of a user has ended, the next commit removes the user from here.
 package final class FollowedUsers: Sendable {
   private struct Followed: Sendable {
     let subject = DispatchSubject<UserSnapshot?>()
@@ -61,7 +62,7 @@ package final class FollowedUsers: Sendable {
     followed?.subject.dispatch(UserSnapshot(state, registered))
   }
 
-  /// Publishes changed registered defaults. Called by the same thread.
+  /// Publishes changed registered defaults. Called by the same thread as the other `publish`.
   package func publish(_ registered: RegisteredDefaults) {
     for followed in contents.withLock({ Array($0.users.values) }) {
       guard let state = followed.state else { continue }
@@ -71,7 +72,7 @@ package final class FollowedUsers: Sendable {
 }
 
 extension UserSnapshot {
-  /// The user's own values; for those not set, the registered defaults.
+  /// The user's own values. If the user has not set a value, its registered default.
   convenience init(_ state: UserState, _ registered: RegisteredDefaults) {
     let suite = DefaultsAction.standardSuite
     let own = state.map(DefaultsAction.collection(suite))

@@ -6,7 +6,7 @@ import LockstepStore
 import LockstepSync
 import LockstepThreading
 
-/// Users' states in the store: read from memory, and changed through the ledger.
+/// The users' states. It reads them from memory, and changes them through the ledger.
 package struct LedgerUserStates: UserStates {
   let cache: StateCache
   let registry: RegisteredLedger
@@ -14,7 +14,7 @@ package struct LedgerUserStates: UserStates {
   let ledger: Ledger
   let modules: [UserModule]
   /// One step may cause hundreds of writes, and a user may have many screens. This limits the
-  /// concurrent writes of a user to as many as the writer thread accepts; the others wait.
+  /// concurrent writes of a user to as many as the writer thread accepts. The others wait.
   let turns: FairShareLimiter<UserID>
 
   package init(

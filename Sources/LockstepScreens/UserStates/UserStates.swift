@@ -27,7 +27,8 @@ final class UserSnapshot: Sendable, Equatable {
   struct Contents: Sendable, Equatable {
     var favorites = ListState()
     var profile = MapState()
-    /// The user's defaults of these names, own or registered; `nil` if they are not strings.
+    /// The user defaults with these names, the user's own or registered; `nil` if they are not
+    /// strings.
     var language: String?
     var timeZone: String?
   }
@@ -51,7 +52,7 @@ package struct FollowedState: Sendable {
 
   var latest: UserSnapshot { published.value ?? found }
 
-  /// Adds the newest published state, if any, and each newer one to a flow.
+  /// Adds the newest published state, if there is one, and each newer one to a flow.
   func merged<Element>(
     into flow: Flow<Element>,
     as convert: @escaping @Sendable (UserSnapshot) async -> Element

@@ -11,9 +11,10 @@ private func expect(_ isValid: Bool, _ otherwise: @autoclosure () -> String) thr
   if !isValid { throw AccountTextError(otherwise()) }
 }
 
-/// An e-mail address with a valid form. Whether it receives mail is not known.
+/// An e-mail address with a valid form. The server does not know whether it receives mail.
 package struct EmailAddress: Sendable, Equatable {
-  /// The longest address that mail can be sent to, in bytes (RFC 5321, 4.5.3.1.3, without its angle brackets).
+  /// The longest address that mail can be sent to, in bytes (RFC 5321, 4.5.3.1.3, without its angle
+  /// brackets).
   package static let maximumBytes = 254
 
   /// The address as it was given.
@@ -21,8 +22,9 @@ package struct EmailAddress: Sendable, Equatable {
   /// The text in lower case. Addresses with the same key are the same.
   package let key: String
 
-  /// Checks a text: `local@domain`, 1 to 64 bytes before the `@`, a domain of at least two labels after it, 254 bytes in
-  /// total. Unicode letters are allowed. The quoted forms of RFC 5321 are refused.
+  /// Checks a text: `local@domain`, 1 to 64 bytes before the `@`, a domain of at least two labels
+  /// after it, 254 bytes in total. Unicode letters are allowed. The quoted forms of RFC 5321 are
+  /// refused.
   package init(_ text: String) throws(AccountTextError) {
     try expect(!text.isEmpty, "The address is empty.")
     try expect(text.utf8.count <= Self.maximumBytes, "The address is longer than \(Self.maximumBytes) bytes.")
@@ -66,7 +68,7 @@ package struct EmailAddress: Sendable, Equatable {
     try expect(isDomain, "The address's domain may only contain letters, digits, hyphens and dots.")
   }
 
-  /// Bytes of letters beyond ASCII are allowed: domain names may use any script.
+  /// Bytes of letters beyond ASCII are allowed, because domain names may use any script.
   private static func isDomainByte(_ byte: UInt8) -> Bool {
     switch byte {
     case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
@@ -78,10 +80,11 @@ package struct EmailAddress: Sendable, Equatable {
 
 /// The name of a device, by which a user recognises its session in a list.
 package struct DeviceName: Sendable, Equatable {
-  /// In Unicode scalars.
+  /// The length of the longest name, in Unicode scalars.
   package static let maximumCharacters = 128
 
-  /// A pattern of JSON Schema: no control characters, and at least one character that is not a space.
+  /// A pattern of JSON Schema: no control characters, and at least one character that is not a
+  /// space.
   package static let pattern = #"^[^\x00-\x1F\x7F-\x9F]*[^\s\x00-\x1F\x7F-\x9F][^\x00-\x1F\x7F-\x9F]*$"#
 
   /// The name, without the spaces around it.

@@ -1,4 +1,5 @@
-/// A secret that must not appear in logs, errors or debugger output: printed in any way, it shows only its type's name.
+/// A secret that must not appear in logs, errors or debugger output. Every printed form of it shows
+/// only the type's name.
 package protocol Redacted: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {}
 
 extension Redacted {

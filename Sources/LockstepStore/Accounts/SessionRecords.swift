@@ -15,7 +15,7 @@ package struct StoredSession: Sendable {
   }
 }
 
-/// An ended session, with what is needed to evict it from memory.
+/// An ended session, with the data that is needed to remove it from memory.
 package struct EndedSession: Sendable, Equatable {
   package let id: SessionID
   package let tokenHash: TokenHash
@@ -104,7 +104,7 @@ package struct SessionRecords {
     )
   }
 
-  /// Ends one session; nil if the user has no such session.
+  /// Ends one session. Returns nil if the user has no such session.
   package func end(_ id: SessionID, of user: UserID) throws -> EndedSession? {
     try connection.first(
       "DELETE FROM sessions WHERE user_id = ? AND id = ? RETURNING id, token_hash",
@@ -114,7 +114,7 @@ package struct SessionRecords {
     )
   }
 
-  /// Ends all sessions of a user but one.
+  /// Ends all sessions of a user except `kept`.
   package func endAll(of user: UserID, except kept: SessionID? = nil) throws -> [EndedSession] {
     try connection.all(
       "DELETE FROM sessions WHERE user_id = ? AND id IS NOT ? RETURNING id, token_hash",

@@ -2,7 +2,7 @@ import LockstepSQLite
 
 /// The BLAKE2b-256 of a token, by which the store and the memory find its session.
 ///
-/// A token has 256 random bits, so that it needs neither a salt nor a slow hash.
+/// A token has 256 random bits, so it needs neither a salt nor a slow hash.
 package struct TokenHash: Sendable, Hashable {
   package let words: SIMD4<UInt64>
 
@@ -10,8 +10,8 @@ package struct TokenHash: Sendable, Hashable {
     self.words = words
   }
 
-  /// One word is enough: an attacker needs 2^32 hashes for each pair of tokens that collide in it, and the hash table is
-  /// seeded.
+  /// One word is enough, because an attacker needs 2^32 hashes for each pair of tokens that collide
+  /// in it, and the hash table is seeded.
   package func hash(into hasher: inout Hasher) {
     hasher.combine(words.x)
   }

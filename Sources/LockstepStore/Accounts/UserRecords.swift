@@ -51,7 +51,7 @@ package struct UserRecords {
     )
   }
 
-  /// Inserts a user unless another user has the address. Whether the user was inserted.
+  /// Inserts a user unless another user has the address. Returns whether the user was inserted.
   package func insert(_ account: Account) throws -> Bool {
     try connection.run(
       """
@@ -85,12 +85,14 @@ package struct UserRecords {
     )
   }
 
-  /// Disables the user since a moment, or enables the user (nil). Whether there is such a user.
+  /// Disables the user since `moment`, or enables the user if it is nil. Returns whether the user
+  /// exists.
   package func setDisabled(_ id: UserID, since moment: Timestamp?) throws -> Bool {
     try connection.run("UPDATE users SET disabled_at = ? WHERE id = ?", moment, id) == 1
   }
 
-  /// Deletes the user and every row that refers to the user. The data is overwritten in the file and removed from the WAL.
+  /// Deletes the user and every row that refers to the user. The data is overwritten in the file
+  /// and removed from the WAL.
   package func erase(_ id: UserID) throws {
     try connection.run("DELETE FROM users WHERE id = ?", id)
     connection.eraseWAL()

@@ -6,7 +6,7 @@ import LockstepTime
 package struct AdminCommand: Sendable {
   package enum Work: Sendable {
     case add(EmailAddress, PasswordHash)
-    /// Refuses log-ins and ends all sessions.
+    /// Refuses logins and ends all sessions.
     case disable
     case enable
     /// Sets another password and ends all sessions.
@@ -45,7 +45,8 @@ package struct AdminCommand: Sendable {
     }
   }
 
-  /// Runs the command within the connection's transaction. Returns the outcome and the sessions that have ended.
+  /// Runs the command within the connection's transaction. Returns the outcome and the sessions
+  /// that have ended.
   package func run(
     in connection: SQLiteConnection,
     at now: Timestamp
@@ -59,7 +60,7 @@ package struct AdminCommand: Sendable {
       _ = try users.setDisabled(user, since: nil)
       return (.done, [])
     }
-    // First, because erasing a user deletes the sessions too.
+    // Ends the sessions first, because erasing a user deletes them too.
     let ended = try SessionRecords(connection: connection).endAll(of: user)
     switch work {
     case .disable: _ = try users.setDisabled(user, since: now)
@@ -75,8 +76,8 @@ package struct AdminCommand: Sendable {
 package struct AdminCommandRecords {
   /// How long a row is kept, in milliseconds: ten minutes, far longer than `lockstep user` waits.
   static let lifetime: Int64 = 600_000
-  /// How long a command stays valid, in milliseconds. `lockstep user` may have been killed. A server that starts hours
-  /// later must not run the command that it left.
+  /// How long a command stays valid, in milliseconds. If `lockstep user` was killed, its command
+  /// stays in the table. A server that starts hours later must not run it.
   static let validity: Int64 = 60_000
 
   package struct Status: Sendable, Equatable {
@@ -118,7 +119,7 @@ package struct AdminCommandRecords {
     )
   }
 
-  /// A pending command; nil if it was withdrawn, has run, or cannot be read.
+  /// The command if it is pending. Nil if it was withdrawn, has run, or cannot be read.
   package func pending(_ id: String) throws -> AdminCommand? {
     try connection.first(
       "SELECT kind, user_id, email, password_hash FROM orders WHERE id = ? AND outcome IS NULL",
@@ -163,7 +164,7 @@ package struct AdminCommandRecords {
     }
   }
 
-  /// Deletes a pending command. Whether it was still pending.
+  /// Deletes a pending command. Returns whether it was still pending.
   package func withdraw(_ id: String) throws -> Bool {
     try connection.run("DELETE FROM orders WHERE id = ? AND outcome IS NULL", id) == 1
   }

@@ -2,8 +2,8 @@ import CLockstepSodium
 
 /// Hashes with a purpose, so that two purposes never have the same hash.
 package enum DomainHash {
-  /// A BLAKE2b hash of 16 to 64 bytes. Each part is hashed with its length, so that no two lists of parts have the same
-  /// hash.
+  /// A BLAKE2b hash of 16 to 64 bytes. Each part is hashed with its length, so that no two lists of
+  /// parts have the same hash.
   package static func of(_ purpose: String, _ parts: [UInt8]..., count: Int = 32) -> [UInt8] {
     var bytes = Array("lockstep \(purpose) ".utf8)
     for part in parts { bytes += Array("\(part.count) ".utf8) + part }

@@ -4,7 +4,7 @@ import CLockstepSodium
 package struct Sodium: Sendable {
   package struct Unavailable: Error, Equatable, CustomStringConvertible {
     package var description: String {
-      "libsodium could not be initialised: the system gives no random numbers. Is /dev/urandom there?"
+      "libsodium could not be initialised: the system provides no random numbers. Check that /dev/urandom exists."
     }
   }
 

@@ -1,7 +1,8 @@
 import LockstepThreading
 
-/// An expensive check with many callers. One check runs at a time. All callers that arrive while it runs, or within
-/// `lifetime` after it, get its outcome. A caller whose task is cancelled still waits for the outcome.
+/// An expensive check with many callers. One check runs at a time. All callers that arrive while it
+/// runs, or within `lifetime` after it, get its outcome. A caller whose task is cancelled still
+/// waits for the outcome.
 final class CachedCheck<Outcome: Sendable>: Sendable {
   private let flights = SingleFlight<Bool, Outcome, Never>()
   private let last = LockedState<(outcome: Outcome, at: Duration)?>(nil)

@@ -5,8 +5,8 @@ import LockstepTime
 
 /// The database with everything that a server keeps.
 ///
-/// An open store has the current schema, an id, one writer and a few readers. One server at a time has it open. It can be
-/// used from any thread: blocking work happens on its own threads.
+/// An open store has the current schema, an id, one writer and a few readers. One server at a time
+/// has it open. It can be used from any thread, because blocking work happens on its own threads.
 ///
 /// Close a store when it is no longer needed.
 package final class DurableStore: Sendable {
@@ -46,8 +46,8 @@ package final class DurableStore: Sendable {
   private let lock: LockedState<StoreLock?>
   private let check: CachedCheck<Result<Void, StoreError>>
 
-  /// Opens the store and migrates its schema. Creates the file if there is none, readable by its owner only (0600). Its
-  /// folder must exist.
+  /// Opens the store and migrates its schema. Creates the file if there is none, readable by its
+  /// owner only (0600). Its folder must exist.
   ///
   /// Blocks its caller. If it throws, the file is unchanged. `random` makes the id of a new store.
   package init(
@@ -62,7 +62,8 @@ package final class DurableStore: Sendable {
     guard Self.canBeStore(path) else { throw .notAFile(path: path) }
     try Self.expectNoOrphanedWAL(of: path)
     do {
-      // In the journal mode that it has: a database of another program is refused before it is switched to a WAL.
+      // Keeps the journal mode of the file for now. The database of another program must be refused
+      // before it is switched to a WAL.
       let connection = try SQLiteConnection(path: path, journal: .asFound, busyTimeout: options.busyTimeout)
       file = FileIdentity(path: path)
       let file = connection.resolvedPath
@@ -72,8 +73,8 @@ package final class DurableStore: Sendable {
         try Self.findOrMakeIdentity(connection, newID: newID, now: now)
       }
       try connection.useWriteAheadLog()
-      // Overwrites deleted data, so that the file's free space contains nothing of an erased user. Debian's SQLite does so
-      // by default, but others do not.
+      // Overwrites deleted data, so that the file's free space contains nothing of an erased user.
+      // Debian's SQLite does so by default, but others do not.
       try connection.execute("PRAGMA secure_delete = ON")
       writer = try DatabaseWriter(connection: connection, options: options.writer, monotonic: time.monotonic)
       readers = try ReaderPool(path: file, threads: options.readingThreads, busyTimeout: options.busyTimeout)
@@ -88,7 +89,8 @@ package final class DurableStore: Sendable {
 
   /// Writes a row and returns when it is on disk.
   ///
-  /// At most one check a second runs. Callers that arrive while it runs, or within a second after it, share its outcome.
+  /// At most one check a second runs. Callers that arrive while it runs, or within a second after
+  /// it, share its outcome.
   nonisolated(nonsending) package func checkWritable() async throws(StoreError) {
     let outcome = await check.outcome {
       do {
@@ -101,7 +103,7 @@ package final class DurableStore: Sendable {
     try outcome.get()
   }
 
-  /// Writes a unit and blocks until it is on disk. For what a server needs before it serves.
+  /// Writes a unit and blocks until it is on disk. For writes that a server needs before it serves.
   package func write<Value: Sendable>(_ unit: @escaping @Sendable (SQLiteConnection) throws -> Value) throws -> Value {
     let outcome = LockedState<Result<Value, any Error>?>(nil)
     try writer.submit(unit) { result in
@@ -111,8 +113,9 @@ package final class DurableStore: Sendable {
     return try outcome.wait { $0 }.get()
   }
 
-  /// Finishes all accepted work, moves the WAL into the file and releases the store for another server. After that, reads and
-  /// writes throw `PoolShutDownError`, and checks throw `StoreError.closed`.
+  /// Finishes all accepted work, moves the WAL into the file and releases the store for another
+  /// server. After that, reads and writes throw `PoolShutDownError`, and checks throw
+  /// `StoreError.closed`.
   package func close() {
     readers.shutDown()
     writer.shutDown()
@@ -144,21 +147,22 @@ package final class DurableStore: Sendable {
 // MARK: - The file
 
 extension DurableStore {
-  /// Whether the path is a regular file or free. SQLite would take a device for an empty database.
+  /// Whether the path names a regular file, or nothing yet. SQLite would treat a device as an empty
+  /// database.
   private static func canBeStore(_ path: String) -> Bool {
     var status = stat()
     return stat(path, &status) != 0 || status.st_mode & S_IFMT == S_IFREG
   }
 
-  /// Throws if the WAL is there without its store. SQLite would take the empty file for a new database and delete the WAL. A
-  /// Lockstep store never has a WAL before it has contents.
+  /// Throws if the WAL exists without its store. SQLite would treat a missing or empty file as a
+  /// new database, and delete the WAL. A Lockstep store never has a WAL before it has contents.
   private static func expectNoOrphanedWAL(of path: String) throws(StoreError) {
     // SQLite may make an empty file one byte long.
     if fileSize(path) <= 1, fileSize(walPath(of: path)) > 0 { throw .onlyWAL(path: path) }
   }
 
-  /// Throws if the file does not end with a whole page. Such a file was truncated, and SQLite would read zeros for the missing
-  /// bytes. Only a WAL that contains the page can repair that.
+  /// Throws if the file does not end with a whole page. Such a file was truncated, and SQLite would
+  /// read zeros for the missing bytes. Only a WAL that contains the page can repair that.
   private static func expectWholePages(of connection: SQLiteConnection) throws {
     let path = connection.resolvedPath
     let size = fileSize(path)

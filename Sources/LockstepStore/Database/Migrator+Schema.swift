@@ -1,11 +1,12 @@
 import LockstepSQLite
 
 extension Migrator {
-  /// How the schema of a store differs from the one that its migrations create, in sentences. Only a person or an attacker
-  /// can have changed it. A trigger could write on its own, and without a table requests fail.
+  /// How the schema of a store differs from the one that its migrations create, in sentences. Only
+  /// a person or an attacker can have changed it. An added trigger could write data on its own. If
+  /// a table is missing, requests fail.
   ///
-  /// SQLite's automatic indexes and the tables of `ANALYZE` are not compared. Throws `StoreError` if the store has a module
-  /// that is not here.
+  /// SQLite's automatic indexes and the tables of `ANALYZE` are not compared. Throws `StoreError`
+  /// if the store has a module that this program does not have.
   package func schemaFaults(of connection: SQLiteConnection) throws -> [String] {
     let scratch = try SQLiteConnection.inMemory()
     let version = try examine(connection)

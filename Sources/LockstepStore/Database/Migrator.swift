@@ -4,8 +4,8 @@ import LockstepSQLite
 
 /// Migrates a store's schema, or refuses the store unchanged.
 ///
-/// A store records the migrations that were applied, each with a checksum of its text. So a store that this program does not
-/// know is refused before anything is written.
+/// A store records the migrations that were applied, each with a checksum of its text. So a store
+/// that this program does not know is refused before anything is written.
 package struct Migrator: Sendable {
   /// "LKST": SQLite's `application_id` of a Lockstep store, which the first migration sets.
   static let applicationID = 0x4C4B_5354
@@ -23,9 +23,11 @@ package struct Migrator: Sendable {
     self.init(modules: modules.map { ModuleSchema(name: $0.name, kind: $0.kind, migrations: $0.table.migrations) })
   }
 
-  /// Applies missing migrations, then runs `body`, all in one transaction. `now` is in milliseconds since 1970.
+  /// Applies missing migrations, then runs `body`, all in one transaction. `now` is in milliseconds
+  /// since 1970.
   ///
-  /// Throws `StoreError` if the store has other migrations; `SQLiteError`; errors of `body`.
+  /// Throws `StoreError` if the store has other migrations. Also throws `SQLiteError` and the
+  /// errors of `body`.
   func migrate<Result>(_ connection: SQLiteConnection, now: Int64, then body: () throws -> Result) throws -> Result {
     try connection.transaction {
       let applied = try isNew(connection) ? 0 : try countOfApplied(connection)
@@ -40,7 +42,8 @@ package struct Migrator: Sendable {
 
   /// Returns how many of the migrations were applied to a store. Changes nothing.
   ///
-  /// Throws `StoreError` if the file is empty, no Lockstep store, or has other migrations; `SQLiteError`.
+  /// Throws `StoreError` if the file is empty, is not a Lockstep store, or has other migrations.
+  /// Also throws `SQLiteError`.
   @discardableResult
   package func examine(_ connection: SQLiteConnection) throws -> Int {
     if try isNew(connection) { throw StoreError.notAStore(path: connection.path) }
@@ -61,7 +64,8 @@ package struct Migrator: Sendable {
     return true
   }
 
-  /// How many of the migrations were applied. Throws if the applied migrations are not the first of these.
+  /// How many of the migrations were applied. Throws if the applied migrations are not the first
+  /// ones of this program.
   private func countOfApplied(_ connection: SQLiteConnection) throws -> Int {
     let path = connection.path
     let version = try connection.integer("PRAGMA user_version")
@@ -111,7 +115,8 @@ extension [AppliedMigration] {
 }
 
 extension [Migration] {
-  /// Throws if an applied migration has another name or text than the one with its number here.
+  /// Throws if an applied migration has another name or text than this program's migration of the
+  /// same number.
   func check(_ applied: [AppliedMigration], path: String, module: String? = nil) throws(StoreError) {
     for (known, past) in zip(self, applied) where known.number == past.number {
       if checksum(of: known.sql) == past.checksum { continue }

@@ -11,9 +11,10 @@ package struct ModuleSchema: Sendable {
 
 /// Migrates the tables of modules, in the transaction of the product's own migrations.
 ///
-/// A store that was ever served with a module is refused without it. Cursors, journal and snapshots contain the module's state.
-/// A server without the module would omit its changes from responses and its state from exports. It would lose the module's
-/// history when it prunes the journal.
+/// A server refuses a store that was ever served with a module that the server does not have.
+/// Cursors, journal and snapshots contain the module's state. A server without the module would
+/// omit its changes from responses and its state from exports. It would lose the module's history
+/// when it pruned the journal.
 struct ModuleMigrator {
   let modules: [ModuleSchema]
 
@@ -33,12 +34,12 @@ struct ModuleMigrator {
         try apply(migration, of: module, to: connection, now: now)
       }
     }
-    // Only tables that modules have added: the product's own tables are tested.
+    // Checks only tables that modules have added, because tests check the product's own tables.
     let outliving = try outlivingTables(connection).subtracting(before)
     if let table = outliving.min() { throw StoreError.outlivesUsers(path: connection.path, table: table) }
   }
 
-  /// Applies the applied migrations of the store's modules to an empty database.
+  /// Applies the migrations that the store's modules have applied to an empty database.
   func repeatApplied(of connection: SQLiteConnection, in scratch: SQLiteConnection) throws {
     for (module, _) in try known(to: connection) {
       for migration in module.migrations.prefix(try countOfApplied(module, connection)) {
@@ -47,7 +48,8 @@ struct ModuleMigrator {
     }
   }
 
-  /// The modules in the store, with their kinds there. Throws if one of them is missing here.
+  /// The modules in the store, with their kinds there. Throws if this program does not have one of
+  /// them.
   private func known(to connection: SQLiteConnection) throws -> [(module: ModuleSchema, kind: String)] {
     try connection.all("SELECT name, kind FROM modules ORDER BY name") { row in
       let name: String = try row[0]

@@ -10,15 +10,16 @@ public enum StoreError: Error, Sendable, Equatable {
   case onlyWAL(path: String)
   /// The file is the SQLite database of another program.
   case notAStore(path: String)
-  /// The schema, or the one of a module, is from a newer version.
+  /// The schema of the store, or of a module, is from a newer version.
   case newerSchema(path: String, module: String? = nil, found: Int, known: Int)
-  /// An applied migration has another name than the one with its number here.
+  /// An applied migration has another name than this program's migration of the same number.
   case unknownMigration(path: String, number: Int, name: String)
-  /// An applied migration has another text than here.
+  /// An applied migration has another text than in this program.
   case changedMigration(path: String, number: Int, name: String)
   /// The store was served with a module that this program does not have.
   case missingModule(path: String, module: String)
-  /// A module's state is a list here and a map in the store, or the other way round.
+  /// A module's state is a list in this program and a map in the store, or a map here and a list
+  /// there.
   case otherKindOfModule(path: String, module: String, kind: String)
   /// A module's table would keep rows of erased users.
   case outlivesUsers(path: String, table: String)
@@ -48,7 +49,7 @@ public enum StoreError: Error, Sendable, Equatable {
       case let error as NamedThread.NotStarted: .noThread(error)
       case is PoolOverloadedError: .overloaded
       case is PoolShutDownError: .closed
-      // They throw no other errors.
+      // The store's parts throw no other errors.
       default: .database(SQLiteError(extendedCode: 1, message: "\(error)", path: ""))
       }
   }
@@ -59,7 +60,7 @@ extension StoreError: CustomStringConvertible {
   public var description: String {
     switch self {
     case .notAFile(let path):
-      "\(path) is no regular file. Name a file, or a path where a new store can be created."
+      "\(path) is not a regular file. Name a file, or a path where a new store can be created."
     case .onlyWAL(let path):
       "The store \(path) is missing or empty, but its write-ahead log \(path)-wal contains recent writes. Nothing was "
         + "changed. Put the store back, or restore a backup. To start with a new store, move the log away."
@@ -67,8 +68,8 @@ extension StoreError: CustomStringConvertible {
       "\(path) is a SQLite database, but not a Lockstep store. Nothing was changed. Name another file, or move it away."
     case .newerSchema(let path, let module, let found, let known):
       "The store \(path) has schema \(found)\(module.map { " of the module \($0)" } ?? ""), and this lockstep knows "
-        + "schemas up to \(known): a newer lockstep has used it. Run that one, or restore a backup from before the "
-        + "upgrade."
+        + "schemas up to \(known). A newer lockstep has used the store. Run that version, or restore a backup from "
+        + "before the upgrade."
     case .unknownMigration(let path, let number, let name):
       "This lockstep does not know the migration \(number) (\(name)), which was applied to the store \(path). Run the "
         + "lockstep that applied it."
@@ -91,7 +92,7 @@ extension StoreError: CustomStringConvertible {
     case .inUse(let path):
       "Another lockstep is using the store \(path). Stop it first, or name another file."
     case .cannotLock(let path, let reason):
-      "The file \(path), which prevents that two servers use the store, cannot be locked: "
+      "The file \(path), which keeps a second server from using the store, cannot be locked: "
         + "\(String(cString: strerror(reason))). Check that this process may write the file and its folder, and that they "
         + "are on a local disk."
     case .replaced(let path):

@@ -38,7 +38,7 @@ package struct StoreSize: Sendable, Equatable {
   /// The free space for the server's user; nil if it is unknown.
   package var freeBytes: Int?
 
-  /// Reads no file: the system has the sizes in memory.
+  /// Reads no file, because the system has the sizes in memory.
   package init(ofStoreAt path: String) {
     bytes = fileSize(path)
     logBytes = fileSize(path + "-wal")

@@ -3,19 +3,20 @@ import LockstepSQLite
 import LockstepThreading
 import LockstepTime
 
-/// The right to be the only server of a store. It ends when the object is released, and when the process ends or crashes.
+/// The right to be the only server of a store. It ends when the object is released, and when the
+/// process ends or crashes.
 ///
-/// It is a `flock` lock on a file beside the store. SQLite's own locks are too short, and a process loses its locks on a
-/// database file when it closes any descriptor of that file. Programs that only read, such as the `sqlite3` shell, do not
-/// need the lock.
+/// It is a `flock` lock on a file beside the store. SQLite's own locks are too short, and a process
+/// loses its locks on a database file when it closes any descriptor of that file. Programs that
+/// only read, such as the `sqlite3` shell, do not need the lock.
 package final class StoreLock: Sendable {
   private let path: String
   private let descriptor: Int32
 
   private static let interval = Duration.milliseconds(20)
 
-  /// Takes the lock, and waits for about `patience` if it is taken. `lockstep user` may hold it for a moment, and a server
-  /// that starts at that time must not fail.
+  /// Takes the lock. If another process has it, waits for about `patience`. `lockstep user` may
+  /// hold it for a moment, and a server that starts at that time must not fail.
   static func take(
     store: String,
     patience: Duration,
@@ -38,11 +39,12 @@ package final class StoreLock: Sendable {
     _ = LockedState(()).wait(atMost: duration.wholeNanoseconds) { _ -> Void? in nil }
   }
 
-  /// Takes the lock of the store at this path, which contains no symbolic links, or throws `StoreError.inUse`.
+  /// Takes the lock of the store at this path, which contains no symbolic links, or throws
+  /// `StoreError.inUse`.
   package init(store: String) throws(StoreError) {
     path = store + "-lock"
     while true {
-      // Not through a link, which could lead to any other file.
+      // Refuses a link, which could lead to any other file.
       let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
       guard descriptor >= 0 else { throw .cannotLock(path: path, reason: errno) }
       guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
@@ -50,7 +52,8 @@ package final class StoreLock: Sendable {
         close(descriptor)
         throw reason == EWOULDBLOCK ? .inUse(path: store) : .cannotLock(path: path, reason: reason)
       }
-      // The previous holder may have removed the file between the two calls. Then other servers lock another file.
+      // The previous holder may have removed the file between the two calls. Then other servers
+      // lock another file.
       if FileIdentity(descriptor: descriptor) == FileIdentity(path: path) {
         self.descriptor = descriptor
         return
@@ -60,7 +63,7 @@ package final class StoreLock: Sendable {
   }
 
   deinit {
-    // Removed while it is locked, so that no other server can have taken it.
+    // Removes the file while it is locked, so that no other server can have locked it.
     unlink(path)
     close(descriptor)
   }

@@ -15,10 +15,12 @@ package struct IdempotencyKey: Sendable, Hashable {
     self.fingerprint = fingerprint
   }
 
-  /// `target` is the request's path and query. `meaning` distinguishes requests with the same body and different meanings.
+  /// `target` is the request's path and query. `meaning` distinguishes requests with the same body
+  /// and different meanings.
   ///
-  /// If the body contains a password, pass a `secret`: an unpredictable value that is not in the store, such as the request's
-  /// token. Otherwise the fingerprint could be used to guess the password.
+  /// If the body contains a password, pass a `secret`: an unpredictable value that is not in the
+  /// store, such as the request's token. Otherwise the fingerprint could be used to guess the
+  /// password.
   package init(
     _ key: String,
     method: String,
@@ -40,12 +42,13 @@ package struct IdempotencyKey: Sendable, Hashable {
 package enum IdempotencyKeyOwner: Sendable, Hashable {
   /// A user, with all of the user's devices.
   case user(UserID)
-  /// A client that is not in the store, or not any more when the response is recorded. A hash identifies it.
+  /// An owner other than a user: the administrator, a visitor, or the holder of a token that the
+  /// request ends. A hash identifies the owner.
   case outsider([UInt8])
 
   package static let administrator = outsider(DomainHash.of("administrator", []))
 
-  /// The holder of a token that the request itself makes worthless.
+  /// The holder of a token that the request itself ends.
   package static func holder(of token: [UInt8]) -> IdempotencyKeyOwner { outsider(DomainHash.of("token", token)) }
 
   /// A client that signs up or logs in with this address.
@@ -59,12 +62,13 @@ package struct IdempotencyKeyInUseError: Error {
   package init() {}
 }
 
-/// Another request was sent with the same key.
+/// The key was used for a different request.
 package struct IdempotencyKeyReusedError: Error {
   package init() {}
 }
 
-/// The idempotency keys of writes that have begun and have no outcome yet, so that none of them begins twice.
+/// The idempotency keys of writes that have begun and have no outcome yet, so that none of them
+/// begins twice.
 package final class InFlightKeys: Sendable {
   private struct OwnedKey: Hashable {
     let owner: IdempotencyKeyOwner
@@ -75,7 +79,8 @@ package final class InFlightKeys: Sendable {
 
   package init() {}
 
-  /// Marks a key as in flight, or throws if it is already. Release it once the write has an outcome.
+  /// Marks a key as in flight. Throws if the key is in flight already. Release it once the write
+  /// has an outcome.
   package func claim(_ key: IdempotencyKey, of owner: IdempotencyKeyOwner) throws(IdempotencyKeyInUseError) {
     let isNew = keys.withLock { $0.insert(OwnedKey(owner: owner, key: ElementKey(key.key))).inserted }
     if !isNew { throw IdempotencyKeyInUseError() }

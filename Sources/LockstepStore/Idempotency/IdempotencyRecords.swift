@@ -28,7 +28,8 @@ package struct KeyedResponse: Sendable {
   }
 }
 
-/// The recorded responses in the tables `idempotency_keys` and `outsider_keys`, within the connection's transaction.
+/// The recorded responses in the tables `idempotency_keys` and `outsider_keys`, within the
+/// connection's transaction.
 package struct IdempotencyRecords {
   /// How long a response is kept, in milliseconds.
   static let lifetime: Int64 = 24 * 3_600_000
@@ -43,11 +44,13 @@ package struct IdempotencyRecords {
 
   /// Returns the recorded response to a key, or runs `write` and records its response.
   ///
-  /// `write` throws a refusal before its first change. `refusal` makes the response to it, which is recorded too: a retry must
-  /// get the same response, even if the state has changed. For any other error it returns nil. `recorded` returns the part of
-  /// a response that is recorded.
+  /// `write` throws a refusal before its first change. `refusal` makes the response to it, which is
+  /// recorded too, because a retry must get the same response even if the state has changed.
+  /// `refusal` returns nil for any other error. `recorded` returns the part of a response that is
+  /// recorded.
   ///
-  /// Throws `IdempotencyKeyReusedError` if the key belongs to another request; errors of `write` and of SQLite.
+  /// Throws `IdempotencyKeyReusedError` if the key belongs to another request. Also throws the
+  /// errors of `write` and of SQLite.
   package func once(
     _ key: IdempotencyKey,
     of owner: IdempotencyKeyOwner,
@@ -69,7 +72,8 @@ package struct IdempotencyRecords {
     return KeyedResponse(response: response)
   }
 
-  /// The recorded response to a key. Throws `IdempotencyKeyReusedError` if it belongs to another request.
+  /// The recorded response to a key. Throws `IdempotencyKeyReusedError` if the key belongs to
+  /// another request.
   package func response(
     to key: IdempotencyKey,
     of owner: IdempotencyKeyOwner,

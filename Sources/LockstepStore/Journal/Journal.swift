@@ -3,7 +3,8 @@ import LockstepJSON
 import LockstepSQLite
 import LockstepTime
 
-/// The table `journal`: the actions of users and their mutations, in order, within the connection's transaction.
+/// The table `journal`: the actions of users and their mutations, in order, within the connection's
+/// transaction.
 package struct Journal {
   /// The end of a user's history.
   package struct End: Sendable {
@@ -46,8 +47,8 @@ package struct Journal {
     ) { End(revision: try $0[0], written: try $0[1]) } ?? End()
   }
 
-  /// The first revision at which the whole history is longer than `written` bytes. By default, the first revision that is not
-  /// pruned.
+  /// The first revision at which the whole history is longer than `written` bytes. By default, the
+  /// first revision that is not pruned.
   package func firstRevision(of user: UserID, past written: Int = -1) throws -> Revision? {
     try connection.first(
       "SELECT revision FROM journal WHERE user_id = ? AND written > ? ORDER BY revision, position LIMIT 1",
@@ -67,7 +68,8 @@ package struct Journal {
     ) { _ in true } ?? false
   }
 
-  /// The revision of each entry after `revision`, oldest first. Only the index is read, because entries may be long.
+  /// The revision of each entry after `revision`, oldest first. Only the index is read, because
+  /// entries may be long.
   package func revisions(of user: UserID, after revision: Revision, limit: Int) throws -> [Revision] {
     try connection.all(
       "SELECT revision FROM journal WHERE user_id = ? AND revision > ? ORDER BY revision, position LIMIT ?",
@@ -105,8 +107,9 @@ package struct Journal {
     }
   }
 
-  /// Passes each entry after one revision, up to another, in order: its collection, its revision, and a function that parses its
-  /// mutations on demand. With `collection`, entries of other collections are not read.
+  /// Passes each entry after one revision, up to another, in order: its collection, its revision,
+  /// and a function that parses its mutations on demand. With `collection`, entries of other
+  /// collections are not read.
   package func forEachMutation(
     of user: UserID,
     in collection: CollectionName? = nil,

@@ -15,8 +15,9 @@ package struct Snapshots {
     self.connection = connection
   }
 
-  /// The newest snapshot of a collection up to a revision. Without one, the collection's history begins with an empty state.
-  /// Throws `SnapshotDamagedError` if it cannot be read: a state that is rebuilt without it would be wrong.
+  /// The newest snapshot of a collection up to a revision. Without one, the collection's history
+  /// begins with an empty state. Throws `SnapshotDamagedError` if the snapshot cannot be read,
+  /// because a state that is rebuilt without it would be wrong.
   package func latest(
     of collection: CollectionName,
     of user: UserID,
@@ -46,7 +47,7 @@ package struct Snapshots {
     ) { Name(collection: CollectionName(text: try $0[0] as String), revision: try $0[1]) }
   }
 
-  /// The length of the longest snapshot of a user, in bytes; 0 without one.
+  /// The length of the longest snapshot of a user, in bytes; 0 if there is none.
   package func longest(of user: UserID) throws -> Int {
     try connection.first(
       "SELECT ifnull(max(length(CAST(state AS BLOB))), 0) FROM snapshots WHERE user_id = ?",
@@ -84,7 +85,7 @@ package struct Snapshots {
   }
 }
 
-/// A snapshot cannot be read: the file was changed by hand, or the disk is damaged.
+/// A snapshot cannot be read, because the file was changed by hand or the disk is damaged.
 package struct SnapshotDamagedError: Error, CustomStringConvertible {
   let user: UserID
   package let collection: CollectionName
@@ -97,7 +98,8 @@ package struct SnapshotDamagedError: Error, CustomStringConvertible {
 }
 
 // The format of collections in the table `snapshots`:
-// `{"kind":"list","revision":7,"items":[[3,{…}],…]}`, `{"kind":"map","revision":7,"values":[["key",3,…],…]}`.
+// `{"kind":"list","revision":7,"items":[[3,{…}],…]}`,
+// `{"kind":"map","revision":7,"values":[["key",3,…],…]}`.
 
 extension CollectionState {
   /// The text form.

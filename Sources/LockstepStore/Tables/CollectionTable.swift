@@ -12,7 +12,8 @@ package protocol CollectionTable: ModuleStorage {
   /// Empty by default, for tables that are part of the product's schema.
   var migrations: [Migration] { get }
 
-  /// All collections of a user that have ever been changed, each with the last revision that changed it.
+  /// All collections of a user that have ever been changed, each with the last revision that
+  /// changed it.
   func load(of user: UserID, from connection: SQLiteConnection) throws -> [CollectionName: CollectionState]
 
   /// Writes the changes of one collection, in a transaction.
@@ -28,7 +29,8 @@ extension CollectionTable {
 
   package var migrations: [Migration] { [] }
 
-  /// The module's lists with these items, in their order. Lists that were never changed are missing.
+  /// The module's lists with these items, in their order. Lists that were never changed are
+  /// missing.
   package func lists(
     _ items: [CollectionName: [ListItem]],
     of user: UserID,
@@ -49,7 +51,7 @@ extension CollectionTable {
     return revisions.reduce(into: [:]) { $0[$1.key] = .map(MapState(values[$1.key] ?? [:], revision: $1.value)) }
   }
 
-  /// The revision that last changed each collection: that wrote one of its rows, or removed one.
+  /// The revision that last changed each collection. It wrote or removed a row of the collection.
   private func lastChanges(
     _ written: [CollectionName: Revision?],
     of user: UserID,
@@ -73,7 +75,8 @@ package struct MutationLocation: Sendable {
   }
 }
 
-/// The table `removals`, which all modules share: the revision of the last removal from a collection.
+/// The table `removals`, which all modules share: the revision of the last removal from a
+/// collection.
 package enum RemovalRecords {
   static func note(at place: MutationLocation, in connection: SQLiteConnection) throws {
     try connection.run(

@@ -1,10 +1,10 @@
 import LockstepCollections
 
-/// The ranks that keep a list in order in its table. There are gaps between them, so that an insertion anywhere writes one
-/// row. When a gap is used up, the whole list gets new ranks.
+/// The ranks that keep a list in order in its table. There are gaps between them, so that an
+/// insertion anywhere writes one row. When a gap is used up, the whole list gets new ranks.
 struct ListRanks {
-  /// The distance between new neighbors. There is room for 40 insertions at one place, and for four million elements at
-  /// either end.
+  /// The distance between new neighbors. There is room for 40 insertions at one place, and for four
+  /// million elements at either end.
   private static let gap = 1 << 40
   /// The largest rank, on either side of 0. The distance of two ranks never overflows.
   private static let bound = 1 << 62
@@ -15,7 +15,8 @@ struct ListRanks {
   /// Changes only the ranks of these elements.
   let setRanks: ([ElementKey: Int]) throws -> Void
 
-  /// The rank for an element between two others. The list may get new ranks for it.
+  /// The rank for an element between two others. If there is no room, the whole list gets new
+  /// ranks.
   func rank(of key: ElementKey, in place: ListGap) throws -> Int {
     let (previous, next) = (try place.previous.flatMap(rank), try place.next.flatMap(rank))
     let rank: Int? =

@@ -6,8 +6,8 @@ import LockstepSQLite
 /// A module's own table for its list. A person can read it with the `sqlite3` shell, and other
 /// programs can query it.
 ///
-/// All calls happen in the transaction that also writes the journal, on the writer thread. Lockstep
-/// calls `rows` on reader threads too. The column `user_id` must refer to
+/// Lockstep calls these methods on the writer thread, in the transaction that also writes the
+/// journal. It calls `rows` on reader threads too. The column `user_id` must refer to
 /// `users (id) ON DELETE CASCADE`, so that rows are deleted with their user. Otherwise the server
 /// refuses to start. An error rolls the transaction back.
 public protocol ListTable<Element>: Sendable {

@@ -3,11 +3,12 @@ import LockstepSQLite
 
 /// All modules' tables together: a user's whole state on disk.
 package struct ModuleTables: Sendable {
-  /// The parts of a module that a transaction needs. A class, because each write gets one, and copying a reference is cheap.
+  /// The parts of a module that a transaction needs. A class, because each write gets one, and
+  /// copying a reference is cheap.
   package final class Entry: Sendable {
     /// How its collections change.
     package let reducer: CollectionReducer
-    /// Nil if the module's reactor checks how much a user may have.
+    /// Nil if the module's reactor itself checks how much a user may have.
     package let quota: CollectionQuota?
     fileprivate let table: any CollectionTable
 
@@ -19,7 +20,7 @@ package struct ModuleTables: Sendable {
   }
 
   private let entries: [String: Entry]
-  /// The collections of modules with exactly one collection: every user has them.
+  /// The collections of modules with exactly one collection. Every user has them.
   package let fixed: [(name: CollectionName, kind: CollectionMutation.Kind)]
 
   package init(_ modules: [UserModule]) {

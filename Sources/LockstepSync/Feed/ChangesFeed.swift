@@ -6,7 +6,7 @@ import LockstepSQLite
 /// each collection.
 package struct ChangesFeed: Sendable {
   package struct Filter: Sendable, Hashable {
-    /// Names of modules and of single collections. Empty: all.
+    /// Names of modules and of single collections. Empty for all collections.
     package let names: [CollectionName]
 
     package init(names: [CollectionName]) {
@@ -18,7 +18,7 @@ package struct ChangesFeed: Sendable {
     }
   }
 
-  /// At one state of the user, equal questions have equal documents.
+  /// For one state of the user, equal questions have equal documents.
   package struct Question: Sendable, Hashable {
     let registered: Revision
     /// The position and the collections that the client asks for.
@@ -64,13 +64,13 @@ package struct ChangesFeed: Sendable {
     cached.state.collections.filter { filter.includes($0.key) && $0.value.revision > cursor.revision }.map(\.key)
   }
 
-  /// Whether the user's history may have the cursor, which the caller must still check.
+  /// Whether the user's history may contain the cursor. If so, the caller must still check that.
   package func canFollow(_ cursor: Cursor, _ cached: CachedState, _ registered: RegisteredDefaults) -> Bool {
     cursor.store == store && cursor.revision <= cached.state.revision && registered.knows(cursor.registered)
   }
 
-  /// The base from the states that are still in memory.
-  /// `nil` if they do not go back far enough. `isKnown`: the cursor was found in the user's history.
+  /// The base from the states that are still in memory. `nil` if they do not go back far enough.
+  /// `isKnown` says that the user's history contains the cursor.
   package func base(_ cursor: Cursor, _ changed: [CollectionName], in cached: CachedState, isKnown: Bool) -> Base? {
     if changed.isEmpty { return isKnown || cached.knows(cursor.revision) ? [:] : nil }
     guard let past = cached.past(at: cursor.revision) else { return nil }
@@ -154,7 +154,7 @@ package struct ChangesFeed: Sendable {
   /// The collections that a document may contain, in order.
   private func names(in state: UserState, _ filter: Filter, _ registered: RegisteredDefaults) -> [CollectionName] {
     let suites = registered.suiteNames.map { CollectionName("defaults", part: $0) }
-    // A suite that is named in the request is in the response, even if it was never written.
+    // The response contains each suite that the request names, even if it was never written.
     let named = filter.names.filter { $0.part != nil }
     return Set(Array(state.collections.keys) + suites + named).filter(filter.includes).sorted()
   }

@@ -76,7 +76,7 @@ enum CollectionChange {
   }
 
   private static func open(_ name: CollectionName, _ kind: String, _ bytes: inout [UInt8]) {
-    // A comma separates it from an earlier object, which ends with a brace.
+    // A comma separates this object from an earlier one, which ends with a brace.
     if bytes.last == UInt8(ascii: "}") { bytes.append(UInt8(ascii: ",")) }
     bytes.append(contentsOf: #"{"collection":"#.utf8)
     bytes.append(json: name.description)

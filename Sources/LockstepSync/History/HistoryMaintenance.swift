@@ -12,9 +12,10 @@ package final class HistoryMaintenance: Sendable {
   private static let revisionsBetweenPruning = 64
   /// Pruning is also due each time the history has grown by this fraction of its limit.
   private static let partBetweenPruning = 8
-  /// A snapshot is due when the mutations since the last one exceed this and the collection.
+  /// A snapshot is due when the mutations since the last one have more bytes than this, and more
+  /// than the collection.
   private static let leastMutationBytes = 64 * 1024
-  /// At this many counted collections, all counts start at zero, which delays snapshots.
+  /// At this many counted collections, all counts restart at zero. That delays snapshots.
   private static let countedCollections = 100_000
 
   private struct Key: Hashable {
@@ -35,18 +36,20 @@ package final class HistoryMaintenance: Sendable {
     self.now = now
   }
 
-  /// Since the server started.
+  /// The metrics since the server started.
   package var metrics: (writtenBytes: Int, prunedRevisions: Int) {
     (written.load(ordering: .relaxed), pruned.load(ordering: .relaxed))
   }
 
-  /// Notes a transaction's mutations of a collection. `state` follows them. Call this in order.
+  /// Notes a transaction's mutations of a collection. `state` is the collection after them. Call
+  /// this in the order of the transactions.
   func noteMutations(of user: UserID, in name: CollectionName, state: CollectionState, bytes: Int, revision: Revision) {
     guard isSnapshotDue(Key(user: user, collection: name), state, bytes) else { return }
     submit(for: user) { try Snapshots(connection: $0).keep(state, as: name, of: user, at: revision) }
   }
 
-  /// Notes a transaction that wrote this many bytes of history. Call this in order.
+  /// Notes a transaction that wrote this many bytes of history. Call this in the order of the
+  /// transactions.
   func noteCommit(of user: UserID, _ state: UserState, written: Int) {
     self.written.add(written, ordering: .relaxed)
     let part = max(1, pruning.policy.bytes / Self.partBetweenPruning)

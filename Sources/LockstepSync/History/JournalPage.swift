@@ -4,8 +4,8 @@ import LockstepStore
 /// A page of a user's journal as clients get it. It consists of whole transactions, so that the
 /// next page can begin after it.
 ///
-/// A page is limited in entries and in bytes, because an entry may have half a megabyte. A longer
-/// transaction gets a page of its own.
+/// A page is limited in entries and in bytes, because an entry may have half a megabyte. A
+/// transaction that exceeds the limit gets a page of its own.
 package struct JournalPage: Sendable {
   /// The approximate limit of a page in bytes.
   static let bytes = 4 * 1024 * 1024
@@ -25,7 +25,7 @@ package struct JournalPage: Sendable {
     from journal: Journal,
     store: String
   ) throws {
-    // One transaction more, to see where the last one ends.
+    // Reads one transaction more, to see where the last one on the page ends.
     let ahead = try journal.revisions(of: user, after: start, limit: limit + Transaction.maximumActions).prefix {
       $0 <= end
     }

@@ -3,7 +3,7 @@ import LockstepSQLite
 import LockstepStore
 import LockstepTime
 
-/// Prunes the journal in small steps: snapshots replace the user's oldest entries.
+/// Prunes the journal in small steps. In each step, snapshots replace the user's oldest entries.
 ///
 /// An entry may be pruned if it is older than `days` and followed by more than `revisions`
 /// revisions, or if more than `bytes` bytes follow it.
@@ -47,7 +47,8 @@ package struct JournalPruner: Sendable {
     return revision
   }
 
-  /// The end of the entries followed by too many bytes: at most a step, never the last revision.
+  /// The end of the entries that too many bytes follow. At most one step, and never the last
+  /// revision.
   private func longBound(
     from first: Revision,
     to end: Journal.End,

@@ -39,7 +39,8 @@ package struct StateHistory: Sendable {
     return state
   }
 
-  /// Whether the state after a revision can be rebuilt: it is in the history and not pruned.
+  /// Whether the state after a revision can be rebuilt, because the revision is in the history and
+  /// not pruned.
   package func knows(_ revision: Revision, of user: UserID, from connection: SQLiteConnection) throws -> Bool {
     try Journal(connection: connection).knows(revision, of: user)
   }

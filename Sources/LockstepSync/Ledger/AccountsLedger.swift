@@ -3,8 +3,8 @@ import LockstepSQLite
 import LockstepStore
 import LockstepTime
 
-/// Changes to accounts, each made once for its idempotency key: the response is recorded in the
-/// transaction of the change.
+/// Changes accounts. Each change is made once for its idempotency key, because the response is
+/// recorded in the transaction of the change.
 package struct AccountsLedger: Sendable {
   package struct Key: Sendable {
     let key: IdempotencyKey
@@ -37,8 +37,8 @@ package struct AccountsLedger: Sendable {
   }
 
   /// Makes a change, or returns its recorded response. `refusal` returns the response to a refusal
-  /// that a retry would meet again; nil for any other error. Throws errors of `prepare` and of the
-  /// store, `IdempotencyKeyInUseError`, `IdempotencyKeyReusedError`.
+  /// that a retry would meet again; nil for any other error. Throws the errors of `prepare` and of
+  /// the store, `IdempotencyKeyInUseError` and `IdempotencyKeyReusedError`.
   package func commit(
     key: Key?,
     prepare: @Sendable () async throws(AccountsError) -> PreparedAccountsWrite<Void>,
@@ -74,8 +74,8 @@ package struct AccountsLedger: Sendable {
 
   /// Signs a user up or logs a user in, or returns the recorded response.
   ///
-  /// The response contains a token, which must not be in the store. It is recorded under a seal that
-  /// only the password opens. Throws the same errors as `commit`.
+  /// The response contains a token, which must not be in the store. It is recorded under a seal
+  /// that only the password opens. Throws the same errors as `commit`.
   package func enter(
     _ credentials: Credentials,
     key: String,

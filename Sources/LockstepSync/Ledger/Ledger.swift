@@ -56,9 +56,9 @@ package final class Ledger: Sendable {
   ///
   /// `completion` is called once, on a thread of the writer, when the transaction is on disk, was
   /// refused or has failed. The error is an `ActionRefusal`, an error of the transaction's
-  /// condition, `IdempotencyKeyReusedError`, `SessionEndedError`, or the reason why the store cannot
-  /// be written. It is not called if this throws `IdempotencyKeyInUseError`,
-  /// `PoolOverloadedError` or `PoolShutDownError`.
+  /// condition, `IdempotencyKeyReusedError`, `SessionEndedError`, or the reason why the store
+  /// cannot be written. If `submit` throws `IdempotencyKeyInUseError`, `PoolOverloadedError` or
+  /// `PoolShutDownError`, `completion` is not called.
   package func submit(
     _ transaction: Transaction,
     completion: @escaping @Sendable (Result<Transaction.Outcome, any Error>) -> Void
@@ -130,9 +130,11 @@ package final class Ledger: Sendable {
     return Unit(outcome: .recorded(response), change: change)
   }
 
-  /// Refuses a transaction of an ended session, also if only the store knows that it has ended.
+  /// Refuses a transaction of an ended session, even if only the store knows that the session has
+  /// ended.
   private func check(_ session: LiveSession, in connection: SQLiteConnection) throws {
-    // In this order: a write that is no longer in progress has ended its sessions in memory.
+    // The order matters: when a write that ends sessions is no longer in progress, it has ended
+    // them in memory.
     let mayHaveEnded = sessionEndings.areUnderWay
     if session.isEnded { throw SessionEndedError() }
     if mayHaveEnded, try !SessionRecords(connection: connection).has(session.id, of: session.user) {
@@ -178,8 +180,8 @@ package final class Ledger: Sendable {
     of user: UserID,
     _ ticket: UInt64
   ) -> Result<Transaction.Outcome, any Error> {
-    // The state of a later transaction stays pending: after a failed group, no unit runs before all
-    // of the group's handlers have been called.
+    // The state of a later transaction stays pending, because after a failed group, no unit runs
+    // before all of the group's handlers have been called.
     defer { pending.withLock { if $0[user]?.ticket == ticket { $0[user] = nil } } }
     return result.map { unit in
       if let change = unit.change {
@@ -203,6 +205,6 @@ package final class Ledger: Sendable {
 }
 
 extension UserID {
-  /// So that long writes of one user do not delay other users.
+  /// Identifies the user to the writer, so that long writes of one user do not delay other users.
   var writeOwner: WriteOwner { WriteOwner(uuid.high, uuid.low) }
 }

@@ -4,7 +4,7 @@ import LockstepStore
 import LockstepThreading
 import LockstepTime
 
-/// The only part that changes registered defaults. They are all in memory. The writer thread
+/// The only part that changes registered defaults, which are all in memory. The writer thread
 /// decides on changes, which are published once they are on disk.
 package final class RegisteredLedger: Sendable {
   private struct Contents: Sendable {
@@ -74,9 +74,8 @@ package final class RegisteredLedger: Sendable {
     let registered: RegisteredDefaults
   }
 
-  /// Changes values of a suite in one transaction. Returns when it is on disk.
-  /// Throws errors of `decide` and of the store, `IdempotencyKeyInUseError`,
-  /// `IdempotencyKeyReusedError`.
+  /// Changes values of a suite in one transaction. Returns when it is on disk. Throws the errors of
+  /// `decide` and of the store, `IdempotencyKeyInUseError` and `IdempotencyKeyReusedError`.
   package func change(_ change: Change) async throws -> KeyedResponse {
     if let key = change.key { try inFlightKeys.claim(key, of: .administrator) }
     defer { if let key = change.key { inFlightKeys.release(key, of: .administrator) } }
@@ -129,8 +128,8 @@ package final class RegisteredLedger: Sendable {
 
   private func publish(_ result: Result<Outcome, any Error>, _ ticket: UInt64) -> Result<KeyedResponse, any Error> {
     let changed = contents.withLock { contents -> RegisteredDefaults? in
-      // The result of a later change stays: after a failed group, no unit runs before all of the
-      // group's handlers have been called.
+      // The result of a later change stays, because after a failed group, no unit runs before all
+      // of the group's handlers have been called.
       if contents.pending?.ticket == ticket { contents.pending = nil }
       guard case .success(let outcome) = result, outcome.registered.revision > contents.committed.revision else {
         return nil

@@ -18,12 +18,13 @@ package final class Transaction: Sendable {
   package let user: UserID
   /// The session of the request. If the session has ended meanwhile, the transaction is refused.
   let session: LiveSession
-  /// In order: each action sees the mutations of the earlier ones.
+  /// The actions in order. Each one sees the mutations of the earlier ones.
   let actions: [UserAction]
   /// Checks the state before any action runs. If it throws, the transaction is refused.
   let condition: (@Sendable (LedgerView) throws -> Void)?
   let key: IdempotencyKey?
-  /// The response, recorded for the key. Without a key, the caller of the ledger makes the response.
+  /// The response, recorded for the key. Without a key, the caller of the ledger makes the
+  /// response.
   let response: @Sendable (Committed) -> StoredResponse
   /// The response to a refusal; nil for any other error, which must not be recorded.
   let refusal: @Sendable (any Error) -> StoredResponse?

@@ -60,7 +60,8 @@ struct TransactionExecution {
     state.revision = revision
   }
 
-  // A function of its own, so that no reference to the state outlives it: `reduce` would copy it.
+  // A function of its own, so that no second reference to the state remains. With one, `reduce`
+  // would copy the state.
   private func decide(_ action: UserAction) throws -> [CollectionMutation] {
     try action.decide(ActionContext(state: state, registered: before.registered, now: now))
   }

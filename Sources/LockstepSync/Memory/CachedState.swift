@@ -4,8 +4,8 @@ import LockstepThreading
 /// A user's committed state in memory, with its encoded forms, which all clients share.
 package final class CachedState: Sendable {
   package let state: UserState
-  /// The approximate bytes of this and the recent states, without the encoded forms. Those take at
-  /// most about as much again as the state.
+  /// The approximate bytes of this and the recent states, without the encoded forms. The encoded
+  /// forms take at most about as many bytes as the state.
   let cost: Int
   private let encoded: LockedState<Encoded>
   /// Most clients that wait have one of these states.
@@ -13,7 +13,8 @@ package final class CachedState: Sendable {
 
   private static let documentCount = 16
   private static let documentBytes = 64 * 1024
-  /// How many representations are kept of empty suites. A client may ask for any number of them.
+  /// How many representations of empty suites are kept. A client may request any number of empty
+  /// suites.
   private static let emptyCollections = 8
 
   private struct Encoded: Sendable {
@@ -30,7 +31,7 @@ package final class CachedState: Sendable {
     let representation: Representation
   }
 
-  /// Takes over the previous state's representations of unchanged collections.
+  /// Keeps the previous state's representations of unchanged collections.
   init(_ state: UserState, after previous: CachedState?, mutationBytes: Int = 0) {
     self.state = state
     // A state that was evicted and loaded again may have missed revisions.
@@ -52,7 +53,7 @@ package final class CachedState: Sendable {
     return recent.state(at: revision)
   }
 
-  /// Whether this revision is certainly one of the user's history; false if only the store can tell.
+  /// Whether this revision is certainly in the user's history. False if only the store can tell.
   func knows(_ revision: Revision) -> Bool {
     revision == .none || past(at: revision) != nil || state.collections.values.contains { $0.revision == revision }
   }

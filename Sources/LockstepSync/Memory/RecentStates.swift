@@ -1,10 +1,10 @@
 import LockstepCollections
 
-/// A user's states just before the latest, newest first, in two generations. When the young one
-/// takes half of the room, it replaces the old one. So adding a state always costs the same.
+/// A user's states just before the latest, newest first, in two generations. When the young
+/// generation takes half of the room, it replaces the old one. So adding a state always takes the
+/// same time.
 struct RecentStates: Sendable {
-  /// The most states that are kept. There is also a bound on their bytes, but the last state is
-  /// always kept.
+  /// The most states that are kept. Their bytes are limited too, but the last state is always kept.
   private static let capacity = 32
   private static let bytes = 256 * 1024
 
@@ -50,7 +50,8 @@ struct RecentStates: Sendable {
 
   /// These states and one more.
   func adding(_ state: UserState, before latest: UserState, _ mutationBytes: Int) -> RecentStates {
-    // The added elements are not longer than the mutations. So the rest was removed.
+    // The added elements have at most as many bytes as the mutations. So at most this many bytes
+    // were removed.
     let gone = max(0, state.bytes + mutationBytes - latest.bytes)
     let cost = state.orderCost + gone
     if let young, young.count < Self.capacity / 2, young.cost + cost <= Self.bytes / 2 {

@@ -4,8 +4,8 @@ import LockstepThreading
 
 /// The latest committed states of active users, in memory.
 ///
-/// Readers on every event loop see a published state at once. States not read for a while are
-/// evicted.
+/// Readers on every event loop see a published state at once. When the cache is full, it evicts
+/// states that have not been used recently.
 package final class StateCache: Sendable {
   private struct Contents: Sendable {
     var states: GenerationalCache<UserID, CachedState>
@@ -30,7 +30,7 @@ package final class StateCache: Sendable {
 
   package func state(of user: UserID) -> CachedState? {
     let (cached, dropped) = contents.withLock { ($0.states.use(user), $0.states.takeDropped()) }
-    // Released outside the lock: there may be many.
+    // The dropped states are released outside the lock, because there may be many.
     _ = consume dropped
     return cached
   }
@@ -55,7 +55,7 @@ package final class StateCache: Sendable {
         return CachedState(try await readers.read(for: user) { [load] in try load(user, $0) }, after: nil)
       }
     )
-    // Released outside the lock: there may be many.
+    // The dropped states are released outside the lock, because there may be many.
     _ = contents.withLock { $0.states.takeDropped() }
     return loaded
   }

@@ -137,7 +137,7 @@ struct HostedScreenTests {
     }
     #expect(directory.metrics.failures == ["recorder": 4])
     let line =
-      "1970-01-01T00:00:00.000Z WARNING a screen had a failure; its further ones are only counted "
+      "1970-01-01T00:00:00.000Z WARNING a screen had a failure; its further failures are only counted "
       + "screen=recorder origin=action error=\(Broken())"
     #expect(log.entries.map { $0.filter { $0 != "\n" } } == [line, line])
     directory.shutDown()

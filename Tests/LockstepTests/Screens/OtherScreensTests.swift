@@ -43,7 +43,7 @@ struct OtherScreensTests {
       try await phone.addFavorites("a")
       let detail = try await phone.open("photoDetail", #"{"arguments":{"photoId":"b"}}"#)
       _ = try await detail.act(#"{"type":"toggleFavorite"}"#)
-      let error = "A user may have 1 elements in favorites; this would make it 2."
+      let error = "A user may have 1 elements in favorites, not 2."
       try await detail.shows(["photoId": "b", "isFavorite": false, "error": .string(error)])
       #expect(try await phone.favoriteIDs() == ["a"])
     }

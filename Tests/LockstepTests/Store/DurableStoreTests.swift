@@ -227,7 +227,7 @@ struct DurableStoreTests {
     try FileManager.default.createDirectory(atPath: lock, withIntermediateDirectories: false)
     #expect(
       errorOpening(fixture.path)
-        == "The file \(lock), which prevents that two servers use the store, cannot be locked: Is a directory. Check "
+        == "The file \(lock), which keeps a second server from using the store, cannot be locked: Is a directory. Check "
         + "that this process may write the file and its folder, and that they are on a local disk."
     )
   }

@@ -118,8 +118,8 @@ struct MigratorTests {
     try open(withFirst(second))
     #expect(
       try refusal(withFirst())
-        == "The store \(fixture.path) has schema 2, and this lockstep knows schemas up to 1: a newer lockstep has used "
-        + "it. Run that one, or restore a backup from before the upgrade."
+        == "The store \(fixture.path) has schema 2, and this lockstep knows schemas up to 1. A newer lockstep has used "
+        + "the store. Run that version, or restore a backup from before the upgrade."
     )
   }
 

@@ -85,8 +85,8 @@ struct ModuleMigratorTests {
     #expect(try refusal(Self.notes(Self.first, other))?.contains("not know the migration 2 (notes/0002_text)") == true)
     #expect(
       try refusal(Self.notes(Self.first))
-        == "The store \(fixture.path) has schema 2 of the module notes, and this lockstep knows schemas up to 1: "
-        + "a newer lockstep has used it. Run that one, or restore a backup from before the upgrade."
+        == "The store \(fixture.path) has schema 2 of the module notes, and this lockstep knows schemas up to 1. "
+        + "A newer lockstep has used the store. Run that version, or restore a backup from before the upgrade."
     )
   }
 

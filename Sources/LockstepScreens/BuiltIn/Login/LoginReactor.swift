@@ -38,7 +38,8 @@ struct LoginReactor: Reactor {
   }
 
   let accounts: any LogInService
-  /// The only rule: the rules for new passwords may have changed since the user chose one.
+  /// The only limit here. The rules for new passwords do not apply, because they may have changed
+  /// since the user chose this password.
   let maximumPasswordBytes: Int
 
   private static let usernameValidator = Validator<String>(normalise: { $0.trimmingWhitespace() }) { text in
@@ -126,7 +127,7 @@ package protocol LogInService: Sendable {
 extension StoredAccounts: LogInService {}
 
 extension PayloadField {
-  /// A password. No state contains it.
+  /// A password. Clients never see it in a state.
   fileprivate static func password(_ name: String) -> PayloadField where Value == Password {
     PayloadField([SchemaMember(name: name, schema: ["type": "string", "writeOnly": true])]) { reader, _ in
       guard let text = reader.text(name) else { return nil }

@@ -9,7 +9,8 @@ import LockstepTime
 struct PhotoDetailReactor: Reactor {
   struct State: Sendable, Equatable {
     let photoId: String
-    /// Its title as a favorite. It stays after a removal, for adding the photo again.
+    /// The title of the favorite. It stays when the favorite is removed, so that the user can add
+    /// the same favorite again.
     var title: String?
     var isFavorite = false
     /// The date in the user's language and time zone.

@@ -176,7 +176,7 @@ private struct SavePrompt: RetryPrompt {
     return false
   }
 
-  /// Never called: every error may be retried.
+  /// Never called, because every error may be retried.
   func inform(of error: any Error) async {}
 
   private static func message(for error: any Error) -> String {
