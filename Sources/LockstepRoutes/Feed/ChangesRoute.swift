@@ -67,8 +67,8 @@ package struct ChangesRoute: Sendable {
         let document = try await make()
         return document.isEmpty && !check.isLast ? nil : .response(response(document, wait))
       }
-    // A cursor older than the states in memory nearly always has changes. If not, the response has
-    // the present cursor to wait with.
+    // There are nearly always changes after a cursor that is older than the states in memory. If
+    // there are none, the client can wait with the present cursor, which the response has.
     case .stored(let make): return .answer(.async { .response(response(try await make(), wait)) })
     }
   }
@@ -145,7 +145,7 @@ package struct ChangesRoute: Sendable {
     }
   }
 
-  /// Responds with a document: at once if it can be made from memory.
+  /// Responds with a document, at once if it can be made quickly from memory.
   private func respond(
     _ moment: Moment,
     _ response: @escaping @Sendable (ChangesFeed.Document) throws -> HandlerResult

@@ -38,7 +38,7 @@ struct OpenAPIDocument {
           "user": ["type": "http", "scheme": "bearer", "description": "A token from signUp or logIn."],
           "administrator": [
             "type": "http", "scheme": "bearer",
-            "description": "The token that the operator has set. Without one these routes are 404.",
+            "description": "The token that the operator has set. If there is none, these routes respond with 404.",
           ],
         ],
         "parameters": .object(parameters), "headers": .object(fields), "responses": .object(responses),
@@ -62,7 +62,7 @@ struct OpenAPIDocument {
     Every error is a problem document (RFC 9457). Its type can be fetched and explains the problem. Any route can also \
     respond with a problem about HTTP itself or about the server's condition: the response `default`.
 
-    If the operator limits the rate of requests per token or address, any response may be 429, and every response \
+    If the operator limits the rate of requests per token or address, each limited request may get 429. Its response \
     says in `RateLimit` what is left of `RateLimit-Policy` (draft-ietf-httpapi-ratelimit-headers).
 
     A response repeats the request's `X-Request-Id`, if that has 1 to 128 visible ASCII characters.

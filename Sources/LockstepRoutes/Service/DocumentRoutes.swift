@@ -5,7 +5,7 @@ import LockstepMiddleware
 import LockstepStore
 import LockstepThreading
 
-/// A document that stays the same as long as the server runs. Its ETag is made of its bytes.
+/// A document that stays the same as long as the server runs. Its ETag is a hash of its bytes.
 package struct PreparedDocument: Sendable {
   package let bytes: [UInt8]
   private let whole: Response

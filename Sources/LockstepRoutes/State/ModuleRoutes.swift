@@ -70,7 +70,7 @@ package final class ModuleRoutes: Sendable {
 
   private var actionsRoute: [Route] {
     guard module.hasActionsRoute else { return [] }
-    let summary = "Does one action of \(module.name) or several, all or none."
+    let summary = "Performs one action of \(module.name), or several: all or none."
     return [Route(.post, "\(path)/actions", summary: summary, handler: act).described(self.described.actions)]
   }
 
@@ -180,7 +180,8 @@ package final class ModuleRoutes: Sendable {
   ) throws -> UserAction {
     do throws(Refusal) {
       guard let mismatch else { return try action.read(payload) }
-      // The listed action of this type may check more. Nothing happens, so all faults are reported.
+      // The catalogue's action of this type may check more. This only collects its faults: the
+      // request is refused in any case.
       _ = try module.read(action.type, payload)
       throw .invalid([mismatch])
     } catch {
@@ -193,7 +194,8 @@ package final class ModuleRoutes: Sendable {
     }
   }
 
-  /// Where in the body a fault is: the value of a map and the operations of a patch are all of it.
+  /// Where in the body a fault is. For the value of a map and the operations of a patch, the body is
+  /// that member alone, so the pointer begins inside the member.
   private func pointer(_ pointer: String, _ verb: ElementVerb, ofPayload: Bool = false) -> String {
     let whole = module.shape == .map ? "/value" : verb == .jsonPatch && ofPayload ? "/operations" : ""
     guard !whole.isEmpty, pointer.hasPrefix(whole) else { return pointer }

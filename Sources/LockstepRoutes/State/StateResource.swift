@@ -168,7 +168,7 @@ struct SuiteContent {
   let values: [(key: ElementKey, value: MapValue)]
   /// The keys whose values are registered defaults.
   let registered: [ElementKey]
-  /// When the user last changed the suite.
+  /// The revision at which the user last changed the suite.
   let revision: Revision
   /// The revision at which the visible registered defaults last changed.
   let registeredRevision: Revision

@@ -30,7 +30,8 @@ struct StoredResponses: Sendable {
   }
 
   /// Rebuilds the full response as it was sent the first time. `write` and `preconditions` are read
-  /// from the repeated request. Throws `conflict` if the history no longer has what it showed.
+  /// from the repeated request. Throws `conflict` if the history no longer has what the response
+  /// showed.
   func whole(
     _ answer: StoredResponse,
     to write: some StateWrite,
