@@ -47,8 +47,8 @@ package struct JournalRoute: Sendable {
         RouteParameter(
           "since",
           in: .query,
-          "Starts after this cursor; with `now`, after the last entry. Without since, or if the journal does not know the "
-            + "cursor, the response starts at the beginning (reset).",
+          "Starts after this cursor; with `now`, after the last entry. Without since, or if the journal does not know "
+            + "the cursor, the response starts at the beginning (reset).",
           schema: .cursorSchema
         ),
         RouteParameter(

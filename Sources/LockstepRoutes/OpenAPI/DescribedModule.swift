@@ -48,8 +48,8 @@ struct DescribedModule {
     module.kind == .list ? ["allOf": [element, .schema(["index": .indexSchema])]] : element
   }
 
-  /// The payload of a verb as the body of its request. The body may leave out the id or key, because
-  /// the path has it.
+  /// The payload of a verb as the body of its request. The body may leave out the id or key, which
+  /// the path has.
   func body(of verb: ElementVerb, _ action: DeclaredVerb) -> JSON {
     let key = module.keyName
     let payload = action.payload
@@ -193,7 +193,7 @@ struct ModuleDescriptions {
     )
   }
 
-  /// The name of an operation: `getFavorite` if the module has a noun, otherwise `shopping.element`.
+  /// The name of an operation: `getFavorite` if the module has a noun, or else `shopping.element`.
   private func operation(_ verb: String, _ plain: String, isWhole: Bool = false) -> String {
     guard let noun = module.noun else { return "\(module.name).\(plain)" }
     return isWhole && module.shape == .list ? "list\(noun.many)" : verb + noun.one

@@ -23,8 +23,8 @@ extension RouteParameter {
 
   static let wait = query(
     "wait",
-    "Long poll: the longest time to wait for a change, in seconds. A longer time is shortened to the server's maximum. Only "
-      + "requests with If-None-Match or since wait. Overrides Prefer.",
+    "Long poll: the longest time to wait for a change, in seconds. A longer time is shortened to the server's maximum. "
+      + "Only requests with If-None-Match or since wait. Overrides Prefer.",
     ["type": "integer", "minimum": 0]
   )
 
@@ -60,8 +60,8 @@ extension RouteParameter {
 
   static let requestID = header(
     "X-Request-Id",
-    "An id for the request in the server's log: 1 to \(RequestIDs.longest) visible ASCII characters. Any other value is "
-      + "ignored.",
+    "An id for the request in the server's log: 1 to \(RequestIDs.longest) visible ASCII characters. Any other value "
+      + "is ignored.",
     ["type": "string", "examples": ["7f1c2a"]]
   )
 
@@ -105,7 +105,7 @@ extension JSON {
   static let addressSchema: JSON = ["type": "string", "format": "uri-reference"]
   static let nullableTextSchema: JSON = ["type": ["string", "null"]]
 
-  /// The schema of an object with these members, the optional ones last. The object may have others.
+  /// The schema of an object with these members, the optional ones last. Other members are allowed.
   static func schema(
     _ required: KeyValuePairs<String, JSON>,
     optional: KeyValuePairs<String, JSON> = [:]

@@ -79,8 +79,8 @@ struct ActionBatch: StateWrite {
 
   // MARK: Reading
 
-  /// Reads each of the actions. Throws the faults of all of them, with the index of the first action
-  /// that has one.
+  /// Reads each of the actions. Throws the faults of all of them, with the index of the first
+  /// action that has one.
   func read(_ list: [JSON], _ read: (JSON) throws(Refusal) -> UserAction) throws(Problem) -> [UserAction] {
     var actions: [UserAction] = []
     var faults: [Problem.Fault] = []

@@ -194,8 +194,8 @@ package final class ModuleRoutes: Sendable {
     }
   }
 
-  /// Where in the body a fault is. For the value of a map and the operations of a patch, the body is
-  /// that member alone, so the pointer begins inside the member.
+  /// Where in the body a fault is. For the value of a map and the operations of a patch, the body
+  /// is that member alone, so the pointer begins inside the member.
   private func pointer(_ pointer: String, _ verb: ElementVerb, ofPayload: Bool = false) -> String {
     let whole = module.shape == .map ? "/value" : verb == .jsonPatch && ofPayload ? "/operations" : ""
     guard !whole.isEmpty, pointer.hasPrefix(whole) else { return pointer }

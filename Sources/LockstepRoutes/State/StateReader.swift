@@ -184,8 +184,8 @@ package final class StateReader: Sendable {
     else {
       throw Problem(
         .notFound,
-        detail: "This store does not have the state of that cursor. The cursor is from another store, or older than the "
-          + "history that is kept. Leave out at to get the present state."
+        detail: "This store does not have the state of that cursor. The cursor is from another store, or older than "
+          + "the history that is kept. Leave out at to get the present state."
       )
     }
     let view = StateView(store: store, state: state, registered: registered, at: point.registered)

@@ -80,8 +80,8 @@ package final class StateWriter: Sendable {
   }
 
   /// Commits a write, and responds when it is on disk. Without an idempotency key, the write is in
-  /// the writer's queue when this function returns. Throws if the write cannot be queued, for example
-  /// because the queue is full.
+  /// the writer's queue when this function returns. Throws if the write cannot be queued, for
+  /// example because the queue is full.
   func commit(
     _ write: some StateWrite,
     _ preconditions: Preconditions,
