@@ -4,8 +4,8 @@ import LockstepThreading
 
 /// Hashes and verifies passwords, which is slow on purpose and runs on other threads.
 ///
-/// Each call may throw `overloaded` if too many are waiting, `store(.closed)` after shutting down,
-/// and `outOfMemory`.
+/// Each call may throw `overloaded` if too many calls are waiting, `store(.closed)` after the pool
+/// has shut down, and `outOfMemory`.
 package protocol PasswordHashing: Sendable {
   /// A hash that no password matches. Verifying against it takes as long as against any other.
   var dummy: PasswordHash { get }

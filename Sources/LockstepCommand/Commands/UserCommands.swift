@@ -40,8 +40,8 @@ enum UserCommands {
       name: "user list",
       summary: "List all users.",
       about: """
-        List every user of a store in the order of signing up: id, state, number of sessions, when the user
-        signed up, when a session was last seen, and address.
+        List every user of a store in the order in which they signed up: id, state, number of sessions,
+        when the user signed up, when a session was last seen, and address.
         """,
       options: [data, .flag("--json", \.json, "Print each user as a line of JSON.")]
     )
@@ -118,8 +118,8 @@ enum UserCommands {
     "disable",
     "Disable a user and end all sessions.",
     """
-    Disable a user. All of the user's sessions end at once, also waiting requests; the user's data stays.
-    Logging in with the right password is refused with 403, with a wrong one with 401 as before.
+    Disable a user. All of the user's sessions and waiting requests end at once. The user's data stays.
+    A login with the right password gets 403. One with a wrong password gets 401, as before.
     """,
     done: "is disabled: all sessions have ended"
   ) { _, _ in .disable }

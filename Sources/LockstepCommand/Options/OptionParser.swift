@@ -1,4 +1,5 @@
-/// Makes settings from arguments and variables. Arguments win over variables, variables over defaults.
+/// Makes settings from arguments and variables. Arguments override variables, and variables
+/// override defaults.
 enum OptionParser {
   struct UsageError: Error, Equatable {
     let message: String

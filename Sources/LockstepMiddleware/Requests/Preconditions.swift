@@ -30,7 +30,7 @@ package struct Preconditions: Sendable {
     ifNoneMatch == .any || freshTag(for: representation) != nil
   }
 
-  /// Whether the client has the representation with this tag, which is no cursor.
+  /// Whether the client has the representation with this tag, which is not a cursor.
   package func isFresh(_ tag: String) -> Bool {
     guard case .these(let tags)? = ifNoneMatch else { return ifNoneMatch == .any }
     return tags.contains { $0.text == tag }

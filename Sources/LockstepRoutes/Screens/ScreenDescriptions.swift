@@ -63,8 +63,8 @@ struct ScreenDescriptions {
       answers: [
         RouteResponse(
           .ok,
-          "The screen's state. If Accept asks for text/event-stream, a stream of events named state. The id of an event "
-            + "is the cursor, and its data is the same document.",
+          "The screen's state. If Accept asks for text/event-stream, a stream of events named state. The id of an "
+            + "event is the cursor, and its data is the same document.",
           fields: fields,
           content: [("application/json", shown), ("text/event-stream", .textSchema)]
         ),
@@ -90,7 +90,7 @@ struct ScreenDescriptions {
 
   // MARK: Shared parts
 
-  private static let id = RouteParameter("id", in: .path, "The id that opening it returned.", schema: .textSchema)
+  private static let id = RouteParameter("id", in: .path, "The id of an open screen.", schema: .textSchema)
 
   private var name: RouteParameter {
     RouteParameter(
