@@ -1,6 +1,7 @@
 /// How many wrong passwords may be tried before the response is 429.
 ///
-/// Behind a proxy that is not trusted, all clients have the proxy's address: raise `perNetwork`.
+/// Behind a proxy that is not trusted, all clients have the proxy's address. Then raise
+/// `perNetwork`.
 public struct AttemptLimits: Sendable, Equatable {
   /// Wrong passwords from one network, for any account. Default: 50, then one every 6 seconds.
   public var perNetwork = RateLimit(requests: 1, seconds: 6, burst: 50)

@@ -41,7 +41,7 @@ package struct Argon2Hasher: PasswordHashing {
   private let strength: Argon2Strength
   private let workers: WorkerPool
 
-  /// `sodium` shows that libsodium is initialised: hashing draws salts from it.
+  /// `sodium` proves that libsodium is initialised. Hashing draws salts from libsodium.
   package init(_ sodium: Sodium, strength: Argon2Strength = Argon2Strength(), workers: WorkerPool) {
     self.strength = strength
     self.workers = workers

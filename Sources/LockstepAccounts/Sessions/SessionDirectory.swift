@@ -6,7 +6,7 @@ import LockstepTime
 
 /// Finds the session of a token in memory or in the store.
 ///
-/// - The use and the last cursor of a session in memory are written once a minute.
+/// - The use and the last cursor of a session in memory are written at most once a minute.
 /// - Other sessions are read from the store, once for all requests with the same token.
 /// - An invented token is refused because of its tag, and a bounded set remembers tokens that were
 ///   valid once. So guesses neither fill the memory nor read the store.

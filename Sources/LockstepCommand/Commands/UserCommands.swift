@@ -49,7 +49,7 @@ enum UserCommands {
     let accounts = try AccountAdministrator(path: settings.data, pause: CurrentThread.sleep)
     var last: UserID?
     while true {
-      // No transaction is open while this prints: the reader of a pipe may be slow.
+      // No transaction is open while this prints, because the reader of a pipe may be slow.
       let page = try accounts.users(after: last)
       guard let end = page.last else { return .success }
       last = end.user.id

@@ -13,7 +13,7 @@ enum OptionParser {
   ) throws(UsageError) -> Settings {
     var settings = Settings()
     for option in syntax.options where option.hasVariable {
-      // An empty variable counts as unset: compose files pass on variables without a value.
+      // An empty variable counts as unset, because compose files pass on variables without a value.
       guard let value = variable(option.variable), !value.isEmpty else { continue }
       try apply(option, value, name: option.variable, to: &settings)
     }

@@ -8,7 +8,7 @@ import LockstepHTTP
 package struct TrustedProxies: Sendable {
   private let networks: [IPNetwork]
 
-  /// The most addresses that are read: a client may send thousands.
+  /// The most addresses that are read, because a client may send thousands.
   private static let longestWay = 32
 
   package init?(_ networks: [IPNetwork]) {

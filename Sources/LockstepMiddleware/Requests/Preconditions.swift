@@ -43,8 +43,9 @@ package struct Preconditions: Sendable {
     return tags.first { $0.text == representation.tag || representation.cursor.isValidated(by: $0.text) }?.text
   }
 
-  /// Whether a write may continue. `cursor` is that of the present representation. A registered
-  /// default is not the user's own (`isOwn`), so `If-None-Match: *` allows a write over it.
+  /// Whether a write may continue. `cursor` is the cursor of the present representation. A
+  /// registered default is not the user's own (`isOwn`), so `If-None-Match: *` allows a write over
+  /// it.
   package func allowsWrite(to cursor: Cursor?, isOwn: Bool = true) -> Bool {
     switch ifMatch {
     case nil: break

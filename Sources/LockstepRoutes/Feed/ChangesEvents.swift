@@ -157,7 +157,7 @@ final class ChangesEvents: EventSource {
   private static func heartbeat(_ state: inout State, _ now: Int64) -> EventPiece {
     guard now >= state.heartbeat else { return .nothing }
     state.heartbeat = now + EventPiece.heartbeat
-    // Changes of other collections move the client's cursor too, so that it can resume from there.
+    // Changes of other collections also move the cursor, so that the client can resume from there.
     let progress = state.cursor == state.sent ? "" : "id: \(state.cursor.text)\n"
     state.sent = state.cursor
     return .bytes(Array(": alive\n\(progress)\n".utf8))

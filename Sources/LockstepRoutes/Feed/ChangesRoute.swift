@@ -79,7 +79,7 @@ package struct ChangesRoute: Sendable {
 
   private enum Found {
     case known(ChangesFeed.Document)
-    /// From memory, but it takes too long for an event loop.
+    /// From memory, but making it takes too long for an event loop.
     case long(Making)
     /// From past states that only the store has.
     case stored(Making)

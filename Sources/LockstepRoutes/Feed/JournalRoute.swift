@@ -80,7 +80,7 @@ package struct JournalRoute: Sendable {
     ])
   )
 
-  /// Whether a cursor belongs to this store, and the store knows its registered defaults.
+  /// Whether a cursor belongs to this store, and the store knows the cursor's registered defaults.
   private func isKnown(_ cursor: Cursor) -> Bool {
     cursor.store == store && reader.registry.current.knows(cursor.registered)
   }
@@ -93,7 +93,7 @@ package struct JournalRoute: Sendable {
   ) async throws -> Response {
     let (user, history) = (session.user, reader.history)
     let registered = reader.registry.current.revision
-    // The page is encoded on the reader's thread too: it may be long.
+    // The page may be long, so it is also encoded on the reader's thread.
     return try await reader.readers.read(for: user) { connection in
       let journal = Journal(connection: connection)
       let last = try journal.lastRevision(of: user)

@@ -3,7 +3,7 @@ import LockstepHTTP
 import LockstepJSON
 import LockstepMiddleware
 
-/// The OpenAPI 3.1 description of a table of routes, made of their descriptions.
+/// The OpenAPI 3.1 description of a table of routes, made from their descriptions.
 ///
 /// Parameters, header fields, schemas and problems that routes share appear once, as components.
 struct OpenAPIDocument {

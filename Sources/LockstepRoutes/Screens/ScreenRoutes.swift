@@ -249,8 +249,8 @@ extension Response {
 extension ScreenIdempotency {
   /// Runs a write once per idempotency key. A repeated request gets the first response again.
   ///
-  /// Without an owner, keys are ignored. A problem thrown by `write` is kept too, unless it is
-  /// temporary.
+  /// Without an owner, keys are ignored. A problem that `write` throws is also kept, unless the
+  /// problem is temporary.
   func once(
     _ request: Request,
     _ body: [UInt8],

@@ -180,7 +180,7 @@ package final class ModuleRoutes: Sendable {
   ) throws -> UserAction {
     do throws(Refusal) {
       guard let mismatch else { return try action.read(payload) }
-      // The catalogue's action of this type may check more. This only collects its faults: the
+      // The catalogue's action of this type may check more, so its faults are collected too. The
       // request is refused in any case.
       _ = try module.read(action.type, payload)
       throw .invalid([mismatch])

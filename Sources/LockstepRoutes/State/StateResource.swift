@@ -235,7 +235,7 @@ struct ListQuery: Sendable, Equatable {
     var rest = matching[...]
     if let after {
       guard let index = matching.firstIndex(where: { $0.id == ElementKey(after) }) else {
-        throw Problem(.invalidParameter, detail: "There is nothing with the id “\(after)” to begin after.")
+        throw Problem(.invalidParameter, detail: "There is no element with the id “\(after)” to start after.")
       }
       rest = matching[(index + 1)...]
     }
