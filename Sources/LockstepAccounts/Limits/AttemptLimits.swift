@@ -12,8 +12,8 @@ public struct AttemptLimits: Sendable, Equatable {
   public var perKnownNetwork = RateLimit(requests: 1, seconds: 60, burst: 10)
   /// Wrong passwords that confirm a change, for each session. Default: 10, then one a minute.
   public var perSession = RateLimit(requests: 1, seconds: 60, burst: 10)
-  /// New accounts from one network; nil sets no limit. Default: nil, because all users of an office,
-  /// a school or a proxy have one address.
+  /// New accounts from one network; nil sets no limit. Default: nil, because all users of an
+  /// office, a school or a proxy have one address.
   public var signUpsPerNetwork: RateLimit?
   /// How many networks, accounts and sessions are tracked, and how many successful logins.
   /// Default: 65,536.
